@@ -1,0 +1,1 @@
+"""Judges what was measured: takes tables, returns frozen dataclasses, does no I/O."""

@@ -1,0 +1,148 @@
+"""The nouns that the analysis returns and the report shows. Warnings are data: they travel along."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Outcome = Literal["better", "worse", "equivalent", "inconclusive"]
+Better = Literal["higher", "lower", "neither"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A quantity of equal rank for comparisons. name carries the unit: server_cpu_us_per_txn."""
+
+    name: str
+    title: str
+    unit: str
+    better: Better
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A finding or warning. subject: option label, or '' for the whole study; runs: where seen."""
+
+    code: str
+    text: str
+    subject: str = ""
+    runs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An option's own level of a metric: geometric mean over blocks (mean where zeros occur)."""
+
+    metric: str
+    option: str
+    clients: int | None
+    value: float
+    low: float
+    high: float
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """option / baseline for one metric. ratio with its 95 % simultaneous interval [low, high].
+
+    clients: the point; None: all points together (mean log ratio over points, one value a run).
+    p_value: adjusted for the number of options compared. outcome is in the user's terms: `better`
+    for a lower latency or CPU cost. margin: the smallest ratio that matters, as a fraction (0.03).
+    """
+
+    metric: str
+    option: str
+    baseline: str
+    clients: int | None
+    ratio: float
+    low: float
+    high: float
+    p_value: float
+    blocks: int
+    margin: float
+    outcome: Outcome
+    warnings: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One main effect or interaction on the log scale. share: of the variation, 0 to 1.
+
+    levels: for each combination of codes, its ratio to the grand geometric mean.
+    """
+
+    metric: str
+    factors: tuple[str, ...]
+    share: float
+    p_value: float
+    levels: Mapping[tuple[str, ...], float]
+
+
+@dataclass(frozen=True)
+class Fairness:
+    """How evenly clients were served, over the runs of an option at one point (medians of runs).
+
+    jain_null: the value expected if only chance (Poisson) made clients differ.
+    """
+
+    option: str
+    clients: int
+    jain: float
+    jain_null: float
+    min_over_mean: float
+    max_over_min: float
+    cv: float
+    unfair: bool
+
+
+@dataclass(frozen=True)
+class CostDifference:
+    """A part of the cost of a transaction that differs: option minus baseline, in `unit` a txn.
+
+    share: of the whole difference in server CPU per transaction, where that is meaningful.
+    """
+
+    metric: str
+    option: str
+    baseline: str
+    unit: str
+    before: float
+    after: float
+    low: float
+    high: float
+    share: float | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer. winner is None when no option can be said to be better than all others.
+
+    sentence: which option wins, by how much, how sure (plain text, complete).
+    reasons: why, a sentence each, the largest cost first.
+    ties: options that cannot be told from the winner.
+    """
+
+    outcome: Literal["winner", "tie", "inconclusive", "nothing to compare"]
+    winner: str | None
+    sentence: str
+    reasons: tuple[str, ...]
+    ties: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """All that the analysis can say of one bundle."""
+
+    question: str
+    baseline: str
+    options: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    verdict: Verdict
+    estimates: tuple[Estimate, ...]
+    comparisons: tuple[Comparison, ...]
+    effects: tuple[Effect, ...]
+    fairness: tuple[Fairness, ...]
+    costs: tuple[CostDifference, ...]
+    notices: tuple[Notice, ...]

@@ -1,0 +1,1 @@
+"""The folder that a study writes: the only reader and writer of results."""

@@ -1,0 +1,54 @@
+"""What the analysis is given: the tables of a bundle, reduced to one row a run, point and series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steelyard.study.spec import Study
+
+Columns = Mapping[str, np.ndarray[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One combination of levels. levels: code by factor."""
+
+    label: str
+    levels: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Tables as columns (equal lengths within a table); only runs whose status is done.
+
+    options: in the order of the study, the baseline among them.
+    runs: run, option, block, slot.
+    points: run, point, clients, seconds (of measure), transactions, errors.
+    seconds: run, point, second, count (whole transactions, measure phase only).
+    latency: run, point, statement, count, mean_ns, p50_ns, p95_ns, p99_ns, p999_ns, max_ns.
+    clients: run, point, client, transactions, errors, mean_ns, p99_ns.
+    rates: run, point, monitor, entity, metric, rate_per_s: growth of each counter in measure.
+    gauges: run, monitor, entity, metric, start (first sample in the first measure phase),
+        end (last in the last measure phase), cooled (last in cool-down), gone (last after the
+        clients disconnected), lowest, highest, mean (over all measure phases), `limit` (last value
+        of the companion x_limit, NaN without one). NaN where a phase has no sample.
+    silence: run, monitor, last_ns (its last sample), measure_end_ns, interval_ns (median gap).
+    notices: run (0: of the whole study), code, text.
+    """
+
+    study: Study
+    options: tuple[Option, ...]
+    baseline: str
+    runs: Columns
+    points: Columns
+    seconds: Columns
+    latency: Columns
+    clients: Columns
+    rates: Columns
+    gauges: Columns
+    silence: Columns
+    notices: Columns

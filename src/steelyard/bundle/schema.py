@@ -1,0 +1,142 @@
+"""Every table of a bundle, with its columns, types and units: the one definition.
+
+A table is one Parquet file a run (`runs/0007/latency.parquet`); the reader joins the files of all
+runs into one view. Times `*_ns` count from the run's origin (its set-up began), unless a
+docstring says otherwise. A metric whose name ends in `_total` is a counter that only grows; every
+other metric is a gauge; a gauge `x` may have a companion `x_limit`, what it can reach at the most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its DuckDB type, and what it holds."""
+
+    name: str
+    type: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: what a row is, and its columns."""
+
+    name: str
+    row: str
+    columns: tuple[Column, ...]
+
+
+_RUN = Column("run", "INTEGER", "number of the run, from 1 in the order executed")
+_POINT = Column("point", "INTEGER", "number of the point (a number of clients) within the run, from 0")
+_STATEMENT = Column(
+    "statement", "VARCHAR", "the statement's name; `transaction` holds whole transactions"
+)
+
+TABLES: tuple[Table, ...] = (
+    Table(
+        "runs",
+        "one run: one option in one block; the factors follow as columns of their own",
+        (
+            _RUN,
+            Column("option", "VARCHAR", "label made of the codes of its levels"),
+            Column("block", "INTEGER", "number of the block, from 1"),
+            Column("slot", "INTEGER", "place within the block, from 1"),
+            Column("attempt", "INTEGER", "1, or 2 when the block was redone after a void run"),
+            Column("status", "VARCHAR", "done, or void: not used, its block was redone"),
+            Column("cause", "VARCHAR", "why the run is void; empty when done"),
+            Column("started_at", "VARCHAR", "UTC, ISO 8601"),
+            Column("seconds", "DOUBLE", "length of the whole run, set-up included"),
+        ),
+    ),
+    Table(
+        "phases",
+        "one phase of a run",
+        (
+            _RUN,
+            _POINT,
+            Column("clients", "INTEGER", "clients connected"),
+            Column(
+                "phase",
+                "VARCHAR",
+                "set-up, connect, warm-up, measure, cool-down, disconnect, after",
+            ),
+            Column("start_ns", "BIGINT", ""),
+            Column("end_ns", "BIGINT", ""),
+        ),
+    ),
+    Table(
+        "throughput",
+        "one second of one statement",
+        (
+            _RUN,
+            _POINT,
+            Column("second", "INTEGER", "from 0 at the start of measure; negative in the warm-up"),
+            _STATEMENT,
+            Column("count", "BIGINT", "completed without error"),
+            Column("errors", "BIGINT", ""),
+        ),
+    ),
+    Table(
+        "latency",
+        "latency of one statement over the whole measure phase",
+        (
+            _RUN,
+            _POINT,
+            _STATEMENT,
+            Column("count", "BIGINT", "values in the histogram"),
+            Column("histogram", "BLOB", "HdrHistogram, V2 encoding, ns"),
+        ),
+    ),
+    Table(
+        "clients",
+        "one client over the measure phase",
+        (
+            _RUN,
+            _POINT,
+            Column("client", "INTEGER", "number of the client, from 0"),
+            Column("transactions", "BIGINT", "completed without error"),
+            Column("errors", "BIGINT", ""),
+            Column("mean_ns", "DOUBLE", "mean latency"),
+            Column("p99_ns", "DOUBLE", "99th percentile of latency"),
+        ),
+    ),
+    Table(
+        "errors",
+        "one kind of error",
+        (
+            _RUN,
+            _POINT,
+            Column("code", "VARCHAR", "SQLSTATE, or connection, or deadline"),
+            Column("count", "BIGINT", ""),
+            Column("message", "VARCHAR", "the first message of this kind"),
+        ),
+    ),
+    Table(
+        "samples",
+        "one reading of one metric",
+        (
+            _RUN,
+            Column("t_ns", "BIGINT", "when it was read"),
+            Column("monitor", "VARCHAR", "which monitor read it"),
+            Column("entity", "VARCHAR", "of what: cpu0, server, database ..."),
+            Column("metric", "VARCHAR", "name with its unit; `_total` for counters"),
+            Column("value", "DOUBLE", ""),
+        ),
+    ),
+    Table(
+        "notices",
+        "something that a reader of the results must know",
+        (
+            _RUN,
+            Column("code", "VARCHAR", "a word for the kind: monitor-unavailable, run-void ..."),
+            Column("text", "VARCHAR", "one sentence"),
+        ),
+    ),
+)
+
+BY_NAME = {table.name: table for table in TABLES}

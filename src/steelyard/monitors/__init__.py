@@ -1,0 +1,65 @@
+"""Monitors read one source at a rate while a run goes on.
+
+A monitor is one file with one class and its line in MONITORS; nothing else changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import NamedTuple, Protocol
+
+
+class Sample(NamedTuple):
+    """One reading: of what, which metric (unit in its name, `_total` for counters), its value."""
+
+    entity: str
+    metric: str
+    value: float
+
+
+class Unavailable(Exception):
+    """The source cannot be read here; the message says why and what would mend it."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What monitors watch.
+
+    pids: root process by role (server, engine, monitors); descendants belong to their root.
+    dsn: libpq connection string of the server, '' when the subject has none.
+    """
+
+    pids: Mapping[str, int] = field(default_factory=dict[str, int])
+    dsn: str = ""
+
+
+class Monitor(Protocol):
+    """open once a run, read at each tick, close at the end. open raises Unavailable with a reason."""
+
+    def open(self, target: Target) -> None:
+        """Get ready to read; raises Unavailable."""
+        ...
+
+    def read(self) -> Iterable[Sample]:
+        """All metrics now; raises Unavailable when the source went away."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections; never raises."""
+        ...
+
+
+MONITORS: dict[str, str] = {
+    "host": "steelyard.monitors.host:HostMonitor",
+    "processes": "steelyard.monitors.processes:ProcessMonitor",
+    "postgres": "steelyard.monitors.postgres:PostgresMonitor",
+    "postgres-waits": "steelyard.monitors.postgres_waits:PostgresWaitsMonitor",
+}
+
+
+def make(name: str) -> Monitor:
+    """A new monitor by its name; raises KeyError for an unknown one."""
+    module, _, cls = MONITORS[name].partition(":")
+    return getattr(import_module(module), cls)()
