@@ -1,4 +1,7 @@
-"""The nouns that the analysis returns and the report shows. Warnings are data: they travel along."""
+"""The nouns that the analysis returns and the report shows. Warnings are data: they travel along.
+
+Where there are too few blocks for an interval (one block), low is 0 and high is infinite.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Outcome = Literal["better", "worse", "equivalent", "inconclusive"]
+# different: proven, for a metric of which neither more nor less is better (Better "neither")
+Outcome = Literal["better", "worse", "equivalent", "inconclusive", "different"]
 Better = Literal["higher", "lower", "neither"]
 
 
@@ -70,6 +74,7 @@ class Comparison:
 class Effect:
     """One main effect or interaction on the log scale. share: of the variation, 0 to 1.
 
+    p_value: of an F test against the noise within blocks; 1 where it cannot be tested (one block).
     levels: for each combination of codes, its ratio to the grand geometric mean.
     """
 
@@ -101,6 +106,7 @@ class Fairness:
 class CostDifference:
     """A part of the cost of a transaction that differs: option minus baseline, in `unit` a txn.
 
+    before, after: means of baseline and option; [low, high]: 95 % interval of after - before.
     share: of the whole difference in server CPU per transaction, where that is meaningful.
     """
 

@@ -33,9 +33,7 @@ class Table:
 
 _RUN = Column("run", "INTEGER", "number of the run, from 1 in the order executed")
 _POINT = Column("point", "INTEGER", "number of the point (a number of clients) within the run, from 0")
-_STATEMENT = Column(
-    "statement", "VARCHAR", "the statement's name; `transaction` holds whole transactions"
-)
+_STATEMENT = Column("statement", "VARCHAR", "the statement's name; `transaction` holds whole transactions")
 
 TABLES: tuple[Table, ...] = (
     Table(

@@ -1,0 +1,1 @@
+"""Runs a plan: phases, order, load, monitors; knows no results' format."""

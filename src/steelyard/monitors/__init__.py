@@ -29,17 +29,20 @@ class Target:
 
     pids: root process by role (server, engine, monitors); descendants belong to their root.
     dsn: libpq connection string of the server, '' when the subject has none.
+    own_backends: server processes that serve the monitors' own connections: the monitor that
+        connects adds its backend, and `processes` then counts it as "monitors", not "server".
     """
 
     pids: Mapping[str, int] = field(default_factory=dict[str, int])
     dsn: str = ""
+    own_backends: set[int] = field(default_factory=set[int])
 
 
 class Monitor(Protocol):
-    """open once a run, read at each tick, close at the end. open raises Unavailable with a reason."""
+    """open once a run, read at each tick, close at the end."""
 
     def open(self, target: Target) -> None:
-        """Get ready to read; raises Unavailable."""
+        """Get ready to read; raises Unavailable with what would mend it."""
         ...
 
     def read(self) -> Iterable[Sample]:

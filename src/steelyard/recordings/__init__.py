@@ -1,0 +1,1 @@
+"""Importers of what other tools measured: one file a format."""

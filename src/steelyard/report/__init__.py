@@ -1,0 +1,1 @@
+"""Shows a judgement: terminal, HTML, pictures, Markdown, JSON. No statistics here."""

@@ -1,0 +1,91 @@
+"""Subjects: what is weighed. A subject is one file with one class and its line in SUBJECTS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from steelyard.host.guard import Guard
+from steelyard.host.placement import Placement
+from steelyard.study.errors import InputError, nearest
+from steelyard.study.plan import Option
+from steelyard.study.spec import Study
+from steelyard.workloads import Work
+
+
+class SubjectFailed(Exception):
+    """The subject could not be started or did not take a setting: the study cannot go on."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where the load engine connects, and what the monitors watch.
+
+    pid: the server's root process, None when it is not ours. session: SQL sent by each client
+    after it connects. inspect: SQL by name, asked of each client's own session after the load, for
+    what a server shows of a session to nobody else. facts: version and settings as the server
+    itself tells them.
+    """
+
+    host: str
+    port: int
+    user: str
+    database: str
+    password: str | None = None
+    tls: str = "disable"
+    ca_file: str | None = None
+    pid: int | None = None
+    dsn: str = ""
+    session: tuple[str, ...] = ()
+    inspect: Mapping[str, str] = field(default_factory=dict[str, str])
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a subject may use: the study and its work, a folder of its own, CPUs, the guard."""
+
+    study: Study
+    work: Work
+    folder: Path
+    placement: Placement
+    guard: Guard
+
+
+class Subject(Protocol):
+    """start, reset, then a run under load; stop at its end. All raise SubjectFailed.
+
+    Attributes: monitors, names of the monitors that suit it.
+    """
+
+    monitors: tuple[str, ...]
+
+    def start(self, option: Option) -> Endpoint:
+        """A server with the option's settings, each read back from it."""
+        ...
+
+    def reset(self) -> None:
+        """The data as it was before any run."""
+        ...
+
+    def stop(self) -> str:
+        """Stops the server; returns the tail of its log ('' when it has none). Never raises."""
+        ...
+
+
+SUBJECTS: dict[str, str] = {
+    "postgres": "steelyard.subjects.postgres:Postgres",
+    "null": "steelyard.subjects.null:Null",
+}
+
+
+def make(bench: Bench) -> Subject:
+    """The subject that a study names. Raises InputError."""
+    kind = bench.study.subject.kind
+    if kind not in SUBJECTS:
+        raise InputError(f'no subject "{kind}"{nearest(kind, SUBJECTS)}', at=("subject", "kind"))
+    module, _, name = SUBJECTS[kind].partition(":")
+    return getattr(import_module(module), name)(bench)

@@ -1,0 +1,11 @@
+//! `steelyard._core`: Python's view of the crates, one module for each.
+
+use pyo3::prelude::*;
+
+mod load;
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    load::register(module)
+}

@@ -1,0 +1,299 @@
+//! One client: what it sends next, and what a reply means to it.
+
+use rand::Rng;
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::PlanError;
+use crate::plan::{Handle, Plan, Text};
+use crate::record::Record;
+use crate::text::Template;
+use crate::transport::Transport;
+use crate::values::write_integer;
+use crate::wire::{self, Ready, Scanner};
+
+/// What all clients share: the plan made ready.
+pub struct Work {
+    pub plan: Plan,
+    templates: Vec<Template>,
+    transactions: Vec<Recipe>,
+    weight: f64,
+    next_tag: AtomicU64,
+}
+
+struct Recipe {
+    cumulative_weight: f64,
+    statements: Vec<usize>,
+    begin: bool,
+}
+
+impl Work {
+    pub fn new(plan: Plan) -> Result<Self, PlanError> {
+        let templates =
+            plan.statements.iter().map(|statement| Template::new(statement, plan.parameters)).collect::<Result<_, _>>()?;
+        let mut weight = 0.0;
+        let mut transactions = Vec::new();
+        for transaction in &plan.transactions {
+            weight += transaction.weight;
+            transactions.push(Recipe {
+                cumulative_weight: weight,
+                statements: transaction.statements.iter().filter_map(|name| plan.statement(name)).collect(),
+                begin: transaction.begin,
+            });
+        }
+        Ok(Self { plan, templates, transactions, weight, next_tag: AtomicU64::new(0) })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Begin,
+    Parse,
+    Execute,
+    Close,
+    Commit,
+    Rollback,
+}
+
+/// What a client wants after a reply.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Its next message stands in the buffer.
+    Send,
+    /// The transaction is over.
+    Done,
+}
+
+pub struct Client {
+    pub number: usize,
+    pub transport: Option<Transport>,
+    pub scanner: Scanner,
+    pub out: Vec<u8>,
+    pub sent: usize,
+    pub busy: bool,
+    /// Start from which the latency counts: intended (open loop) or actual (closed).
+    pub started_ns: u64,
+    /// When it was sent: what the deadline counts from.
+    pub sent_ns: u64,
+    values: SmallRng,
+    texts: SmallRng,
+    pub pauses: SmallRng,
+    literals: Vec<Vec<u8>>,
+    name: Vec<u8>,
+    prepared: Vec<Vec<u64>>,
+    left: u64,
+    transaction: usize,
+    position: usize,
+    stage: Stage,
+    statement_ns: u64,
+    tag: u64,
+    failure: Option<wire::ServerError>,
+}
+
+impl Client {
+    /// Its randomness depends on the seed and its number alone, so every option does the same work.
+    pub fn new(number: usize, work: &Work, transport: Transport) -> Self {
+        let chance = |kind: u64| {
+            SmallRng::seed_from_u64(work.plan.seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ (number as u64) << 2 ^ kind)
+        };
+        let words = if work.plan.text == Text::Distinct { work.plan.distinct_texts.div_ceil(64) } else { 1 };
+        Self {
+            number,
+            transport: Some(transport),
+            scanner: Scanner::default(),
+            out: Vec::with_capacity(1024),
+            sent: 0,
+            busy: false,
+            started_ns: 0,
+            sent_ns: 0,
+            values: chance(0),
+            texts: chance(1),
+            pauses: chance(2),
+            literals: Vec::new(),
+            name: Vec::with_capacity(32),
+            prepared: vec![vec![0; words as usize]; work.templates.len()],
+            left: 0,
+            transaction: 0,
+            position: 0,
+            stage: Stage::Begin,
+            statement_ns: 0,
+            tag: 0,
+            failure: None,
+        }
+    }
+
+    /// Draws a transaction and writes its first message.
+    pub fn begin(&mut self, work: &Work, intended_ns: u64, now_ns: u64) {
+        let draw = self.values.random::<f64>() * work.weight;
+        self.transaction =
+            work.transactions.partition_point(|recipe| recipe.cumulative_weight <= draw).min(work.transactions.len() - 1);
+        self.position = 0;
+        self.failure = None;
+        self.busy = true;
+        self.started_ns = intended_ns;
+        self.sent_ns = now_ns;
+        if work.transactions[self.transaction].begin {
+            self.write_query(Stage::Begin, b"begin");
+        } else {
+            self.begin_statement(work, now_ns);
+        }
+    }
+
+    /// Takes the end of a reply; counts what ended with it, and writes what comes next.
+    pub fn take(&mut self, work: &Work, ready: Ready, now_ns: u64, record: &mut Record, index: usize) -> Next {
+        if let Some(error) = ready.error {
+            self.failure.get_or_insert(error);
+        }
+        let failed = self.failure.is_some();
+        let handle = work.plan.handle;
+        match self.stage {
+            Stage::Parse if !failed => {
+                self.write_execution(work);
+                return Next::Send;
+            }
+            Stage::Execute if handle == Handle::PerUse => {
+                self.write_close();
+                return Next::Send;
+            }
+            Stage::Execute if handle == Handle::Named && !failed => self.mark_prepared(work),
+            _ => {}
+        }
+        let recipe = &work.transactions[self.transaction];
+        if matches!(self.stage, Stage::Parse | Stage::Execute | Stage::Close) {
+            if !failed {
+                record.statement_done(recipe.statements[self.position], now_ns, now_ns.saturating_sub(self.statement_ns));
+                self.position += 1;
+            }
+        } else if self.stage == Stage::Commit || self.stage == Stage::Rollback {
+            return self.end(recipe, now_ns, record, index);
+        }
+        if failed {
+            if ready.status != b'I' {
+                self.write_query(Stage::Rollback, b"rollback");
+                return Next::Send;
+            }
+            return self.end(recipe, now_ns, record, index);
+        }
+        if self.position < recipe.statements.len() {
+            self.begin_statement(work, now_ns);
+            Next::Send
+        } else if recipe.begin {
+            self.write_query(Stage::Commit, b"commit");
+            Next::Send
+        } else {
+            self.end(recipe, now_ns, record, index)
+        }
+    }
+
+    /// The connection is gone, or was given up: what was under way has failed.
+    pub fn lose(&mut self, work: &Work, now_ns: u64, record: &mut Record, index: usize, code: &str, message: &str) {
+        self.transport = None;
+        if self.busy {
+            let recipe = &work.transactions[self.transaction];
+            record.failed(index, recipe.statements.get(self.position).copied(), now_ns, code, message);
+        }
+        self.busy = false;
+        self.scanner.reset();
+        self.out.clear();
+        self.sent = 0;
+        for words in &mut self.prepared {
+            words.fill(0);
+        }
+    }
+
+    fn end(&mut self, recipe: &Recipe, now_ns: u64, record: &mut Record, index: usize) -> Next {
+        self.busy = false;
+        match self.failure.take() {
+            None => record.transaction_done(index, now_ns, now_ns.saturating_sub(self.started_ns)),
+            Some(error) => {
+                record.failed(index, recipe.statements.get(self.position).copied(), now_ns, &error.code, &error.message);
+            }
+        }
+        Next::Done
+    }
+
+    fn begin_statement(&mut self, work: &Work, now_ns: u64) {
+        let statement = work.transactions[self.transaction].statements[self.position];
+        let template = &work.templates[statement];
+        self.statement_ns = if self.position == 0 && !work.transactions[self.transaction].begin { self.started_ns } else { now_ns };
+        self.tag = match work.plan.text {
+            Text::Identical => 0,
+            Text::Distinct => self.texts.random_range(0..work.plan.distinct_texts),
+            Text::Unique => work.next_tag.fetch_add(1, Ordering::Relaxed),
+        };
+        template.draw_literals(&mut self.values, &mut self.literals);
+        self.clear();
+        let Self { out, literals, tag, name, .. } = self;
+        match work.plan.handle {
+            Handle::None => {
+                wire::query(out, |out| template.write_text(*tag, literals, out));
+                self.stage = Stage::Execute;
+            }
+            Handle::Unnamed => {
+                name.clear();
+                wire::parse(out, b"", |out| template.write_text(*tag, literals, out));
+                self.append_execution(template);
+            }
+            Handle::Named => {
+                name.clear();
+                name.push(b's');
+                write_integer(statement as i64, name);
+                name.push(b'_');
+                write_integer(*tag as i64, name);
+                let (word, bit) = (*tag as usize / 64, *tag % 64);
+                if self.prepared[statement][word] >> bit & 1 == 0 {
+                    wire::parse(out, name, |out| template.write_text(*tag, literals, out));
+                }
+                self.append_execution(template);
+            }
+            Handle::PerUse | Handle::Left => {
+                name.clear();
+                name.push(b'p');
+                if work.plan.handle == Handle::Left {
+                    write_integer(self.left as i64, name);
+                    self.left += 1;
+                }
+                wire::parse(out, name, |out| template.write_text(*tag, literals, out));
+                wire::sync(out);
+                self.stage = Stage::Parse;
+            }
+        }
+    }
+
+    fn write_execution(&mut self, work: &Work) {
+        let statement = work.transactions[self.transaction].statements[self.position];
+        self.clear();
+        self.append_execution(&work.templates[statement]);
+    }
+
+    fn append_execution(&mut self, template: &Template) {
+        let Self { out, name, values, .. } = self;
+        wire::bind_execute(out, name, template.bound(), |index, out| template.write_value(index, values, out));
+        wire::sync(out);
+        self.stage = Stage::Execute;
+    }
+
+    fn write_close(&mut self) {
+        self.clear();
+        wire::close(&mut self.out, &self.name);
+        wire::sync(&mut self.out);
+        self.stage = Stage::Close;
+    }
+
+    fn write_query(&mut self, stage: Stage, text: &[u8]) {
+        self.clear();
+        wire::query(&mut self.out, |out| out.extend_from_slice(text));
+        self.stage = stage;
+    }
+
+    fn mark_prepared(&mut self, work: &Work) {
+        let statement = work.transactions[self.transaction].statements[self.position];
+        self.prepared[statement][self.tag as usize / 64] |= 1 << (self.tag % 64);
+    }
+
+    fn clear(&mut self) {
+        self.out.clear();
+        self.sent = 0;
+    }
+}

@@ -1,0 +1,326 @@
+//! One run: connections, phases, threads; events while it goes on, and the result.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use serde_json::{Value, json};
+
+use crate::client::{Client, Work};
+use crate::error::LoadError;
+use crate::event_loop::{self, Live, Seat};
+use crate::poll::now_ns;
+use crate::record::{Record, Window, encode};
+use crate::session::Session;
+use crate::wire::TERMINATE;
+
+const STEP: Duration = Duration::from_millis(50);
+/// Threads get this long to begin before the point's clock starts.
+const LEAD_NS: u64 = 5_000_000;
+
+/// Who listens to a run. Either answer `false` stops it.
+pub trait Listener {
+    /// A line of JSON: a phase begins, or a second has passed.
+    fn event(&mut self, line: &str) -> bool;
+    /// Asked several times a second.
+    fn go_on(&mut self) -> bool;
+}
+
+#[derive(Default)]
+struct Phases {
+    rows: Vec<(usize, usize, &'static str, u64, u64)>,
+}
+
+struct Run<'a> {
+    work: &'a Work,
+    listener: &'a mut dyn Listener,
+    phases: Phases,
+    connections: u64,
+    connect_ns: u64,
+    earlier: (u64, u64),
+}
+
+/// Runs the plan; the result as JSON (see the documentation of `load_run` in Python).
+pub fn run(work: &Work, listener: &mut dyn Listener) -> Result<String, LoadError> {
+    let mut run =
+        Run { work, listener, phases: Phases::default(), connections: 0, connect_ns: 0, earlier: (0, 0) };
+    let mut clients: Vec<Client> = Vec::new();
+    let mut points = Vec::new();
+    for (point, count) in work.plan.points.iter().copied().enumerate() {
+        run.connect(point, count, &mut clients)?;
+        let (back, records) = run.point(point, clients)?;
+        clients = back;
+        points.push(records);
+    }
+    let last = work.plan.points.len() - 1;
+    let inspect = run.cool_down(last, &mut clients)?;
+    let begin_ns = run.begin("disconnect", last, clients.len())?;
+    for client in &mut clients {
+        if let Some(transport) = &mut client.transport {
+            // the server closes the connection either way
+            let _ = transport.write_all(TERMINATE);
+        }
+    }
+    run.phases.rows.push((last, clients.len(), "disconnect", begin_ns, now_ns()));
+    drop(clients);
+    Ok(run.result(&points, inspect).to_string())
+}
+
+impl Run<'_> {
+    fn begin(&mut self, phase: &str, point: usize, clients: usize) -> Result<u64, LoadError> {
+        let t_ns = now_ns();
+        let line = json!({"event": "phase", "phase": phase, "point": point, "clients": clients, "t_ns": t_ns});
+        if self.listener.event(&line.to_string()) { Ok(t_ns) } else { Err(LoadError::Stopped) }
+    }
+
+    fn connect(&mut self, point: usize, count: usize, clients: &mut Vec<Client>) -> Result<(), LoadError> {
+        let begin_ns = self.begin("connect", point, count)?;
+        let limit = Instant::now() + Duration::from_secs_f64(self.work.plan.connect_s);
+        for mut client in clients.drain(count.min(clients.len())..) {
+            if let Some(transport) = &mut client.transport {
+                let _ = transport.write_all(TERMINATE);
+            }
+        }
+        while clients.len() < count {
+            let left = limit.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+            let start_ns = now_ns();
+            let session = Session::open(&self.work.plan.server, &self.work.plan.session, left)?;
+            self.connect_ns += now_ns() - start_ns;
+            self.connections += 1;
+            clients.push(Client::new(clients.len(), self.work, session.transport));
+            if !self.listener.go_on() {
+                return Err(LoadError::Stopped);
+            }
+        }
+        self.phases.rows.push((point, count, "connect", begin_ns, now_ns()));
+        Ok(())
+    }
+
+    fn point(&mut self, point: usize, clients: Vec<Client>) -> Result<(Vec<Client>, Vec<Record>), LoadError> {
+        let plan = &self.work.plan;
+        let count = clients.len();
+        let threads = plan.threads.min(count);
+        let start_ns = now_ns() + LEAD_NS;
+        let measure_ns = start_ns + (plan.warm_up_s * 1e9) as u64;
+        let window = Window { start_ns, measure_ns, end_ns: measure_ns + (plan.measure_s * 1e9) as u64 };
+        let mut seats: Vec<Vec<Client>> = (0..threads).map(|_| Vec::new()).collect();
+        for (index, client) in clients.into_iter().enumerate() {
+            seats[index % threads].push(client);
+        }
+        let stop = AtomicBool::new(false);
+        let live: Vec<Live> = (0..threads).map(|_| Live::default()).collect();
+        let work = self.work;
+        let (outcomes, told) = std::thread::scope(|scope| {
+            let mut handles = Vec::new();
+            for ((thread, clients), live) in seats.into_iter().enumerate().zip(&live) {
+                let stop = &stop;
+                let body = move || {
+                    let seat = Seat { thread, threads, live, stop };
+                    let outcome = event_loop::run(work, clients, window, &seat);
+                    if outcome.is_err() {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                    outcome
+                };
+                handles.push(std::thread::Builder::new().name(format!("load-{thread}")).spawn_scoped(scope, body));
+            }
+            let told = self.attend(point, count, window, &live, &stop);
+            stop_unless(&told, &stop);
+            let outcomes: Vec<_> = handles
+                .into_iter()
+                .map(|handle| match handle {
+                    Ok(handle) => handle.join().unwrap_or_else(|_| Err(std::io::Error::other("a load thread panicked").into())),
+                    Err(error) => Err(error.into()),
+                })
+                .collect();
+            (outcomes, told)
+        });
+        let mut back = Vec::with_capacity(count);
+        let mut records = Vec::with_capacity(threads);
+        for outcome in outcomes {
+            let (clients, record) = outcome?;
+            back.extend(clients);
+            self.earlier.0 += record.total.done;
+            self.earlier.1 += record.total.errors;
+            records.push(record);
+        }
+        told?;
+        back.sort_by_key(|client| client.number);
+        if plan.warm_up_s > 0.0 {
+            self.phases.rows.push((point, count, "warm-up", window.start_ns, window.measure_ns));
+        }
+        self.phases.rows.push((point, count, "measure", window.measure_ns, window.end_ns));
+        Ok((back, records))
+    }
+
+    /// Tells of phases and seconds until the window ends.
+    fn attend(&mut self, point: usize, count: usize, window: Window, live: &[Live], stop: &AtomicBool) -> Result<(), LoadError> {
+        let mut phase = "warm-up";
+        let mut tick_ns = window.start_ns;
+        if window.measure_ns > window.start_ns {
+            self.begin(phase, point, count)?;
+        }
+        loop {
+            let now = now_ns();
+            if phase == "warm-up" && now >= window.measure_ns {
+                phase = "measure";
+                self.begin(phase, point, count)?;
+            }
+            if now >= tick_ns {
+                tick_ns += 1_000_000_000;
+                let sum = |of: fn(&Live) -> u64| live.iter().map(of).sum::<u64>();
+                let line = json!({
+                    "event": "tick", "t_ns": now, "point": point, "phase": phase,
+                    "transactions": self.earlier.0 + sum(|live| live.done.load(Ordering::Relaxed)),
+                    "errors": self.earlier.1 + sum(|live| live.errors.load(Ordering::Relaxed)),
+                });
+                if !self.listener.event(&line.to_string()) {
+                    return Err(LoadError::Stopped);
+                }
+            }
+            if now >= window.end_ns || stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            if !self.listener.go_on() {
+                return Err(LoadError::Stopped);
+            }
+            let edge = if phase == "warm-up" { window.measure_ns } else { window.end_ns };
+            let wait_ns = edge.min(tick_ns).saturating_sub(now_ns()).min(STEP.as_nanos() as u64);
+            std::thread::sleep(Duration::from_nanos(wait_ns));
+        }
+    }
+
+    /// Connections open, nothing sent but the questions of `inspect`.
+    fn cool_down(&mut self, point: usize, clients: &mut [Client]) -> Result<Vec<(usize, String, String, f64)>, LoadError> {
+        let begin_ns = self.begin("cool-down", point, clients.len())?;
+        let mut told = Vec::new();
+        for client in clients.iter_mut() {
+            let Some(transport) = client.transport.take() else { continue };
+            let mut session = Session::from(transport);
+            for question in &self.work.plan.inspect {
+                // a server that cannot answer (too old, no right) leaves the answer out
+                for (metric, value) in session.ask(&question.sql).unwrap_or_default() {
+                    told.push((client.number, question.name.clone(), metric, value));
+                }
+            }
+            client.transport = Some(session.transport);
+        }
+        let end_ns = begin_ns + (self.work.plan.cool_down_s * 1e9) as u64;
+        while now_ns() < end_ns {
+            if !self.listener.go_on() {
+                return Err(LoadError::Stopped);
+            }
+            std::thread::sleep(Duration::from_nanos((end_ns.saturating_sub(now_ns())).min(STEP.as_nanos() as u64)));
+        }
+        self.phases.rows.push((point, clients.len(), "cool-down", begin_ns, now_ns()));
+        Ok(told)
+    }
+
+    fn result(&self, points: &[Vec<Record>], inspect: Vec<(usize, String, String, f64)>) -> Value {
+        use base64::Engine;
+        let mut names: Vec<&str> = self.work.plan.statements.iter().map(|statement| statement.name.as_str()).collect();
+        names.push("transaction");
+        let (mut throughput, mut latency, mut clients, mut errors) = (Table::new(5), Table::new(4), Table::new(6), Table::new(4));
+        for (point, records) in points.iter().enumerate() {
+            let Some(first) = records.first() else { continue };
+            for index in 0..first.seconds.len() {
+                for (statement, name) in names.iter().enumerate() {
+                    let sum = |of: fn(&crate::record::Count) -> u64| {
+                        records.iter().map(|record| of(&record.seconds[index][statement])).sum::<u64>()
+                    };
+                    throughput.add([json!(point), json!(first.second_of(index)), json!(name), json!(sum(|c| c.done)), json!(sum(|c| c.errors))]);
+                }
+            }
+            for (statement, name) in names.iter().enumerate() {
+                let merged = merge(records.iter().map(|record| &record.histograms[statement]));
+                let text = base64::engine::general_purpose::STANDARD.encode(encode(&merged));
+                latency.add([json!(point), json!(name), json!(merged.len()), json!(text)]);
+            }
+            let mut all: Vec<_> = records.iter().flat_map(|record| &record.clients).collect();
+            all.sort_by_key(|client| client.number);
+            for client in all {
+                clients.add([
+                    json!(point),
+                    json!(client.number),
+                    json!(client.count.done),
+                    json!(client.count.errors),
+                    json!(client.mean_ns()),
+                    json!(client.p99_ns()),
+                ]);
+            }
+            let mut kinds = std::collections::BTreeMap::new();
+            for (code, (count, message)) in records.iter().flat_map(|record| &record.errors) {
+                kinds.entry(code).or_insert((0, message)).0 += count;
+            }
+            for (code, (count, message)) in kinds {
+                errors.add([json!(point), json!(code), json!(count), json!(message)]);
+            }
+        }
+        let mut phases = Table::new(5);
+        for (point, clients, phase, start_ns, end_ns) in &self.phases.rows {
+            phases.add([json!(point), json!(clients), json!(phase), json!(start_ns), json!(end_ns)]);
+        }
+        let mut told = Table::new(4);
+        for (client, name, metric, value) in inspect {
+            told.add([json!(client), json!(name), json!(metric), json!(value)]);
+        }
+        let backlog: Vec<usize> = points.iter().map(|records| records.iter().map(|r| r.backlog).sum()).collect();
+        let reconnections: u64 = points.iter().flatten().map(|record| record.reconnections).sum();
+        json!({
+            "phases": phases.named(["point", "clients", "phase", "start_ns", "end_ns"]),
+            "throughput": throughput.named(["point", "second", "statement", "count", "errors"]),
+            "latency": latency.named(["point", "statement", "count", "histogram_base64"]),
+            "clients": clients.named(["point", "client", "transactions", "errors", "mean_ns", "p99_ns"]),
+            "errors": errors.named(["point", "code", "count", "message"]),
+            "inspect": told.named(["client", "name", "metric", "value"]),
+            "engine": {
+                "io": "epoll",
+                "threads": self.work.plan.threads,
+                "connections_made": self.connections,
+                "reconnections": reconnections,
+                "connect_ns_mean": self.connect_ns as f64 / self.connections.max(1) as f64,
+                "backlog": backlog,
+            },
+        })
+    }
+}
+
+fn stop_unless(told: &Result<(), LoadError>, stop: &AtomicBool) {
+    if told.is_err() {
+        stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// One histogram of several threads'.
+pub fn merge<'a>(mut histograms: impl Iterator<Item = &'a Histogram<u64>>) -> Histogram<u64> {
+    let mut merged = match histograms.next() {
+        Some(first) => first.clone(),
+        None => Histogram::new_with_bounds(1, 3_600_000_000_000, 3).unwrap_or_else(|_| unreachable!()),
+    };
+    for histogram in histograms {
+        // all have the same bounds, so nothing is out of range
+        let _ = merged.add(histogram);
+    }
+    merged
+}
+
+/// Rows turned into columns.
+struct Table {
+    columns: Vec<Vec<Value>>,
+}
+
+impl Table {
+    fn new(width: usize) -> Self {
+        Self { columns: vec![Vec::new(); width] }
+    }
+
+    fn add<const N: usize>(&mut self, row: [Value; N]) {
+        for (column, value) in self.columns.iter_mut().zip(row) {
+            column.push(value);
+        }
+    }
+
+    fn named<const N: usize>(self, names: [&str; N]) -> Value {
+        names.into_iter().zip(self.columns).map(|(name, column)| (name.to_string(), Value::Array(column))).collect::<serde_json::Map<_, _>>().into()
+    }
+}

@@ -1,0 +1,34 @@
+//! What can go wrong, in sentences for the person at the keyboard.
+
+use thiserror::Error;
+
+/// The plan cannot be run: which field, and why.
+#[derive(Debug, Error)]
+#[error("{field}: {cause}")]
+pub struct PlanError {
+    pub field: String,
+    pub cause: String,
+}
+
+impl PlanError {
+    pub fn new(field: impl Into<String>, cause: impl Into<String>) -> Self {
+        Self { field: field.into(), cause: cause.into() }
+    }
+}
+
+/// The run cannot start or go on. No message holds a password.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    #[error("cannot connect to {address}: {cause}")]
+    Connect { address: String, cause: String },
+    #[error("{address} refused the connection: {message} (SQLSTATE {code})")]
+    Refused { address: String, code: String, message: String },
+    #[error("{address}: the statement `{sql}` failed: {message} (SQLSTATE {code})")]
+    Session { address: String, sql: String, code: String, message: String },
+    #[error("{address}: all connections were lost and none could be made again for {seconds} s: {cause}")]
+    Lost { address: String, seconds: u64, cause: String },
+    #[error("the event loop failed: {0}")]
+    Loop(#[from] std::io::Error),
+    #[error("stopped")]
+    Stopped,
+}

@@ -1,0 +1,343 @@
+//! One thread's clients under load, over one point.
+
+use std::collections::{BinaryHeap, VecDeque};
+use std::cmp::Reverse;
+use std::io::ErrorKind;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::client::{Client, Next, Work};
+use crate::error::LoadError;
+use crate::plan::Arrival;
+use crate::poll::{Poll, no_timer_slack, now_ns};
+use crate::record::{Record, Window};
+use crate::schedule::{OpenSchedule, think_ns};
+use crate::session::Session;
+
+/// Deadlines and lost connections are looked after this often.
+const CARE_NS: u64 = 50_000_000;
+const BACK_OFF_NS: u64 = 50_000_000;
+/// Without a single connection for this long, the server counts as gone.
+const LOST_S: u64 = 2;
+const RECONNECT: Duration = Duration::from_millis(500);
+/// What is under way at the end may end, uncounted, within this time.
+const DRAIN_NS: u64 = 2_000_000_000;
+
+/// What the coordinator sees of a loop while it runs.
+#[derive(Default)]
+pub struct Live {
+    pub done: AtomicU64,
+    pub errors: AtomicU64,
+}
+
+/// Which loop this is of how many, and how it is told to stop.
+pub struct Seat<'a> {
+    pub thread: usize,
+    pub threads: usize,
+    pub live: &'a Live,
+    pub stop: &'a AtomicBool,
+}
+
+struct Loop<'a> {
+    work: &'a Work,
+    window: Window,
+    clients: Vec<Client>,
+    record: Record,
+    poll: Poll,
+    buffer: Vec<u8>,
+    /// Open loop: the schedule, arrivals that wait for a client, clients that wait for one.
+    schedule: Option<OpenSchedule>,
+    waiting: VecDeque<u64>,
+    idle: Vec<usize>,
+    /// Closed loop: when thinking clients go on.
+    thinking: BinaryHeap<Reverse<(u64, usize)>>,
+    lost: Vec<(u64, usize)>,
+    alone_since_ns: Option<u64>,
+    last_cause: String,
+}
+
+/// Drives the clients through the window; returns them with what was counted.
+pub fn run(work: &Work, clients: Vec<Client>, window: Window, seat: &Seat) -> Result<(Vec<Client>, Record), LoadError> {
+    no_timer_slack();
+    let record = Record::new(window, work.plan.statements.len(), clients.iter().map(|client| client.number));
+    let schedule = match work.plan.arrival {
+        Arrival::Open { rate_per_s, spacing } => {
+            Some(OpenSchedule::new(rate_per_s, spacing, seat.thread, seat.threads, work.plan.seed, window.start_ns))
+        }
+        Arrival::Closed { .. } => None,
+    };
+    let mut this = Loop {
+        work,
+        window,
+        clients,
+        record,
+        poll: Poll::new()?,
+        buffer: vec![0; 1 << 16],
+        schedule,
+        waiting: VecDeque::new(),
+        idle: Vec::new(),
+        thinking: BinaryHeap::new(),
+        lost: Vec::new(),
+        alone_since_ns: None,
+        last_cause: String::new(),
+    };
+    this.drive(seat)?;
+    Ok((this.clients, this.record))
+}
+
+impl Loop<'_> {
+    fn drive(&mut self, seat: &Seat) -> Result<(), LoadError> {
+        for index in 0..self.clients.len() {
+            match &self.clients[index].transport {
+                Some(transport) => {
+                    transport.set_nonblocking(true)?;
+                    self.poll.add(transport.fd(), index)?;
+                    if self.schedule.is_some() {
+                        self.idle.push(index);
+                    } else {
+                        self.thinking.push(Reverse((self.window.start_ns, index)));
+                    }
+                }
+                None => self.lost.push((0, index)),
+            }
+        }
+        let mut care_ns = self.window.start_ns + CARE_NS;
+        let mut ready = Vec::with_capacity(256);
+        loop {
+            let now = now_ns();
+            if now >= self.window.end_ns || seat.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            self.start_due(now);
+            if now >= care_ns {
+                care_ns = now + CARE_NS;
+                self.care(now)?;
+                seat.live.done.store(self.record.total.done, Ordering::Relaxed);
+                seat.live.errors.store(self.record.total.errors, Ordering::Relaxed);
+            }
+            let until = self.next_due().min(care_ns).min(self.window.end_ns);
+            self.wait(until.saturating_sub(now_ns()), &mut ready)?;
+        }
+        self.record.backlog = self.waiting.len();
+        self.drain(seat, &mut ready)?;
+        for client in &self.clients {
+            if let Some(transport) = &client.transport {
+                transport.set_nonblocking(false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whatever is under way ends by itself; what does not is given up.
+    fn drain(&mut self, seat: &Seat, ready: &mut Vec<crate::poll::Ready>) -> Result<(), LoadError> {
+        let limit_ns = now_ns() + DRAIN_NS;
+        while self.clients.iter().any(|client| client.busy) && now_ns() < limit_ns {
+            if seat.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            self.wait(CARE_NS, ready)?;
+        }
+        for index in 0..self.clients.len() {
+            if self.clients[index].busy {
+                self.lose(index, now_ns(), "deadline", "still under way after the end of the load");
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, timeout_ns: u64, ready: &mut Vec<crate::poll::Ready>) -> Result<(), LoadError> {
+        ready.clear();
+        self.poll.wait(timeout_ns, |event| ready.push(event))?;
+        for event in ready.iter() {
+            if event.writable {
+                self.send(event.token);
+            }
+            if event.readable {
+                self.receive(event.token);
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts what the clock says: arrivals of the open loop, clients that have thought.
+    fn start_due(&mut self, now: u64) {
+        if let Some(schedule) = &mut self.schedule {
+            while schedule.peek() <= now && schedule.peek() < self.window.end_ns {
+                self.waiting.push_back(schedule.take());
+            }
+            while !self.waiting.is_empty()
+                && let Some(index) = self.idle.pop()
+            {
+                if let Some(intended) = self.waiting.pop_front() {
+                    self.begin(index, intended);
+                }
+            }
+        }
+        while let Some(Reverse((due, index))) = self.thinking.peek().copied() {
+            if due > now {
+                break;
+            }
+            self.thinking.pop();
+            // the client's own pause set this time: it is late by as much as we are
+            self.begin(index, now_ns());
+        }
+    }
+
+    fn next_due(&self) -> u64 {
+        let arrival = match &self.schedule {
+            Some(schedule) if !self.idle.is_empty() => schedule.peek(),
+            _ => u64::MAX,
+        };
+        self.thinking.peek().map_or(arrival, |Reverse((due, _))| arrival.min(*due))
+    }
+
+    fn begin(&mut self, index: usize, intended_ns: u64) {
+        if self.clients[index].transport.is_none() {
+            return;
+        }
+        self.clients[index].begin(self.work, intended_ns, now_ns());
+        self.send(index);
+    }
+
+    fn send(&mut self, index: usize) {
+        let client = &mut self.clients[index];
+        let Some(transport) = &mut client.transport else { return };
+        let partly = client.sent > 0;
+        while client.sent < client.out.len() {
+            match transport.write(&client.out[client.sent..]) {
+                Ok(count) => client.sent += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let armed = self.poll.set_writable(transport.fd(), index, true);
+                    if let Err(error) = armed {
+                        self.lose(index, now_ns(), "connection", &error.to_string());
+                    }
+                    return;
+                }
+                Err(error) => return self.lose(index, now_ns(), "connection", &error.to_string()),
+            }
+        }
+        let flushed = transport.flush();
+        if partly || flushed.is_err() {
+            let blocked = flushed.is_err();
+            let fd = transport.fd();
+            if self.poll.set_writable(fd, index, blocked).is_err() {
+                self.lose(index, now_ns(), "connection", "the connection broke while sending");
+            }
+        }
+    }
+
+    fn receive(&mut self, index: usize) {
+        loop {
+            let client = &mut self.clients[index];
+            let Some(transport) = &mut client.transport else { return };
+            let count = match transport.read(&mut self.buffer) {
+                Ok(0) => {
+                    let cause = client.scanner.last_error().map_or_else(
+                        || "the server closed the connection".to_string(),
+                        |error| format!("{} (SQLSTATE {})", error.message, error.code),
+                    );
+                    return self.lose(index, now_ns(), "connection", &cause);
+                }
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return self.lose(index, now_ns(), "connection", &error.to_string()),
+            };
+            let more = count == self.buffer.len() || transport.is_encrypted();
+            match client.scanner.feed(&self.buffer[..count]) {
+                Ok(Some(reply)) => self.reply(index, reply),
+                Ok(None) => {}
+                Err(error) => return self.lose(index, now_ns(), "connection", &error.to_string()),
+            }
+            if !more {
+                return;
+            }
+        }
+    }
+
+    fn reply(&mut self, index: usize, reply: crate::wire::Ready) {
+        let now = now_ns();
+        let client = &mut self.clients[index];
+        if !client.busy {
+            return;
+        }
+        if client.take(self.work, reply, now, &mut self.record, index) == Next::Send {
+            return self.send(index);
+        }
+        if now >= self.window.end_ns {
+            return;
+        }
+        if self.schedule.is_some() {
+            match self.waiting.pop_front() {
+                Some(intended) => self.begin(index, intended),
+                None => self.idle.push(index),
+            }
+        } else {
+            match think_ns(&self.work.plan.arrival, &mut self.clients[index].pauses) {
+                0 => {
+                    self.clients[index].begin(self.work, now, now);
+                    self.send(index);
+                }
+                pause => self.thinking.push(Reverse((now + pause, index))),
+            }
+        }
+    }
+
+    fn lose(&mut self, index: usize, now: u64, code: &str, cause: &str) {
+        self.clients[index].lose(self.work, now, &mut self.record, index, code, cause);
+        self.idle.retain(|idle| *idle != index);
+        self.last_cause = cause.to_string();
+        self.lost.push((now, index));
+    }
+
+    /// Replaces connections past their deadline and those that were lost.
+    fn care(&mut self, now: u64) -> Result<(), LoadError> {
+        let deadline_ns = (self.work.plan.deadline_ms * 1e6) as u64;
+        for index in 0..self.clients.len() {
+            let client = &self.clients[index];
+            if client.busy && now.saturating_sub(client.sent_ns) > deadline_ns {
+                self.lose(index, now, "deadline", "no answer within the deadline");
+            }
+        }
+        let mut failing = false;
+        for (due, index) in std::mem::take(&mut self.lost) {
+            // when one cannot connect the others are as likely to fail: they are tried another time
+            if due > now || failing {
+                self.lost.push((due, index));
+                continue;
+            }
+            match Session::open(&self.work.plan.server, &self.work.plan.session, RECONNECT) {
+                Ok(session) => self.rejoin(index, session)?,
+                Err(error) => {
+                    self.last_cause = error.to_string();
+                    self.lost.push((now_ns() + BACK_OFF_NS, index));
+                    failing = true;
+                }
+            }
+        }
+        if self.lost.len() < self.clients.len() {
+            self.alone_since_ns = None;
+        } else if now.saturating_sub(*self.alone_since_ns.get_or_insert(now)) > LOST_S * 1_000_000_000 {
+            return Err(LoadError::Lost {
+                address: self.work.plan.server.address(),
+                seconds: LOST_S,
+                cause: std::mem::take(&mut self.last_cause),
+            });
+        }
+        Ok(())
+    }
+
+    fn rejoin(&mut self, index: usize, session: Session) -> Result<(), LoadError> {
+        session.transport.set_nonblocking(true)?;
+        self.poll.add(session.transport.fd(), index)?;
+        self.clients[index].transport = Some(session.transport);
+        self.record.reconnections += 1;
+        if self.schedule.is_some() {
+            self.idle.push(index);
+        } else {
+            self.thinking.push(Reverse((now_ns(), index)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,30 @@
+//! The load engine: N clients over M event loops, a plan in, counts and histograms out.
+//!
+//! - [`plan`]: what to do, as JSON, and its validation
+//! - [`text`]: a statement's template and the texts made from it
+//! - [`values`]: generators of parameters
+//! - [`wire`]: PostgreSQL's messages, written and scanned
+//! - [`transport`]: socket, with or without TLS
+//! - [`session`]: connecting, authenticating, asking (blocking)
+//! - [`client`]: the state machine of one client
+//! - [`schedule`]: when clients start a transaction
+//! - [`poll`]: epoll, with a timeout in nanoseconds
+//! - [`event_loop`]: one thread's clients under load
+//! - [`record`]: what is counted
+//! - [`engine`]: phases, threads, events, result
+//! - [`stub`]: a server that answers at once
+
+pub mod client;
+pub mod engine;
+pub mod error;
+pub mod event_loop;
+pub mod plan;
+pub mod poll;
+pub mod record;
+pub mod schedule;
+pub mod session;
+pub mod stub;
+pub mod text;
+pub mod transport;
+pub mod values;
+pub mod wire;

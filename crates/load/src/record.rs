@@ -1,0 +1,208 @@
+//! What one event loop counts at one point.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+
+/// Latencies in ns, three significant digits.
+pub type LatencyHistogram = Histogram<u64>;
+
+const LONGEST_NS: u64 = 3_600_000_000_000;
+
+/// The times of one point, monotonic ns.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    pub start_ns: u64,
+    pub measure_ns: u64,
+    pub end_ns: u64,
+}
+
+impl Window {
+    /// Seconds of warm-up, rounded up: how far below 0 seconds are numbered.
+    fn warm_up_seconds(&self) -> usize {
+        (self.measure_ns - self.start_ns).div_ceil(1_000_000_000) as usize
+    }
+
+    fn seconds(&self) -> usize {
+        self.warm_up_seconds() + (self.end_ns - self.measure_ns).div_ceil(1_000_000_000) as usize
+    }
+
+    fn measures(&self, now_ns: u64) -> bool {
+        (self.measure_ns..self.end_ns).contains(&now_ns)
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Count {
+    pub done: u64,
+    pub errors: u64,
+}
+
+/// One client in the measure phase.
+#[derive(Debug)]
+pub struct ClientRecord {
+    pub number: usize,
+    pub count: Count,
+    pub sum_ns: u64,
+    histogram: Histogram<u32>,
+}
+
+impl ClientRecord {
+    pub fn mean_ns(&self) -> f64 {
+        self.sum_ns as f64 / self.count.done.max(1) as f64
+    }
+
+    pub fn p99_ns(&self) -> u64 {
+        self.histogram.value_at_quantile(0.99)
+    }
+}
+
+/// Counts by second, latencies by statement, clients, errors. The last statement of each list is
+/// the whole transaction.
+#[derive(Debug)]
+pub struct Record {
+    window: Window,
+    warm_up_seconds: i64,
+    pub seconds: Vec<Vec<Count>>,
+    pub histograms: Vec<Histogram<u64>>,
+    pub clients: Vec<ClientRecord>,
+    pub errors: BTreeMap<String, (u64, String)>,
+    /// All transactions and errors so far, warm-up included, for the live view.
+    pub total: Count,
+    /// Open loop: arrivals that still waited for a client at the end.
+    pub backlog: usize,
+    pub reconnections: u64,
+}
+
+impl Record {
+    pub fn new(window: Window, statements: usize, clients: impl Iterator<Item = usize>) -> Self {
+        let histogram = || {
+            // the bounds are constants that the crate accepts
+            let mut histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).unwrap_or_else(|_| unreachable!());
+            histogram.auto(false);
+            histogram
+        };
+        let small = || {
+            let mut histogram = Histogram::new_with_bounds(1000, LONGEST_NS, 2).unwrap_or_else(|_| unreachable!());
+            histogram.auto(false);
+            histogram
+        };
+        Self {
+            window,
+            warm_up_seconds: window.warm_up_seconds() as i64,
+            seconds: vec![vec![Count::default(); statements + 1]; window.seconds()],
+            histograms: (0..=statements).map(|_| histogram()).collect(),
+            clients: clients
+                .map(|number| ClientRecord { number, count: Count::default(), sum_ns: 0, histogram: small() })
+                .collect(),
+            errors: BTreeMap::new(),
+            total: Count::default(),
+            backlog: 0,
+            reconnections: 0,
+        }
+    }
+
+    /// Number of the second of an entry of `seconds`: from 0 at the start of measure.
+    pub fn second_of(&self, index: usize) -> i64 {
+        index as i64 - self.warm_up_seconds
+    }
+
+    pub fn statement_done(&mut self, statement: usize, now_ns: u64, latency_ns: u64) {
+        if let Some(second) = self.second(now_ns) {
+            second[statement].done += 1;
+            if self.window.measures(now_ns) {
+                self.histograms[statement].saturating_record(latency_ns);
+            }
+        }
+    }
+
+    pub fn transaction_done(&mut self, client: usize, now_ns: u64, latency_ns: u64) {
+        self.total.done += 1;
+        self.statement_done(self.histograms.len() - 1, now_ns, latency_ns);
+        if self.window.measures(now_ns) {
+            let client = &mut self.clients[client];
+            client.count.done += 1;
+            client.sum_ns += latency_ns;
+            client.histogram.saturating_record(latency_ns);
+        }
+    }
+
+    /// statement: the one that failed, none when the connection did between two.
+    pub fn failed(&mut self, client: usize, statement: Option<usize>, now_ns: u64, code: &str, message: &str) {
+        self.total.errors += 1;
+        let measures = self.window.measures(now_ns);
+        let transaction = self.histograms.len() - 1;
+        if let Some(second) = self.second(now_ns) {
+            second[transaction].errors += 1;
+            if let Some(statement) = statement {
+                second[statement].errors += 1;
+            }
+        }
+        if measures {
+            self.clients[client].count.errors += 1;
+            if let Some(known) = self.errors.get_mut(code) {
+                known.0 += 1;
+            } else {
+                self.errors.insert(code.to_string(), (1, message.to_string()));
+            }
+        }
+    }
+
+    fn second(&mut self, now_ns: u64) -> Option<&mut Vec<Count>> {
+        if now_ns >= self.window.end_ns {
+            return None;
+        }
+        let second = (now_ns as i64 - self.window.measure_ns as i64).div_euclid(1_000_000_000);
+        self.seconds.get_mut(usize::try_from(second + self.warm_up_seconds).ok()?)
+    }
+}
+
+/// A histogram as kept: HdrHistogram's V2 encoding.
+pub fn encode(histogram: &Histogram<u64>) -> Vec<u8> {
+    use hdrhistogram::serialization::{Serializer, V2Serializer};
+    let mut bytes = Vec::new();
+    // writing to a Vec fails only for histograms larger than memory
+    let _ = V2Serializer::new().serialize(histogram, &mut bytes);
+    bytes
+}
+
+/// The histogram in an encoding of [`encode`].
+pub fn decode(mut bytes: &[u8]) -> Result<Histogram<u64>, String> {
+    hdrhistogram::serialization::Deserializer::new()
+        .deserialize(&mut bytes)
+        .map_err(|error| format!("not a histogram in V2 encoding: {error:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn record() -> Record {
+        Record::new(Window { start_ns: 0, measure_ns: 2 * S, end_ns: 4 * S }, 1, 0..1)
+    }
+
+    #[test]
+    fn warm_up_is_counted_by_negative_seconds_and_left_out_of_latency() {
+        let mut record = record();
+        for now_ns in [S / 2, S + 1, 2 * S, 3 * S, 4 * S] {
+            record.transaction_done(0, now_ns, 1000);
+        }
+        let by_second: Vec<(i64, u64)> =
+            (0..record.seconds.len()).map(|n| (record.second_of(n), record.seconds[n][1].done)).collect();
+        assert_eq!(by_second, [(-2, 1), (-1, 1), (0, 1), (1, 1)]);
+        assert_eq!((record.histograms[1].len(), record.clients[0].count.done), (2, 2));
+    }
+
+    #[test]
+    fn a_histogram_survives_its_encoding() {
+        let mut record = record();
+        for latency_ns in [10_000, 20_000, 5_000_000_000] {
+            record.transaction_done(0, 3 * S, latency_ns);
+        }
+        let decoded = decode(&encode(&record.histograms[1])).unwrap();
+        assert_eq!(decoded, record.histograms[1]);
+        assert!(decode(b"nonsense").is_err());
+    }
+}

@@ -1,0 +1,180 @@
+//! A statement's template, and the texts made from it.
+//!
+//! `{tag}` becomes a number that tells one text from another; `:name` is a parameter, unless it
+//! stands in quotes, in a comment, or is part of a cast (`::int`).
+
+use std::collections::BTreeMap;
+
+use rand::rngs::SmallRng;
+
+use crate::error::PlanError;
+use crate::plan::{Parameters, Statement};
+use crate::values::{Source, write_integer};
+
+#[derive(Debug, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Tag,
+    Parameter(usize),
+}
+
+/// A statement ready to be sent: pieces of text, and where its values come from.
+#[derive(Debug)]
+pub struct Template {
+    pieces: Vec<Piece>,
+    sources: Vec<Source>,
+    bound: bool,
+}
+
+impl Template {
+    pub fn new(statement: &Statement, parameters: Parameters) -> Result<Self, PlanError> {
+        let (pieces, names) = parse(&statement.sql);
+        let field = || format!("statements.{}", statement.name);
+        let mut generators: BTreeMap<&str, _> =
+            statement.parameters.iter().map(|(name, generator)| (name.as_str(), generator)).collect();
+        let mut sources = Vec::new();
+        for name in &names {
+            let Some(generator) = generators.remove(name.as_str()) else {
+                return Err(PlanError::new(field(), format!("`:{name}` has no entry under parameters")));
+            };
+            sources.push(Source::new(generator));
+        }
+        if let Some(name) = generators.keys().next() {
+            return Err(PlanError::new(field(), format!("the parameter `{name}` does not occur in the SQL as `:{name}`")));
+        }
+        Ok(Self { pieces, sources, bound: parameters == Parameters::Client })
+    }
+
+    /// Number of parameters that are bound.
+    pub fn bound(&self) -> usize {
+        if self.bound { self.sources.len() } else { 0 }
+    }
+
+    /// Appends the text. `literals`: the values of this use, from [`Template::draw_literals`].
+    pub fn write_text(&self, tag: u64, literals: &[Vec<u8>], out: &mut Vec<u8>) {
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
+                Piece::Tag => write_integer(tag as i64, out),
+                Piece::Parameter(index) if self.bound => {
+                    out.push(b'$');
+                    write_integer(*index as i64 + 1, out);
+                }
+                Piece::Parameter(index) => out.extend_from_slice(&literals[*index]),
+            }
+        }
+    }
+
+    /// Draws the values of one use as literals, one for each parameter wherever it occurs.
+    pub fn draw_literals(&self, rng: &mut SmallRng, literals: &mut Vec<Vec<u8>>) {
+        if self.bound {
+            return;
+        }
+        literals.resize_with(self.sources.len().max(literals.len()), Vec::new);
+        for (source, literal) in self.sources.iter().zip(literals) {
+            literal.clear();
+            source.write_literal(rng, literal);
+        }
+    }
+
+    /// Appends the bound value of a parameter.
+    pub fn write_value(&self, index: usize, rng: &mut SmallRng, out: &mut Vec<u8>) {
+        self.sources[index].write(rng, out);
+    }
+}
+
+/// Pieces of the template, and the names of its parameters in the order of their numbers.
+fn parse(sql: &str) -> (Vec<Piece>, Vec<String>) {
+    let bytes = sql.as_bytes();
+    let mut pieces = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    let mut begin = 0;
+    let mut at = 0;
+    let cut = |from: usize, to: usize, piece: Piece, pieces: &mut Vec<Piece>| {
+        if from < to {
+            pieces.push(Piece::Text(sql[from..to].to_string()));
+        }
+        pieces.push(piece);
+    };
+    while at < bytes.len() {
+        match bytes[at] {
+            quote @ (b'\'' | b'"') => {
+                at += 1;
+                while at < bytes.len() && bytes[at] != quote {
+                    if bytes[at..].starts_with(b"{tag}") {
+                        cut(begin, at, Piece::Tag, &mut pieces);
+                        at += 5;
+                        begin = at;
+                    } else {
+                        at += 1;
+                    }
+                }
+                at += 1;
+            }
+            b'-' if sql[at..].starts_with("--") => at += sql[at..].find('\n').unwrap_or(sql.len() - at),
+            b'/' if sql[at..].starts_with("/*") => at += sql[at..].find("*/").map_or(sql.len() - at, |end| end + 2),
+            b':' if sql[at..].starts_with("::") => at += 2,
+            b':' if bytes.get(at + 1).is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_') => {
+                let length = bytes[at + 1..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+                let name = &sql[at + 1..at + 1 + length];
+                let index = names.iter().position(|known| known == name).unwrap_or_else(|| {
+                    names.push(name.to_string());
+                    names.len() - 1
+                });
+                cut(begin, at, Piece::Parameter(index), &mut pieces);
+                at += 1 + length;
+                begin = at;
+            }
+            b'{' if sql[at..].starts_with("{tag}") => {
+                cut(begin, at, Piece::Tag, &mut pieces);
+                at += 5;
+                begin = at;
+            }
+            _ => at += 1,
+        }
+    }
+    if begin < sql.len() {
+        pieces.push(Piece::Text(sql[begin..].to_string()));
+    }
+    (pieces, names)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+
+    fn rendered(sql: &str, parameters: Parameters, tag: u64) -> String {
+        let statement: Statement = serde_json::from_value(serde_json::json!({
+            "name": "s", "sql": sql, "parameters": {"id": {"kind": "uniform", "low": 7, "high": 7}}
+        }))
+        .unwrap();
+        let template = Template::new(&statement, parameters).unwrap();
+        let mut literals = Vec::new();
+        template.draw_literals(&mut SmallRng::seed_from_u64(1), &mut literals);
+        let mut out = Vec::new();
+        template.write_text(tag, &literals, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn parameters_become_numbers_or_literals() {
+        let sql = "select a as f{tag} from t where id = :id and b > :id";
+        assert_eq!(rendered(sql, Parameters::Client, 3), "select a as f3 from t where id = $1 and b > $1");
+        assert_eq!(rendered(sql, Parameters::None, 3), "select a as f3 from t where id = 7 and b > 7");
+    }
+
+    #[test]
+    fn quotes_comments_and_casts_hold_no_parameters() {
+        let sql = "select ':id', \":id\", :id::text /* :id */ -- :id";
+        assert_eq!(rendered(sql, Parameters::Client, 0), "select ':id', \":id\", $1::text /* :id */ -- :id");
+    }
+
+    #[test]
+    fn a_parameter_without_generator_is_refused_by_name() {
+        let statement: Statement = serde_json::from_value(serde_json::json!({"name": "s", "sql": "select :x"})).unwrap();
+        let error = Template::new(&statement, Parameters::Client).unwrap_err();
+        assert_eq!(error.to_string(), "statements.s: `:x` has no entry under parameters");
+    }
+}

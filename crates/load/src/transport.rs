@@ -1,0 +1,220 @@
+//! A socket to the server: Unix or TCP, plain or TLS; blocking to connect, then not.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+
+use crate::plan::{Server, Tls};
+
+enum Socket {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+/// One connection's bytes.
+pub struct Transport {
+    socket: Socket,
+    tls: Option<Box<ClientConnection>>,
+}
+
+impl Transport {
+    /// Connects, within `timeout` where the system lets us say so; blocking.
+    pub fn connect(server: &Server, timeout: Duration) -> io::Result<Self> {
+        let socket = if server.is_unix() {
+            Socket::Unix(UnixStream::connect(server.address())?)
+        } else {
+            let mut last = io::Error::new(ErrorKind::NotFound, "the host name has no address");
+            let mut found = None;
+            for address in (server.host.as_str(), server.port).to_socket_addrs()? {
+                match TcpStream::connect_timeout(&address, timeout) {
+                    Ok(stream) => {
+                        found = Some(stream);
+                        break;
+                    }
+                    Err(error) => last = error,
+                }
+            }
+            let stream = found.ok_or(last)?;
+            stream.set_nodelay(true)?;
+            Socket::Tcp(stream)
+        };
+        let mut transport = Self { socket, tls: None };
+        transport.set_timeout(Some(timeout))?;
+        if server.tls != Tls::Disable {
+            transport.start_tls(server)?;
+        }
+        Ok(transport)
+    }
+
+    pub fn fd(&self) -> RawFd {
+        match &self.socket {
+            Socket::Unix(socket) => socket.as_raw_fd(),
+            Socket::Tcp(socket) => socket.as_raw_fd(),
+        }
+    }
+
+    /// From now on reading and writing return at once.
+    pub fn set_nonblocking(&self, on: bool) -> io::Result<()> {
+        match &self.socket {
+            Socket::Unix(socket) => socket.set_nonblocking(on),
+            Socket::Tcp(socket) => socket.set_nonblocking(on),
+        }
+    }
+
+    /// How long a blocking read or write may take.
+    pub fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match &self.socket {
+            Socket::Unix(socket) => socket.set_read_timeout(timeout).and(socket.set_write_timeout(timeout)),
+            Socket::Tcp(socket) => socket.set_read_timeout(timeout).and(socket.set_write_timeout(timeout)),
+        }
+    }
+
+    /// The server's certificate, for SCRAM's channel binding; none without TLS.
+    pub fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    pub fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let Some(tls) = &mut self.tls else { return self.socket.read(into) };
+        loop {
+            match tls.reader().read(into) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                other => return other,
+            }
+            if tls.read_tls(&mut self.socket)? == 0 {
+                return Ok(0);
+            }
+            tls.process_new_packets().map_err(io::Error::other)?;
+        }
+    }
+
+    /// Writes some of `bytes`; returns how many were taken.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(tls) = &mut self.tls else { return self.socket.write(bytes) };
+        let taken = tls.writer().write(bytes)?;
+        self.flush()?;
+        Ok(taken)
+    }
+
+    /// Sends what TLS holds back; WouldBlock when the socket is full.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if let Some(tls) = &mut self.tls {
+            while tls.wants_write() {
+                tls.write_tls(&mut self.socket)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let taken = self.write(bytes)?;
+            bytes = &bytes[taken..];
+        }
+        Ok(())
+    }
+
+    fn start_tls(&mut self, server: &Server) -> io::Result<()> {
+        self.write_all(&[0, 0, 0, 8, 4, 210, 22, 47])?; // SSLRequest, code 80877103
+        let mut answer = [0];
+        self.socket.read_exact(&mut answer)?;
+        if answer != *b"S" {
+            return Err(io::Error::other("the server does not offer TLS"));
+        }
+        let name = ServerName::try_from(server.host.clone()).map_err(io::Error::other)?;
+        let mut tls = ClientConnection::new(tls_config(server)?, name).map_err(io::Error::other)?;
+        while tls.is_handshaking() {
+            tls.complete_io(&mut self.socket)?;
+        }
+        self.tls = Some(Box::new(tls));
+        Ok(())
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(socket) => socket.read(into),
+            Self::Tcp(socket) => socket.read(into),
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(socket) => socket.write(bytes),
+            Self::Tcp(socket) => socket.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn tls_config(server: &Server) -> io::Result<Arc<ClientConfig>> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?;
+    let config = if server.tls == Tls::VerifyFull {
+        let file = server.ca_file.as_deref().ok_or_else(|| io::Error::other("verify-full needs ca_file (sslrootcert)"))?;
+        let mut roots = RootCertStore::empty();
+        for certificate in CertificateDer::pem_file_iter(file).map_err(io::Error::other)? {
+            roots.add(certificate.map_err(io::Error::other)?).map_err(io::Error::other)?;
+        }
+        builder.with_root_certificates(roots).with_no_client_auth()
+    } else {
+        builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyCertificate(provider))).with_no_client_auth()
+    };
+    Ok(Arc::new(config))
+}
+
+/// `require` encrypts and trusts: libpq's meaning of sslmode=require.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

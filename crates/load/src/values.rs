@@ -1,0 +1,168 @@
+//! Generators of parameter values, written as text straight into a message.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rand::Rng;
+use rand::rngs::SmallRng;
+use rand_distr::{Distribution, Zipf};
+use serde::Deserialize;
+
+/// How the values of one parameter are made.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Generator {
+    /// Whole numbers low..=high, each as likely.
+    Uniform { low: i64, high: i64 },
+    /// Whole numbers low..=high; low is the most frequent, its k-th follower has weight k^-exponent.
+    Zipf { low: i64, high: i64, exponent: f64 },
+    /// start, start + step, ...: one sequence for all clients, no value twice.
+    Sequence { start: i64, step: i64 },
+    /// Whole numbers never used before in this run.
+    Unique {},
+    /// Random small letters.
+    Text { length: usize },
+    /// One of these, each as likely.
+    Choice { values: Vec<serde_json::Value> },
+}
+
+impl Generator {
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Uniform { low, high } | Self::Zipf { low, high, .. } if low > high => Err(format!("low {low} is above high {high}")),
+            Self::Zipf { exponent, .. } if !(exponent.is_finite() && *exponent >= 0.0) => Err("exponent must not be below 0".into()),
+            Self::Choice { values } if values.is_empty() => Err("values is empty".into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A generator ready to draw from; shared by all clients, who bring their own randomness.
+#[derive(Debug)]
+pub enum Source {
+    Uniform(i64, i64),
+    Zipf(i64, Zipf<f64>),
+    Counter { next: AtomicU64, start: i64, step: i64 },
+    Text(usize),
+    Choice(Vec<(String, bool)>),
+}
+
+impl Source {
+    pub fn new(generator: &Generator) -> Self {
+        let counter = |start, step| Self::Counter { next: AtomicU64::new(0), start, step };
+        match generator {
+            Generator::Uniform { low, high } => Self::Uniform(*low, *high),
+            Generator::Zipf { low, high, exponent } => {
+                let n = (high - low + 1) as f64;
+                // check() has refused what Zipf::new refuses; a single value needs no distribution
+                Zipf::new(n, *exponent).map_or(Self::Uniform(*low, *high), |zipf| Self::Zipf(*low, zipf))
+            }
+            Generator::Sequence { start, step } => counter(*start, *step),
+            Generator::Unique {} => counter(1, 1),
+            Generator::Text { length } => Self::Text(*length),
+            Generator::Choice { values } => Self::Choice(
+                values
+                    .iter()
+                    .map(|value| match value {
+                        serde_json::Value::String(text) => (text.clone(), true),
+                        other => (other.to_string(), false),
+                    })
+                    .collect(),
+            ),
+        }
+    }
+
+    /// Appends a value as the server reads it from a bound parameter.
+    pub fn write(&self, rng: &mut SmallRng, out: &mut Vec<u8>) {
+        match self {
+            Self::Uniform(low, high) => write_integer(rng.random_range(*low..=*high), out),
+            Self::Zipf(low, zipf) => write_integer(low + zipf.sample(rng) as i64 - 1, out),
+            Self::Counter { next, start, step } => {
+                let number = next.fetch_add(1, Ordering::Relaxed) as i64;
+                write_integer(start.wrapping_add(step.wrapping_mul(number)), out);
+            }
+            Self::Text(length) => out.extend((0..*length).map(|_| rng.random_range(b'a'..=b'z'))),
+            Self::Choice(values) => out.extend_from_slice(values[rng.random_range(0..values.len())].0.as_bytes()),
+        }
+    }
+
+    /// Appends a value as a literal of SQL.
+    pub fn write_literal(&self, rng: &mut SmallRng, out: &mut Vec<u8>) {
+        match self {
+            Self::Text(_) => {
+                out.push(b'\'');
+                self.write(rng, out);
+                out.push(b'\'');
+            }
+            Self::Choice(values) => {
+                let (value, quoted) = &values[rng.random_range(0..values.len())];
+                if *quoted {
+                    out.push(b'\'');
+                    for byte in value.bytes() {
+                        if byte == b'\'' {
+                            out.push(b'\'');
+                        }
+                        out.push(byte);
+                    }
+                    out.push(b'\'');
+                } else {
+                    out.extend_from_slice(value.as_bytes());
+                }
+            }
+            _ => self.write(rng, out),
+        }
+    }
+}
+
+pub fn write_integer(number: i64, out: &mut Vec<u8>) {
+    // writing to a Vec cannot fail
+    let _ = write!(out, "{number}");
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+
+    fn drawn(generator: &Generator, count: usize) -> Vec<String> {
+        let source = Source::new(generator);
+        let mut rng = SmallRng::seed_from_u64(7);
+        (0..count)
+            .map(|_| {
+                let mut out = Vec::new();
+                source.write(&mut rng, &mut out);
+                String::from_utf8(out).unwrap()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn uniform_stays_within_its_bounds() {
+        let values = drawn(&Generator::Uniform { low: -2, high: 2 }, 1000);
+        let numbers: Vec<i64> = values.iter().map(|v| v.parse().unwrap()).collect();
+        assert_eq!((numbers.iter().min(), numbers.iter().max()), (Some(&-2), Some(&2)));
+    }
+
+    #[test]
+    fn zipf_of_exponent_one_halves_the_second_rank() {
+        let values = drawn(&Generator::Zipf { low: 10, high: 109, exponent: 1.0 }, 200_000);
+        let count = |word: &str| values.iter().filter(|v| *v == word).count() as f64;
+        // 1/H(100), H(100) = 5.18738
+        assert!((count("10") / 200_000.0 - 0.19278).abs() < 0.005);
+        assert!((count("10") / count("11") - 2.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn sequence_never_repeats() {
+        assert_eq!(drawn(&Generator::Sequence { start: 5, step: 3 }, 3), ["5", "8", "11"]);
+    }
+
+    #[test]
+    fn a_quoted_choice_is_escaped_as_a_literal() {
+        let source = Source::new(&Generator::Choice { values: vec!["O'Hara".into()] });
+        let mut out = Vec::new();
+        source.write_literal(&mut SmallRng::seed_from_u64(1), &mut out);
+        assert_eq!(out, b"'O''Hara'");
+    }
+}

@@ -1,0 +1,231 @@
+//! PostgreSQL's messages under load: written ahead into one buffer, replies scanned for what counts.
+//!
+//! https://www.postgresql.org/docs/current/protocol-message-formats.html
+
+use crate::error::PlanError;
+
+/// Appends a message: its type, its length, and what `body` appends.
+fn message(kind: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+    out.push(kind);
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    body(out);
+    let length = (out.len() - at) as u32;
+    out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// Query: one text in the simple protocol.
+pub fn query(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
+    message(b'Q', out, |out| {
+        text(out);
+        out.push(0);
+    });
+}
+
+/// Parse: a text under a name ("" for the unnamed statement); the server infers the types.
+pub fn parse(out: &mut Vec<u8>, name: &[u8], text: impl FnOnce(&mut Vec<u8>)) {
+    message(b'P', out, |out| {
+        out.extend_from_slice(name);
+        out.push(0);
+        text(out);
+        out.extend_from_slice(&[0, 0, 0]);
+    });
+}
+
+/// Bind and Execute of a prepared statement through the unnamed portal; values in text format.
+pub fn bind_execute(out: &mut Vec<u8>, name: &[u8], values: usize, mut value: impl FnMut(usize, &mut Vec<u8>)) {
+    message(b'B', out, |out| {
+        out.push(0);
+        out.extend_from_slice(name);
+        out.push(0);
+        out.extend_from_slice(&[0, 0]);
+        out.extend_from_slice(&(values as u16).to_be_bytes());
+        for index in 0..values {
+            let at = out.len();
+            out.extend_from_slice(&[0; 4]);
+            value(index, out);
+            let length = (out.len() - at - 4) as u32;
+            out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+        }
+        out.extend_from_slice(&[0, 0]);
+    });
+    out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0");
+}
+
+/// Close of a prepared statement.
+pub fn close(out: &mut Vec<u8>, name: &[u8]) {
+    message(b'C', out, |out| {
+        out.push(b'S');
+        out.extend_from_slice(name);
+        out.push(0);
+    });
+}
+
+pub fn sync(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"S\0\0\0\x04");
+}
+
+pub const TERMINATE: &[u8] = b"X\0\0\0\x04";
+
+/// What an ErrorResponse says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServerError {
+    pub code: String,
+    pub message: String,
+}
+
+impl ServerError {
+    /// Fields of an ErrorResponse's body: a letter, a string, a zero; until a zero.
+    pub fn read(body: &[u8]) -> Self {
+        let mut error = Self::default();
+        for field in body.split(|byte| *byte == 0) {
+            let Some((kind, text)) = field.split_first() else { break };
+            let text = String::from_utf8_lossy(text).into_owned();
+            match kind {
+                b'C' => error.code = text,
+                b'M' => error.message = text,
+                _ => {}
+            }
+        }
+        error
+    }
+}
+
+/// Reads a stream of replies in pieces of any size; keeps only what errors say.
+#[derive(Debug, Default)]
+pub struct Scanner {
+    head: [u8; 5],
+    have: usize,
+    left: usize,
+    kept: Vec<u8>,
+    error: Option<ServerError>,
+}
+
+/// A reply that ends: ReadyForQuery came.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// 'I' idle, 'T' in a transaction, 'E' in a failed one.
+    pub status: u8,
+    pub error: Option<ServerError>,
+}
+
+impl Scanner {
+    /// Takes in bytes; returns the end of a reply when they hold one. The lab has one request under
+    /// way a connection, so at most one reply ends in a piece.
+    pub fn feed(&mut self, mut bytes: &[u8]) -> Result<Option<Ready>, PlanError> {
+        let mut ready = None;
+        while !bytes.is_empty() {
+            if self.left == 0 {
+                let take = (5 - self.have).min(bytes.len());
+                self.head[self.have..self.have + take].copy_from_slice(&bytes[..take]);
+                self.have += take;
+                bytes = &bytes[take..];
+                if self.have < 5 {
+                    break;
+                }
+                let length = u32::from_be_bytes([self.head[1], self.head[2], self.head[3], self.head[4]]) as usize;
+                if length < 4 {
+                    return Err(PlanError::new("server", "this does not speak PostgreSQL's protocol"));
+                }
+                self.left = length - 4;
+                self.have = 0;
+                self.kept.clear();
+                if self.left > 0 {
+                    continue;
+                }
+            } else {
+                let take = self.left.min(bytes.len());
+                if matches!(self.head[0], b'E' | b'Z') {
+                    self.kept.extend_from_slice(&bytes[..take]);
+                }
+                self.left -= take;
+                bytes = &bytes[take..];
+                if self.left > 0 {
+                    break;
+                }
+            }
+            match self.head[0] {
+                // a notice of the first failure only: what follows it in the same request is its echo
+                b'E' if self.error.is_none() => self.error = Some(ServerError::read(&self.kept)),
+                b'Z' => {
+                    let status = self.kept.first().copied().unwrap_or(b'I');
+                    ready = Some(Ready { status, error: self.error.take() });
+                }
+                _ => {}
+            }
+        }
+        Ok(ready)
+    }
+
+    /// Forgets a half-read reply: the connection was replaced.
+    pub fn reset(&mut self) {
+        *self = Self { kept: std::mem::take(&mut self.kept), ..Self::default() };
+        self.kept.clear();
+    }
+
+    /// The error seen last, when the connection ended before ReadyForQuery.
+    pub fn last_error(&mut self) -> Option<ServerError> {
+        self.error.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn parse_and_sync_are_the_bytes_of_the_manual() {
+        let mut out = Vec::new();
+        parse(&mut out, b"s", |out| out.extend_from_slice(b"select 1"));
+        sync(&mut out);
+        assert_eq!(out, b"P\0\0\0\x11s\0select 1\0\0\0S\0\0\0\x04");
+    }
+
+    #[test]
+    fn bind_carries_its_values_in_text() {
+        let mut out = Vec::new();
+        bind_execute(&mut out, b"s", 1, |_, out| out.extend_from_slice(b"42"));
+        let bind: &[u8] = b"B\0\0\0\x14\0s\0\0\0\0\x01\0\0\0\x0242\0\0";
+        let execute: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
+        assert_eq!(out, [bind, execute].concat());
+    }
+
+    fn reply() -> Vec<u8> {
+        let mut out = Vec::new();
+        for (kind, body) in [
+            (b'1', &b""[..]),
+            (b'D', b"\0\x01\0\0\0\x0212"),
+            (b'E', b"SERROR\0C42P01\0Mno such table\0\0"),
+            (b'Z', b"E"),
+        ] {
+            message(kind, &mut out, |out| out.extend_from_slice(body));
+        }
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn a_reply_cut_anywhere_reads_the_same(cuts in proptest::collection::vec(0usize..60, 0..8)) {
+            let whole = reply();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % whole.len()).collect();
+            cuts.sort_unstable();
+            cuts.push(whole.len());
+            let mut scanner = Scanner::default();
+            let mut found = Vec::new();
+            let mut from = 0;
+            for to in cuts {
+                found.extend(scanner.feed(&whole[from..to]).unwrap());
+                from = to;
+            }
+            let error = ServerError { code: "42P01".into(), message: "no such table".into() };
+            prop_assert_eq!(found, vec![Ready { status: b'E', error: Some(error) }]);
+        }
+
+        #[test]
+        fn no_bytes_make_the_scanner_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Scanner::default().feed(&bytes);
+        }
+    }
+}

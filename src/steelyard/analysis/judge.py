@@ -1,0 +1,88 @@
+"""All that the analysis can say of one bundle, in the order in which it is found."""
+
+from __future__ import annotations
+
+from steelyard.analysis.comparison import Compared, compare
+from steelyard.analysis.estimates import estimates
+from steelyard.analysis.factorial import effects
+from steelyard.analysis.fairness import fairness
+from steelyard.analysis.gauges import gauge_notices
+from steelyard.analysis.layout import points_of
+from steelyard.analysis.measures import HEADLINES, measure
+from steelyard.analysis.results import Judgement, Notice
+from steelyard.analysis.soundness import soundness_notices
+from steelyard.analysis.stability import stability_notices
+from steelyard.analysis.verdict import judge_options
+from steelyard.analysis.why import cost_differences
+from steelyard.bundle.evidence import Evidence
+
+
+def judge(evidence: Evidence) -> Judgement:
+    """The judgement of a study's evidence.
+
+    Estimates and comparisons are given over all points together (clients None), and for each point
+    where there are several.
+    """
+    measures = measure(evidence)
+    labels = tuple(option.label for option in evidence.options)
+    baseline = evidence.baseline
+    margin = evidence.study.plan.smallest_effect_percent / 100
+    points = points_of(measures)
+    views = (None, *points) if len(points) > 1 else (None,)
+    compared: dict[tuple[str, int | None], Compared] = {
+        (metric.name, point): compare(measures, metric, labels, baseline, margin, point)
+        for metric in measures.metrics
+        for point in views
+    }
+    comparisons = tuple(c for found in compared.values() for c in found.comparisons)
+    refused = [n for (_, point), found in compared.items() if point is None for n in found.notices]
+    found_effects = tuple(
+        effect
+        for metric in HEADLINES
+        if metric in measures.metrics
+        for effect in effects(measures, metric, evidence.options)
+    )
+    return Judgement(
+        question=evidence.study.question,
+        baseline=baseline,
+        options=labels,
+        metrics=measures.metrics,
+        verdict=judge_options(evidence, measures, comparisons, found_effects),
+        estimates=tuple(
+            estimate
+            for metric in measures.metrics
+            for point in views
+            for estimate in estimates(measures, metric, labels, point)
+        ),
+        comparisons=comparisons,
+        effects=found_effects,
+        fairness=fairness(evidence),
+        costs=tuple(
+            cost
+            for label in labels
+            if label != baseline
+            for cost in cost_differences(measures, label, baseline)
+        ),
+        notices=(
+            *_of_the_lab(evidence),
+            *stability_notices(evidence, measures),
+            *gauge_notices(evidence),
+            *soundness_notices(evidence, measures),
+            *refused,
+        ),
+    )
+
+
+def _of_the_lab(evidence: Evidence) -> list[Notice]:
+    """Notices written while measuring: the same text once, with the runs that it was written for."""
+    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    runs: dict[tuple[str, str], list[int]] = {}
+    table = evidence.notices
+    for run, code, text in zip(table["run"].tolist(), table["code"], table["text"], strict=True):
+        runs.setdefault((str(code), str(text)), []).append(int(run))
+    found: list[Notice] = []
+    for (code, text), numbers in runs.items():
+        seen = tuple(sorted({n for n in numbers if n > 0}))
+        options = {option_of.get(n, "") for n in seen}
+        found.append(Notice(code, text, options.pop() if len(options) == 1 else "", seen))
+    return found

@@ -1,0 +1,234 @@
+"""From evidence to measures: one row a run and point, one column a metric.
+
+Everything here is derived from counters: a rate over the measure phase divided by transactions a
+second. Nothing is averaged over runs: the run is the unit of all that follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.analysis.results import Better, Metric
+from steelyard.analysis.tails import Floats
+from steelyard.bundle.evidence import Columns, Evidence
+
+Ints = NDArray[np.int64]
+
+THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")
+SERVER_CPU = Metric("server_cpu_us_per_txn", "server CPU", "us/txn", "lower")
+P99 = Metric("p99_ns", "latency p99", "ns", "lower")
+HEADLINES = (THROUGHPUT, SERVER_CPU, P99)  # what verdicts are made of
+
+WAIT_PREFIX = "wait_"
+_WAITS = "postgres-waits"
+_RUNNING = "CPU"  # sampled as running: its time is counted exactly elsewhere
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where a metric per transaction comes from: a counter. scale: to the metric's unit."""
+
+    metric: Metric
+    monitor: str
+    entity: str
+    counter: str
+    scale: float = 1.0
+
+
+def _cost(name: str, title: str, unit: str = "us/txn", better: Better = "lower") -> Metric:
+    return Metric(name, title, unit, better)
+
+
+_US = 1e-3  # from ns
+
+_SOURCES = (
+    _Source(SERVER_CPU, "processes", "server", "cpu_ns_total", _US),
+    _Source(
+        _cost("server_user_us_per_txn", "server CPU in user mode"),
+        "processes",
+        "server",
+        "user_cpu_ns_total",
+        _US,
+    ),
+    _Source(
+        _cost("server_system_us_per_txn", "server CPU in system mode"),
+        "processes",
+        "server",
+        "system_cpu_ns_total",
+        _US,
+    ),
+    _Source(
+        _cost("engine_cpu_us_per_txn", "load engine CPU", better="neither"),
+        "processes",
+        "engine",
+        "cpu_ns_total",
+        _US,
+    ),
+    _Source(
+        _cost("server_switches_voluntary_per_txn", "voluntary switches of the server", "1/txn"),
+        "processes",
+        "server",
+        "voluntary_switches_total",
+    ),
+    _Source(
+        _cost("server_switches_involuntary_per_txn", "involuntary switches of the server", "1/txn"),
+        "processes",
+        "server",
+        "involuntary_switches_total",
+    ),
+    _Source(
+        _cost("server_runqueue_wait_us_per_txn", "run-queue wait of the server"),
+        "processes",
+        "server",
+        "runqueue_wait_ns_total",
+        _US,
+    ),
+    _Source(_cost("wal_bytes_per_txn", "WAL", "B/txn"), "postgres", "wal", "bytes_total"),
+    _Source(
+        _cost("read_bytes_per_txn", "bytes read from storage", "B/txn"),
+        "processes",
+        "server",
+        "read_bytes_total",
+    ),
+    _Source(
+        _cost("written_bytes_per_txn", "bytes written to storage", "B/txn"),
+        "processes",
+        "server",
+        "written_bytes_total",
+    ),
+)
+
+_LATENCIES = (
+    Metric("p50_ns", "latency p50", "ns", "lower"),
+    Metric("p95_ns", "latency p95", "ns", "lower"),
+    P99,
+)
+_ERRORS = Metric("errors_per_txn", "errors", "1/txn", "lower")
+
+METRICS: tuple[Metric, ...] = (
+    THROUGHPUT,
+    *_LATENCIES,
+    *(source.metric for source in _SOURCES),
+    _ERRORS,
+)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """One row a (run, point), in order of run and point; values are NaN where not measured.
+
+    metrics: those measured, and not 0 throughout; wait types found follow METRICS.
+    """
+
+    metrics: tuple[Metric, ...]
+    run: Ints
+    option: NDArray[Any]
+    block: Ints
+    slot: Ints
+    point: Ints
+    clients: Ints
+    values: Mapping[str, Floats]
+
+    def metric(self, name: str) -> Metric | None:
+        """The metric of this name, None when it was not measured."""
+        return next((m for m in self.metrics if m.name == name), None)
+
+
+def measure(evidence: Evidence) -> Measures:
+    """All metrics of every run and point."""
+    points = evidence.points
+    order = np.lexsort((points["point"], points["run"]))
+    run, point = points["run"][order].astype(int), points["point"][order].astype(int)
+    row_of = {key: i for i, key in enumerate(zip(run.tolist(), point.tolist(), strict=True))}
+    transactions = _floats(points["transactions"])[order]
+    seconds = _floats(points["seconds"])[order]
+    per_s = _divide(transactions, seconds)
+
+    values: dict[str, Floats] = {THROUGHPUT.name: per_s}
+    values |= _latencies(evidence.latency, row_of)
+    for source in _SOURCES:
+        rate = _summed(evidence.rates, row_of, source.monitor, source.entity, source.counter)
+        values[source.metric.name] = _divide(rate * source.scale, per_s)
+    values[_ERRORS.name] = _divide(_floats(points["errors"])[order], transactions)
+    waits = _waits(evidence, row_of, per_s)
+    values |= {metric.name: column for metric, column in waits}
+
+    of_run = {int(r): i for i, r in enumerate(evidence.runs["run"])}
+    at = np.array([of_run[int(r)] for r in run], dtype=int)
+    candidates = (*METRICS, *(metric for metric, _ in waits))
+    return Measures(
+        metrics=tuple(m for m in candidates if (values[m.name] > 0).any()),
+        run=run,
+        option=np.asarray([str(label) for label in evidence.runs["option"][at]], dtype=object),
+        block=evidence.runs["block"][at].astype(int),
+        slot=evidence.runs["slot"][at].astype(int),
+        point=point,
+        clients=points["clients"][order].astype(int),
+        values=values,
+    )
+
+
+def _floats(column: NDArray[Any]) -> Floats:
+    return np.asarray(column, dtype=np.float64)
+
+
+def _divide(above: Floats, below: Floats) -> Floats:
+    """NaN where nothing was done, so that no cost per transaction is invented."""
+    safe = np.where(below > 0, below, np.nan)
+    return above / safe
+
+
+def _latencies(latency: Columns, row_of: Mapping[tuple[int, int], int]) -> dict[str, Floats]:
+    found = {metric.name: np.full(len(row_of), np.nan) for metric in _LATENCIES}
+    for i in np.flatnonzero(latency["statement"] == "transaction"):
+        row = row_of.get((int(latency["run"][i]), int(latency["point"][i])))
+        if row is not None:
+            for name, column in found.items():
+                column[row] = latency[name][i]
+    return found
+
+
+def _summed(
+    rates: Columns, row_of: Mapping[tuple[int, int], int], monitor: str, entity: str, counter: str
+) -> Floats:
+    """Sum of a counter's rates by row; NaN where no row of the table speaks of it.
+
+    entity: a name, or the prefix of several when it ends in ':'.
+    """
+    total = np.full(len(row_of), np.nan)
+    for i in np.flatnonzero((rates["monitor"] == monitor) & (rates["metric"] == counter)):
+        name = str(rates["entity"][i])
+        if name != entity and not (entity.endswith(":") and (name + ":").startswith(entity)):
+            continue
+        row = row_of.get((int(rates["run"][i]), int(rates["point"][i])))
+        rate = float(rates["rate_per_s"][i])
+        if row is not None and np.isfinite(rate):
+            total[row] = rate if np.isnan(total[row]) else total[row] + rate
+    return total
+
+
+def _waits(
+    evidence: Evidence, row_of: Mapping[tuple[int, int], int], per_s: Floats
+) -> list[tuple[Metric, Floats]]:
+    """Time waited per transaction by type: sessions seen waiting, over readings, over transactions.
+
+    A mean of 0.5 sessions waiting at 1,000 transactions a second is 500 us a transaction.
+    """
+    rates = evidence.rates
+    seen = (rates["monitor"] == _WAITS) & (rates["metric"] == "samples_total")
+    types = sorted({str(name).partition(":")[0] for name in rates["entity"][seen]} - {_RUNNING})
+    readings_per_s = _summed(rates, row_of, _WAITS, "sessions", "readings_total")
+    found: list[tuple[Metric, Floats]] = []
+    for kind in types:
+        seen_per_s = _summed(rates, row_of, _WAITS, kind + ":", "samples_total")
+        # a type that was never seen in a run has no counter there: it waited for nothing
+        seen_per_s[np.isnan(seen_per_s) & np.isfinite(readings_per_s)] = 0.0
+        name = f"{WAIT_PREFIX}{kind.lower()}_us_per_txn"
+        metric = _cost(name, f"waits of type {kind}", better="neither")
+        found.append((metric, _divide(_divide(seen_per_s, readings_per_s) * 1e6, per_s)))
+    return found

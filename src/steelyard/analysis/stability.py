@@ -1,0 +1,213 @@
+"""What was not steady or not sound in the runs; each notice quotes the number that triggered it.
+
+Drift is judged with the run as the unit, as everything else is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.analysis import tails
+from steelyard.analysis.layout import lay_out
+from steelyard.analysis.measures import THROUGHPUT, Measures
+from steelyard.analysis.results import Notice
+from steelyard.analysis.tails import Floats
+from steelyard.analysis.words import p_value, percent, signed, span
+from steelyard.bundle.evidence import Evidence
+
+_SIGNIFICANT = 0.01
+_LEAST_DRIFT = 0.03  # of throughput: below it nobody would act
+_LEAST_SECONDS = 5
+_LEAST_BATCHES = 6
+_LEAST_BIAS = 0.01
+_LEAST_OUTLIER = 0.05
+_OUTLIER_MADS = 5.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something seen in one run, and the number that triggered it."""
+
+    run: int
+    value: float
+
+
+def merged(
+    measures: Measures, code: str, found: Sequence[Finding], say: Callable[[Sequence[float]], str]
+) -> list[Notice]:
+    """One notice an option, with the runs in which it was seen; say(values) is its text."""
+    option_of = dict(zip(measures.run.tolist(), measures.option.tolist(), strict=True))
+    by_option: dict[str, list[Finding]] = {}
+    for finding in found:
+        by_option.setdefault(str(option_of[finding.run]), []).append(finding)
+    return [
+        Notice(
+            code,
+            say([f.value for f in findings]),
+            option,
+            tuple(sorted({f.run for f in findings})),
+        )
+        for option, findings in by_option.items()
+    ]
+
+
+def stability_notices(evidence: Evidence, measures: Measures) -> list[Notice]:
+    """Drift within runs and over the study, outlier runs, errors."""
+    return [
+        *_errors(measures),
+        *_drift_within(evidence, measures),
+        *_warm_up(evidence, measures),
+        *_drift_over(evidence, measures),
+        *_outliers(evidence, measures),
+    ]
+
+
+def _errors(measures: Measures) -> list[Notice]:
+    ratio = measures.values["errors_per_txn"]
+    found = [
+        Finding(int(measures.run[i]), float(ratio[i] / (1 + ratio[i]))) for i in np.flatnonzero(ratio > 0)
+    ]
+    return merged(measures, "errors", found, lambda shares: f"{span(shares, percent)} of transactions failed")
+
+
+def _drift_within(evidence: Evidence, measures: Measures) -> list[Notice]:
+    """Change of throughput from the start of measure to its end, tested over runs."""
+    changes: dict[str, list[Finding]] = {}
+    option_of = dict(zip(measures.run.tolist(), measures.option.tolist(), strict=True))
+    for run, change in _changes(evidence).items():
+        if run in option_of:
+            changes.setdefault(str(option_of[run]), []).append(Finding(run, change))
+    notices: list[Notice] = []
+    for option, found in changes.items():
+        values = np.array([f.value for f in found])
+        mean, n = float(values.mean()), len(values)
+        if abs(mean) < _LEAST_DRIFT or n < 3:
+            continue
+        se = max(float(values.std(ddof=1)) / n**0.5, 1e-12)
+        p = float(tails.t_two_sided(mean / se, n - 1))
+        if p < _SIGNIFICANT:
+            word = "rises" if mean > 0 else "falls"
+            text = (
+                f"throughput {word} by {percent(abs(mean))} from the start of measure to its end"
+                f" (mean of {n} runs, {p_value(p)}): what was compared is not a steady state;"
+                " a longer warm_up_s may help"
+            )
+            runs = tuple(sorted(f.run for f in found))
+            notices.append(Notice("drift-within-runs", text, option, runs))
+    return notices
+
+
+def _warm_up(evidence: Evidence, measures: Measures) -> list[Notice]:
+    """An alarm only, when at least half of an option's runs raise it: phases stay as declared."""
+    worst: dict[int, tuple[float, float]] = {}
+    for run, _, counts in _spans(evidence):
+        cut = warm_up_left(counts)
+        bias = float(counts.mean() / counts[cut:].mean() - 1) if cut else 0.0
+        if abs(bias) > _LEAST_BIAS and abs(bias) > abs(worst.get(run, (0.0, 0.0))[1]):
+            worst[run] = cut, bias
+    known = set(measures.run.tolist())
+    found = [Finding(run, bias) for run, (_, bias) in worst.items() if run in known]
+    notices: list[Notice] = []
+    for notice in merged(measures, "warm-up", found, lambda values: span(values, signed)):
+        if 2 * len(notice.runs) < len(set(measures.run[measures.option == notice.subject].tolist())):
+            continue
+        cuts = span([worst[run][0] for run in notice.runs], lambda cut: f"{cut:.0f}")
+        text = (
+            f"the first {cuts} s of measure still look like warm-up (MSER-5), and shift throughput by"
+            f" {notice.text}: a longer warm_up_s may help"
+        )
+        notices.append(replace(notice, text=text))
+    return notices
+
+
+def warm_up_left(counts: Floats) -> int:
+    """How many leading seconds MSER-5 would drop; 0 for series too short to say.
+
+    White, Cobb & Spratt 2000: batches of five, cut where the standard error of the rest is least.
+    """
+    batches = counts[: len(counts) // 5 * 5].reshape(-1, 5).mean(axis=1)
+    n = len(batches)
+    if n < _LEAST_BATCHES:
+        return 0
+    errors = [float(batches[d:].var()) / (n - d) for d in range(n // 2 + 1)]
+    return 5 * int(np.argmin(errors))
+
+
+def _changes(evidence: Evidence) -> dict[int, float]:
+    """Relative change over the measure phase by run: a line through log counts, mean of points."""
+    found: dict[int, list[float]] = {}
+    for run, second, count in _spans(evidence):
+        if len(count) >= _LEAST_SECONDS and (count > 0).all():
+            slope = _slope(second, np.log(count))
+            found.setdefault(run, []).append(float(np.expm1(slope * (second[-1] - second[0]))))
+    return {number: float(np.mean(changes)) for number, changes in found.items()}
+
+
+def _spans(evidence: Evidence) -> Iterator[tuple[int, Floats, Floats]]:
+    """Run, seconds and transactions in each of them, for every run and point."""
+    table = evidence.seconds
+    order = np.lexsort((table["second"], table["point"], table["run"]))
+    run, point = table["run"][order].astype(int), table["point"][order].astype(int)
+    second = table["second"][order].astype(np.float64)
+    count = table["count"][order].astype(np.float64)
+    edges = np.flatnonzero((np.diff(run) != 0) | (np.diff(point) != 0)) + 1
+    for at in np.split(np.arange(len(run)), edges) if len(run) else ():
+        yield int(run[at[0]]), second[at], count[at]
+
+
+def _slope(x: Floats, y: Floats) -> float:
+    x = x - x.mean()
+    return float((x * (y - y.mean())).sum() / (x**2).sum())
+
+
+def _drift_over(evidence: Evidence, measures: Measures) -> list[Notice]:
+    """Throughput against the order of runs, options allowed for."""
+    layout = lay_out(measures, THROUGHPUT.name, [o.label for o in evidence.options])
+    df = layout.values.size - len(layout.options) - 1
+    if len(layout.blocks) < 3 or not layout.positive or df < 3:
+        return []
+    y = np.log(layout.values)
+    y = (y - y.mean(axis=0)).ravel()
+    time = layout.runs.astype(np.float64)
+    time = (time - time.mean(axis=0)).ravel()
+    slope = _slope(time, y)
+    left = y - slope * time
+    se = max(float(np.sqrt((left**2).sum() / df / (time**2).sum())), 1e-15)
+    p = float(tails.t_two_sided(slope / se, df))
+    change = float(np.expm1(slope * (layout.runs.max() - layout.runs.min())))
+    if p >= _SIGNIFICANT or abs(change) < _LEAST_DRIFT:
+        return []
+    word = "rose" if change > 0 else "fell"
+    text = (
+        f"throughput {word} by {percent(abs(change))} from the first run of the study to the last"
+        f" ({p_value(p)}); blocks in random order keep that out of the comparisons"
+    )
+    return [Notice("drift-over-study", text)]
+
+
+def _outliers(evidence: Evidence, measures: Measures) -> list[Notice]:
+    """Runs far from the median of their option, in units of what runs usually scatter."""
+    layout = lay_out(measures, THROUGHPUT.name, [o.label for o in evidence.options])
+    if len(layout.blocks) < 4 or not layout.positive:
+        return []
+    y = np.log(layout.values)
+    away = y - np.median(y, axis=0)
+    usual = 1.4826 * float(np.median(np.abs(away)))
+    far: NDArray[np.bool_] = np.abs(away) > max(_OUTLIER_MADS * usual, np.log1p(_LEAST_OUTLIER))
+    found = [
+        Finding(int(layout.runs[i, j]), float(np.expm1(away[i, j])))
+        for i, j in zip(*np.nonzero(far), strict=True)
+    ]
+    return merged(
+        measures,
+        "outlier",
+        found,
+        lambda values: (
+            f"throughput {span(values, signed)} from the median of this"
+            f" option, where runs usually scatter by {percent(usual)}"
+        ),
+    )

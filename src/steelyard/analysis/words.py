@@ -1,0 +1,66 @@
+"""Numbers and lists as the sentences of the analysis say them: three significant digits, units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+_STEPS = {
+    "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+    "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")),
+    "us": ((1e6, "s"), (1e3, "ms"), (1.0, "us"), (1e-3, "ns")),
+}
+
+
+def digits(value: float, significant: int = 3) -> str:
+    """`21437.2` -> `21,400`; `0.04217` -> `0.0422`; `5.0` -> `5.00`."""
+    if not math.isfinite(value):
+        return "unknown"
+    if value == 0:
+        return "0"
+    # rounded in scientific form first: 9.996 has four digits once it is rounded
+    exponent = int(f"{abs(value):.{significant - 1}e}".partition("e")[2])
+    places = significant - 1 - exponent
+    return f"{round(value, places):,.{max(places, 0)}f}"
+
+
+def signed(change: float) -> str:
+    """`-0.287` -> `-28.7 %`, with its sign always."""
+    return f"{100 * change:+.3g} %"
+
+
+def p_value(p: float) -> str:
+    """`p = 0.0042`; `p < 0.001`."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def percent(share: float) -> str:
+    """`0.1834` -> `18.3 %`."""
+    return f"{digits(100 * share)} %"
+
+
+def quantity(value: float, unit: str, like: float | None = None) -> str:
+    """`quantity(8196, "B")` -> `8.20 kB`; `quantity(0.4, "us")` -> `400 ns`; `1` is no unit.
+
+    like: another value, whose step of the unit is to be used.
+    """
+    steps = _STEPS.get(unit)
+    if steps is None:
+        return digits(value) if unit in ("", "1") else f"{digits(value)} {unit}"
+    guide = abs(value if like is None else like)
+    size, name = next((step for step in steps if guide >= step[0]), steps[-1])
+    return f"{digits(value / size)} {name}"
+
+
+def span(values: Sequence[float], say: Callable[[float], str]) -> str:
+    """`12.1 % to 14.3 %`, or one value where both ends read alike."""
+    low, high = say(min(values)), say(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def listed(items: Sequence[str], most: int = 8) -> str:
+    """`A, B and C`; what goes beyond `most` is counted only."""
+    shown = list(items[:most])
+    if len(items) > most:
+        shown.append(f"{len(items) - most} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -1,0 +1,221 @@
+"""Reads a bundle: every table as an SQL view, and the evidence for the analysis."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from steelyard import _core
+from steelyard.bundle.evidence import Columns, Evidence, Option
+from steelyard.bundle.schema import FORMAT_VERSION, TABLES, Table
+from steelyard.study.errors import InputError
+from steelyard.study.reading import parse_study
+from steelyard.study.spec import Study
+
+_QUANTILES = {"p50_ns": 0.5, "p95_ns": 0.95, "p99_ns": 0.99, "p999_ns": 0.999}
+_CURVE = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999, 1.0)
+
+# a block that was redone counts by its last attempt
+_USED_RUNS = """
+    select * from runs where status = 'done'
+    and (block, attempt) in (select (block, max(attempt)) from runs group by block)
+"""
+
+_POINTS = """
+    select p.run, p.point, any_value(p.clients) as clients,
+        any_value(p.end_ns - p.start_ns) / 1e9 as seconds,
+        coalesce(sum(t.count), 0)::DOUBLE as transactions, coalesce(sum(t.errors), 0)::DOUBLE as errors
+    from phases p join used_runs using (run)
+    left join throughput t on t.run = p.run and t.point = p.point
+        and t.statement = 'transaction' and t.second >= 0
+    where p.phase = 'measure' group by p.run, p.point order by p.run, p.point
+"""
+
+_SECONDS = """
+    select run, point, second, count::DOUBLE as count from throughput join used_runs using (run)
+    where statement = 'transaction' and second >= 0 order by run, point, second
+"""
+
+# a counter's value at the edges of a phase lies on the line between the readings around it
+_RATES = """
+    with edges as (
+        select s.run, p.point, s.monitor, s.entity, s.metric, p.start_ns, p.end_ns,
+            max(t_ns) filter (t_ns <= start_ns) as b0, arg_max(value, t_ns) filter (t_ns <= start_ns) as v0,
+            min(t_ns) filter (t_ns > start_ns) as b1, arg_min(value, t_ns) filter (t_ns > start_ns) as v1,
+            max(t_ns) filter (t_ns <= end_ns) as e0, arg_max(value, t_ns) filter (t_ns <= end_ns) as w0,
+            min(t_ns) filter (t_ns > end_ns) as e1, arg_min(value, t_ns) filter (t_ns > end_ns) as w1
+        from samples s join measures p using (run)
+        where suffix(s.metric, '_total')
+        group by s.run, p.point, s.monitor, s.entity, s.metric, p.start_ns, p.end_ns
+    ), ends as (
+        select *,
+            case when b0 is null then v1 when b1 is null then v0
+                else v0 + (v1 - v0) * (start_ns - b0) / (b1 - b0) end as first,
+            case when b0 is null then b1 else start_ns end as first_ns,
+            case when e1 is null then w0 else w0 + (w1 - w0) * (end_ns - e0) / (e1 - e0) end as last,
+            case when e1 is null then e0 else end_ns end as last_ns
+        from edges
+    )
+    select run, point, monitor, entity, metric, (last - first) / ((last_ns - first_ns) / 1e9) as rate_per_s
+    from ends where last_ns > first_ns order by run, point, monitor, entity, metric
+"""
+
+_GAUGES = """
+    with spans as (
+        select run, min(start_ns) filter (phase = 'measure') as measure_ns,
+            max(end_ns) filter (phase = 'measure') as measured_ns,
+            max(end_ns) filter (phase = 'cool-down') as cooled_ns,
+            min(start_ns) filter (phase = 'after') as after_ns
+        from phases join used_runs using (run) group by run
+    ), series as (
+        select s.run, monitor, entity, metric,
+            arg_min(value, t_ns) filter (t_ns >= measure_ns and t_ns <= measured_ns) as start,
+            arg_max(value, t_ns) filter (t_ns >= measure_ns and t_ns <= measured_ns) as end,
+            arg_max(value, t_ns) filter (t_ns > measured_ns and t_ns <= cooled_ns) as cooled,
+            arg_max(value, t_ns) filter (t_ns >= after_ns) as gone,
+            min(value) filter (t_ns >= measure_ns and t_ns <= measured_ns) as lowest,
+            max(value) filter (t_ns >= measure_ns and t_ns <= measured_ns) as highest,
+            avg(value) filter (t_ns >= measure_ns and t_ns <= measured_ns) as mean
+        from samples s join spans using (run) where not suffix(metric, '_total')
+        group by s.run, monitor, entity, metric
+    )
+    select g.run, g.monitor, g.entity, g.metric, g.start, g.end, g.cooled, g.gone, g.lowest, g.highest,
+        g.mean, l.end as "limit"
+    from series g left join series l on l.run = g.run and l.monitor = g.monitor
+        and l.entity = g.entity and l.metric = g.metric || '_limit'
+    where not suffix(g.metric, '_limit') order by g.run, g.monitor, g.entity, g.metric
+"""
+
+_SILENCE = """
+    with ends as (select run, max(end_ns) as measure_end_ns from measures group by run),
+    readings as (
+        select run, monitor, t_ns, t_ns - lag(t_ns) over (partition by run, monitor order by t_ns) as gap
+        from (select distinct run, monitor, t_ns from samples)
+    )
+    select run, monitor, max(t_ns) as last_ns, any_value(measure_end_ns) as measure_end_ns,
+        median(gap) as interval_ns
+    from readings join ends using (run) group by run, monitor order by run, monitor
+"""
+
+
+class Bundle:
+    """A bundle opened for reading. Raises InputError when path holds none, or a newer format."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self.head: dict[str, Any] = json.loads((path / "bundle.json").read_text(encoding="utf-8"))
+            self.environment: dict[str, Any] = json.loads(
+                (path / "environment.json").read_text(encoding="utf-8")
+            )
+            self.study_text = (path / "study.toml").read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"{path}: not a bundle: {error}", "give the folder that `steelyard run` named"
+            ) from None
+        if self.head["format"] > FORMAT_VERSION:
+            raise InputError(
+                f"{path}: written by steelyard {self.head['steelyard']}, in a newer format",
+                "use that version or a later one",
+            )
+
+    @cached_property
+    def study(self) -> Study:
+        """The study that was run."""
+        return parse_study(self.study_text, str(self.path / "study.toml"))
+
+    @cached_property
+    def duckdb(self) -> duckdb.DuckDBPyConnection:
+        """A connection in which every table of the bundle is a view."""
+        connection = duckdb.connect()
+        for table in TABLES:
+            connection.execute(f"create view {table.name} as {self._source(table)}")
+        connection.execute(f"create view used_runs as {_USED_RUNS}")
+        connection.execute(
+            "create view measures as select run, point, start_ns, end_ns"
+            " from phases join used_runs using (run) where phase = 'measure'"
+        )
+        return connection
+
+    def columns(self, query: str) -> Columns:
+        """The result of a query, as numpy arrays by column."""
+        result = self.duckdb.execute(query).fetchnumpy()
+        return {name: _plain(values) for name, values in result.items()}
+
+    def evidence(self) -> Evidence:
+        """What the analysis needs. Raises InputError when no run was finished."""
+        runs = self.columns("select run, option, block, slot from used_runs order by run")
+        if not len(runs["run"]):
+            raise InputError(f"{self.path}: no finished run in it yet", f"steelyard resume {self.path}")
+        return Evidence(
+            study=self.study,
+            options=tuple(Option(o["label"], o["levels"]) for o in self.head["options"]),
+            baseline=self.head["baseline"],
+            runs=runs,
+            points=self.columns(_POINTS),
+            seconds=self.columns(_SECONDS),
+            latency=self._latency(),
+            clients=self.columns(
+                "select clients.* from clients join used_runs using (run) order by run, point, client"
+            ),
+            rates=self.columns(_RATES),
+            gauges=self.columns(_GAUGES),
+            silence=self.columns(_SILENCE),
+            notices=self.columns("select run, code, text from notices order by run"),
+        )
+
+    def latency_curves(self) -> Columns:
+        """Latency of transactions by quantile: option, clients, quantile, ns (median over runs)."""
+        rows = self.duckdb.execute(
+            "select u.option, p.clients, l.histogram from latency l join used_runs u using (run)"
+            " join phases p on p.run = l.run and p.point = l.point and p.phase = 'measure'"
+            " where l.count > 0 and l.statement = 'transaction' order by l.run"
+        ).fetchall()
+        curves: dict[tuple[str, int], list[list[int]]] = {}
+        for option, clients, histogram in rows:
+            values = _core.histogram_quantiles(histogram, list(_CURVE))
+            curves.setdefault((option, clients), []).append(values)
+        keys = [key for key in curves for _ in _CURVE]
+        return {
+            "option": np.asarray([option for option, _ in keys], dtype=object),
+            "clients": np.asarray([clients for _, clients in keys], dtype=np.int64),
+            "quantile": np.asarray([q for _ in curves for q in _CURVE]),
+            "ns": np.asarray([ns for runs in curves.values() for ns in np.median(runs, axis=0)]),
+        }
+
+    def _latency(self) -> Columns:
+        rows = self.duckdb.execute(
+            "select run, point, statement, count, histogram from latency join used_runs using (run)"
+            " where count > 0 order by run, point, statement"
+        ).fetchall()
+        columns: dict[str, list[Any]] = {
+            name: [] for name in ("run", "point", "statement", "count", "mean_ns", *_QUANTILES, "max_ns")
+        }
+        for run, point, statement, count, histogram in rows:
+            _, _, mean, highest = _core.histogram_summary(histogram)
+            quantiles = _core.histogram_quantiles(histogram, list(_QUANTILES.values()))
+            values = (run, point, statement, count, mean, *quantiles, highest)
+            for name, value in zip(columns, values, strict=True):
+                columns[name].append(value)
+        return {name: np.asarray(values) for name, values in columns.items()}
+
+    def _source(self, table: Table) -> str:
+        if next((self.path / "runs").glob(f"[0-9]*/{table.name}.parquet"), None) is None:
+            empty = ", ".join(f'null::{c.type} as "{c.name}"' for c in table.columns)
+            return f"select {empty} where false"
+        pattern = str(self.path.resolve() / "runs" / "[0-9]*" / f"{table.name}.parquet").replace("'", "''")
+        return f"select * from read_parquet('{pattern}', union_by_name = {table.name == 'runs'})"
+
+
+def _plain(values: Any) -> np.ndarray[Any, Any]:
+    """Masked values (SQL null) become NaN."""
+    if isinstance(values, np.ma.MaskedArray):
+        if values.dtype.kind in "fiu":
+            return values.astype(np.float64).filled(np.nan)
+        return values.filled("")
+    return np.asarray(values)

@@ -1,0 +1,144 @@
+"""Writes a bundle: the head once, then each run whole.
+
+A run is written beside its place and renamed into it, so whatever ends the process (kill -9, a
+full disk) costs the run in progress and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from steelyard import __version__
+from steelyard.bundle.schema import BY_NAME, FORMAT_VERSION, Column
+from steelyard.study.errors import InputError
+from steelyard.study.plan import Option
+
+Rows = Mapping[str, Sequence[Any]]
+
+
+class BundleWriter:
+    """Adds runs to the bundle at `path`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._duckdb = duckdb.connect()
+
+    @classmethod
+    def create(
+        cls,
+        path: Path,
+        study_text: str,
+        options: Sequence[Option],
+        baseline: str,
+        environment: Mapping[str, Any],
+    ) -> BundleWriter:
+        """A new bundle. Raises InputError when something is at path already, or it cannot be made."""
+        if path.exists() and any(path.iterdir()):
+            raise InputError(
+                f"{path}: is there already; a bundle is never written over",
+                f"choose another with --bundle, or `steelyard resume {path}`",
+            )
+        head = {
+            "format": FORMAT_VERSION,
+            "steelyard": __version__,
+            "baseline": baseline,
+            "options": [{"label": o.label, "levels": dict(o.levels)} for o in options],
+        }
+        try:
+            (path / "runs").mkdir(parents=True)
+            _write_text(path / "study.toml", study_text)
+            _write_text(path / "environment.json", json.dumps(environment, indent=2))
+            # the head comes last: a folder with bundle.json is a bundle
+            _write_text(path / "bundle.json", json.dumps(head, indent=2))
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+        return cls(path)
+
+    def next_run(self) -> int:
+        """Number of the next run: one more than the last written."""
+        return 1 + max((int(run.name) for run in (self.path / "runs").glob("[0-9]*")), default=0)
+
+    def write_run(self, run: int, levels: Mapping[str, str], tables: Mapping[str, Rows]) -> None:
+        """Keeps one run: all its tables, or none when this raises OSError.
+
+        tables: columns (equal lengths) by table, without `run`, which is added to each; levels:
+        code by factor, kept as columns of `runs`.
+        """
+        place = self.path / "runs" / f"{run:04d}"
+        draft = place.with_name(f".{place.name}.draft")
+        shutil.rmtree(draft, ignore_errors=True)
+        try:
+            draft.mkdir()
+            for name, rows in tables.items():
+                extra = [Column(factor, "VARCHAR", "") for factor in levels] if name == "runs" else []
+                filled = {**rows, **{f: [code] for f, code in levels.items()}} if extra else rows
+                self._write_table(draft / f"{name}.parquet", run, (*BY_NAME[name].columns, *extra), filled)
+            _sync(draft)
+            draft.rename(place)
+            _sync(place.parent)
+        except (OSError, duckdb.Error) as error:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise OSError(f"run {run} could not be kept in {self.path}: {error}") from error
+
+    def write_log(self, run: int, text: str) -> Path:
+        """Keeps the tail of a server's log beside the runs; returns where."""
+        place = self.path / "logs" / f"{run:04d}.log"
+        place.parent.mkdir(exist_ok=True)
+        _write_text(place, text)
+        return place
+
+    def add_environment(self, part: str, facts: Mapping[str, Any]) -> None:
+        """Adds a part to environment.json, such as the settings of a server seen later."""
+        place = self.path / "environment.json"
+        known = json.loads(place.read_text(encoding="utf-8"))
+        if part not in known:
+            _write_text(place, json.dumps({**known, part: facts}, indent=2))
+
+    def _write_table(self, place: Path, run: int, columns: Sequence[Column], rows: Rows) -> None:
+        length = len(next(iter(rows.values()), ()))
+        data: dict[str, np.ndarray[Any, Any]] = {"run": np.full(length, run, dtype=np.int32)}
+        for column in columns:
+            if column.name != "run":
+                data[column.name] = _array(rows[column.name], column.type)
+        select = ", ".join(f'"{c.name}"::{c.type} as "{c.name}"' for c in columns)
+        target = str(place).replace("'", "''")
+        self._duckdb.execute(f"copy (select {select} from data) to '{target}' (format parquet)")
+        with place.open("rb") as file:
+            os.fsync(file.fileno())
+
+
+def _array(values: Sequence[Any], type_: str) -> np.ndarray[Any, Any]:
+    if type_ in ("VARCHAR", "BLOB"):
+        # object arrays keep bytes whole: a fixed-width numpy string drops trailing zeros
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
+    return np.asarray(values, dtype=np.float64 if type_ == "DOUBLE" else np.int64)
+
+
+def _write_text(place: Path, text: str) -> None:
+    draft = place.with_name(f".{place.name}.draft")
+    with draft.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(place)
+    with suppress(OSError):
+        _sync(place.parent)
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

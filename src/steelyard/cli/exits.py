@@ -1,0 +1,14 @@
+"""Exit codes, the same for every command."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """What a command came to."""
+
+    DONE = 0
+    STUDY_FAILED = 1
+    BAD_INPUT = 2
+    INTERRUPTED = 3

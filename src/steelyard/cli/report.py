@@ -1,0 +1,23 @@
+"""steelyard report BUNDLE."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("bundle", type=click.Path(path_type=Path))
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    help="Where to write the page. Default: BUNDLE/report.html.",
+)
+@click.option("--images", type=click.Path(path_type=Path), help="Folder for every chart as PNG and SVG.")
+@click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
+def command(bundle: Path, html: Path | None, images: Path | None, as_json: bool) -> None:
+    """Judge BUNDLE again: verdict here, charts in a page that needs no network."""
+    from steelyard.cli.showing import show
+
+    show(bundle, html, images, as_json)

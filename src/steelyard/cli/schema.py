@@ -1,0 +1,28 @@
+"""steelyard schema."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+
+@click.command()
+@click.argument("what", type=click.Choice(["study", "judgement", "bundle"]), default="study")
+def command(what: str) -> None:
+    """Print the JSON Schema of study files (default), of what --json prints, or a bundle's tables."""
+    if what == "study":
+        from steelyard.study.reading import json_schema
+
+        click.echo(json_schema())
+    elif what == "judgement":
+        from steelyard.report.json_export import judgement_schema
+
+        click.echo(json.dumps(judgement_schema(), indent=2))
+    else:
+        from steelyard.bundle.schema import TABLES
+
+        for table in TABLES:
+            click.echo(f"{table.name}: {table.row}")
+            for column in table.columns:
+                click.echo(f"    {column.name:14} {column.type:8} {column.text}".rstrip())

@@ -1,0 +1,36 @@
+"""Shows a bundle: verdict on standard output, report.html beside the runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from steelyard.analysis.judge import judge
+from steelyard.bundle.reader import Bundle
+from steelyard.report import gather
+from steelyard.report.html import write_report
+from steelyard.report.json_export import judgement_json
+from steelyard.report.terminal import print_verdict
+
+
+def show(path: Path, html: Path | None = None, images: Path | None = None, as_json: bool = False) -> None:
+    """Judges the bundle, writes its report, prints the verdict. Raises InputError."""
+    bundle = Bundle(path)
+    judgement = judge(bundle.evidence())
+    series = gather.series(bundle)
+    page = html or path / "report.html"
+    next_command = f'steelyard sql {path} "select * from runs"'
+    about = gather.about(bundle, str(page), next_command)
+    write_report(page, judgement, series, about)
+    if images is not None:
+        from steelyard.report.images import write_images
+
+        write_images(images, judgement, series, about)
+    if as_json:
+        json.dump(judgement_json(judgement, about), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        print_verdict(judgement, about, Console())

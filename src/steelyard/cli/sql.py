@@ -1,0 +1,49 @@
+"""steelyard sql BUNDLE QUERY."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("query", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Rows as JSON objects.")
+def command(bundle: Path, query: str | None, as_json: bool) -> None:
+    """Ask BUNDLE in SQL (DuckDB's). Without QUERY: its tables and columns.
+
+    \b
+    steelyard sql demo.bundle "select option, sum(count) from throughput
+        join runs using (run) where second >= 0 group by option"
+    """
+    import duckdb
+    from rich.console import Console
+    from rich.table import Table
+
+    from steelyard.bundle.reader import Bundle
+    from steelyard.study.errors import InputError
+
+    opened = Bundle(bundle)
+    if query is None:
+        query = (
+            "select table_name as table, column_name as column, data_type as type"
+            " from information_schema.columns order by 1, ordinal_position"
+        )
+    try:
+        result = opened.duckdb.execute(query)
+        names = [entry[0] for entry in result.description or []]
+        rows = result.fetchall()
+    except duckdb.Error as error:
+        raise InputError(str(error), f"steelyard sql {bundle} prints the tables and columns") from None
+    if as_json:
+        json.dump([dict(zip(names, row, strict=True)) for row in rows], sys.stdout, default=str)
+        sys.stdout.write("\n")
+        return
+    table = Table(*names)
+    for row in rows:
+        table.add_row(*("" if value is None else str(value) for value in row))
+    Console().print(table)

@@ -1,0 +1,23 @@
+"""steelyard try."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("try")
+@click.option("--bundle", type=click.Path(path_type=Path), help="Folder to write.")
+@click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
+def command(bundle: Path | None, as_json: bool) -> None:
+    """First result in seconds: clients against a server that answers at once.
+
+    Nothing has to be installed. What you see is the lab's own cost: the floor under every figure
+    that it gives for a real server on this machine.
+    """
+    from steelyard.cli.conduct import conduct
+    from steelyard.study.adjust import adjusted
+
+    text, origin = adjusted("try")
+    conduct(text, origin, bundle, as_json=as_json)

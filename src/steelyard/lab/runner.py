@@ -1,0 +1,222 @@
+"""Runs a study: blocks of options, each run in its phases; yields every run as it ends.
+
+Phases: set-up (server, data), connect, warm-up, measure (once a point), cool-down, disconnect,
+after. The lab keeps nothing: who asked for the runs writes them down.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from steelyard.host.placement import Placement
+from steelyard.lab.engine_plan import engine_plan
+from steelyard.lab.load import LoadFailed, LoadProcess
+from steelyard.lab.watch import Watch
+from steelyard.monitors import Target
+from steelyard.study.plan import Slot
+from steelyard.study.spec import Study
+from steelyard.subjects import Endpoint, Subject
+from steelyard.workloads import Work
+
+_AFTER_S = 0.3
+
+Columns = Mapping[str, Sequence[Any]]
+
+
+class Progress(Protocol):
+    """Who watches the study go on."""
+
+    def run_started(self, label: str, block: int, slot: int) -> None:
+        """A run begins."""
+        ...
+
+    def tick(self, tps: float) -> None:
+        """A second has passed under load."""
+        ...
+
+    def run_ended(self, label: str, tps: float, status: str) -> None:
+        """The run is over; tps over its measure phases."""
+        ...
+
+
+class StudyFailed(Exception):
+    """The study cannot go on; runs finished so far are kept."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run as measured: its place, what became of it, and its tables as columns."""
+
+    slot: Slot
+    attempt: int
+    status: str
+    cause: str
+    started_at: str
+    seconds: float
+    tables: Mapping[str, Columns] = field(default_factory=dict[str, Columns])
+    server_log: str = ""
+    server_facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """What all runs of a study share."""
+
+    study: Study
+    work: Work
+    subject: Subject
+    placement: Placement
+    progress: Progress
+
+    def block(self, slots: Sequence[Slot], attempt: int = 1) -> Iterator[Run]:
+        """The runs of one block. After a void run the whole block is redone, once.
+
+        attempt: number of the first attempt. Raises StudyFailed when a run of the second is void.
+        """
+        for number in (attempt, attempt + 1):
+            for slot in slots:
+                run = self._run(slot, number)
+                yield run
+                if run.status == "void":
+                    break
+            else:
+                return
+        raise StudyFailed(f"block {slots[0].block} failed twice: {run.slot.option.label}: {run.cause}")
+
+    def _run(self, slot: Slot, attempt: int) -> Run:
+        origin_ns = time.monotonic_ns()
+        started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self.progress.run_started(slot.option.label, slot.block, slot.slot)
+        run = Run(slot, attempt, "void", "", started_at, 0.0)
+        tps = 0.0
+        try:
+            endpoint = self.subject.start(slot.option)
+            self.subject.reset()
+            tables = self._load(slot, endpoint, origin_ns)
+            run = replace(run, status="done", tables=tables, server_facts=endpoint.facts)
+            tps = _throughput(tables)
+        except LoadFailed as error:
+            run = replace(run, cause=str(error))
+        finally:
+            log = self.subject.stop()
+        run = replace(
+            run,
+            server_log="" if run.status == "done" else log,
+            seconds=(time.monotonic_ns() - origin_ns) / 1e9,
+        )
+        self.progress.run_ended(slot.option.label, tps, run.status)
+        return run
+
+    def _load(self, slot: Slot, endpoint: Endpoint, origin_ns: int) -> dict[str, Columns]:
+        plan = engine_plan(self.study, slot.option, self.work, endpoint)
+        set_up_end_ns = time.monotonic_ns() - origin_ns
+        engine = LoadProcess(plan, self.placement.engine)
+        pids = {"engine": engine.pid, "monitors": os.getpid()}
+        if endpoint.pid is not None:
+            pids["server"] = endpoint.pid
+        watch = Watch(self._rates(), Target(pids=pids, dsn=endpoint.dsn), origin_ns)
+        watch.start(self.placement.engine)
+        try:
+            result = engine.results(_Listener(watch.mark, self.progress.tick))
+            engine.stop()
+            after_ns = time.monotonic_ns() - origin_ns
+            time.sleep(_AFTER_S)
+        finally:
+            engine.stop()
+            watch.stop()
+        tables = _tables(result, origin_ns)
+        phases = {name: list(values) for name, values in tables["phases"].items()}
+        for phase, start_ns, end_ns in (
+            ("set-up", 0, set_up_end_ns),
+            ("after", after_ns, time.monotonic_ns() - origin_ns),
+        ):
+            row = {"point": 0, "clients": 0, "phase": phase, "start_ns": start_ns, "end_ns": end_ns}
+            for name, value in row.items():
+                phases[name].append(value)
+        samples = watch.columns()
+        for row in _engine_samples(result, after_ns):
+            for name, value in zip(samples, row, strict=True):
+                samples[name].append(value)
+        notices = {"code": [c for c, _ in watch.notices], "text": [t for _, t in watch.notices]}
+        return {**tables, "phases": phases, "samples": samples, "notices": notices}
+
+    def _rates(self) -> Mapping[str, float]:
+        if self.study.monitors is not None:
+            return self.study.monitors
+        return {name: _DEFAULT_HZ.get(name, 1.0) for name in self.subject.monitors}
+
+
+# waits are short: they are sampled, not counted, and need more readings than a counter
+_DEFAULT_HZ = {"postgres-waits": 10.0}
+
+
+@dataclass
+class _Listener:
+    """Hears the engine: marks the edges of phases, and tells the rate of the last second."""
+
+    mark: Callable[[], None]
+    tick: Callable[[float], None]
+    last: tuple[int, int] = (0, 0)
+
+    def __call__(self, event: Mapping[str, Any]) -> None:
+        if event["event"] == "phase":
+            self.mark()
+        elif event["event"] == "tick":
+            count, t_ns = int(event["transactions"]), int(event["t_ns"])
+            before, then_ns = self.last
+            self.last = (count, t_ns)
+            if then_ns and count >= before and t_ns > then_ns:
+                self.tick((count - before) / ((t_ns - then_ns) / 1e9))
+
+
+def _engine_samples(result: Mapping[str, Any], t_ns: int) -> Iterator[tuple[int, str, str, str, float]]:
+    """What the engine tells of itself, and what its sessions told of themselves, summed over clients."""
+    engine = result["engine"]
+    for metric in ("threads", "connections_made", "reconnections", "connect_ns_mean"):
+        yield t_ns, "engine", "engine", metric, float(engine[metric])
+    for point, waiting in enumerate(engine["backlog"]):
+        yield t_ns, "engine", f"point{point}", "backlog", float(waiting)
+    told: dict[tuple[str, str], float] = {}
+    inspected = result["inspect"]
+    for name, metric, value in zip(inspected["name"], inspected["metric"], inspected["value"], strict=True):
+        told[name, metric] = told.get((name, metric), 0.0) + value
+    for (name, metric), value in told.items():
+        yield t_ns, "inspect", name, metric, value
+
+
+def _tables(result: Mapping[str, Any], origin_ns: int) -> dict[str, Columns]:
+    phases = result["phases"]
+    latency = dict(result["latency"])
+    latency["histogram"] = [base64.b64decode(text) for text in latency.pop("histogram_base64")]
+    return {
+        "phases": {
+            **phases,
+            "start_ns": [t - origin_ns for t in phases["start_ns"]],
+            "end_ns": [t - origin_ns for t in phases["end_ns"]],
+        },
+        "throughput": result["throughput"],
+        "latency": latency,
+        "clients": result["clients"],
+        "errors": result["errors"],
+    }
+
+
+def _throughput(tables: Mapping[str, Columns]) -> float:
+    phases, rows = tables["phases"], tables["throughput"]
+    seconds = sum(
+        (end - start) / 1e9
+        for phase, start, end in zip(phases["phase"], phases["start_ns"], phases["end_ns"], strict=True)
+        if phase == "measure"
+    )
+    count = sum(
+        count
+        for statement, second, count in zip(rows["statement"], rows["second"], rows["count"], strict=True)
+        if statement == "transaction" and second >= 0
+    )
+    return count / seconds if seconds else 0.0

@@ -1,0 +1,45 @@
+"""Every chart of a report, as Vega-Lite specifications: plain dicts, one idea a file."""
+
+from __future__ import annotations
+
+from steelyard.analysis.results import Judgement
+from steelyard.report.charts import (
+    clients,
+    costs,
+    effects,
+    forest,
+    gauges,
+    latency,
+    scaling,
+    statements,
+    timeline,
+)
+from steelyard.report.charts.figure import Figure, Panel, Spec, Table
+from steelyard.report.charts.theme import colours, config
+from steelyard.report.inputs import About, Series
+
+__all__ = ["Figure", "Panel", "Spec", "Table", "config", "figures"]
+
+
+_MANY = 12
+
+
+def figures(judgement: Judgement, series: Series, about: About) -> list[Figure]:
+    """All figures for which there is evidence; the picture of the answer comes first."""
+    palette = colours(judgement, about)
+    ratios, what_matters = forest.figure(judgement, palette), effects.figure(judgement)
+    # among many options the picture that answers is the one of the factors
+    first = (what_matters, ratios) if len(judgement.options) > _MANY else (ratios, what_matters)
+    found = (
+        first[0],
+        costs.figure(judgement) if first[0] is ratios else None,
+        first[1],
+        costs.figure(judgement) if first[0] is not ratios else None,
+        timeline.figure(series, palette),
+        scaling.figure(judgement, palette),
+        latency.figure(series, palette),
+        gauges.figure(series, palette),
+        statements.figure(judgement, series, palette),
+        clients.figure(judgement, series, palette),
+    )
+    return [figure for figure in found if figure is not None]

@@ -1,0 +1,109 @@
+"""Why: which part of a transaction's cost differs."""
+
+from __future__ import annotations
+
+from steelyard.analysis.results import CostDifference, Judgement
+from steelyard.report import format as fmt
+from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
+from steelyard.report.ranking import spoken_of
+
+
+def figure(judgement: Judgement) -> Figure | None:
+    """Differences in time per transaction of the option that the verdict speaks of."""
+    if not judgement.costs:
+        return None
+    option = spoken_of(judgement)
+    mine = [cost for cost in judgement.costs if cost.option == option]
+    if not mine:
+        option = judgement.costs[0].option
+        mine = [cost for cost in judgement.costs if cost.option == option]
+    timed = [cost for cost in mine if cost.unit in ("us", "us/txn")]
+    titles = {metric.name: metric.title for metric in judgement.metrics}
+    panels = (Panel("costs", f"{option} minus {judgement.baseline}", _bars(timed, titles)),) if timed else ()
+    return Figure(
+        name="costs",
+        title="Why: the cost of a transaction",
+        caption=(
+            f"What a transaction costs under {option}, less what it costs under {judgement.baseline}, with "
+            "95 % intervals. Bars to the left are savings."
+        ),
+        panels=panels,
+        table=_table(mine, titles) if len(judgement.options) > 8 else _table(list(judgement.costs), titles),
+    )
+
+
+def _title(metric: str, titles: dict[str, str]) -> str:
+    return titles.get(metric) or metric.removesuffix("_per_txn").removesuffix("_us").replace("_", " ")
+
+
+def _bars(costs: list[CostDifference], titles: dict[str, str]) -> Spec:
+    rows = [
+        {
+            "cost": _title(cost.metric, titles),
+            "difference": cost.after - cost.before,
+            "low": cost.low,
+            "high": cost.high,
+            "sign": "less" if cost.after <= cost.before else "more",
+            "text": f"{fmt.significant(cost.before)} → {fmt.significant(cost.after)} µs",
+        }
+        for cost in costs
+    ]
+    order = [row["cost"] for row in rows]
+    y = nominal("cost", None, sort=order, axis={"labelLimit": 170})
+    x = quantitative("difference", "difference, µs a transaction", axis={"grid": True, "tickCount": 6})
+    return view(
+        34 * len(rows),
+        [
+            {
+                "mark": {"type": "bar", "height": 16},
+                "encoding": {
+                    "y": y,
+                    "x": x,
+                    "color": {
+                        "field": "sign",
+                        "type": "nominal",
+                        "scale": {"domain": ["less", "more"], "range": ["#0072B2", "#D55E00"]},
+                        "legend": None,
+                    },
+                    "tooltip": [
+                        {"field": "cost", "type": "nominal"},
+                        {"field": "text", "type": "nominal", "title": "a transaction"},
+                    ],
+                },
+            },
+            {
+                "mark": {"type": "rule", "style": "inkline", "strokeWidth": 1.5},
+                "encoding": {"y": y, "x": {**x, "field": "low"}, "x2": {"field": "high"}},
+            },
+            {
+                "data": {"values": [{"at": 0}]},
+                "mark": {"type": "rule", "style": "mutedline"},
+                "encoding": {"x": {**x, "field": "at"}},
+            },
+        ],
+        rows,
+    )
+
+
+def _table(costs: list[CostDifference], titles: dict[str, str]) -> Table:
+    return Table(
+        (
+            "cost of a transaction",
+            "option",
+            "baseline's",
+            "its own",
+            "difference [95 % interval]",
+            "share of CPU difference",
+        ),
+        tuple(
+            (
+                _title(cost.metric, titles),
+                cost.option,
+                fmt.quantity(cost.before, cost.unit),
+                fmt.quantity(cost.after, cost.unit),
+                fmt.interval(cost.after - cost.before, cost.low, cost.high, cost.unit),
+                "" if cost.share is None else fmt.share(cost.share),
+            )
+            for cost in costs
+        ),
+    )

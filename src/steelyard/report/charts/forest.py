@@ -1,0 +1,158 @@
+"""Ratios to the baseline with their intervals: where an interval clears the margin, it matters."""
+
+from __future__ import annotations
+
+import math
+
+from steelyard.analysis.results import Comparison, Judgement, Metric
+from steelyard.report import format as fmt
+from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
+from steelyard.report.charts.theme import Colours, paint
+from steelyard.report.ranking import MARKS, comparisons_of, heading, headline
+
+_OUTCOMES = ("better", "equivalent", "inconclusive", "worse")
+_SHAPES = ("triangle-up", "square", "circle", "triangle-down")
+# on a phone, longer labels stand above their interval: beside it they would leave no picture
+_LONGEST_BESIDE = 14
+_MANY = 8
+
+
+def figure(judgement: Judgement, palette: Colours) -> Figure | None:
+    """A panel for each of throughput, CPU per transaction and p99 that was compared."""
+    found = [(metric, comparisons_of(judgement, metric)) for metric in headline(judgement.metrics).judged()]
+    compared = [(metric, items) for metric, items in found if items]
+    if not compared:
+        return None
+    margin = compared[0][1][0].margin
+    return Figure(
+        name="ratios",
+        title=f"Compared with {judgement.baseline}",
+        caption=(
+            f"Ratio to the baseline {judgement.baseline} with its 95 % interval, adjusted for the number "
+            f"of options. Grey band: differences under {margin * 100:.3g} %, which the study calls too "
+            "small to matter."
+        ),
+        panels=tuple(_panel(metric, items, palette) for metric, items in compared),
+        table=_table(compared),
+        layout="tabs" if len(compared[0][1]) > _MANY else "grid",
+        key="none" if palette.by_option else "fill",
+    )
+
+
+def _panel(metric: Metric, items: list[Comparison], palette: Colours) -> Panel:
+    long = max(len(item.option) for item in items) > _LONGEST_BESIDE
+    return Panel(
+        f"ratios-{metric.name}",
+        heading(metric),
+        _plot(metric, items, palette, above=False),
+        _plot(metric, items, palette, above=True) if long else None,
+    )
+
+
+def _plot(metric: Metric, items: list[Comparison], palette: Colours, above: bool) -> Spec:
+    rows = paint([_row(item) for item in items], palette)
+    margin = items[0].margin
+    order = [item.option for item in items]
+    ends = [end for item in items for end in (item.low, item.ratio, item.high) if 0 < end < math.inf]
+    low = min([*ends, 1 - 2 * margin]) * 0.985
+    high = max([*ends, 1 + 2 * margin]) * 1.015
+    axis = None if above else {"domain": False}
+    y = nominal("option", None, sort=order, axis=axis, scale={"domain": order, "paddingOuter": 0.3})
+    axis_x: Spec = {"tickCount": 6, "format": ".2~f", "grid": True}
+    x = quantitative(
+        "ratio",
+        _direction(metric),
+        scale={"type": "log", "domain": [low, high], "nice": False},
+        axis=axis_x,
+    )
+    tip = [
+        {"field": "option", "type": "nominal"},
+        {"field": "text", "type": "nominal", "title": "ratio"},
+        {"field": "outcome", "type": "nominal"},
+        {"field": "p", "type": "nominal"},
+        {"field": "blocks", "type": "quantitative"},
+    ]
+    layers: list[Spec] = [
+        {
+            "data": {"values": [{"from": 1 - margin, "to": 1 + margin}]},
+            "mark": {"type": "rect", "style": "faint"},
+            "encoding": {"x": {**x, "field": "from"}, "x2": {"field": "to"}},
+        },
+        {
+            "data": {"values": [{"at": 1}]},
+            "mark": {"type": "rule", "style": "mutedline", "strokeDash": [3, 3]},
+            "encoding": {"x": {**x, "field": "at"}},
+        },
+        {
+            "mark": {"type": "rule", "strokeWidth": 2.5, "strokeCap": "round"},
+            "encoding": {
+                "y": y,
+                "x": {**x, "field": "low"},
+                "x2": {"field": "high"},
+                "color": palette.encode(legend=not palette.by_option),
+                "tooltip": tip,
+            },
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
+            "encoding": {
+                "y": y,
+                "x": x,
+                "color": palette.encode(legend=not palette.by_option),
+                "shape": {
+                    "field": "outcome",
+                    "type": "nominal",
+                    "scale": {"domain": list(_OUTCOMES), "range": list(_SHAPES)},
+                    "legend": None,
+                },
+                "tooltip": tip,
+            },
+        },
+    ]
+    if above:
+        layers.append(
+            {
+                "mark": {"type": "text", "align": "left", "dy": -12, "style": "ink"},
+                "encoding": {"y": y, "text": {"field": "option"}, "x": {"value": 2}},
+            }
+        )
+    height = len(items) * (36 if above else 26 if len(items) <= _MANY else 20)
+    return view(height, layers, rows)
+
+
+def _row(item: Comparison) -> Spec:
+    return {
+        "option": item.option,
+        "ratio": item.ratio,
+        "low": item.low,
+        "high": item.high,
+        "outcome": item.outcome,
+        "text": fmt.ratio(item.ratio, item.low, item.high),
+        "p": fmt.probability(item.p_value),
+        "blocks": item.blocks,
+    }
+
+
+def _direction(metric: Metric) -> str:
+    if metric.better == "lower":
+        return "← less is better"
+    return "more is better →" if metric.better == "higher" else "ratio"
+
+
+def _table(compared: list[tuple[Metric, list[Comparison]]]) -> Table:
+    return Table(
+        ("option", "metric", "ratio [95 % interval]", "", "outcome", "p, adjusted", "blocks"),
+        tuple(
+            (
+                item.option,
+                heading(metric),
+                fmt.ratio(item.ratio, item.low, item.high),
+                MARKS[item.outcome],
+                item.outcome,
+                fmt.probability(item.p_value),
+                str(item.blocks),
+            )
+            for metric, items in compared
+            for item in items
+        ),
+    )

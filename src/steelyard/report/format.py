@@ -1,0 +1,177 @@
+"""Numbers as people read them: units, three significant digits, intervals always."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+_TIME_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
+_TIME_STEPS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
+_BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_RATES = ("1/s", "/s", "tps", "txn/s", "transactions/s")
+MISSING = "n/a"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """`21437.2` -> `21,400`; `0.04217` -> `0.0422`; infinite -> `∞`; not a number -> `n/a`."""
+    return _text(value, _places(value, digits) if math.isfinite(value) else 0)
+
+
+def together(values: Sequence[float], digits: int = 3) -> list[str]:
+    """Values that are read side by side: all with the decimal places that the first one needs.
+
+    Where that would print different values alike, up to three more places are given.
+    """
+    finite = [value for value in values if math.isfinite(value)]
+    if not finite:
+        return [_text(value, 0) for value in values]
+    lead = values[0] if math.isfinite(values[0]) else finite[0]
+    places = _places(lead, digits)
+    for _ in range(3):
+        if len({_fixed(value, places) for value in finite}) == len(set(finite)):
+            break
+        places += 1
+    return [_text(value, places) for value in values]
+
+
+def interval(value: float, low: float, high: float, unit: str = "") -> str:
+    """`21,400/s [21,100–21,700]`: the value with its unit, then its 95 % interval in that unit."""
+    scale, name = unit_for(value, unit)
+    middle, bottom, top = together([value / scale, low / scale, high / scale])
+    return f"{with_unit(middle, name)} [{span(bottom, top)}]"
+
+
+def span(low: str, high: str) -> str:
+    """Two ends of an interval; a dash between, or `to` where a sign would be taken for it."""
+    return f"{low} to {high}" if low.startswith("−") or high.startswith("−") else f"{low}–{high}"
+
+
+def quantity(value: float, unit: str = "") -> str:
+    """`quantity(402_000, "ns")` -> `402 µs`; `quantity(8196, "bytes")` -> `8.00 KiB`."""
+    scale, name = unit_for(value, unit)
+    return with_unit(significant(value / scale), name)
+
+
+def unit_for(value: float, unit: str) -> tuple[float, str]:
+    """Divisor and unit name that suit a value: (1e3, "µs") for 402_000 ns.
+
+    A cost `us/txn` is scaled likewise; the `/txn` is left to the heading.
+    """
+    unit = unit.removesuffix("/txn")
+    if not math.isfinite(value):
+        value = 0.0
+    if unit == "1":
+        return 1.0, ""
+    if unit in _TIME_NS:
+        nanos = abs(value) * _TIME_NS[unit]
+        # 0.9995: what would round to 1,000 belongs to the next unit
+        for name, size in _TIME_STEPS:
+            if nanos >= 0.9995 * size:
+                return size / _TIME_NS[unit], name
+        return 1.0 / _TIME_NS[unit], "ns"
+    if unit in ("bytes", "B"):
+        step = 0
+        while step < len(_BYTE_UNITS) - 1 and abs(value) >= 1023.5 * 1024.0**step:
+            step += 1
+        return 1024.0**step, _BYTE_UNITS[step]
+    if unit in _RATES:
+        return 1.0, "/s"
+    return 1.0, unit
+
+
+def with_unit(number: str, unit: str) -> str:
+    """A number and its unit; rates stand close: `21,400/s`."""
+    if not unit or number in (MISSING, "∞"):
+        return number
+    return f"{number}{unit}" if unit.startswith("/") else f"{number} {unit}"
+
+
+def ratio(value: float, low: float, high: float) -> str:
+    """`1.42 [1.38–1.46]`."""
+    middle, bottom, top = together([value, low, high])
+    return f"{middle} [{span(bottom, top)}]"
+
+
+def change(value: float) -> str:
+    """A ratio as a change: `1.42` -> `+42.0 %`, `0.71` -> `−29.0 %`, `3.5` -> `3.50 times`."""
+    if not math.isfinite(value):
+        return MISSING
+    if value >= 2 or 0 < value <= 0.1:
+        return f"{significant(value)} times"
+    percent = (value - 1) * 100
+    if abs(percent) < 0.05:
+        return "±0 %"
+    return f"{'+' if percent > 0 else '−'}{abs(percent):.1f} %"
+
+
+def share(value: float) -> str:
+    """A part of a whole, 0 to 1, in per cent: `0.1834` -> `18.3 %`."""
+    return f"{value * 100:.1f} %".replace("-", "−") if math.isfinite(value) else MISSING
+
+
+def probability(value: float) -> str:
+    """A p-value: `<0.001`, else two significant digits."""
+    if not math.isfinite(value):
+        return MISSING
+    return "<0.001" if value < 0.001 else significant(value, 2)
+
+
+def duration(seconds: float) -> str:
+    """`8.5 s`, `2 min 51 s`, `1 h 04 min`."""
+    if not math.isfinite(seconds):
+        return MISSING
+    if abs(seconds) < 59.5:
+        return f"{seconds:.3g} s".replace("-", "−")
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    minutes = round(whole / 60)
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def clock(seconds: float) -> str:
+    """A time mark of the study: `7:05`, `1:02:09`."""
+    whole = max(0, int(seconds))
+    hours, minutes = whole // 3600, whole // 60 % 60
+    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
+
+
+def bytes_text(value: float) -> str:
+    """`8196` -> `8.00 KiB`."""
+    return quantity(value, "bytes")
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """`1 block`, `6 blocks`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def _places(value: float, digits: int) -> int:
+    if value == 0:
+        return 0
+    exponent = math.floor(math.log10(abs(value)))
+    # 999.7 has three digits before the point, but four once it is rounded
+    if exponent < 300 and abs(_rounded(value, digits - 1 - exponent)) >= 10.0 ** (exponent + 1):
+        exponent += 1
+    return digits - 1 - exponent
+
+
+def _rounded(value: float, places: int) -> float:
+    return round(value, min(places, 320))
+
+
+def _text(value: float, places: int) -> str:
+    if math.isnan(value):
+        return MISSING
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return _fixed(value, places)
+
+
+def _fixed(value: float, places: int) -> str:
+    if value != 0 and (abs(value) >= 1e15 or places > 12):
+        return f"{value:.2e}".replace("-", "−")
+    rounded = _rounded(value, places)
+    if rounded == 0:
+        return "0"
+    return f"{rounded:,.{max(0, places)}f}".replace("-", "−")

@@ -1,0 +1,200 @@
+"""Collects from a bundle what a report draws and tells, reduced by SQL to a few thousand rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from steelyard.bundle.reader import Bundle
+from steelyard.report.inputs import About, FactorFacts, MonitorCost, Notice, Phases, Series
+from steelyard.study.spec import Setting
+
+# more than this many points on a time line are not seen, only loaded
+_POINTS = 3000
+
+# the runs one after another on one axis: study time without the pauses between
+_CLOCK = """
+    select run, option, sum(seconds) over (order by run) - seconds as begin_s from used_runs
+"""
+
+_THROUGHPUT = """
+    with clock as ({clock}), seconds as (
+        select t.run, t.point, t.second, c.option,
+            c.begin_s + m.start_ns / 1e9 + t.second as t_s, t.count
+        from throughput t join clock c using (run) join measures m using (run, point)
+        where t.statement = 'transaction' and t.second >= 0
+            and t.second + 1 <= (m.end_ns - m.start_ns) / 1e9 + 0.01
+    ), numbered as (
+        select *, row_number() over (order by run, t_s) as n, count(*) over () as total from seconds
+    )
+    select option, min(t_s) as t_s, run, avg(count) as tps from numbered
+    group by run, option, n // greatest(1, total // {points}) order by t_s
+"""
+
+_CPU = """
+    with clock as ({clock}), readings as (
+        select s.run, s.entity as role, s.t_ns, s.value,
+            lag(s.value) over w as before, lag(s.t_ns) over w as before_ns
+        from samples s join used_runs using (run)
+        where s.monitor = 'processes' and s.metric = 'cpu_ns_total'
+        window w as (partition by s.run, s.entity order by s.t_ns)
+    ), shares as (
+        select r.run, c.option, c.begin_s + r.t_ns / 1e9 as t_s, r.role,
+            100 * (r.value - r.before) / (r.t_ns - r.before_ns) as percent
+        from readings r join clock c using (run) join measures m using (run)
+        where r.t_ns - r.before_ns > 2e8 and r.before_ns >= m.start_ns and r.t_ns <= m.end_ns + 2e8
+    ), numbered as (
+        select *, row_number() over (partition by role order by t_s) as n,
+            count(*) over (partition by role) as total from shares
+    )
+    select run, option, min(t_s) as t_s, role, avg(percent) as percent from numbered
+    group by run, option, role, n // greatest(1, total // {points}) order by t_s
+"""
+
+# gauges worth a picture: what fills, what is evicted, what a server holds
+_GAUGES = """
+    with chosen as (
+        select s.run, u.option, s.monitor, s.entity, s.metric,
+            round((s.t_ns - m.start_ns) / 1e9) as t_s, s.value
+        from samples s join used_runs u using (run)
+            join (select run, min(start_ns) as start_ns from measures group by run) m using (run)
+        where (s.monitor = 'processes' and s.entity = 'server' and s.metric = 'memory_private_bytes')
+            or (s.monitor = 'postgres' and s.entity = 'statements'
+                and s.metric in ('entries', 'entries_limit'))
+            or (s.monitor = 'host' and s.entity = 'host' and s.metric = 'runqueue_tasks')
+    ), medians as (
+        select option, t_s, monitor, entity, metric, median(value) as value from chosen
+        group by option, t_s, monitor, entity, metric
+    )
+    select v.option, v.t_s, v.monitor, v.entity, v.metric, v.value, l.value as "limit"
+    from medians v left join medians l on l.option = v.option and l.t_s = v.t_s
+        and l.monitor = v.monitor and l.entity = v.entity and l.metric = v.metric || '_limit'
+    where not suffix(v.metric, '_limit') and v.t_s between -30 and 600 order by v.option, v.t_s
+"""
+
+_STATEMENTS = """
+    with counts as (
+        select t.run, u.option, t.statement, sum(t.count) as count
+        from throughput t join used_runs u using (run)
+        where t.second >= 0 and t.statement <> 'transaction' group by t.run, u.option, t.statement
+    ), lengths as (select run, sum(end_ns - start_ns) / 1e9 as seconds from measures group by run)
+    select option, statement, median(count / seconds) as per_s
+    from counts join lengths using (run) group by option, statement order by option, statement
+"""
+
+_CLIENTS = """
+    select u.option, p.clients, c.client, median(c.transactions) as transactions,
+        median(c.mean_ns) as mean_ns, median(c.p99_ns) as p99_ns
+    from clients c join used_runs u using (run) join phases p
+        on p.run = c.run and p.point = c.point and p.phase = 'measure'
+    group by u.option, p.clients, c.client order by u.option, p.clients, c.client
+"""
+
+_MONITOR_COST = """
+    with readings as (
+        select s.run, s.entity as name, s.t_ns, s.value from samples s join measures m using (run)
+        where s.monitor = 'monitors' and s.t_ns >= m.start_ns and s.t_ns <= m.end_ns + 2e8
+    ), runs_cost as (
+        select run, name, max(value) - min(value) as cpu_ns, max(t_ns) - min(t_ns) as span_ns,
+            count(*) as n from readings group by run, name having count(*) > 1
+    )
+    select name, median(span_ns / (n - 1)) / 1e9 as interval_s,
+        100 * sum(cpu_ns) / sum(span_ns) as cpu_percent from runs_cost group by name order by name
+"""
+
+
+def series(bundle: Bundle) -> Series:
+    """What the charts draw."""
+    return Series(
+        throughput=bundle.columns(_THROUGHPUT.format(clock=_CLOCK, points=_POINTS)),
+        cpu=bundle.columns(_CPU.format(clock=_CLOCK, points=_POINTS)),
+        gauges=bundle.columns(_GAUGES),
+        statements=bundle.columns(_STATEMENTS),
+        clients=bundle.columns(_CLIENTS),
+        latency=bundle.latency_curves(),
+    )
+
+
+def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
+    """How it was measured."""
+    study, plan = bundle.study, bundle.study.plan
+    ask = bundle.duckdb.execute
+    done = int(ask("select count(*) from used_runs").fetchall()[0][0])
+    void = int(ask("select count(*) from runs where status <> 'done'").fetchall()[0][0])
+    begun = ask("select min(started_at) from runs").fetchall()[0][0] or ""
+    notices = ask(
+        "select code, text, list(distinct run order by run) from notices group by code, text order by 1, 2"
+    ).fetchall()
+    server: Mapping[str, Any] = bundle.environment.get("server", {})
+    return About(
+        name=study.name,
+        question=study.question,
+        when=str(begun),
+        bundle=str(bundle.path),
+        steelyard_version=str(bundle.head["steelyard"]),
+        phases=Phases(
+            clients=tuple(plan.clients),
+            warm_up_s=plan.warm_up_s,
+            measure_s=plan.measure_s,
+            cool_down_s=plan.cool_down_s,
+            blocks=plan.blocks,
+            seed=plan.seed,
+        ),
+        runs_done=done,
+        runs_void=void,
+        subject=study.subject.kind,
+        server_version=str(server.get("version", "")),
+        report=report,
+        next_command=next_command,
+        machine=_machine(bundle.environment),
+        server_settings={k: str(v) for k, v in server.get("settings", {}).items()},
+        engine=_engine(bundle),
+        monitors=tuple(
+            MonitorCost(str(name), float(interval_s), float(percent))
+            for name, interval_s, percent in ask(_MONITOR_COST).fetchall()
+        ),
+        factors=tuple(
+            FactorFacts(name, factor.scope, {code: _shown(level) for code, level in factor.levels.items()})
+            for name, factor in study.factors.items()
+        ),
+        option_levels={o["label"]: o["levels"] for o in bundle.head["options"]},
+        notices=tuple(Notice(code, text, runs=tuple(runs)) for code, text, runs in notices),
+    )
+
+
+def _shown(level: Setting | Mapping[str, Setting]) -> str:
+    if isinstance(level, Mapping):
+        return ", ".join(f"{name} = {value}" for name, value in level.items())
+    return str(level)
+
+
+def _engine(bundle: Bundle) -> dict[str, str]:
+    workload = bundle.study.workload
+    arrival = workload.arrival
+    facts = {
+        "workload": f"{workload.kind}, {workload.rows:,} rows",
+        "arrival": f"open loop, {arrival.rate_per_s:g}/s, {arrival.spacing}"
+        if arrival.kind == "open"
+        else f"closed loop, think time {arrival.think_ms:g} ms",
+        "threads": str(workload.threads),
+    }
+    if placement := bundle.environment.get("placement"):
+        facts["CPUs of the engine"] = ", ".join(map(str, placement["engine_cpus"]))
+        facts["CPUs of the server"] = ", ".join(map(str, placement["server_cpus"]))
+    return facts
+
+
+def _machine(environment: Mapping[str, Any]) -> dict[str, str]:
+    """The top level facts, flat; nested ones stay in environment.json."""
+    facts: dict[str, str] = {}
+    for name, value in environment.items():
+        if name in ("server", "placement"):
+            continue
+        if isinstance(value, Mapping):
+            inner: Mapping[str, Any] = value
+            for key, fact in inner.items():
+                if isinstance(fact, str | int | float) and str(fact):
+                    facts[f"{name} {key}"] = str(fact)
+        elif isinstance(value, str | int | float) and str(value):
+            facts[name] = str(value)
+    return facts

@@ -1,0 +1,264 @@
+"""report.html: one file, no network. The answer first, then the picture, the table, the method."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard.analysis.results import Judgement, Metric, Notice
+from steelyard.report import format as fmt
+from steelyard.report.charts import Figure, config, figures
+from steelyard.report.charts.theme import colours, hues
+from steelyard.report.images import panels, standalone
+from steelyard.report.inputs import About, Series
+from steelyard.report.ranking import (
+    MARKS,
+    MARKS_MEAN,
+    Headline,
+    Row,
+    all_notices,
+    comparisons_of,
+    heading,
+    headline,
+    ranked,
+    spoken_of,
+)
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_MOST_ROWS = 16
+_BEST_ROWS = 10
+_CHIPS = {
+    "winner": "✓ winner",
+    "tie": "= tie",
+    "inconclusive": "~ inconclusive",
+    "nothing to compare": "nothing to compare",
+}
+
+
+def write_report(path: Path, judgement: Judgement, series: Series, about: About) -> Path:
+    """Writes report.html; a reader sees the old file or the new one, never a part."""
+    text = render(judgement, series, about)
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+    return path
+
+
+def render(judgement: Judgement, series: Series, about: About) -> str:
+    """The page as text: self-contained, everything that came from outside escaped."""
+    drawn = figures(judgement, series, about)
+    named = _renamed(drawn)
+    rows = ranked(judgement)
+    notices = all_notices(judgement, about)
+    numbers = {id(notice): place for place, notice in enumerate(notices, start=1)}
+    found = headline(judgement.metrics)
+    return (
+        _environment()
+        .get_template("template.html.j2")
+        .render(
+            about=about,
+            judgement=judgement,
+            verdict=judgement.verdict,
+            chip=_CHIPS[judgement.verdict.outcome],
+            say=_speaker(judgement.options),
+            tiles=_tiles(judgement, found),
+            columns=_columns(found),
+            rows=[_cells(row, found, _footnotes(row, notices, numbers)) for row in rows],
+            marks_mean=MARKS_MEAN,
+            blocks=_blocks(rows),
+            notices=notices,
+            first=[figure for figure in named[:2] if figure.name in ("ratios", "effects")],
+            figures=[
+                figure
+                for place, figure in enumerate(named)
+                if place > 1 or figure.name not in ("ratios", "effects")
+            ],
+            shown=_shown(rows),
+            key=colours(judgement, about),
+            hues=(hues(), hues(dark=True)),
+            images=_images(named),
+            embedded=_embedded(named),
+            scripts=_vega(),
+            facts=_facts(about),
+            fmt=fmt,
+        )
+    )
+
+
+def _renamed(drawn: list[Figure]) -> list[Figure]:
+    unique = panels(drawn)
+    return [replace(figure, panels=tuple(next(unique) for _ in figure.panels)) for figure in drawn]
+
+
+def _environment() -> Any:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("steelyard.report", "."),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _speaker(labels: Iterable[str]) -> Any:
+    """A filter: text escaped, option labels in it set as code."""
+    from markupsafe import Markup, escape
+
+    longest_first = sorted(labels, key=len, reverse=True)
+    pattern = re.compile("|".join(rf"(?<!\w){re.escape(label)}(?!\w)" for label in longest_first) or r"(?!)")
+
+    def say(text: str) -> Markup:
+        out, at = Markup(), 0
+        for match in pattern.finditer(text):
+            out += escape(text[at : match.start()]) + Markup("<code>{}</code>").format(match.group())
+            at = match.end()
+        return out + escape(text[at:])
+
+    return say
+
+
+def _tiles(judgement: Judgement, found: Headline) -> list[dict[str, str]]:
+    """What the winner changes, in three figures. Nothing where nothing won."""
+    spoken = spoken_of(judgement)
+    if judgement.verdict.outcome != "winner" or spoken is None:
+        return []
+    out: list[dict[str, str]] = []
+    for metric in found.judged():
+        for item in comparisons_of(judgement, metric):
+            if item.option == spoken:
+                out.append(
+                    {
+                        "title": heading(metric),
+                        "value": fmt.change(item.ratio),
+                        "detail": f"ratio {fmt.ratio(item.ratio, item.low, item.high)}",
+                        "mark": MARKS[item.outcome],
+                        "outcome": item.outcome,
+                    }
+                )
+    return out
+
+
+def _shown(rows: list[Row]) -> set[str]:
+    """Of many options, those that the table shows at first: the best, the baseline, the worst."""
+    if len(rows) <= _MOST_ROWS:
+        return {row.label for row in rows}
+    kept = [*rows[:_BEST_ROWS], rows[-1], *(row for row in rows if row.is_baseline)]
+    return {row.label for row in kept}
+
+
+def _columns(found: Headline) -> list[str]:
+    def head(metric: Metric | None, name: str) -> list[str]:
+        return [name] if metric else []
+
+    return [
+        "option",
+        *head(found.throughput, "TPS [95 % interval]"),
+        *head(found.throughput, "ratio to the baseline"),
+        *head(found.cpu, "server CPU a transaction"),
+        *head(found.p50, "p50"),
+        *head(found.p99, "p99"),
+    ]
+
+
+def _cells(row: Row, found: Headline, footnotes: list[int]) -> dict[str, Any]:
+    cells: list[str] = []
+    if found.throughput:
+        it, versus = row.throughput, row.comparison
+        cells.append(fmt.interval(it.value, it.low, it.high) if it else fmt.MISSING)
+        baseline = "baseline" if row.is_baseline else fmt.MISSING
+        cells.append(fmt.ratio(versus.ratio, versus.low, versus.high) if versus else baseline)
+    for metric, estimate in ((found.cpu, row.cpu), (found.p50, row.p50), (found.p99, row.p99)):
+        if metric:
+            cells.append(fmt.quantity(estimate.value, metric.unit) if estimate else fmt.MISSING)
+    return {"row": row, "cells": cells, "footnotes": footnotes}
+
+
+def _footnotes(row: Row, notices: list[Notice], numbers: Mapping[int, int]) -> list[int]:
+    own = {id(notice) for notice in notices if notice.subject == row.label}
+    return [numbers[key] for key in numbers if key in own]
+
+
+def _blocks(rows: list[Row]) -> str:
+    counts = sorted({row.throughput.blocks for row in rows if row.throughput})
+    if not counts:
+        return ""
+    return fmt.count(counts[0], "block") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} blocks"
+
+
+def _images(drawn: list[Figure]) -> dict[str, str]:
+    """Each panel as a data address, for readers without scripts."""
+    import vl_convert as vlc
+
+    out: dict[str, str] = {}
+    for figure in drawn:
+        for panel in figure.panels:
+            svg = vlc.vegalite_to_svg(standalone(panel, title=False))
+            out[panel.name] = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+    return out
+
+
+def _embedded(drawn: list[Figure]) -> Markup:
+    """Specifications as JSON that cannot end its script element: no <, > or & in it."""
+    from markupsafe import Markup
+
+    every = [panel for figure in drawn for panel in figure.panels]
+    themes = {"light": config(), "dark": config(dark=True)}
+    for theme in themes.values():
+        theme["legend"] = {"disable": True}  # the page has a key of its own, which can wrap
+    data = {
+        "themes": themes,
+        "specs": {panel.name: panel.spec for panel in every},
+        "narrow": {panel.name: panel.narrow for panel in every if panel.narrow},
+    }
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)
+
+
+@cache
+def _vega() -> Markup:
+    import vl_convert as vlc
+    from markupsafe import Markup
+
+    bundle = vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return Markup(re.sub(r"<(?=/script|!--)", r"\\x3c", bundle, flags=re.IGNORECASE))
+
+
+def _facts(about: About) -> list[tuple[str, dict[str, str]]]:
+    """How it was measured, as groups of named facts."""
+    phases = about.phases
+    plan = {
+        "clients": ", ".join(str(number) for number in phases.clients),
+        "blocks": f"{phases.blocks}, each holding every option once in random order (seed {phases.seed})",
+        "each run": (
+            f"{fmt.duration(phases.warm_up_s)} warm-up, {fmt.duration(phases.measure_s)} measure, "
+            f"{fmt.duration(phases.cool_down_s)} cool-down"
+        ),
+        "runs": f"{about.runs_done} done"
+        + (f", {about.runs_void} void and redone" if about.runs_void else ""),
+    }
+    server = {"subject": about.subject, "version": about.server_version}
+    monitors = {
+        monitor.name: f"every {fmt.duration(monitor.interval_s)}"
+        + ("" if monitor.cpu_percent is None else f", {fmt.significant(monitor.cpu_percent)} % of one core")
+        for monitor in about.monitors
+    }
+    groups = (
+        ("Plan", plan),
+        ("Machine", dict(about.machine)),
+        ("Server", {name: text for name, text in server.items() if text}),
+        ("Load engine", dict(about.engine)),
+        ("Monitors and their own cost", monitors),
+    )
+    return [(title, facts) for title, facts in groups if facts]

@@ -1,0 +1,114 @@
+"""What a report is given beside the judgement: series ready to draw, and how they were measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from steelyard.analysis.results import Notice
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Columns = Mapping[str, Sequence[Any] | np.ndarray[Any, Any]]
+else:
+    Columns = Mapping
+
+
+@dataclass(frozen=True)
+class Series:
+    """Small tables for drawing, as columns of equal length (lists or numpy arrays); all optional.
+
+    Already reduced by the reader: a few thousand rows each, whatever the size of the bundle.
+
+    throughput: option, t_s, run, tps. t_s: seconds of execution over all runs, one after another.
+    cpu: run, option, t_s (as above), role (server, engine, monitors, idle ...), percent (of one core).
+    gauges: option, t_s (since the start of measure), monitor, entity, metric, value, limit (NaN or
+        absent: none): median over runs. The metric's last word is its unit: cache_bytes.
+    statements: option, statement, per_s.
+    clients: option, clients, client, transactions, mean_ns, p99_ns: medians over runs.
+    latency: option, clients, quantile (0 to 1), ns: median over runs.
+    """
+
+    throughput: Columns = field(default_factory=dict[str, Any])
+    cpu: Columns = field(default_factory=dict[str, Any])
+    gauges: Columns = field(default_factory=dict[str, Any])
+    statements: Columns = field(default_factory=dict[str, Any])
+    clients: Columns = field(default_factory=dict[str, Any])
+    latency: Columns = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True)
+class FactorFacts:
+    """A factor as the study gives it. levels: what each code stands for."""
+
+    name: str
+    scope: str
+    levels: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Phases:
+    """The plan in numbers."""
+
+    clients: tuple[int, ...]
+    warm_up_s: float
+    measure_s: float
+    cool_down_s: float
+    blocks: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class MonitorCost:
+    """A monitor's own cost. cpu_percent: of one core while measuring; None: not known."""
+
+    name: str
+    interval_s: float
+    cpu_percent: float | None
+
+
+@dataclass(frozen=True)
+class About:
+    """How it was measured: everything a reader needs to judge, or to repeat it.
+
+    when: start of the study, UTC, ISO 8601. machine, server_settings, engine: facts by name, in the
+    order to be shown (cpu, cores, kernel, virtualisation, governor, mitigations ...). option_levels:
+    code by factor, for each option. bundle, report: names as the user would type them; report
+    is '' where none was written. next_command: what to type next. notices: of the lab.
+    """
+
+    name: str
+    question: str
+    when: str
+    bundle: str
+    steelyard_version: str
+    phases: Phases
+    runs_done: int
+    runs_void: int
+    subject: str = ""
+    server_version: str = ""
+    report: str = ""
+    next_command: str = ""
+    machine: Mapping[str, str] = field(default_factory=dict[str, str])
+    server_settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    engine: Mapping[str, str] = field(default_factory=dict[str, str])
+    monitors: tuple[MonitorCost, ...] = ()
+    factors: tuple[FactorFacts, ...] = ()
+    option_levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    notices: tuple[Notice, ...] = ()
+
+
+def rows(columns: Columns) -> list[dict[str, Any]]:
+    """Columns as rows of plain Python values; NaN and infinities become None."""
+    names = list(columns)
+    plain = [[_plain(value) for value in columns[name]] for name in names]
+    return [dict(zip(names, values, strict=True)) for values in zip(*plain, strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    item = getattr(value, "item", None)
+    plain = item() if callable(item) else value
+    return None if isinstance(plain, float) and not math.isfinite(plain) else plain

@@ -1,0 +1,59 @@
+"""The verdict as Markdown, for an issue, a pull request, a wiki."""
+
+from __future__ import annotations
+
+import re
+
+from steelyard.analysis.results import Judgement
+from steelyard.report import format as fmt
+from steelyard.report.inputs import About
+from steelyard.report.ranking import MARKS_MEAN, all_notices, headline, ranked
+
+
+def to_markdown(judgement: Judgement, about: About) -> str:
+    """Question, answer, reasons, table of options, notices."""
+    found = headline(judgement.metrics)
+    lines = [f"**{_safe(judgement.question)}**", "", _safe(judgement.verdict.sentence), ""]
+    lines += [f"- {_safe(reason)}" for reason in judgement.verdict.reasons]
+    lines += [
+        "",
+        "| | option | TPS [95 % interval] | ratio to the baseline | server CPU/txn | p50 | p99 | blocks |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for row in ranked(judgement):
+        tps, versus = row.throughput, row.comparison
+        cells = [
+            row.mark,
+            _code(row.label),
+            fmt.interval(tps.value, tps.low, tps.high) if tps else fmt.MISSING,
+            fmt.ratio(versus.ratio, versus.low, versus.high)
+            if versus
+            else ("baseline" if row.is_baseline else fmt.MISSING),
+            *(
+                fmt.quantity(fit.value, metric.unit) if fit and metric else fmt.MISSING
+                for metric, fit in ((found.cpu, row.cpu), (found.p50, row.p50), (found.p99, row.p99))
+            ),
+            str(tps.blocks) if tps else fmt.MISSING,
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", f"{MARKS_MEAN}.", ""]
+    for notice in all_notices(judgement, about):
+        of = f"{_code(notice.subject)}: " if notice.subject else ""
+        lines.append(f"- {of}{_safe(notice.text)}")
+    machine = ", ".join(_safe(text) for text in about.machine.values())
+    server = f"{_safe(about.server_version)}; " if about.server_version else ""
+    lines += [
+        "",
+        f"{server}{machine}; steelyard {_safe(about.steelyard_version)}; bundle {_code(about.bundle)}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _safe(text: str) -> str:
+    """Text that Markdown takes as text: neither markup, nor HTML, nor a new table cell."""
+    return re.sub(r"([\\`*\[\]<>|#~]|\b_|_\b)", r"\\\1", " ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    clean = " ".join(text.split()).replace("`", "'").replace("|", "\\|")
+    return f"`{clean}`"

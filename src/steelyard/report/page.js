@@ -1,0 +1,74 @@
+"use strict";
+(() => {
+  const { themes, specs, narrow } = JSON.parse(document.getElementById("charts").textContent);
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const shown = new Map();
+
+  async function draw(box) {
+    const name = box.dataset.chart;
+    const spec = (box.clientWidth < 520 && narrow[name]) || specs[name];
+    if (!spec || !box.clientWidth) return; // in a tab that is not chosen: drawn when it is
+    shown.get(box)?.finalize();
+    const theme = dark.matches ? themes.dark : themes.light;
+    try {
+      const view = await vegaEmbed(box, { ...spec, config: theme }, { actions: false, renderer: "svg", logLevel: 1 });
+      shown.set(box, view);
+    } catch (error) {
+      box.textContent = "This chart could not be drawn here; its numbers are in the table below.";
+      console.error(error);
+    }
+  }
+
+  const boxes = [...document.querySelectorAll(".chart")];
+  const pause = () => new Promise((resume) => setTimeout(resume));
+
+  // one after the other from the top, so that the page can be read and scrolled meanwhile
+  async function drawAll(redraw) {
+    for (const box of boxes) {
+      if (redraw || !shown.has(box)) await draw(box);
+      await pause();
+    }
+  }
+  dark.addEventListener("change", () => drawAll(true));
+
+  let ready = false;
+  for (const list of document.querySelectorAll(".tabs")) {
+    const tabs = [...list.querySelectorAll("[role=tab]")];
+    const panelOf = (tab) => document.getElementById(tab.getAttribute("aria-controls"));
+    const choose = (chosen) => {
+      for (const tab of tabs) {
+        const on = tab === chosen;
+        tab.setAttribute("aria-selected", on);
+        tab.tabIndex = on ? 0 : -1;
+        panelOf(tab).hidden = !on;
+        const box = panelOf(tab).querySelector(".chart");
+        if (on && ready && !shown.has(box)) draw(box);
+      }
+    };
+    list.hidden = false;
+    list.closest("figure").classList.add("tabbed");
+    list.addEventListener("click", (event) => {
+      const tab = event.target.closest("[role=tab]");
+      if (tab) choose(tab);
+    });
+    list.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      const next = tabs[(tabs.indexOf(document.activeElement) + step + tabs.length) % tabs.length];
+      choose(next);
+      next.focus();
+    });
+    choose(tabs[0]);
+  }
+  for (const more of document.querySelectorAll(".more")) {
+    const rest = [...document.querySelectorAll("tr.rest")];
+    for (const row of rest) row.hidden = true;
+    more.hidden = false;
+    more.firstElementChild.addEventListener("click", () => {
+      for (const row of rest) row.hidden = false;
+      more.remove();
+    });
+  }
+  ready = true;
+  drawAll(false);
+})();

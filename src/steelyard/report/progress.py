@@ -1,0 +1,130 @@
+"""Progress of a study on standard error: a matrix of blocks and options, live TPS, time left."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from steelyard.report import format as fmt
+
+_SIGNS = {"done": ("■", "green"), "void": ("×", "red"), "running": ("▸", "bold cyan"), "": ("·", "dim")}
+_MOST_ROWS = 14
+_BAR = 24
+
+
+@dataclass(frozen=True)
+class MatrixPlan:
+    """What is to be run. run_s: expected length of one run, set-up included."""
+
+    options: tuple[str, ...]
+    blocks: int
+    run_s: float
+
+
+class Progress:
+    """Shows a matrix that changes in place; away from a terminal, a plain line now and then."""
+
+    def __init__(
+        self,
+        console: Console | None = None,
+        *,
+        every_s: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._console = console or Console(file=sys.stderr)
+        self._clock = clock
+        self._every_s = every_s
+        self._plan = MatrixPlan((), 0, 0.0)
+        self._cells: dict[tuple[str, int], str] = {}
+        self._now: tuple[str, int, int] | None = None
+        self._tps: float | None = None
+        self._ended = 0
+        self._ended_at = self._started_at = 0.0
+        self._said_at = float("-inf")
+        self._live: Live | None = None
+
+    def start(self, plan: MatrixPlan) -> None:
+        """Begins; from here on the matrix is shown."""
+        self._plan = plan
+        self._started_at = self._ended_at = self._clock()
+        if self._console.is_terminal:
+            self._live = Live(self.render(), console=self._console, transient=True, auto_refresh=False)
+            self._live.start()
+
+    def run_started(self, label: str, block: int, slot: int) -> None:
+        """A run begins; block and slot count from 1."""
+        self._now, self._tps = (label, block, slot), None
+        self._cells[label, block] = "running"
+        self._show()
+
+    def tick(self, tps: float) -> None:
+        """Transactions in the second that has just gone by."""
+        self._tps = tps
+        self._show()
+
+    def run_ended(self, label: str, tps: float, status: str) -> None:
+        """A run is over. status: done, or void (its block will be redone)."""
+        block = self._now[1] if self._now and self._now[0] == label else 0
+        self._cells[label, block] = status
+        self._ended += status == "done"
+        self._ended_at = self._clock()
+        self._now = None
+        if not self._live:
+            self._plain(label, block, tps, status)
+        self._show()
+
+    def stop(self) -> None:
+        """Ends, and leaves nothing behind on the screen."""
+        if self._live:
+            self._live.stop()
+            self._live = None
+
+    def left_s(self) -> float:
+        """Seconds that remain, by the pace so far (by the plan, until a run has ended)."""
+        total = len(self._plan.options) * self._plan.blocks
+        pace = (self._ended_at - self._started_at) / self._ended if self._ended else self._plan.run_s
+        since = self._clock() - self._ended_at
+        return max(0.0, max(0, total - self._ended) * pace - min(since, pace))
+
+    def render(self) -> Text:
+        """The matrix as it stands."""
+        plan, text = self._plan, Text()
+        total = len(plan.options) * plan.blocks
+        filled = round(_BAR * self._ended / total) if total else 0
+        text.append("━" * filled, "green").append("━" * (_BAR - filled), "dim")
+        text.append(f"  {self._ended} of {total} runs, {fmt.duration(round(self.left_s()))} left\n")
+        width = max((len(label) for label in plan.options), default=0)
+        if len(plan.options) <= _MOST_ROWS and width + plan.blocks + 4 <= self._console.width:
+            for label in plan.options:
+                text.append(f"  {label:<{width}}  ")
+                for block in range(1, plan.blocks + 1):
+                    text.append(*_SIGNS[self._cells.get((label, block), "")])
+                text.append("\n")
+        if self._now:
+            label, block, slot = self._now
+            rate = "" if self._tps is None else f"  {fmt.significant(self._tps)}/s"
+            text.append(f"  block {block}, run {slot}: {label}{rate}")
+        return text
+
+    def _show(self) -> None:
+        if self._live:
+            self._live.update(self.render(), refresh=True)
+
+    def _plain(self, label: str, block: int, tps: float, status: str) -> None:
+        total = len(self._plan.options) * self._plan.blocks
+        now = self._clock()
+        # every void run is worth a line, and so is the end
+        if status == "done" and self._ended < total and now - self._said_at < self._every_s:
+            return
+        self._said_at = now
+        rate = f"{fmt.significant(tps)}/s" if status == "done" else status
+        left = f"{fmt.duration(round(self.left_s()))} left"
+        self._console.print(
+            Text(f"{self._ended} of {total} runs, block {block}: {label} {rate}, {left}"), soft_wrap=True
+        )

@@ -1,0 +1,177 @@
+"""The judgement as rows of one table: options from the fastest to the slowest, with what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from steelyard.analysis.results import (
+    Comparison,
+    Effect,
+    Estimate,
+    Judgement,
+    Metric,
+    Notice,
+    Outcome,
+)
+from steelyard.report.inputs import About
+
+MARKS: dict[Outcome, str] = {"better": "▲", "worse": "▼", "equivalent": "=", "inconclusive": "~"}
+MARKS_MEAN = "▲ better, ▼ worse, = equivalent, ~ no difference shown"
+
+
+class _AtPoint(Protocol):
+    @property
+    def clients(self) -> int | None: ...
+
+
+_Item = TypeVar("_Item", bound=_AtPoint)
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The metrics that every report shows; None where the study did not measure it."""
+
+    throughput: Metric | None
+    cpu: Metric | None
+    p50: Metric | None
+    p99: Metric | None
+
+    def judged(self) -> list[Metric]:
+        """Those that get a picture of ratios: throughput, CPU, p99."""
+        return [metric for metric in (self.throughput, self.cpu, self.p99) if metric]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One option. comparison: of throughput with the baseline; None for the baseline itself."""
+
+    label: str
+    is_baseline: bool
+    is_winner: bool
+    throughput: Estimate | None
+    comparison: Comparison | None
+    cpu: Estimate | None
+    p50: Estimate | None
+    p99: Estimate | None
+
+    @property
+    def mark(self) -> str:
+        """The outcome as one sign; `·` for the baseline."""
+        return MARKS[self.comparison.outcome] if self.comparison else "·"
+
+
+def headline(metrics: Sequence[Metric]) -> Headline:
+    """Finds the metrics of equal rank by their names (units last: server_cpu_us_per_txn)."""
+    return Headline(
+        throughput=_first(metrics, lambda name: name.startswith(("throughput", "tps"))),
+        cpu=_first(metrics, lambda name: "server_cpu" in name and name.endswith("_per_txn"))
+        or _first(metrics, lambda name: "cpu" in name and name.endswith("_per_txn")),
+        p50=_first(metrics, lambda name: "p50" in name.split("_")),
+        p99=_first(metrics, lambda name: "p99" in name.split("_")),
+    )
+
+
+def heading(metric: Metric) -> str:
+    """`Server CPU per transaction` for a metric titled `server CPU` in us/txn."""
+    title = metric.title[:1].upper() + metric.title[1:]
+    return f"{title} per transaction" if metric.unit.endswith("/txn") else title
+
+
+def ranked(judgement: Judgement) -> list[Row]:
+    """A row an option, the highest throughput first; the study's order where none was measured."""
+    found = headline(judgement.metrics)
+    fits = {
+        key: {item.option: item for item in _of(judgement.estimates, metric)}
+        for key, metric in vars(found).items()
+    }
+    against = {item.option: item for item in _of(judgement.comparisons, found.throughput)}
+    out = [
+        Row(
+            label=label,
+            is_baseline=label == judgement.baseline,
+            is_winner=label == judgement.verdict.winner,
+            throughput=fits["throughput"].get(label),
+            comparison=against.get(label),
+            cpu=fits["cpu"].get(label),
+            p50=fits["p50"].get(label),
+            p99=fits["p99"].get(label),
+        )
+        for label in judgement.options
+    ]
+    return sorted(out, key=lambda row: -row.throughput.value if row.throughput else 0.0)
+
+
+def comparisons_of(judgement: Judgement, metric: Metric) -> list[Comparison]:
+    """The comparisons of one metric over all points, in the order of the ranking."""
+    place = {row.label: number for number, row in enumerate(ranked(judgement))}
+    return sorted(_of(judgement.comparisons, metric), key=lambda item: place.get(item.option, len(place)))
+
+
+def main_factor(judgement: Judgement, about: About) -> str | None:
+    """The factor that explains most of the throughput; the first factor where none is estimated."""
+    metric = headline(judgement.metrics).throughput
+    single = [
+        effect
+        for effect in judgement.effects
+        if len(effect.factors) == 1 and (metric is None or effect.metric == metric.name)
+    ]
+    if single:
+        return max(single, key=lambda effect: effect.share).factors[0]
+    return about.factors[0].name if about.factors else None
+
+
+def effects_of(judgement: Judgement, metric: Metric) -> list[Effect]:
+    """Effects on one metric, the largest share first."""
+    mine = [effect for effect in judgement.effects if effect.metric == metric.name]
+    return sorted(mine, key=lambda effect: -effect.share)
+
+
+def spoken_of(judgement: Judgement) -> str | None:
+    """The option that the report explains: the winner, or the best other when that is the baseline."""
+    winner = judgement.verdict.winner
+    if winner and winner != judgement.baseline:
+        return winner
+    others = [row.label for row in ranked(judgement) if not row.is_baseline]
+    return others[0] if others else None
+
+
+def all_notices(judgement: Judgement, about: About) -> list[Notice]:
+    """Notices of the analysis, of comparisons, and of the lab: each text once."""
+    found: dict[tuple[str, str, str], Notice] = {}
+    warnings = (notice for item in judgement.comparisons for notice in item.warnings)
+    for notice in (*judgement.notices, *about.notices, *warnings):
+        found.setdefault((notice.code, notice.text, notice.subject), notice)
+    return list(found.values())
+
+
+def at_one_point(items: Iterable[_Item]) -> list[_Item]:
+    """Those over all points together; where there are none, those at the most clients."""
+    kept = list(items)
+    if any(item.clients is None for item in kept):
+        return [item for item in kept if item.clients is None]
+    most = max((item.clients or 0 for item in kept), default=0)
+    return [item for item in kept if item.clients == most]
+
+
+class _OfMetric(_AtPoint, Protocol):
+    @property
+    def metric(self) -> str: ...
+
+
+_Measured = TypeVar("_Measured", bound=_OfMetric)
+
+
+def _of(items: Iterable[_Measured], metric: Metric | None) -> list[_Measured]:
+    if metric is None:
+        return []
+    return at_one_point(item for item in items if item.metric == metric.name)
+
+
+def _first(metrics: Sequence[Metric], suits: _Suits) -> Metric | None:
+    return next((metric for metric in metrics if suits(metric.name)), None)
+
+
+class _Suits(Protocol):
+    def __call__(self, name: str, /) -> bool: ...

@@ -1,0 +1,189 @@
+"""The verdict in the terminal: the answer, the reasons, the table, what to type next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from steelyard.analysis.results import Judgement, Metric, Notice
+from steelyard.report import format as fmt
+from steelyard.report.inputs import About
+from steelyard.report.progress import MatrixPlan as MatrixPlan
+from steelyard.report.progress import Progress as Progress
+from steelyard.report.ranking import (
+    MARKS_MEAN,
+    Headline,
+    Row,
+    all_notices,
+    effects_of,
+    heading,
+    headline,
+    ranked,
+)
+
+_MOST_ROWS = 16
+_BEST_ROWS = 10
+_GAP = "  "
+_JOINT = "\ue000"  # keeps a number and its per cent sign on one line
+_STYLES = {"better": "green", "worse": "red", "equivalent": "", "inconclusive": "dim"}
+
+Line = Sequence[tuple[str, str]]
+
+
+def print_verdict(judgement: Judgement, about: About, console: Console) -> None:
+    """Prints what an expert would say, on `console` (standard output); readable at 80 columns."""
+    _say(console, judgement.question, "dim")
+    _say(console, judgement.verdict.sentence, "bold")
+    for reason in judgement.verdict.reasons:
+        _say(console, reason, hang="  - ")
+    console.print()
+    notices = all_notices(judgement, about)
+    _table(judgement, notices, console)
+    _factors(judgement, console)
+    _footnotes(notices, console)
+    console.print()
+    for name, text in (("bundle", about.bundle), ("report", about.report), ("next", about.next_command)):
+        if text:
+            _line(console, [(f"{name:<6}{_GAP}", "dim"), (text, "bold" if name == "next" else "")])
+
+
+def _say(console: Console, text: str, style: str = "", hang: str = "") -> None:
+    indent = " " * len(hang)
+    kept = _printable(text).replace(" %", _JOINT + "%")
+    for number, line in enumerate(Text(kept).wrap(console, max(20, console.width - len(hang)))):
+        words = line.plain.rstrip().replace(_JOINT, " ")
+        _line(console, [(indent if number else hang, "dim"), (words, style)])
+
+
+def _line(console: Console, parts: Line) -> None:
+    """One line, never cut: a narrow window folds it, a pipe keeps it whole."""
+    text = Text.assemble(*((_printable(part), style) for part, style in parts))
+    text.rstrip()
+    console.print(text, soft_wrap=True)
+
+
+def _printable(text: str) -> str:
+    """Without control characters: an error message of a server must not steer the terminal."""
+    return "".join(" " if ord(char) < 32 or 127 <= ord(char) < 160 else char for char in text)
+
+
+def _table(judgement: Judgement, notices: Sequence[Notice], console: Console) -> None:
+    found = headline(judgement.metrics)
+    every = ranked(judgement)
+    shown = _shown(every)
+    heads = _heads(found)
+    cells = [_cells(row, found) for row in shown]
+    marks = {notice.subject: "" for notice in notices}
+    for number, notice in enumerate(notices, start=1):
+        marks[notice.subject] += f"[{number}]"
+    labels = [row.label + marks.get(row.label, "") for row in shown]
+    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+    room = console.width - 2 - sum(width + len(_GAP) for width in widths)
+    beside = max(map(len, labels)) <= room
+    lead = max(map(len, [*labels, "option"])) if beside else 4
+    _line(console, [(f"  {'option' if beside else '':<{lead}}", "dim"), (_joined(heads, widths), "dim")])
+    for place, (row, label, texts) in enumerate(zip(shown, labels, cells, strict=True)):
+        left_out = every.index(row) - every.index(shown[place - 1]) - 1 if place else 0
+        if left_out:
+            _line(console, [(f"  … {fmt.count(left_out, 'option')} between", "dim")])
+        style = _STYLES[row.comparison.outcome] if row.comparison else ""
+        named = "bold" if row.is_winner else ""
+        if beside:
+            _line(
+                console, [(f"{row.mark} ", style), (f"{label:<{lead}}", named), (_joined(texts, widths), "")]
+            )
+        else:
+            _line(console, [(f"{row.mark} ", style), (label, named)])
+            _line(console, [(" " * (lead + 2), ""), (_joined(texts, widths), "")])
+    blocks = sorted({row.throughput.blocks for row in every if row.throughput})
+    many = "" if not blocks else f"n = {'–'.join(map(str, sorted({blocks[0], blocks[-1]})))} blocks; "
+    _say(console, f"{many}95 % intervals; {MARKS_MEAN}", "dim", hang="  ")
+
+
+def _shown(rows: list[Row]) -> list[Row]:
+    if len(rows) <= _MOST_ROWS:
+        return rows
+    return [
+        row
+        for place, row in enumerate(rows)
+        if place < _BEST_ROWS or row.is_baseline or place == len(rows) - 1
+    ]
+
+
+def _joined(texts: Sequence[str], widths: Sequence[int]) -> str:
+    return "".join(f"{_GAP}{text:>{width}}" for text, width in zip(texts, widths, strict=True))
+
+
+def _heads(found: Headline) -> list[str]:
+    return [
+        *(["TPS", "ratio"] if found.throughput else []),
+        *(["CPU/txn"] if found.cpu else []),
+        *([" / ".join(_tails(found))] if _tails(found) else []),
+    ]
+
+
+def _tails(found: Headline) -> list[str]:
+    return [name for name, metric in (("p50", found.p50), ("p99", found.p99)) if metric]
+
+
+def _cells(row: Row, found: Headline) -> list[str]:
+    cells: list[str] = []
+    if found.throughput:
+        cells.append(_thousands(row))
+        versus = row.comparison
+        missing = "baseline" if row.is_baseline else fmt.MISSING
+        cells.append(fmt.ratio(versus.ratio, versus.low, versus.high) if versus else missing)
+    if found.cpu:
+        cells.append(fmt.quantity(row.cpu.value, found.cpu.unit) if row.cpu else fmt.MISSING)
+    pairs = [(found.p50, row.p50), (found.p99, row.p99)]
+    tails = [(metric, fit.value if fit else float("nan")) for metric, fit in pairs if metric]
+    if tails:
+        cells.append(_side_by_side(tails))
+    return cells
+
+
+def _thousands(row: Row) -> str:
+    """`21.4k [21.2–21.6]`: short enough for 80 columns."""
+    if row.throughput is None:
+        return fmt.MISSING
+    fit = row.throughput
+    scale, sign = (1e6, "M") if fit.value >= 999_500 else (1e3, "k") if fit.value >= 9_995 else (1.0, "")
+    middle, low, high = fmt.together([fit.value / scale, fit.low / scale, fit.high / scale])
+    return f"{middle}{sign} [{fmt.span(low, high)}]"
+
+
+def _side_by_side(pairs: Sequence[tuple[Metric, float]]) -> str:
+    """`161 / 402 µs`: the unit that suits the first."""
+    metric, first = pairs[0]
+    scale, unit = fmt.unit_for(first, metric.unit)
+    return fmt.with_unit(" / ".join(fmt.significant(value / scale) for _, value in pairs), unit)
+
+
+def _factors(judgement: Judgement, console: Console) -> None:
+    metric = headline(judgement.metrics).throughput
+    effects = effects_of(judgement, metric) if metric else []
+    if metric is None or len({name for effect in effects for name in effect.factors}) < 2:
+        return
+    console.print()
+    _line(console, [(f"  What matters: share of the variation in {heading(metric).lower()}", "dim")])
+    drawn = [effect for effect in effects if effect.share >= 0.005][:8]
+    names = [" × ".join(effect.factors) for effect in drawn]
+    width = max((len(name) for name in names), default=0)
+    for name, effect in zip(names, drawn, strict=True):
+        levels = _levels(effect.levels.items()) if len(effect.factors) == 1 else ""
+        _say(console, levels, hang=f"  {name:<{width}}{_GAP}{fmt.share(effect.share):>7}{_GAP}")
+
+
+def _levels(levels: Iterable[tuple[tuple[str, ...], float]]) -> str:
+    best_first = sorted(levels, key=lambda level: -level[1])
+    return ", ".join(f"{'+'.join(codes)} {fmt.change(ratio)}" for codes, ratio in best_first)
+
+
+def _footnotes(notices: Sequence[Notice], console: Console) -> None:
+    if notices:
+        console.print()
+    for number, notice in enumerate(notices, start=1):
+        of = f"{notice.subject}: " if notice.subject else ""
+        _say(console, f"{of}{notice.text}", hang=f"  [{number}] ")

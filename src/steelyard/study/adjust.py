@@ -1,0 +1,42 @@
+"""A study with parts of its plan replaced from the command line, as a text of its own.
+
+The text that goes into the bundle is the one that was run: what the command line changed is
+written into it, so the bundle alone can be resumed and repeated.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import tomli_w
+
+from steelyard.study.errors import InputError
+from steelyard.study.reading import find_study
+
+
+def adjusted(
+    name: str,
+    blocks: int | None = None,
+    clients: str | None = None,
+    measure_s: float | None = None,
+) -> tuple[str, str]:
+    """Text of the study, and its origin for messages. Raises InputError."""
+    _, text = find_study(name)
+    changes: dict[str, Any] = {}
+    if blocks is not None:
+        changes["blocks"] = blocks
+    if measure_s is not None:
+        changes["measure_s"] = measure_s
+    if clients is not None:
+        try:
+            changes["clients"] = [int(part) for part in clients.split(",")]
+        except ValueError:
+            raise InputError(
+                f"--clients {clients}: whole numbers with commas between, such as 1,8,64"
+            ) from None
+    if not changes:
+        return text, name
+    raw = tomllib.loads(text)
+    raw["plan"] = {**raw.get("plan", {}), **changes}
+    return tomli_w.dumps(raw), name

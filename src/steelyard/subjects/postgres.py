@@ -1,0 +1,328 @@
+"""PostgreSQL: the embedded one, any installed version, or a server of somebody else's by address."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, LiteralString, cast
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from steelyard.host.guard import stop
+from steelyard.host.placement import pin
+from steelyard.study.errors import InputError
+from steelyard.study.plan import Option
+from steelyard.study.reading import expand
+from steelyard.study.spec import Setting
+from steelyard.subjects import Bench, Endpoint, SubjectFailed
+from steelyard.subjects.binaries import find_bindir, reachable, server_user, version_of
+from steelyard.subjects.postgres_settings import taken, written
+from steelyard.workloads import DataTable, Work
+
+_START_S = 60.0
+_TEMPLATE = "steelyard_template"
+_DATABASE = "steelyard"
+_PORT = 5432
+_LOG_TAIL = 4000
+
+# what a laboratory wants unless the study says otherwise: no work that comes at its own times
+_DEFAULTS: dict[str, Setting] = {
+    "autovacuum": False,
+    "max_connections": 200,
+    "shared_buffers": "256MB",
+    "fsync": False,
+    "max_wal_size": "4GB",
+    "checkpoint_timeout": "1h",
+    "logging_collector": False,
+}
+
+# a session's prepared statements and memory are shown to that session alone
+_INSPECT = {
+    "prepared": "select count(*) as statements, coalesce(sum(generic_plans), 0) as generic_plans,"
+    " coalesce(sum(custom_plans), 0) as custom_plans from pg_prepared_statements",
+    "memory": "select sum(total_bytes) as session_bytes,"
+    " coalesce(sum(total_bytes) filter (where name like 'CachedPlan%'), 0) as plan_cache_bytes"
+    " from pg_backend_memory_contexts",
+}
+
+
+class Postgres:
+    """Starts a server for each run: same data, the option's settings, another option or not."""
+
+    monitors: tuple[str, ...] = ("host", "processes", "postgres", "postgres-waits")
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._user = server_user()
+        self._server: subprocess.Popen[bytes] | None = None
+        self._promise = 0
+        self._endpoint: Endpoint | None = None
+        self._log = bench.folder / "server.log"
+        bench.folder.chmod(0o711)
+        if len(str(bench.folder / f".s.PGSQL.{_PORT}")) > 100:
+            raise InputError(
+                f"{bench.folder}: too long a path for a Unix socket", "set TMPDIR to a shorter one"
+            )
+
+    def start(self, option: Option) -> Endpoint:
+        """A server with the option's settings and the data loaded, or SubjectFailed."""
+        subject = self._bench.study.subject
+        session = {**subject.session, **option.changes.get("session", {})}
+        statements = tuple(f"set {name} = {_literal(written(v))}" for name, v in session.items())
+        if subject.dsn:
+            self._endpoint = self._foreign(option, expand(subject.dsn), statements)
+            return self._endpoint
+        version = option.changes.get("version", {})
+        bindir = reachable(find_bindir(str(version.get("bindir", subject.bindir or "embedded"))), self._user)
+        data = self._cluster(bindir)
+        settings = {**_DEFAULTS, **subject.settings, **option.changes.get("server", {})}
+        self._launch(bindir, data, settings)
+        dsn = self._dsn("postgres")
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            self._read_back(connection, settings, option)
+            facts = _facts(connection, bindir)
+        server = self._running()
+        self._endpoint = Endpoint(
+            host=str(self._bench.folder),
+            port=_PORT,
+            user="postgres",
+            database=_DATABASE,
+            pid=server.pid,
+            dsn=self._dsn(_DATABASE),
+            session=statements,
+            inspect=_INSPECT,
+            facts=facts,
+        )
+        return self._endpoint
+
+    def reset(self) -> None:
+        """The database anew from its template: a copy of files, the same for every run."""
+        if self._bench.study.subject.dsn:
+            return
+        preload = ""
+        with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
+            connection.execute(f"drop database if exists {_DATABASE}")
+            strategy = " strategy file_copy" if connection.info.server_version >= 150000 else ""
+            connection.execute(f"create database {_DATABASE} template {_TEMPLATE}{strategy}")
+            row = connection.execute("show shared_preload_libraries").fetchone()
+            preload = str(row[0]) if row else ""
+        with psycopg.connect(self._dsn(_DATABASE), autocommit=True) as connection:
+            if "pg_stat_statements" in preload:
+                connection.execute("create extension if not exists pg_stat_statements")
+                connection.execute("select pg_stat_statements_reset()")
+            connection.execute("checkpoint")
+
+    def stop(self) -> str:
+        """Stops the server at once; its data are never reused without a reset."""
+        if self._server is not None:
+            with suppress(ProcessLookupError):
+                stop(self._server.pid, signal.SIGQUIT)
+            self._server.wait()
+            self._server = None
+            self._bench.guard.forget(self._promise)
+        return self._tail()
+
+    def _cluster(self, bindir: Path) -> Path:
+        """A data directory of this version with the template database in it, made once a study."""
+        data = self._bench.folder / f"data-{version_of(bindir)}"
+        if data.exists():
+            return data
+        draft = data.with_suffix(".draft")
+        shutil.rmtree(draft, ignore_errors=True)
+        made = subprocess.run(
+            [
+                bindir / "initdb", "--pgdata", draft, "--username", "postgres", "--auth", "trust",
+                "--encoding", "UTF8", "--no-locale", "--no-sync",
+            ],
+            capture_output=True,
+            text=True,
+            cwd="/",
+            **self._as_user(folder=draft),
+        )  # fmt: skip
+        if made.returncode:
+            raise SubjectFailed(f"initdb failed: {made.stderr.strip() or made.stdout.strip()}")
+        self._launch(bindir, draft, _DEFAULTS)
+        try:
+            with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
+                connection.execute(f"create database {_TEMPLATE}")
+            with psycopg.connect(self._dsn(_TEMPLATE), autocommit=True) as connection:
+                for statement in load_statements(self._bench.work):
+                    connection.execute(cast(LiteralString, statement))
+        except psycopg.Error as error:
+            raise SubjectFailed(f"the data could not be loaded: {error}") from error
+        finally:
+            with (
+                suppress(psycopg.Error),
+                psycopg.connect(self._dsn("postgres"), autocommit=True) as c,
+            ):
+                c.execute("checkpoint")
+            self.stop()
+        draft.rename(data)
+        return data
+
+    def _launch(self, bindir: Path, data: Path, settings: dict[str, Setting]) -> None:
+        options = {
+            **settings,
+            "port": _PORT,
+            "listen_addresses": "",
+            "unix_socket_directories": str(self._bench.folder),
+        }
+        arguments = [f"--{name}={written(value)}" for name, value in options.items()]
+        if self._user is not None:
+            os.chown(self._bench.folder, self._user.pw_uid, self._user.pw_gid)
+        with self._log.open("wb") as log:
+            server: subprocess.Popen[bytes] = subprocess.Popen(
+                [bindir / "postgres", "-D", data, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                start_new_session=True,
+                **self._as_user(),
+            )
+        self._server = server
+        self._promise = self._bench.guard.stop_process(server.pid, signal.SIGQUIT)
+        pin(server.pid, self._bench.placement.server)
+        self._await_ready()
+
+    def _await_ready(self) -> None:
+        deadline = time.monotonic() + _START_S
+        while time.monotonic() < deadline:
+            if self._running().poll() is not None:
+                self.stop()
+                raise SubjectFailed(f"PostgreSQL did not start: {_fatal(self._tail())}")
+            try:
+                psycopg.connect(self._dsn("postgres"), connect_timeout=2).close()
+                return
+            except psycopg.OperationalError:
+                time.sleep(0.02)
+        self.stop()
+        raise SubjectFailed(f"PostgreSQL did not answer within {_START_S:.0f} s: {self._tail()}")
+
+    def _read_back(
+        self, connection: psycopg.Connection[Any], settings: dict[str, Setting], option: Option
+    ) -> None:
+        rows = connection.execute("select name, setting, unit, vartype from pg_settings").fetchall()
+        shown = {name: (setting, unit, kind) for name, setting, unit, kind in rows}
+        for name, asked in settings.items():
+            if name not in shown:
+                self.stop()
+                raise SubjectFailed(
+                    f"option {option.label}: this server has no setting {name}"
+                    " (an extension's setting exists only when shared_preload_libraries names it)"
+                )
+            setting, unit, kind = shown[name]
+            if not taken(asked, setting, unit, kind):
+                self.stop()
+                raise SubjectFailed(
+                    f"option {option.label}: the server did not take {name} = {written(asked)}:"
+                    f" it has {setting} {unit or ''}".rstrip()
+                )
+
+    def _foreign(self, option: Option, dsn: str, session: tuple[str, ...]) -> Endpoint:
+        """A server that is not ours: connected to as it is; only sessions and clients can differ."""
+        for scope in ("version", "server"):
+            if scope in option.changes:
+                raise InputError(
+                    f"a factor has scope '{scope}', but subject.dsn names a server that is not ours:"
+                    " only factors of scope session and client can act there"
+                )
+        try:
+            with psycopg.connect(dsn, connect_timeout=10, autocommit=True) as connection:
+                info = connection.info
+                missing = [
+                    table.name
+                    for table in self._bench.work.tables
+                    if connection.execute("select to_regclass(%s)", [table.name]).fetchone() == (None,)
+                ]
+                if missing:
+                    raise InputError(
+                        f"the database {info.dbname} has no table {', '.join(missing)}",
+                        "steelyard data STUDY prints the SQL that makes and fills them",
+                    )
+                tls = info.get_parameters().get("sslmode", "prefer")
+                return Endpoint(
+                    host=info.host,
+                    port=info.port,
+                    user=info.user,
+                    database=info.dbname,
+                    password=info.password or None,
+                    tls=tls if tls in ("require", "verify-full") else "disable",
+                    ca_file=info.get_parameters().get("sslrootcert"),
+                    dsn=dsn,
+                    session=session,
+                    facts=_facts(connection, None),
+                )
+        except psycopg.OperationalError as error:
+            raise InputError(
+                f"subject.dsn: {str(error).strip()}", "check address, user and password"
+            ) from None
+
+    def _dsn(self, database: str) -> str:
+        return make_conninfo(host=str(self._bench.folder), port=_PORT, user="postgres", dbname=database)
+
+    def _as_user(self, folder: Path | None = None) -> dict[str, Any]:
+        if self._user is None:
+            return {}
+        if folder is not None:
+            folder.mkdir(mode=0o700)
+            os.chown(folder, self._user.pw_uid, self._user.pw_gid)
+        return {"user": self._user.pw_uid, "group": self._user.pw_gid, "extra_groups": []}
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        assert self._server is not None
+        return self._server
+
+    def _tail(self) -> str:
+        try:
+            with self._log.open("rb") as log:
+                log.seek(max(0, self._log.stat().st_size - _LOG_TAIL))
+                return log.read().decode(errors="replace").strip()
+        except OSError:
+            return ""
+
+
+def load_statements(work: Work) -> list[str]:
+    """SQL that makes and fills the tables of a workload, in order."""
+    statements = [text for table in work.tables for text in _create(table)]
+    if work.script.strip():
+        statements.append(work.script)
+    return [*statements, "vacuum analyze"]
+
+
+def _create(table: DataTable) -> list[str]:
+    columns = ", ".join(f"{c.name} {c.type} not null" for c in table.columns)
+    values = ", ".join(f"({c.value})::{c.type}" for c in table.columns)
+    return [
+        f"create table {table.name} ({columns})",
+        f"insert into {table.name} select {values} from generate_series(1, {table.rows}) as n",
+        f"alter table {table.name} add primary key ({table.columns[0].name})",
+    ]
+
+
+def _literal(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _facts(connection: psycopg.Connection[Any], bindir: Path | None) -> dict[str, Any]:
+    version = connection.execute("select version()").fetchone()
+    rows = connection.execute(
+        "select name, setting, unit from pg_settings where source <> 'default'"
+        " and name not like '%password%' and name not like 'ssl_%' order by name"
+    ).fetchall()
+    return {
+        "version": str(version[0]) if version else "",
+        "origin": str(bindir) if bindir else "a server that is not ours",
+        "settings": {name: f"{setting} {unit}" if unit else str(setting) for name, setting, unit in rows},
+    }
+
+
+def _fatal(log: str) -> str:
+    lines = [line for line in log.splitlines() if "FATAL" in line or "ERROR" in line]
+    return lines[-1] if lines else log

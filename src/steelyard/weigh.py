@@ -1,0 +1,170 @@
+"""Ties the parts together: runs a study into a bundle, and judges a bundle.
+
+Ctrl-C and SIGTERM end the run in progress; whatever ends the lab, finished runs are in the bundle
+and the guard stops the servers.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from steelyard.bundle.reader import Bundle
+from steelyard.bundle.writer import BundleWriter
+from steelyard.host.guard import Guard
+from steelyard.host.placement import Placement, place
+from steelyard.lab.environment import environment
+from steelyard.lab.runner import Laboratory, Progress, Run, StudyFailed
+from steelyard.study.errors import InputError
+from steelyard.study.plan import Option, Slot, baseline, blocks, options
+from steelyard.study.spec import Study
+from steelyard.subjects import Bench, SubjectFailed, make
+from steelyard.workloads import work_of
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A study ready to run. options: in the order of the study; blocks: all of them, planned."""
+
+    study: Study
+    text: str
+    options: Sequence[Option]
+    blocks: Sequence[Sequence[Slot]]
+
+    @classmethod
+    def of(cls, study: Study, text: str) -> Assignment:
+        """Plans the study. Raises InputError for what cannot be run."""
+        work_of(study.workload)
+        found = options(study)
+        return cls(study, text, found, list(blocks(study, found)))
+
+
+def start(assignment: Assignment, path: Path, progress: Progress) -> None:
+    """Runs a study into a new bundle. Raises InputError, StudyFailed, KeyboardInterrupt."""
+    writer = BundleWriter.create(
+        path,
+        assignment.text,
+        assignment.options,
+        baseline(assignment.study, assignment.options),
+        {**environment(), "placement": _placement_facts(assignment.study)},
+    )
+    try:
+        _run_blocks(assignment, writer, {}, progress)
+    except InputError:
+        if writer.next_run() == 1:
+            shutil.rmtree(path)
+        raise
+
+
+def resume(path: Path, assignment: Assignment, progress: Progress) -> None:
+    """Goes on where a bundle stopped: blocks that are whole stay, others are run anew."""
+    bundle = Bundle(path)
+    if bundle.study_text != assignment.text:
+        raise InputError(
+            f"{path}: the study was edited since it began; runs of two studies cannot be mixed",
+            "start it anew with `steelyard run`, or resume the bundle without naming the study",
+        )
+    writer = BundleWriter(path)
+    rows = bundle.duckdb.execute(
+        "select block, max(attempt), count(*) filter (status = 'done' and attempt = last), "
+        "from (select *, max(attempt) over (partition by block) as last from runs) group by block"
+    ).fetchall()
+    attempts = {block: 0 if done == len(assignment.options) else attempt + 1 for block, attempt, done in rows}
+    _run_blocks(assignment, writer, attempts, progress)
+
+
+def _run_blocks(
+    assignment: Assignment, writer: BundleWriter, attempts: dict[int, int], progress: Progress
+) -> None:
+    """attempts: number of the first attempt by block; 0: the block is whole already."""
+    study = assignment.study
+    placement = place(study.workload.threads, study.plan.pin)
+    with _signals_raise(), Guard() as guard, _folder(guard) as folder:
+        bench = Bench(study, work_of(study.workload), folder, placement, guard)
+        subject = make(bench)
+        laboratory = Laboratory(study, bench.work, subject, placement, progress)
+        try:
+            for slots in assignment.blocks:
+                if (attempt := attempts.get(slots[0].block, 1)) == 0:
+                    continue
+                for run in laboratory.block(slots, attempt):
+                    _keep(writer, run)
+                if _narrow_enough(study, writer.path, slots[0].block):
+                    return
+        except (SubjectFailed, OSError) as error:
+            raise StudyFailed(str(error)) from error
+        finally:
+            subject.stop()
+
+
+def _keep(writer: BundleWriter, run: Run) -> None:
+    number = writer.next_run()
+    head: dict[str, list[Any]] = {
+        "option": [run.slot.option.label],
+        "block": [run.slot.block],
+        "slot": [run.slot.slot],
+        "attempt": [run.attempt],
+        "status": [run.status],
+        "cause": [run.cause],
+        "started_at": [run.started_at],
+        "seconds": [run.seconds],
+    }
+    writer.write_run(number, run.slot.option.levels, {**run.tables, "runs": head})
+    if run.server_log:
+        writer.write_log(number, run.server_log)
+    if run.server_facts:
+        writer.add_environment("server", run.server_facts)
+
+
+def _narrow_enough(study: Study, path: Path, block: int) -> bool:
+    stop = study.plan.stop
+    if stop is None or block < stop.after_blocks:
+        return False
+    from steelyard.analysis.stopping import widest_half_width_percent
+
+    return widest_half_width_percent(Bundle(path).evidence()) <= stop.half_width_percent
+
+
+def _placement_facts(study: Study) -> dict[str, Any]:
+    placement: Placement = place(study.workload.threads, study.plan.pin)
+    return {
+        "server_cpus": sorted(placement.server),
+        "engine_cpus": sorted(placement.engine),
+        "apart": placement.apart,
+    }
+
+
+@contextmanager
+def _folder(guard: Guard) -> Generator[Path]:
+    """A folder for the study's servers, removed at the end whatever happens."""
+    folder = Path(tempfile.mkdtemp(prefix="steelyard-"))
+    promise = guard.remove_folder(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        guard.forget(promise)
+
+
+@contextmanager
+def _signals_raise() -> Generator[None]:
+    """SIGTERM and SIGHUP end the lab as Ctrl-C does: everything on the way out is undone."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before: dict[signal.Signals, Callable[[int, FrameType | None], Any] | int | None] = {}
+    for kind in (signal.SIGTERM, signal.SIGHUP):
+        before[kind] = signal.signal(kind, interrupt)
+    try:
+        yield
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)

@@ -1,0 +1,56 @@
+"""A small order-entry mix: lookups, a range, and orders that write. Not a TPC benchmark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.study.spec import Statement, Transaction, Workload
+from steelyard.workloads import Column, DataTable, Work
+
+
+def orders(workload: Workload) -> Work:
+    """Items and customers; 70 % lookups, 15 % ranges of 20 rows, 15 % orders in a transaction."""
+    rows = workload.rows
+    customers = max(1, rows // 10)
+    item: dict[str, dict[str, Any]] = {"id": {"kind": "uniform", "low": 1, "high": rows}}
+    buyer: dict[str, dict[str, Any]] = {"id": {"kind": "uniform", "low": 1, "high": customers}}
+    tables = (
+        DataTable(
+            "item",
+            rows,
+            (
+                Column("id", "integer", "n"),
+                Column("quantity", "integer", "100000"),
+                Column("filler", "text", "'item number ' || n || ' of the catalogue, in stock'"),
+            ),
+        ),
+        DataTable(
+            "customer",
+            customers,
+            (
+                Column("id", "integer", "n"),
+                Column("orders", "integer", "0"),
+                Column("name", "text", "'customer ' || n"),
+            ),
+        ),
+    )
+    statements = {
+        "lookup": Statement(
+            sql="select quantity, filler as f{tag} from item where id = :id", parameters=item
+        ),
+        "range": Statement(
+            sql="select sum(quantity) as s{tag} from item where id between :id and :id + 19",
+            parameters=item,
+        ),
+        "customer": Statement(
+            sql="select name, orders as o{tag} from customer where id = :id", parameters=buyer
+        ),
+        "take": Statement(sql="update item set quantity = quantity - 1 where id = :id", parameters=item),
+        "book": Statement(sql="update customer set orders = orders + 1 where id = :id", parameters=buyer),
+    }
+    transactions = {
+        "lookup": Transaction(statements=["lookup"], weight=70),
+        "range": Transaction(statements=["range"], weight=15),
+        "order": Transaction(statements=["customer", "take", "book"], weight=15, begin=True),
+    }
+    return Work(statements, transactions, tables)

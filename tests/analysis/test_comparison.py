@@ -1,0 +1,252 @@
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from evidence import Truth, evidence_of, measures_of, study_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from steelyard.analysis.comparison import compare, pairs
+from steelyard.analysis.measures import SERVER_CPU, THROUGHPUT, measure
+from steelyard.analysis.results import Comparison, Metric
+
+MARGIN = 0.03
+# a run of 60 s: noise between runs of 1 %, and within it AR(1) of 3 % with phi .8
+RUN_SD = math.hypot(0.01, 0.03 * math.sqrt((1 + 0.8) / (1 - 0.8) / 60))
+DRIFT_PER_SLOT = 0.007
+
+
+def two(a: list[float], b: list[float], metric: Metric = THROUGHPUT, margin: float = MARGIN):
+    (found,) = compare(measures_of({"A": a, "B": b}, metric), metric, "AB", "A", margin).comparisons
+    return found
+
+
+def simulated(n: int, effect: float, seed: int, times: int = 700) -> list[Comparison]:
+    """Studies of two options in n blocks of random order, under drift."""
+    chance = np.random.default_rng(seed)
+    found: list[Comparison] = []
+    for _ in range(times):
+        first = chance.integers(0, 2, n)
+        slots = 2 * np.arange(n)
+        a = chance.normal(0, RUN_SD, n) + DRIFT_PER_SLOT * (slots + first)
+        b = chance.normal(0, RUN_SD, n) + DRIFT_PER_SLOT * (slots + 1 - first) + math.log1p(effect)
+        found.append(two(np.exp(a).tolist(), np.exp(b).tolist()))
+    return found
+
+
+def proven(found: list[Comparison]) -> float:
+    """Share of studies whose interval excludes 1."""
+    return sum(c.low > 1 or c.high < 1 for c in found) / len(found)
+
+
+def test_two_options_are_the_paired_t_test_on_log_ratios():
+    a, b = [100.0, 103, 98, 107, 101], [110.0, 112, 111, 113, 109]
+    found = two(a, b)
+    test = stats.ttest_rel(np.log(b), np.log(a))
+    interval = test.confidence_interval()
+    assert found.p_value == pytest.approx(test.pvalue)
+    assert (found.low, found.high) == pytest.approx((math.exp(interval.low), math.exp(interval.high)))
+    assert found.ratio == pytest.approx(stats.gmean(b) / stats.gmean(a))
+    assert (found.blocks, found.outcome) == (5, "better")
+
+
+def test_more_options_are_least_squares_with_blocks_and_pooled_residual():
+    chance = np.random.default_rng(4)
+    y = chance.normal(0, 0.02, (6, 4)) + chance.normal(0, 0.05, (6, 1)) + np.array([0, 0.1, 0, -0.02])
+    table = {name: np.exp(y[:, i]).tolist() for i, name in enumerate("ABCD")}
+    found = compare(measures_of(table), THROUGHPUT, "ABCD", "A", MARGIN).comparisons
+    rows = [(b, o) for b in range(6) for o in range(4)]
+    x = np.array([[b == i for i in range(6)] + [o == j for j in (1, 2, 3)] for b, o in rows], float)
+    solved, residual, *_ = np.linalg.lstsq(x, y.ravel())
+    se = math.sqrt(residual[0] / 15 * np.linalg.inv(x.T @ x)[6, 6])
+    assert [math.log(c.ratio) for c in found] == pytest.approx(solved[6:].tolist())
+    # 2.610: Dunnett's table, three treatments, 15 degrees of freedom
+    widths = [math.log(c.high / c.low) / 2 / se for c in found]
+    assert widths == pytest.approx([2.610] * 3, abs=0.001)
+
+
+def test_random_pairs_without_a_difference_err_in_5_percent():
+    assert 0.03 <= proven(simulated(5, 0.0, seed=11, times=1500)) <= 0.07
+
+
+def test_power_at_5_blocks_is_a_third_for_2_percent_and_nearly_sure_for_5():
+    assert proven(simulated(5, 0.02, seed=12)) == pytest.approx(0.34, abs=0.07)
+    assert proven(simulated(5, 0.05, seed=13)) == pytest.approx(0.95, abs=0.05)
+
+
+def test_power_at_10_blocks_is_71_percent_for_2_percent():
+    assert proven(simulated(10, 0.02, seed=14)) == pytest.approx(0.71, abs=0.07)
+
+
+@pytest.mark.parametrize(("n", "share"), [(5, 0.57), (8, 0.90), (10, 0.97)])
+def test_equal_options_are_called_equivalent_within_3_percent_as_often_as_published(n: int, share: float):
+    found = simulated(n, 0.0, seed=20 + n, times=400)
+    assert sum(c.outcome == "equivalent" for c in found) / 400 == pytest.approx(share, abs=0.09)
+
+
+def test_a_matrix_of_24_comparisons_finds_no_winner_in_19_of_20_studies():
+    chance = np.random.default_rng(5)
+    wrong = uncorrected = 0
+    for _ in range(120):
+        y = np.exp(chance.normal(0, RUN_SD, (6, 25)))
+        table = {f"O{i}": y[:, i].tolist() for i in range(25)}
+        found = compare(measures_of(table), THROUGHPUT, list(table), "O0", MARGIN).comparisons
+        wrong += any(c.low > 1 or c.high < 1 for c in found)
+        logs = np.log(y)
+        alone = [stats.ttest_rel(logs[:, i], logs[:, 0]).pvalue for i in range(1, 25)]
+        uncorrected += min(alone) < 0.05
+    assert wrong / 120 <= 0.10
+    assert uncorrected / 120 >= 0.5
+
+
+def test_a_difference_proven_but_smaller_than_the_margin_is_equivalent():
+    found = two([100.0, 100.1, 99.9, 100, 100.05], [101.0, 101.1, 100.9, 101.02, 101.0])
+    assert found.low > 1
+    assert found.outcome == "equivalent"
+
+
+def test_a_difference_proven_that_may_be_smaller_than_the_margin_says_so():
+    found = two([100.0, 101, 99, 100, 100], [104.0, 104, 104.5, 103, 105])
+    assert found.outcome == "better"
+    (warning,) = found.warnings
+    assert warning.code == "may-be-small"
+    assert "3 %" in warning.text
+
+
+def test_less_cpu_is_better_and_less_of_a_neutral_metric_is_only_different():
+    less = ([50.0, 51, 50.5, 49, 50], [30.0, 31, 30.5, 29, 30])
+    assert two(*less, SERVER_CPU).outcome == "better"
+    assert two(*less, Metric("x", "x", "1", "neither")).outcome == "different"
+
+
+def test_fewer_than_5_blocks_are_said_to_be_few():
+    (warning,) = two([100.0, 101, 99], [100.0, 102, 99.5]).warnings
+    assert warning.code == "few-blocks"
+    assert "3 complete blocks" in warning.text
+
+
+def test_one_block_proves_nothing():
+    found = two([100.0], [900.0])
+    assert (found.low, found.high, found.p_value) == (0, math.inf, 1)
+    assert found.outcome == "inconclusive"
+
+
+def test_a_block_with_a_missing_run_drops_out_and_is_named():
+    found = two([100.0, 101, 99, 100, 102, 100], [110.0, math.nan, 112, 111, 110, 109])
+    assert found.blocks == 5
+    assert any("block 2 left out" in w.text for w in found.warnings)
+
+
+def test_an_option_that_never_ran_is_said_and_does_not_take_the_others_with_it():
+    table = {"A": [1.0, 1.1, 1.2], "B": [2.0, 2.1, 2.3], "C": [math.nan] * 3}
+    compared = compare(measures_of(table), THROUGHPUT, "ABC", "A", MARGIN)
+    assert [c.option for c in compared.comparisons] == ["B"]
+    assert [(n.code, n.subject) for n in compared.notices] == [("not-compared", "C")]
+
+
+def test_of_a_block_that_was_redone_the_last_attempt_counts():
+    measures = measures_of({"A": [1.0, 1.0, 1.0], "B": [9.0, 2.0, 2.0]})
+    again = replace(measures, block=np.array([1, 1, 2, 2, 1, 1]))
+    (found,) = compare(again, THROUGHPUT, "AB", "A", MARGIN).comparisons
+    assert found.ratio == pytest.approx(2.0)
+    assert found.blocks == 2
+
+
+def test_zeros_are_compared_by_differences_with_a_warning():
+    found = two([10.0, 12, 11, 10, 12], [0.0, 0, 1, 0, 0], SERVER_CPU)
+    assert found.ratio == pytest.approx(1 / 55)
+    assert found.outcome == "better"
+    assert any(w.code == "zeros" and "in 4 runs" in w.text for w in found.warnings)
+
+
+def test_a_baseline_of_zero_gives_no_ratio_and_says_so():
+    compared = compare(measures_of({"A": [0.0] * 5, "B": [1.0] * 5}), THROUGHPUT, "AB", "A", MARGIN)
+    assert compared.comparisons == ()
+    assert "0 in the baseline" in compared.notices[0].text
+
+
+def test_a_metric_that_is_zero_everywhere_needs_no_remark():
+    compared = compare(measures_of({"A": [0.0] * 5, "B": [0.0] * 5}), THROUGHPUT, "AB", "A", MARGIN)
+    assert compared.comparisons == compared.notices == ()
+
+
+def test_drift_within_blocks_is_quoted():
+    table = {name: [math.exp(0.02 * (3 * b + i)) for b in range(8)] for i, name in enumerate("ABC")}
+    rotated = measures_of(table)
+    # options change places from block to block, so that order and option can be told apart
+    order = np.concatenate([np.roll(np.arange(3), b) + 3 * b for b in range(8)])
+    drifting = replace(rotated, run=order + 1, values={THROUGHPUT.name: np.exp(0.02 * order)})
+    found = compare(drifting, THROUGHPUT, "ABC", "A", MARGIN).comparisons
+    assert any(w.code == "drift" and "+2 %" in w.text for w in found[0].warnings)
+
+
+def test_options_that_scatter_unequally_are_named():
+    chance = np.random.default_rng(2)
+    table = {
+        name: np.exp(chance.normal(0, sd, 10)).tolist()
+        for name, sd in zip("ABCD", (0.002, 0.002, 0.002, 0.08), strict=True)
+    }
+    found = compare(measures_of(table), THROUGHPUT, "ABCD", "A", MARGIN).comparisons
+    assert any(w.code == "unequal-variances" and "under D" in w.text for w in found[0].warnings)
+
+
+def test_errors_travel_with_the_comparison():
+    study = study_of({"f": "AB"})
+    measures = measure(evidence_of(study, {"A": Truth(), "B": Truth(error_share=0.02)}))
+    (found,) = compare(measures, THROUGHPUT, "AB", "A", MARGIN).comparisons
+    assert [w.subject for w in found.warnings if w.code == "errors"] == ["B"]
+
+
+def test_all_points_together_is_the_mean_log_ratio_over_points():
+    study = study_of({"f": "AB"}, clients=(1, 8))
+    measures = measure(evidence_of(study, {"A": Truth(), "B": Truth(throughput_per_s=12_000)}))
+    each = [
+        compare(measures, THROUGHPUT, "AB", "A", MARGIN, point).comparisons[0] for point in (None, 0, 1)
+    ]
+    assert [c.clients for c in each] == [None, 1, 8]
+    assert each[0].ratio == pytest.approx(math.sqrt(each[1].ratio * each[2].ratio))
+
+
+def test_pairs_are_adjusted_by_holm_and_their_intervals_agree_with_the_p_values():
+    chance = np.random.default_rng(8)
+    y = chance.normal(0, 0.02, (6, 5)) + np.array([0, 0.03, 0.05, 0.1, 0.1])
+    table = {name: np.exp(y[:, i]).tolist() for i, name in enumerate("ABCDE")}
+    found = pairs(measures_of(table), THROUGHPUT, "ABCDE", MARGIN)
+    assert len(found) == 10
+    assert all((c.p_value <= 0.05) == (c.low > 1 or c.high < 1) for c in found)
+    assert {c.outcome for c in found if {c.option, c.baseline} == {"D", "E"}} == {"inconclusive"}
+
+
+def test_looking_at_p_after_every_block_errs_in_a_sixth_of_studies_unless_alpha_is_lower():
+    # why a study stops on the width of its intervals, never on p
+    chance = np.random.default_rng(3)
+    d = chance.normal(0, 1, (4000, 10))
+    p = np.stack([stats.ttest_1samp(d[:, :n], 0, axis=1).pvalue for n in range(3, 11)])
+    assert (p.min(axis=0) < 0.05).mean() == pytest.approx(0.166, abs=0.02)
+    assert (p.min(axis=0) < 0.012).mean() == pytest.approx(0.05, abs=0.015)
+
+
+values = st.lists(st.floats(1e-3, 1e6), min_size=3, max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(values, st.data())
+def test_relabelling_the_options_inverts_the_ratio(a: list[float], data: st.DataObject):
+    b = data.draw(st.lists(st.floats(1e-3, 1e6), min_size=len(a), max_size=len(a)))
+    one, other = two(a, b), two(b, a)
+    assert one.ratio == pytest.approx(1 / other.ratio)
+    assert one.low == pytest.approx(1 / other.high if math.isfinite(other.high) else 0)
+    assert one.p_value == pytest.approx(other.p_value)
+    opposite = {"better": "worse", "worse": "better"}
+    assert one.outcome == opposite.get(other.outcome, other.outcome)
+
+
+@settings(max_examples=60, deadline=None)
+@given(values, st.floats(1e-2, 1e3), st.randoms())
+def test_multiplying_everything_by_a_constant_changes_nothing(a: list[float], by: float, order):
+    b = sorted(a, key=lambda _: order.random())
+    one, other = two(a, b), two([x * by for x in a], [x * by for x in b])
+    assert (one.ratio, one.low) == pytest.approx((other.ratio, other.low), rel=1e-6)
+    assert one.p_value == pytest.approx(other.p_value, abs=1e-6)

@@ -1,0 +1,259 @@
+"""Synthetic evidence: what a bundle of a study would give, made from a seed, with known truth.
+
+`study_of(...)` describes options, `evidence_of(study, truth, ...)` measures them: each option has a
+Truth (its throughput, CPU, latency, gauges ...), runs scatter around it by `noise`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from steelyard.analysis.measures import THROUGHPUT, Measures
+from steelyard.analysis.results import Metric
+from steelyard.bundle.evidence import Columns, Evidence, Option
+from steelyard.study.spec import Study
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """A gauge over the phases of a run. mean: None for half way, as of a straight line."""
+
+    start: float
+    end: float
+    cooled: float = float("nan")
+    gone: float = float("nan")
+    limit: float = float("nan")
+    mean: float | None = None
+    highest: float | None = None
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What one option truly does; costs are per transaction. rates: further counters per second.
+
+    counters: value a second by (monitor, entity, metric), as in Evidence.rates, on top of those
+    made from the costs. gauges: by (monitor, entity, metric). trend: relative change of throughput
+    from the start of measure to its end.
+    """
+
+    throughput_per_s: float = 10_000.0
+    user_us: float = 30.0
+    system_us: float = 15.0
+    engine_us: float = 5.0
+    switches: float = 1.0
+    runqueue_wait_us: float = 4.0
+    p50_ns: float = 700_000.0
+    p99_ns: float = 2_000_000.0
+    error_share: float = 0.0
+    client_weights: Sequence[float] = ()
+    trend: float = 0.0
+    steal_share: float = 0.0
+    counters: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
+    gauges: Mapping[tuple[str, str, str], Gauge] = field(default_factory=dict)
+
+
+def study_of(
+    factors: Mapping[str, Sequence[str]],
+    *,
+    clients: Sequence[int] = (8,),
+    margin_percent: float = 3.0,
+    rate_per_s: float | None = None,
+    **more: Any,
+) -> Study:
+    """A study on the null subject whose factors have these codes."""
+    arrival = {"kind": "open", "rate_per_s": rate_per_s} if rate_per_s else {"kind": "closed"}
+    return Study.model_validate(
+        {
+            "name": "synthetic",
+            "question": "Which option is better?",
+            "subject": {"kind": "null"},
+            "workload": {"arrival": arrival},
+            "factors": {
+                name: {"scope": "server", "levels": {code: f"value {code}" for code in codes}}
+                for name, codes in factors.items()
+            },
+            "plan": {
+                "clients": list(clients),
+                "smallest_effect_percent": margin_percent,
+                "measure_s": 10,
+            },
+            **more,
+        }
+    )
+
+
+def options_of(study: Study) -> tuple[Option, ...]:
+    """Every combination of the study's codes."""
+    names = list(study.factors)
+    return tuple(
+        Option("_".join(codes), dict(zip(names, codes, strict=True)))
+        for codes in itertools.product(*(study.factors[name].levels for name in names))
+    )
+
+
+def evidence_of(
+    study: Study,
+    truth: Mapping[str, Truth],
+    *,
+    blocks: int = 6,
+    noise: float = 0.01,
+    cpu_noise: float | None = None,
+    block_noise: float = 0.03,
+    drift_per_run: float = 0.0,
+    seed: int = 1,
+    void: Sequence[tuple[int, str]] = (),
+    silent_after_s: Mapping[str, float] | None = None,
+    notices: Sequence[tuple[int, str, str]] = (),
+    factor: Callable[[int, str], float] | None = None,
+) -> Evidence:
+    """Runs of every option that has a truth, in blocks of random order.
+
+    noise: SD of the log of a run's throughput and latencies; cpu_noise: of its costs (default: the
+    same); block_noise: what runs of a block have in common. void: (block, option) left out. factor:
+    multiplies the throughput of the run of (block, option).
+    """
+    chance = np.random.default_rng(seed)
+    cpu_noise = noise if cpu_noise is None else cpu_noise
+    options = [o for o in options_of(study) if o.label in truth]
+    seconds = int(study.plan.measure_s)
+    tables: dict[str, list[dict[str, Any]]] = {name: [] for name in _COLUMNS}
+    run = 0
+    for block in range(1, blocks + 1):
+        common = chance.normal(0, block_noise)
+        for slot, index in enumerate(chance.permutation(len(options)), start=1):
+            label = options[index].label
+            own, cost = chance.normal(0, noise), float(np.exp(chance.normal(0, cpu_noise)))
+            run += 1
+            if (block, label) in void:
+                continue
+            t = truth[label]
+            speed = float(np.exp(common + own + drift_per_run * run))
+            speed *= factor(block, label) if factor else 1.0
+            tables["runs"].append({"run": run, "option": label, "block": block, "slot": slot})
+            for point, clients in enumerate(study.plan.clients):
+                per_s = t.throughput_per_s * speed * clients / study.plan.clients[0]
+                per_s = study.workload.arrival.rate_per_s or per_s
+                at = {"run": run, "point": point}
+                done = round(per_s * seconds)
+                tables["points"].append(
+                    {**at, "clients": clients, "seconds": float(seconds), "transactions": done,
+                     "errors": round(done * t.error_share / (1 - t.error_share))}
+                )  # fmt: skip
+                shape = np.linspace(1 - t.trend / 2, 1 + t.trend / 2, seconds) * per_s
+                tables["seconds"] += [
+                    {**at, "second": s, "count": float(x)} for s, x in enumerate(shape)
+                ]
+                tables["latency"].append(
+                    {**at, "statement": "transaction", "count": done, "mean_ns": t.p50_ns / speed,
+                     "p50_ns": t.p50_ns / speed, "p95_ns": (t.p50_ns + t.p99_ns) / 2 / speed,
+                     "p99_ns": t.p99_ns / speed, "p999_ns": 2 * t.p99_ns / speed,
+                     "max_ns": 5 * t.p99_ns / speed}
+                )  # fmt: skip
+                weights = np.asarray(t.client_weights or np.ones(clients), dtype=float)
+                shares = np.resize(weights, clients) / np.resize(weights, clients).sum()
+                tables["clients"] += [
+                    {**at, "client": c, "transactions": int(x), "errors": 0, "mean_ns": 1e9 / per_s,
+                     "p99_ns": t.p99_ns}
+                    for c, x in enumerate(chance.poisson(done * shares))
+                ]  # fmt: skip
+                tables["rates"] += [
+                    {**at, "monitor": m, "entity": e, "metric": k, "rate_per_s": v}
+                    for (m, e, k), v in _counters(t, per_s, cost).items()
+                ]
+            for (m, e, k), g in t.gauges.items():
+                tables["gauges"].append(
+                    {"run": run, "monitor": m, "entity": e, "metric": k, "start": g.start,
+                     "end": g.end, "cooled": g.cooled, "gone": g.gone, "lowest": min(g.start, g.end),
+                     "highest": max(g.start, g.end) if g.highest is None else g.highest,
+                     "mean": (g.start + g.end) / 2 if g.mean is None else g.mean, "limit": g.limit}
+                )  # fmt: skip
+            end_ns = round((2 + seconds * len(study.plan.clients)) * 1e9)
+            for monitor in ("host", "processes"):
+                quiet_s = (silent_after_s or {}).get(monitor, 0.0)
+                tables["silence"].append(
+                    {"run": run, "monitor": monitor, "last_ns": end_ns - round(quiet_s * 1e9),
+                     "measure_end_ns": end_ns, "interval_ns": 1e9}
+                )  # fmt: skip
+    tables["notices"] = [dict(zip(_COLUMNS["notices"], n, strict=True)) for n in notices]
+    columns = {name: _columns(rows, _COLUMNS[name]) for name, rows in tables.items()}
+    return Evidence(study=study, options=tuple(options), baseline=_baseline(study, options), **columns)
+
+
+def measures_of(
+    table: Mapping[str, Sequence[float]], metric: Metric = THROUGHPUT, *, clients: int = 8
+) -> Measures:
+    """Measures of one metric, one point: a value a block by option; NaN where there is no value."""
+    blocks = len(next(iter(table.values())))
+    rows = [(block, slot, label) for block in range(blocks) for slot, label in enumerate(table)]
+    n = len(rows)
+    return Measures(
+        metrics=(metric,),
+        run=np.arange(1, n + 1),
+        option=np.array([label for _, _, label in rows], dtype=object),
+        block=np.array([block + 1 for block, _, _ in rows]),
+        slot=np.array([slot + 1 for _, slot, _ in rows]),
+        point=np.zeros(n, dtype=np.int64),
+        clients=np.full(n, clients),
+        values={metric.name: np.array([table[label][block] for block, _, label in rows])},
+    )
+
+
+def without_rows(evidence: Columns, keep: np.ndarray[Any, Any]) -> Columns:
+    """A table with only the rows of a mask."""
+    return {name: column[keep] for name, column in evidence.items()}
+
+
+def _baseline(study: Study, options: Sequence[Option]) -> str:
+    return study.plan.baseline or options[0].label
+
+
+def _counters(t: Truth, per_s: float, cost: float) -> dict[tuple[str, str, str], float]:
+    us = per_s * cost * 1e3  # ns a second for each us a transaction
+    server = {
+        "cpu_ns_total": (t.user_us + t.system_us) * us,
+        "user_cpu_ns_total": t.user_us * us,
+        "system_cpu_ns_total": t.system_us * us,
+        "runqueue_wait_ns_total": t.runqueue_wait_us * us,
+        "voluntary_switches_total": t.switches * per_s * cost,
+        "involuntary_switches_total": 0.1 * t.switches * per_s * cost,
+    }
+    return {
+        **{("processes", "server", name): value for name, value in server.items()},
+        ("processes", "engine", "cpu_ns_total"): t.engine_us * us,
+        ("host", "cpu", "user_ns_total"): 1e9,
+        ("host", "cpu", "idle_ns_total"): 1e9 - 2e9 * t.steal_share,
+        ("host", "cpu", "steal_ns_total"): 2e9 * t.steal_share,
+        **t.counters,
+    }
+
+
+_COLUMNS: dict[str, tuple[str, ...]] = {
+    "runs": ("run", "option", "block", "slot"),
+    "points": ("run", "point", "clients", "seconds", "transactions", "errors"),
+    "seconds": ("run", "point", "second", "count"),
+    "latency": (
+        "run", "point", "statement", "count", "mean_ns", "p50_ns", "p95_ns", "p99_ns", "p999_ns",
+        "max_ns",
+    ),
+    "clients": ("run", "point", "client", "transactions", "errors", "mean_ns", "p99_ns"),
+    "rates": ("run", "point", "monitor", "entity", "metric", "rate_per_s"),
+    "gauges": (
+        "run", "monitor", "entity", "metric", "start", "end", "cooled", "gone", "lowest", "highest",
+        "mean", "limit",
+    ),
+    "silence": ("run", "monitor", "last_ns", "measure_end_ns", "interval_ns"),
+    "notices": ("run", "code", "text"),
+}  # fmt: skip
+_TEXT = ("option", "statement", "monitor", "entity", "metric", "code", "text")
+
+
+def _columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Columns:
+    return {
+        name: np.array([row[name] for row in rows], dtype=object if name in _TEXT else None)
+        for name in names
+    }

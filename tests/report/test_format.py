@@ -1,0 +1,88 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.report import format as fmt
+
+NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
+POSITIVE = st.floats(min_value=1e-6, max_value=1e14)
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "").replace("−", "-"))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (21437.2, "21,400"),
+        (0.04217, "0.0422"),
+        (999.7, "1,000"),
+        (0, "0"),
+        (-1.2, "−1.20"),
+        (math.nan, "n/a"),
+        (math.inf, "∞"),
+    ],
+)
+def test_three_significant_digits(value: float, text: str) -> None:
+    assert fmt.significant(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (402_000, "ns", "402 µs"),
+        (36.52, "us/txn", "36.5 µs"),
+        (0.25, "us", "250 ns"),
+        (1.5e9, "ns", "1.50 s"),
+        (8196, "bytes", "8.00 KiB"),
+        (21437, "transactions/s", "21,400/s"),
+        (1.02, "1/txn", "1.02"),
+        (999_900, "ns", "1.00 ms"),
+    ],
+)
+def test_a_quantity_takes_the_unit_that_suits_it(value: float, unit: str, text: str) -> None:
+    assert fmt.quantity(value, unit) == text
+
+
+def test_an_interval_shares_one_unit_and_tells_its_ends_apart() -> None:
+    assert fmt.interval(21437, 21390, 21480, "transactions/s") == "21,440/s [21,390–21,480]"
+    assert fmt.interval(-2.5, -3.0, -2.0) == "−2.50 [−3.00 to −2.00]"
+    assert fmt.interval(5.0, 4.0, math.inf) == "5.00 [4.00–∞]"
+
+
+def test_changes_and_durations_read_like_speech() -> None:
+    assert fmt.change(1.4189) == "+41.9 %"
+    assert fmt.change(0.73) == "−27.0 %"
+    assert fmt.change(3.5) == "3.50 times"
+    assert fmt.change(1.0001) == "±0 %"
+    assert fmt.duration(8.5) == "8.5 s"
+    assert fmt.duration(171) == "2 min 51 s"
+    assert fmt.duration(3840) == "1 h 04 min"
+    assert fmt.duration(59.7) == "1 min 00 s"
+
+
+@given(POSITIVE)
+def test_a_printed_number_is_within_half_a_percent(value: float) -> None:
+    assert _number(fmt.significant(value)) == pytest.approx(value, rel=0.0051)
+
+
+@given(NUMBERS, st.sampled_from(["", "ns", "us", "us/txn", "bytes", "transactions/s", "1/txn"]))
+def test_any_number_can_be_printed(value: float, unit: str) -> None:
+    assert fmt.quantity(value, unit)
+    assert fmt.interval(value, value, value, unit)
+    assert fmt.change(value)
+    assert fmt.probability(value)
+
+
+@given(NUMBERS)
+def test_any_duration_can_be_printed(seconds: float) -> None:
+    assert fmt.duration(seconds)
+
+
+@given(POSITIVE, st.floats(1.001, 2), st.floats(1.001, 2))
+def test_an_interval_never_prints_an_end_beyond_its_value(value: float, below: float, above: float) -> None:
+    middle, low, high = fmt.together([value, value / below, value * above])
+    assert _number(low) <= _number(middle) <= _number(high)

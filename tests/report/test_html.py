@@ -1,0 +1,146 @@
+import base64
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import builders
+import pytest
+
+from steelyard.report.html import render, write_report
+from steelyard.report.inputs import Series
+
+CASES = ["two", "scaling", "matrix", "hostile"]
+
+
+class _Page(HTMLParser):
+    """What a browser would see: elements, addresses, the text of scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.words: list[str] = []
+        self._script = False
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._script = tag == "script"
+        if self._script:
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._script = False
+
+    def handle_data(self, data: str) -> None:
+        if self._script:
+            self.scripts[-1] += data
+        else:
+            self.words.append(data)
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attrs for name, attrs in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module", params=CASES)
+def page(request: pytest.FixtureRequest) -> _Page:
+    return _Page(render(*getattr(builders, request.param)()))
+
+
+def test_nothing_is_loaded_from_elsewhere(page: _Page) -> None:
+    for _, attrs in page.elements:
+        for name in ("src", "href", "action", "data", "poster", "srcset"):
+            address = attrs.get(name) or ""
+            assert address == "" or address.startswith(("data:image/svg+xml;base64,", "#"))
+    assert not page.of("link")
+    assert not page.of("iframe")
+    policy = page.of("meta")[4]
+    assert policy["http-equiv"] == "Content-Security-Policy"
+    assert str(policy["content"]).startswith("default-src 'none'")
+
+
+def test_three_scripts_and_no_more(page: _Page) -> None:
+    assert [attrs.get("type") for attrs in page.of("script")] == ["application/json", None, None]
+
+
+def test_every_chart_has_its_specification_its_still_and_a_table(page: _Page) -> None:
+    data = json.loads(page.scripts[0])
+    charts = [attrs["data-chart"] for _, attrs in page.elements if "data-chart" in attrs]
+    assert charts
+    assert sorted(map(str, charts)) == sorted(data["specs"])
+    assert len(charts) == len(set(charts))
+    stills = [attrs for attrs in page.of("img") if attrs.get("class") == "still"]
+    assert len(stills) == len(charts)
+    for still in stills:
+        assert base64.b64decode(str(still["src"]).split(",")[1]).startswith(b"<svg")
+    tables = [attrs for attrs in page.of("details") if attrs.get("class") == "numbers"]
+    assert len(tables) == len(page.of("figure")) + 1  # and the server's settings
+
+
+def test_hostile_text_stays_text() -> None:
+    judgement, series, about = builders.hostile()
+    page = _Page(render(judgement, series, about))
+    assert judgement.question in "".join(page.words)
+    assert "".join(page.words).count(judgement.options[0]) > 3
+    assert not [attrs for _, attrs in page.elements if "onerror" in attrs or "onclick" in attrs]
+    assert not page.of("b")
+    assert "49" not in page.words
+    specs = page.scripts[0]
+    assert "<" not in specs
+    assert "&" not in specs
+    assert judgement.options[0] in json.dumps(json.loads(specs))
+
+
+def test_labels_never_become_expressions() -> None:
+    """Vega evaluates expr, test, labelExpr, signal: none may hold text from outside."""
+
+    def walk(part: object) -> list[str]:
+        if isinstance(part, list):
+            return [text for item in part for text in walk(item)]
+        if not isinstance(part, dict):
+            return []
+        here = [str(v) for k, v in part.items() if k in ("expr", "test", "labelExpr", "signal", "calculate")]
+        return here + [text for k, v in part.items() if k != "values" for text in walk(v)]
+
+    page = _Page(render(*builders.hostile()))
+    expressions = walk(json.loads(page.scripts[0])["specs"])
+    assert expressions
+    assert not [text for text in expressions if "script" in text or "onerror" in text]
+
+
+def test_verdict_comes_first() -> None:
+    judgement, series, about = builders.two()
+    text = render(judgement, series, about)
+    body = text[text.index("<main>") :]
+    order = ["<h1>", 'id="ratios"', 'id="options"', 'id="timeline"', 'id="method"']
+    places = [body.index(mark) for mark in order]
+    assert places == sorted(places)
+
+
+def test_every_factor_colours_alike_in_every_chart() -> None:
+    page = _Page(render(*builders.matrix()))
+    domains = re.findall(r'"domain":(\["S157T_DYN0","S157T_DYN1","S157P_DYN1"\])', page.scripts[0])
+    assert len(domains) > 10
+
+
+def test_a_report_of_almost_nothing_can_be_written(tmp_path: Path) -> None:
+    judgement, _, about = builders.two()
+    bare = replace(
+        judgement, estimates=(), comparisons=(), effects=(), fairness=(), costs=(), notices=(), metrics=()
+    )
+    path = write_report(tmp_path / "report.html", bare, Series(), about)
+    page = _Page(path.read_text(encoding="utf-8"))
+    assert not page.of("figure")
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_an_interval_without_an_end_is_drawn(tmp_path: Path) -> None:
+    judgement, series, about = builders.two()
+    endless = tuple(
+        replace(item, low=0.0, high=float("inf"), p_value=float("nan"), blocks=1)
+        for item in judgement.comparisons
+    )
+    assert "∞" in render(replace(judgement, comparisons=endless), series, about)

@@ -1,0 +1,122 @@
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import builders
+import pytest
+from rich.console import Console
+
+from steelyard.report.terminal import MatrixPlan, Progress, print_verdict
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def _printed(case: builders.Case, width: int = 80, **how: bool) -> str:
+    judgement, _, about = case
+    out = io.StringIO()
+    print_verdict(judgement, about, Console(file=out, width=width, **how))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", ["two", "scaling", "matrix"])
+def test_the_verdict_reads_as_it_did(name: str) -> None:
+    text = _printed(getattr(builders, name)())
+    assert text == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["two", "scaling", "matrix"])
+def test_eighty_columns_are_enough(name: str) -> None:
+    assert max(map(len, _printed(getattr(builders, name)()).splitlines())) <= 80
+
+
+def test_fifty_three_options_fit_one_screen() -> None:
+    text = _printed(builders.matrix(), width=100)
+    assert len(text.splitlines()) < 40
+    judgement = builders.matrix()[0]
+    assert judgement.baseline in text
+
+
+def test_the_last_lines_name_bundle_report_and_next_command() -> None:
+    last = _printed(builders.two()).splitlines()[-3:]
+    assert [line.split()[0] for line in last] == ["bundle", "report", "next"]
+
+
+def test_no_colour_in_a_pipe_or_when_the_user_wants_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b" not in _printed(builders.two())
+    assert "\x1b[32m" in _printed(builders.two(), force_terminal=True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[32m" not in _printed(builders.two(), force_terminal=True)
+
+
+def test_text_from_outside_cannot_steer_the_terminal() -> None:
+    judgement, series, about = builders.two()
+    wild = replace(judgement, question="\x1b[2Jgone [bold]not markup[/bold]\x07")
+    text = _printed((wild, series, about))
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "[bold]not markup[/bold]" in text
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _run(progress: Progress, clock: _Clock, label: str, block: int, status: str = "done") -> None:
+    progress.run_started(label, block, 1)
+    progress.tick(1000.0)
+    clock.now += 10
+    progress.run_ended(label, 990.0, status)
+
+
+def test_progress_knows_the_time_left() -> None:
+    clock = _Clock()
+    progress = Progress(Console(file=io.StringIO()), clock=clock)
+    progress.start(MatrixPlan(("A", "B"), 3, 12.0))
+    assert progress.left_s() == 72
+    _run(progress, clock, "A", 1)
+    _run(progress, clock, "B", 1)
+    assert progress.left_s() == 40
+    progress.run_started("A", 2, 1)
+    progress.tick(21_400)
+    clock.now += 4
+    assert progress.left_s() == 36
+    shown = progress.render().plain
+    assert "2 of 6 runs, 36 s left" in shown
+    assert "A  ■▸·" in shown
+    assert "block 2, run 1: A  21,400/s" in shown
+
+
+def test_progress_away_from_a_terminal_is_a_line_now_and_then() -> None:
+    clock, out = _Clock(), io.StringIO()
+    progress = Progress(Console(file=out, width=80), every_s=30, clock=clock)
+    progress.start(MatrixPlan(("A", "B"), 4, 10.0))
+    for block in (1, 2, 3, 4):
+        for label in ("A", "B"):
+            _run(progress, clock, label, block)
+    progress.stop()
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "1 of 8 runs, block 1: A 990/s, 1 min 10 s left"
+    assert lines[-1] == "8 of 8 runs, block 4: B 990/s, 0 s left"
+    assert len(lines) == 4
+
+
+def test_a_void_run_is_always_told() -> None:
+    clock, out = _Clock(), io.StringIO()
+    progress = Progress(Console(file=out, width=80), clock=clock)
+    progress.start(MatrixPlan(("A", "B"), 2, 10.0))
+    _run(progress, clock, "A", 1)
+    _run(progress, clock, "B", 1, "void")
+    assert "block 1: B void" in out.getvalue()
+
+
+def test_progress_leaves_nothing_on_the_screen() -> None:
+    clock, out = _Clock(), io.StringIO()
+    progress = Progress(Console(file=out, width=80, force_terminal=True), clock=clock)
+    progress.start(MatrixPlan(("A", "B"), 1, 10.0))
+    _run(progress, clock, "A", 1)
+    progress.stop()
+    assert out.getvalue().endswith("\x1b[2K")
