@@ -86,19 +86,19 @@ def test_equal_options_are_called_equivalent_within_3_percent_as_often_as_publis
     assert sum(c.outcome == "equivalent" for c in found) / 400 == pytest.approx(share, abs=0.09)
 
 
-def test_a_matrix_of_24_comparisons_finds_no_winner_in_19_of_20_studies():
+def test_a_matrix_of_24_comparisons_errs_in_one_study_of_20_where_plain_t_tests_err_in_half():
     chance = np.random.default_rng(5)
     wrong = uncorrected = 0
-    for _ in range(120):
-        y = np.exp(chance.normal(0, RUN_SD, (6, 25)))
-        table = {f"O{i}": y[:, i].tolist() for i in range(25)}
+    for _ in range(80):
+        y = chance.normal(0, RUN_SD, (6, 25))
+        table = {f"O{i}": np.exp(y[:, i]).tolist() for i in range(25)}
         found = compare(measures_of(table), THROUGHPUT, list(table), "O0", MARGIN).comparisons
         wrong += any(c.low > 1 or c.high < 1 for c in found)
-        logs = np.log(y)
-        alone = [stats.ttest_rel(logs[:, i], logs[:, 0]).pvalue for i in range(1, 25)]
-        uncorrected += min(alone) < 0.05
-    assert wrong / 120 <= 0.10
-    assert uncorrected / 120 >= 0.5
+        alone = stats.ttest_1samp(y[:, 1:] - y[:, :1], 0, axis=0).pvalue
+        uncorrected += alone.min() < 0.05
+    assert wrong / 80 <= 0.10
+    # 24 independent ones would err in 71 % of studies; a shared baseline ties them together
+    assert uncorrected / 80 >= 0.4
 
 
 def test_a_difference_proven_but_smaller_than_the_margin_is_equivalent():

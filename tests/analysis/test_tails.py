@@ -52,3 +52,13 @@ def test_holm_steps_down_and_never_falls():
 def test_benjamini_hochberg_agrees_with_scipy():
     p = np.array([0.001, 0.2, 0.013, 0.9, 0.04, 0.04])
     assert benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p))
+
+
+def test_benjamini_hochberg_holds_the_false_discovery_rate_at_4_percent():
+    chance = np.random.default_rng(6)
+    rates: list[float] = []
+    for _ in range(400):
+        z = chance.normal(0, 1, 24) + np.where(np.arange(24) < 5, 4, 0)
+        found = benjamini_hochberg(2 * stats.norm.sf(abs(z))) <= 0.05
+        rates.append(found[5:].sum() / max(found.sum(), 1))
+    assert np.mean(rates) == pytest.approx(0.04, abs=0.015)

@@ -195,7 +195,7 @@ fn reply(kind: u8, out: &mut Vec<u8>) -> io::Result<bool> {
     const READY: &[u8] = b"Z\0\0\0\x05I";
     match kind {
         b'Q' => {
-            out.extend_from_slice(b"T\0\0\0\x1b\0\x01n\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0");
+            out.extend_from_slice(b"T\0\0\0\x1a\0\x01n\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0");
             out.extend_from_slice(ROW);
             out.extend_from_slice(READY);
             return Ok(true);

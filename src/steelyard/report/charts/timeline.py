@@ -40,7 +40,8 @@ def figure(series: Series, palette: Colours) -> Figure | None:
         name="timeline",
         title="Over time, every run",
         caption=(
-            f"{fmt.count(len(runs), 'run')} in the order of execution; set-up and warm-up are not drawn.{named} "
+            f"{fmt.count(len(runs), 'run')} in the order of execution; set-up and warm-up are left "
+            f"out.{named} "
             "Within a run the line should be level; a slope from left to right is drift."
         ),
         panels=tuple(panels),
