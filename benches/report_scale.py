@@ -51,18 +51,18 @@ cool_down_s = {cool_down}
 blocks = {blocks}
 """
 
-# what the analysis and the charts read; the rest of the metrics are ballast
+# what the analysis and the charts read, with growth a second or level; the rest of the metrics are ballast
 KNOWN = (
-    ("processes", "server", "cpu_ns_total"),
-    ("processes", "server", "user_cpu_ns_total"),
-    ("processes", "server", "system_cpu_ns_total"),
-    ("processes", "engine", "cpu_ns_total"),
-    ("processes", "server", "voluntary_switches_total"),
-    ("processes", "server", "memory_private_bytes"),
-    ("postgres", "statements", "entries"),
-    ("postgres", "statements", "entries_limit"),
-    ("monitors", "processes", "cpu_ns_total"),
-    ("monitors", "postgres", "cpu_ns_total"),
+    ("processes", "server", "cpu_ns_total", 0.8e9),
+    ("processes", "server", "user_cpu_ns_total", 0.5e9),
+    ("processes", "server", "system_cpu_ns_total", 0.3e9),
+    ("processes", "engine", "cpu_ns_total", 0.2e9),
+    ("processes", "server", "voluntary_switches_total", 2e4),
+    ("processes", "server", "memory_private_bytes", 3e7),
+    ("postgres", "statements", "entries", 120),
+    ("postgres", "statements", "entries_limit", 5000),
+    ("monitors", "processes", "cpu_ns_total", 1e6),
+    ("monitors", "postgres", "cpu_ns_total", 2e6),
 )
 
 
@@ -74,7 +74,7 @@ def make_bundle(path: Path, runs: int, metrics: int) -> None:
     found = options(study)
     environment = {"cpu": {"model": "synthetic"}, "server": {"version": "synthetic", "settings": {}}}
     writer = BundleWriter.create(path, text, found, baseline(study, found), environment)
-    names = [*KNOWN, *(("host", f"cpu{i}", f"ballast_{i}_total") for i in range(metrics - len(KNOWN)))]
+    names = [*KNOWN, *(("host", f"cpu{i}", f"ballast_{i}_total", 1e6) for i in range(metrics - len(KNOWN)))]
     speed = {option.label: 1 + 0.01 * place for place, option in enumerate(found)}
     chance = np.random.default_rng(1)
     slots = [slot for block in blocks(study, found) for slot in block]
@@ -84,16 +84,16 @@ def make_bundle(path: Path, runs: int, metrics: int) -> None:
 
 
 def _tables(
-    slot: Slot, tps: float, names: list[tuple[str, str, str]], chance: np.random.Generator
+    slot: Slot, tps: float, names: list[tuple[str, str, str, float]], chance: np.random.Generator
 ) -> dict[str, Any]:
     length = WARM_UP_S + SECONDS + COOL_DOWN_S
     begins_ns = np.array([0, WARM_UP_S, WARM_UP_S + SECONDS], dtype=np.int64) * 10**9
     ends_ns = np.array([WARM_UP_S, WARM_UP_S + SECONDS, length], dtype=np.int64) * 10**9
     seconds = np.arange(-WARM_UP_S, SECONDS)
     times_ns = np.arange(length + 1, dtype=np.int64) * 10**9
-    growth = chance.uniform(1e3, 1e9, (len(names), 1))
+    growth = np.array([[size * chance.normal(1, 0.01)] for *_, size in names])
     values = np.where(
-        [[name.endswith("_total")] for _, _, name in names],
+        [[name.endswith("_total")] for _, _, name, _ in names],
         growth * np.arange(length + 1),
         growth * chance.normal(1, 0.01, (len(names), length + 1)),
     )

@@ -145,9 +145,7 @@ def evidence_of(
                      "errors": round(done * t.error_share / (1 - t.error_share))}
                 )  # fmt: skip
                 shape = np.linspace(1 - t.trend / 2, 1 + t.trend / 2, seconds) * per_s
-                tables["seconds"] += [
-                    {**at, "second": s, "count": float(x)} for s, x in enumerate(shape)
-                ]
+                tables["seconds"] += [{**at, "second": s, "count": float(x)} for s, x in enumerate(shape)]
                 tables["latency"].append(
                     {**at, "statement": "transaction", "count": done, "mean_ns": t.p50_ns / speed,
                      "p50_ns": t.p50_ns / speed, "p95_ns": (t.p50_ns + t.p99_ns) / 2 / speed,
@@ -254,6 +252,5 @@ _TEXT = ("option", "statement", "monitor", "entity", "metric", "code", "text")
 
 def _columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Columns:
     return {
-        name: np.array([row[name] for row in rows], dtype=object if name in _TEXT else None)
-        for name in names
+        name: np.array([row[name] for row in rows], dtype=object if name in _TEXT else None) for name in names
     }

@@ -3,11 +3,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from evidence import Truth, evidence_of, measures_of, study_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from evidence import Truth, evidence_of, measures_of, study_of
 from steelyard.analysis.comparison import compare, pairs
 from steelyard.analysis.measures import SERVER_CPU, THROUGHPUT, measure
 from steelyard.analysis.results import Comparison, Metric
@@ -202,9 +202,7 @@ def test_errors_travel_with_the_comparison():
 def test_all_points_together_is_the_mean_log_ratio_over_points():
     study = study_of({"f": "AB"}, clients=(1, 8))
     measures = measure(evidence_of(study, {"A": Truth(), "B": Truth(throughput_per_s=12_000)}))
-    each = [
-        compare(measures, THROUGHPUT, "AB", "A", MARGIN, point).comparisons[0] for point in (None, 0, 1)
-    ]
+    each = [compare(measures, THROUGHPUT, "AB", "A", MARGIN, point).comparisons[0] for point in (None, 0, 1)]
     assert [c.clients for c in each] == [None, 1, 8]
     assert each[0].ratio == pytest.approx(math.sqrt(each[1].ratio * each[2].ratio))
 

@@ -2,15 +2,13 @@ import math
 
 import numpy as np
 import pytest
-from evidence import Truth, evidence_of, options_of, study_of
 
+from evidence import Truth, evidence_of, options_of, study_of
 from steelyard.analysis.factorial import Term, decompose, effects
 from steelyard.analysis.measures import THROUGHPUT, measure
 
 # Jain 1991, chapter 17: MIPS of a workstation by memory (4, 16 MB) and cache (1, 2 kB)
-MEMORY_CACHE = [
-    {"memory": memory, "cache": cache} for cache in ("1kB", "2kB") for memory in ("4MB", "16MB")
-]
+MEMORY_CACHE = [{"memory": memory, "cache": cache} for cache in ("1kB", "2kB") for memory in ("4MB", "16MB")]
 
 
 def by_factors(terms: tuple[Term, ...]) -> dict[tuple[str, ...], Term]:

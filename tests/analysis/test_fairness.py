@@ -2,10 +2,10 @@ import math
 
 import numpy as np
 import pytest
-from evidence import Truth, evidence_of, study_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.fairness import fairness, jain, jain_of_chance
 
 

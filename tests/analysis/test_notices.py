@@ -3,8 +3,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from evidence import Gauge, Truth, evidence_of, study_of, without_rows
 
+from evidence import Gauge, Truth, evidence_of, study_of, without_rows
 from steelyard.analysis.gauges import gauge_notices
 from steelyard.analysis.judge import judge
 from steelyard.analysis.measures import measure
@@ -73,7 +73,9 @@ def test_growth_too_small_to_matter_is_not_told():
 def test_private_memory_speaks_for_the_whole_and_shared_memory_is_left_alone():
     grown = Gauge(1e8, 5e8, cooled=5e8)
     shared = ("processes", "server", "memory_shared_bytes")
-    texts = [n.text for n in gauge_notices(of_b(Truth(gauges={MEMORY: grown, PRIVATE: grown, shared: grown})))]
+    texts = [
+        n.text for n in gauge_notices(of_b(Truth(gauges={MEMORY: grown, PRIVATE: grown, shared: grown})))
+    ]
     assert len(texts) == 2
     assert all(text.startswith("server memory grew") for text in texts)
 

@@ -190,14 +190,22 @@ def _drift_over(evidence: Evidence, measures: Measures) -> list[Notice]:
 
 
 def _outliers(evidence: Evidence, measures: Measures) -> list[Notice]:
-    """Runs far from the median of their option, in units of what runs usually scatter."""
+    """Runs far from the median of their option, and from what the others did in the same block.
+
+    Far is measured in units of what runs usually scatter; the second condition spares blocks in
+    which the whole machine was slower.
+    """
     layout = lay_out(measures, THROUGHPUT.name, [o.label for o in evidence.options])
-    if len(layout.blocks) < 4 or not layout.positive:
+    if len(layout.blocks) < 4 or len(layout.options) < 2 or not layout.positive:
         return []
     y = np.log(layout.values)
-    away = y - np.median(y, axis=0)
-    usual = 1.4826 * float(np.median(np.abs(away)))
-    far: NDArray[np.bool_] = np.abs(away) > max(_OUTLIER_MADS * usual, np.log1p(_LEAST_OUTLIER))
+    away: Floats = y - np.median(y, axis=0)
+    columns = range(away.shape[1])
+    others = np.stack([np.median(np.delete(away, j, axis=1), axis=1) for j in columns], axis=1)
+    apart: Floats = away - others
+    usual = 1.4826 * float(np.median(np.abs(apart)))
+    limit = max(_OUTLIER_MADS * usual, float(np.log1p(_LEAST_OUTLIER)))
+    far: NDArray[np.bool_] = (np.abs(away) > limit) & (np.abs(apart) > limit)
     found = [
         Finding(int(layout.runs[i, j]), float(np.expm1(away[i, j])))
         for i, j in zip(*np.nonzero(far), strict=True)
@@ -208,6 +216,6 @@ def _outliers(evidence: Evidence, measures: Measures) -> list[Notice]:
         found,
         lambda values: (
             f"throughput {span(values, signed)} from the median of this"
-            f" option, where runs usually scatter by {percent(usual)}"
+            f" option, where runs of a block usually differ by {percent(usual)}"
         ),
     )

@@ -13,10 +13,12 @@ from rich.console import Console
 from steelyard.bundle.reader import Bundle
 from steelyard.cli.exits import Exit
 from steelyard.lab.runner import StudyFailed
-from steelyard.report.terminal import Progress, print_plan
+from steelyard.report.announce import print_plan
+from steelyard.report.progress import MatrixPlan, Progress
 from steelyard.study.errors import InputError
 from steelyard.study.plan import run_seconds
 from steelyard.study.reading import find_study, parse_study
+from steelyard.study.spec import Study
 from steelyard.weigh import Assignment, resume, start
 
 # set-up of a run beside its phases: server start, copy of the data, connecting; seen on two cores
@@ -31,44 +33,48 @@ def conduct(
     assignment = Assignment.of(study, text)
     console = Console(stderr=True)
     runs = sum(map(len, assignment.blocks))
-    print_plan(
-        console,
-        study,
-        [option.label for option in assignment.options],
-        runs * (run_seconds(study) + _SET_UP_S),
-    )
+    print_plan(study, assignment.options, runs * _run_s(study), console)
     if dry_run:
         return
     path = bundle or Path(f"{study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")
-    progress = Progress(console, runs, run_seconds(study) + _SET_UP_S)
-    _finish(lambda: start(assignment, path, progress), progress, path, as_json)
+    _finish(lambda progress: start(assignment, path, progress), assignment, path, as_json)
 
 
 def conduct_again(bundle: Path, study: str | None, as_json: bool = False) -> None:
     """The rest of a study that stopped."""
-    begun = Bundle(bundle)
-    text = find_study(study)[1] if study else begun.study_text
+    text = find_study(study)[1] if study else Bundle(bundle).study_text
     assignment = Assignment.of(parse_study(text, study or str(bundle / "study.toml")), text)
-    seconds = run_seconds(assignment.study) + _SET_UP_S
-    done = int(begun.duckdb.execute("select count(*) from used_runs").fetchall()[0][0])
-    progress = Progress(Console(stderr=True), max(1, sum(map(len, assignment.blocks)) - done), seconds)
-    _finish(lambda: resume(bundle, assignment, progress), progress, bundle, as_json)
+    _finish(lambda progress: resume(bundle, assignment, progress), assignment, bundle, as_json)
 
 
-def _finish(work: Callable[[], None], progress: Progress, path: Path, as_json: bool) -> None:
+def _run_s(study: Study) -> float:
+    return run_seconds(study) + _SET_UP_S
+
+
+def _finish(
+    work: Callable[[Progress], None], assignment: Assignment, path: Path, as_json: bool
+) -> None:
     code = Exit.DONE
+    progress = Progress(Console(stderr=True))
+    labels = tuple(option.label for option in assignment.options)
+    progress.start(MatrixPlan(labels, len(assignment.blocks), _run_s(assignment.study)))
     try:
-        with progress:
-            work()
+        work(progress)
     except StudyFailed as error:
         code = Exit.STUDY_FAILED
-        click.echo(f"error: {error}", err=True)
-        logs = sorted(path.glob("logs/*.log"))
-        if logs:
-            click.echo(f"hint: the server's last words are in {logs[-1]}", err=True)
+        failure = str(error)
     except KeyboardInterrupt:
         code = Exit.INTERRUPTED
-        click.echo(f"interrupted; finished runs are kept: steelyard resume {path}", err=True)
+        failure = "interrupted"
+    else:
+        failure = ""
+    finally:
+        progress.stop()
+    if failure:
+        click.echo(f"error: {failure}", err=True)
+        if logs := sorted(path.glob("logs/*.log")):
+            click.echo(f"hint: the server's last words are in {logs[-1]}", err=True)
+        click.echo(f"hint: finished runs are kept: steelyard resume {path}", err=True)
     from steelyard.cli.showing import show
 
     try:

@@ -26,6 +26,7 @@ from steelyard.report.ranking import (
     comparisons_of,
     heading,
     headline,
+    noted,
     ranked,
     spoken_of,
 )
@@ -89,6 +90,7 @@ def render(judgement: Judgement, series: Series, about: About) -> str:
             scripts=_vega(),
             facts=_facts(about),
             fmt=fmt,
+            noted=noted,
         )
     )
 

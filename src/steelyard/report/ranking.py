@@ -138,12 +138,17 @@ def spoken_of(judgement: Judgement) -> str | None:
 
 
 def all_notices(judgement: Judgement, about: About) -> list[Notice]:
-    """Notices of the analysis, of comparisons, and of the lab: each text once."""
+    """Notices of the analysis, of comparisons, and of the lab: each text once; first of the whole study."""
     found: dict[tuple[str, str, str], Notice] = {}
     warnings = (notice for item in judgement.comparisons for notice in item.warnings)
     for notice in (*judgement.notices, *about.notices, *warnings):
         found.setdefault((notice.code, notice.text, notice.subject), notice)
-    return list(found.values())
+    return sorted(found.values(), key=lambda notice: notice.subject != "")
+
+
+def noted(notice: Notice) -> str:
+    """Its text, with the option it is about in front unless the text names it."""
+    return notice.text if notice.subject in notice.text else f"{notice.subject}: {notice.text}"
 
 
 def at_one_point(items: Iterable[_Item]) -> list[_Item]:

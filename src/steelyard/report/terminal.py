@@ -20,11 +20,13 @@ from steelyard.report.ranking import (
     effects_of,
     heading,
     headline,
+    noted,
     ranked,
 )
 
 _MOST_ROWS = 16
 _BEST_ROWS = 10
+_MOST_NOTICES = 12
 _GAP = "  "
 _JOINT = "\ue000"  # keeps a number and its per cent sign on one line
 _STYLES = {"better": "green", "worse": "red", "equivalent": "", "inconclusive": "dim"}
@@ -184,6 +186,8 @@ def _levels(levels: Iterable[tuple[tuple[str, ...], float]]) -> str:
 def _footnotes(notices: Sequence[Notice], console: Console) -> None:
     if notices:
         console.print()
-    for number, notice in enumerate(notices, start=1):
-        of = f"{notice.subject}: " if notice.subject else ""
-        _say(console, f"{of}{notice.text}", hang=f"  [{number}] ")
+    for number, notice in enumerate(notices[:_MOST_NOTICES], start=1):
+        _say(console, noted(notice), hang=f"  [{number}] ")
+    if len(notices) > _MOST_NOTICES:
+        more = fmt.count(len(notices) - _MOST_NOTICES, "more notice")
+        _line(console, [(f"  … {more} in the report", "dim")])

