@@ -145,6 +145,14 @@ def test_throughput_that_falls_within_runs_is_told():
     assert "falls by 18.2 %" in notice.text
 
 
+def test_a_last_second_cut_short_is_no_drift():
+    evidence = of_b(Truth())
+    last = evidence.seconds["second"] == 9
+    cut = {**evidence.seconds, "count": np.where(last, 0.4, 1.0) * evidence.seconds["count"]}
+    points = {**evidence.points, "seconds": np.full(len(evidence.points["run"]), 9.4)}
+    assert steadiness(replace(evidence, seconds=cut, points=points)) == []
+
+
 def test_drift_over_the_study_is_told_with_its_size():
     (notice,) = steadiness(of_b(Truth(), drift_per_run=0.01, block_noise=0))
     assert (notice.code, notice.subject) == ("drift-over-study", "")

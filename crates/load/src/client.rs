@@ -30,8 +30,11 @@ struct Recipe {
 
 impl Work {
     pub fn new(plan: Plan) -> Result<Self, PlanError> {
-        let templates =
-            plan.statements.iter().map(|statement| Template::new(statement, plan.parameters)).collect::<Result<_, _>>()?;
+        let templates = plan
+            .statements
+            .iter()
+            .map(|statement| Template::new(statement, plan.parameters))
+            .collect::<Result<_, _>>()?;
         let mut weight = 0.0;
         let mut transactions = Vec::new();
         for transaction in &plan.transactions {
@@ -95,7 +98,9 @@ impl Client {
     /// Its randomness depends on the seed and its number alone, so every option does the same work.
     pub fn new(number: usize, work: &Work, transport: Transport) -> Self {
         let chance = |kind: u64| {
-            SmallRng::seed_from_u64(work.plan.seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ (number as u64) << 2 ^ kind)
+            SmallRng::seed_from_u64(
+                work.plan.seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ (number as u64) << 2 ^ kind,
+            )
         };
         let words = if work.plan.text == Text::Distinct { work.plan.distinct_texts.div_ceil(64) } else { 1 };
         Self {
@@ -126,8 +131,10 @@ impl Client {
     /// Draws a transaction and writes its first message.
     pub fn begin(&mut self, work: &Work, intended_ns: u64, now_ns: u64) {
         let draw = self.values.random::<f64>() * work.weight;
-        self.transaction =
-            work.transactions.partition_point(|recipe| recipe.cumulative_weight <= draw).min(work.transactions.len() - 1);
+        self.transaction = work
+            .transactions
+            .partition_point(|recipe| recipe.cumulative_weight <= draw)
+            .min(work.transactions.len() - 1);
         self.position = 0;
         self.failure = None;
         self.busy = true;
@@ -141,7 +148,14 @@ impl Client {
     }
 
     /// Takes the end of a reply; counts what ended with it, and writes what comes next.
-    pub fn take(&mut self, work: &Work, ready: Ready, now_ns: u64, record: &mut Record, index: usize) -> Next {
+    pub fn take(
+        &mut self,
+        work: &Work,
+        ready: Ready,
+        now_ns: u64,
+        record: &mut Record,
+        index: usize,
+    ) -> Next {
         if let Some(error) = ready.error {
             self.failure.get_or_insert(error);
         }
@@ -156,13 +170,18 @@ impl Client {
                 self.write_close();
                 return Next::Send;
             }
-            Stage::Execute if handle == Handle::Named && !failed => self.mark_prepared(work),
+            // prepared stays prepared, whatever became of its execution
+            Stage::Execute if handle == Handle::Named && ready.parsed => self.mark_prepared(work),
             _ => {}
         }
         let recipe = &work.transactions[self.transaction];
         if matches!(self.stage, Stage::Parse | Stage::Execute | Stage::Close) {
             if !failed {
-                record.statement_done(recipe.statements[self.position], now_ns, now_ns.saturating_sub(self.statement_ns));
+                record.statement_done(
+                    recipe.statements[self.position],
+                    now_ns,
+                    now_ns.saturating_sub(self.statement_ns),
+                );
                 self.position += 1;
             }
         } else if self.stage == Stage::Commit || self.stage == Stage::Rollback {
@@ -187,7 +206,15 @@ impl Client {
     }
 
     /// The connection is gone, or was given up: what was under way has failed.
-    pub fn lose(&mut self, work: &Work, now_ns: u64, record: &mut Record, index: usize, code: &str, message: &str) {
+    pub fn lose(
+        &mut self,
+        work: &Work,
+        now_ns: u64,
+        record: &mut Record,
+        index: usize,
+        code: &str,
+        message: &str,
+    ) {
         self.transport = None;
         if self.busy {
             let recipe = &work.transactions[self.transaction];
@@ -207,7 +234,13 @@ impl Client {
         match self.failure.take() {
             None => record.transaction_done(index, now_ns, now_ns.saturating_sub(self.started_ns)),
             Some(error) => {
-                record.failed(index, recipe.statements.get(self.position).copied(), now_ns, &error.code, &error.message);
+                record.failed(
+                    index,
+                    recipe.statements.get(self.position).copied(),
+                    now_ns,
+                    &error.code,
+                    &error.message,
+                );
             }
         }
         Next::Done
@@ -216,7 +249,11 @@ impl Client {
     fn begin_statement(&mut self, work: &Work, now_ns: u64) {
         let statement = work.transactions[self.transaction].statements[self.position];
         let template = &work.templates[statement];
-        self.statement_ns = if self.position == 0 && !work.transactions[self.transaction].begin { self.started_ns } else { now_ns };
+        self.statement_ns = if self.position == 0 && !work.transactions[self.transaction].begin {
+            self.started_ns
+        } else {
+            now_ns
+        };
         self.tag = match work.plan.text {
             Text::Identical => 0,
             Text::Distinct => self.texts.random_range(0..work.plan.distinct_texts),
@@ -269,7 +306,9 @@ impl Client {
 
     fn append_execution(&mut self, template: &Template) {
         let Self { out, name, values, .. } = self;
-        wire::bind_execute(out, name, template.bound(), |index, out| template.write_value(index, values, out));
+        wire::bind_execute(out, name, template.bound(), |index, out| {
+            template.write_value(index, values, out)
+        });
         wire::sync(out);
         self.stage = Stage::Execute;
     }

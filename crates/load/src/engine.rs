@@ -69,7 +69,8 @@ pub fn run(work: &Work, listener: &mut dyn Listener) -> Result<String, LoadError
 impl Run<'_> {
     fn begin(&mut self, phase: &str, point: usize, clients: usize) -> Result<u64, LoadError> {
         let t_ns = now_ns();
-        let line = json!({"event": "phase", "phase": phase, "point": point, "clients": clients, "t_ns": t_ns});
+        let line =
+            json!({"event": "phase", "phase": phase, "point": point, "clients": clients, "t_ns": t_ns});
         if self.listener.event(&line.to_string()) { Ok(t_ns) } else { Err(LoadError::Stopped) }
     }
 
@@ -122,14 +123,18 @@ impl Run<'_> {
                     }
                     outcome
                 };
-                handles.push(std::thread::Builder::new().name(format!("load-{thread}")).spawn_scoped(scope, body));
+                handles.push(
+                    std::thread::Builder::new().name(format!("load-{thread}")).spawn_scoped(scope, body),
+                );
             }
             let told = self.attend(point, count, window, &live, &stop);
             stop_unless(&told, &stop);
             let outcomes: Vec<_> = handles
                 .into_iter()
                 .map(|handle| match handle {
-                    Ok(handle) => handle.join().unwrap_or_else(|_| Err(std::io::Error::other("a load thread panicked").into())),
+                    Ok(handle) => handle
+                        .join()
+                        .unwrap_or_else(|_| Err(std::io::Error::other("a load thread panicked").into())),
                     Err(error) => Err(error.into()),
                 })
                 .collect();
@@ -154,7 +159,14 @@ impl Run<'_> {
     }
 
     /// Tells of phases and seconds until the window ends.
-    fn attend(&mut self, point: usize, count: usize, window: Window, live: &[Live], stop: &AtomicBool) -> Result<(), LoadError> {
+    fn attend(
+        &mut self,
+        point: usize,
+        count: usize,
+        window: Window,
+        live: &[Live],
+        stop: &AtomicBool,
+    ) -> Result<(), LoadError> {
         let mut phase = "warm-up";
         let mut tick_ns = window.start_ns;
         if window.measure_ns > window.start_ns {
@@ -191,7 +203,11 @@ impl Run<'_> {
     }
 
     /// Connections open, nothing sent but the questions of `inspect`.
-    fn cool_down(&mut self, point: usize, clients: &mut [Client]) -> Result<Vec<(usize, String, String, f64)>, LoadError> {
+    fn cool_down(
+        &mut self,
+        point: usize,
+        clients: &mut [Client],
+    ) -> Result<Vec<(usize, String, String, f64)>, LoadError> {
         let begin_ns = self.begin("cool-down", point, clients.len())?;
         let mut told = Vec::new();
         for client in clients.iter_mut() {
@@ -210,7 +226,9 @@ impl Run<'_> {
             if !self.listener.go_on() {
                 return Err(LoadError::Stopped);
             }
-            std::thread::sleep(Duration::from_nanos((end_ns.saturating_sub(now_ns())).min(STEP.as_nanos() as u64)));
+            std::thread::sleep(Duration::from_nanos(
+                (end_ns.saturating_sub(now_ns())).min(STEP.as_nanos() as u64),
+            ));
         }
         self.phases.rows.push((point, clients.len(), "cool-down", begin_ns, now_ns()));
         Ok(told)
@@ -218,9 +236,11 @@ impl Run<'_> {
 
     fn result(&self, points: &[Vec<Record>], inspect: Vec<(usize, String, String, f64)>) -> Value {
         use base64::Engine;
-        let mut names: Vec<&str> = self.work.plan.statements.iter().map(|statement| statement.name.as_str()).collect();
+        let mut names: Vec<&str> =
+            self.work.plan.statements.iter().map(|statement| statement.name.as_str()).collect();
         names.push("transaction");
-        let (mut throughput, mut latency, mut clients, mut errors) = (Table::new(5), Table::new(4), Table::new(6), Table::new(4));
+        let (mut throughput, mut latency, mut clients, mut errors) =
+            (Table::new(5), Table::new(4), Table::new(6), Table::new(4));
         for (point, records) in points.iter().enumerate() {
             let Some(first) = records.first() else { continue };
             for index in 0..first.seconds.len() {
@@ -228,7 +248,13 @@ impl Run<'_> {
                     let sum = |of: fn(&crate::record::Count) -> u64| {
                         records.iter().map(|record| of(&record.seconds[index][statement])).sum::<u64>()
                     };
-                    throughput.add([json!(point), json!(first.second_of(index)), json!(name), json!(sum(|c| c.done)), json!(sum(|c| c.errors))]);
+                    throughput.add([
+                        json!(point),
+                        json!(first.second_of(index)),
+                        json!(name),
+                        json!(sum(|c| c.done)),
+                        json!(sum(|c| c.errors)),
+                    ]);
                 }
             }
             for (statement, name) in names.iter().enumerate() {
@@ -264,7 +290,8 @@ impl Run<'_> {
         for (client, name, metric, value) in inspect {
             told.add([json!(client), json!(name), json!(metric), json!(value)]);
         }
-        let backlog: Vec<usize> = points.iter().map(|records| records.iter().map(|r| r.backlog).sum()).collect();
+        let backlog: Vec<usize> =
+            points.iter().map(|records| records.iter().map(|r| r.backlog).sum()).collect();
         let reconnections: u64 = points.iter().flatten().map(|record| record.reconnections).sum();
         json!({
             "phases": phases.named(["point", "clients", "phase", "start_ns", "end_ns"]),
@@ -321,6 +348,11 @@ impl Table {
     }
 
     fn named<const N: usize>(self, names: [&str; N]) -> Value {
-        names.into_iter().zip(self.columns).map(|(name, column)| (name.to_string(), Value::Array(column))).collect::<serde_json::Map<_, _>>().into()
+        names
+            .into_iter()
+            .zip(self.columns)
+            .map(|(name, column)| (name.to_string(), Value::Array(column)))
+            .collect::<serde_json::Map<_, _>>()
+            .into()
     }
 }

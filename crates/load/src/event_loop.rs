@@ -1,7 +1,7 @@
 //! One thread's clients under load, over one point.
 
-use std::collections::{BinaryHeap, VecDeque};
 use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -57,13 +57,23 @@ struct Loop<'a> {
 }
 
 /// Drives the clients through the window; returns them with what was counted.
-pub fn run(work: &Work, clients: Vec<Client>, window: Window, seat: &Seat) -> Result<(Vec<Client>, Record), LoadError> {
+pub fn run(
+    work: &Work,
+    clients: Vec<Client>,
+    window: Window,
+    seat: &Seat,
+) -> Result<(Vec<Client>, Record), LoadError> {
     no_timer_slack();
     let record = Record::new(window, work.plan.statements.len(), clients.iter().map(|client| client.number));
     let schedule = match work.plan.arrival {
-        Arrival::Open { rate_per_s, spacing } => {
-            Some(OpenSchedule::new(rate_per_s, spacing, seat.thread, seat.threads, work.plan.seed, window.start_ns))
-        }
+        Arrival::Open { rate_per_s, spacing } => Some(OpenSchedule::new(
+            rate_per_s,
+            spacing,
+            seat.thread,
+            seat.threads,
+            work.plan.seed,
+            window.start_ns,
+        )),
         Arrival::Closed { .. } => None,
     };
     let mut this = Loop {

@@ -160,7 +160,8 @@ fn default_connect_s() -> f64 {
 impl Plan {
     /// Reads and checks a plan.
     pub fn parse(json: &str) -> Result<Self, PlanError> {
-        let plan: Self = serde_json::from_str(json).map_err(|error| PlanError::new("plan", error.to_string()))?;
+        let plan: Self =
+            serde_json::from_str(json).map_err(|error| PlanError::new("plan", error.to_string()))?;
         plan.check()?;
         Ok(plan)
     }
@@ -232,9 +233,9 @@ impl Plan {
                 return refuse("statements", "the name `transaction` stands for whole transactions");
             }
             for (name, generator) in &statement.parameters {
-                generator
-                    .check()
-                    .map_err(|cause| PlanError::new(format!("statements.{}.parameters.{name}", statement.name), cause))?;
+                generator.check().map_err(|cause| {
+                    PlanError::new(format!("statements.{}.parameters.{name}", statement.name), cause)
+                })?;
             }
         }
         Ok(())

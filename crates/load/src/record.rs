@@ -78,12 +78,14 @@ impl Record {
     pub fn new(window: Window, statements: usize, clients: impl Iterator<Item = usize>) -> Self {
         let histogram = || {
             // the bounds are constants that the crate accepts
-            let mut histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).unwrap_or_else(|_| unreachable!());
+            let mut histogram =
+                Histogram::new_with_bounds(1, LONGEST_NS, 3).unwrap_or_else(|_| unreachable!());
             histogram.auto(false);
             histogram
         };
         let small = || {
-            let mut histogram = Histogram::new_with_bounds(1000, LONGEST_NS, 2).unwrap_or_else(|_| unreachable!());
+            let mut histogram =
+                Histogram::new_with_bounds(1000, LONGEST_NS, 2).unwrap_or_else(|_| unreachable!());
             histogram.auto(false);
             histogram
         };
@@ -128,7 +130,14 @@ impl Record {
     }
 
     /// statement: the one that failed, none when the connection did between two.
-    pub fn failed(&mut self, client: usize, statement: Option<usize>, now_ns: u64, code: &str, message: &str) {
+    pub fn failed(
+        &mut self,
+        client: usize,
+        statement: Option<usize>,
+        now_ns: u64,
+        code: &str,
+        message: &str,
+    ) {
         self.total.errors += 1;
         let measures = self.window.measures(now_ns);
         let transaction = self.histograms.len() - 1;

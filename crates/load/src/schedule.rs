@@ -31,7 +31,14 @@ pub struct OpenSchedule {
 }
 
 impl OpenSchedule {
-    pub fn new(rate_per_s: f64, spacing: Spacing, thread: usize, threads: usize, seed: u64, start_ns: u64) -> Self {
+    pub fn new(
+        rate_per_s: f64,
+        spacing: Spacing,
+        thread: usize,
+        threads: usize,
+        seed: u64,
+        start_ns: u64,
+    ) -> Self {
         let gap_ns = 1e9 * threads as f64 / rate_per_s;
         let mut rng = SmallRng::seed_from_u64(seed ^ (thread as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let first = match spacing {

@@ -26,7 +26,8 @@ impl Session {
     /// Connects and logs in, then sends the session's statements.
     pub fn open(server: &Server, statements: &[String], timeout: Duration) -> Result<Self, LoadError> {
         let address = server.address();
-        let connect = |cause: io::Error| LoadError::Connect { address: server.address(), cause: explain(&cause) };
+        let connect =
+            |cause: io::Error| LoadError::Connect { address: server.address(), cause: explain(&cause) };
         let transport = Transport::connect(server, timeout).map_err(connect)?;
         let mut session = Self { transport, buffer: BytesMut::new(), address };
         session.log_in(server)?;
@@ -44,7 +45,9 @@ impl Session {
         let (mut names, mut values, mut failure) = (Vec::new(), Vec::new(), None);
         loop {
             match self.next()? {
-                Message::RowDescription(body) => names = column_names(&body).map_err(|cause| self.broken(cause))?,
+                Message::RowDescription(body) => {
+                    names = column_names(&body).map_err(|cause| self.broken(cause))?
+                }
                 Message::DataRow(body) if values.is_empty() => {
                     values = row_values(&body).map_err(|cause| self.broken(cause))?;
                 }
@@ -54,7 +57,12 @@ impl Session {
             }
         }
         if let Some(ServerError { code, message }) = failure {
-            return Err(LoadError::Session { address: self.address.clone(), sql: sql.to_string(), code, message });
+            return Err(LoadError::Session {
+                address: self.address.clone(),
+                sql: sql.to_string(),
+                code,
+                message,
+            });
         }
         Ok(names.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?))).collect())
     }
@@ -74,15 +82,18 @@ impl Session {
             let mut out = BytesMut::new();
             let message = self.next()?;
             let written = match message {
-                Message::AuthenticationCleartextPassword => frontend::password_message(self.password(server)?, &mut out),
+                Message::AuthenticationCleartextPassword => {
+                    frontend::password_message(self.password(server)?, &mut out)
+                }
                 Message::AuthenticationMd5Password(body) => {
                     let password = self.password(server)?;
-                    frontend::password_message(md5_hash(server.user.as_bytes(), password, body.salt()).as_bytes(), &mut out)
+                    frontend::password_message(
+                        md5_hash(server.user.as_bytes(), password, body.salt()).as_bytes(),
+                        &mut out,
+                    )
                 }
                 Message::AuthenticationSasl(_) => {
-                    let binding =
-                        if self.transport.is_encrypted() { ChannelBinding::unrequested() } else { ChannelBinding::unsupported() };
-                    let started = ScramSha256::new(self.password(server)?, binding);
+                                        let started = ScramSha256::new(self.password(server)?, ChannelBinding::unsupported());
                     let result = frontend::sasl_initial_response(SCRAM_SHA_256, started.message(), &mut out);
                     scram = Some(started);
                     result

@@ -1,8 +1,8 @@
 //! A server that answers at once, or after delays that are known: what is measured against it is
 //! the engine itself.
 
-use std::collections::BinaryHeap;
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpListener;
 use std::os::fd::{AsRawFd, RawFd};
@@ -52,7 +52,12 @@ const LISTENER: usize = usize::MAX;
 const STEP_NS: u64 = 100_000_000;
 
 /// Serves at a socket path or at ADDRESS:PORT until `go_on` says no.
-pub fn serve(address: &str, config: &Config, ready: impl FnOnce(), mut go_on: impl FnMut() -> bool) -> io::Result<()> {
+pub fn serve(
+    address: &str,
+    config: &Config,
+    ready: impl FnOnce(),
+    mut go_on: impl FnMut() -> bool,
+) -> io::Result<()> {
     no_timer_slack();
     let listening = if address.starts_with('/') {
         Listening::Unix(UnixListener::bind(address)?)

@@ -40,7 +40,10 @@ impl Template {
             sources.push(Source::new(generator));
         }
         if let Some(name) = generators.keys().next() {
-            return Err(PlanError::new(field(), format!("the parameter `{name}` does not occur in the SQL as `:{name}`")));
+            return Err(PlanError::new(
+                field(),
+                format!("the parameter `{name}` does not occur in the SQL as `:{name}`"),
+            ));
         }
         Ok(Self { pieces, sources, bound: parameters == Parameters::Client })
     }
@@ -112,10 +115,13 @@ fn parse(sql: &str) -> (Vec<Piece>, Vec<String>) {
                 at += 1;
             }
             b'-' if sql[at..].starts_with("--") => at += sql[at..].find('\n').unwrap_or(sql.len() - at),
-            b'/' if sql[at..].starts_with("/*") => at += sql[at..].find("*/").map_or(sql.len() - at, |end| end + 2),
+            b'/' if sql[at..].starts_with("/*") => {
+                at += sql[at..].find("*/").map_or(sql.len() - at, |end| end + 2)
+            }
             b':' if sql[at..].starts_with("::") => at += 2,
             b':' if bytes.get(at + 1).is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_') => {
-                let length = bytes[at + 1..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+                let length =
+                    bytes[at + 1..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
                 let name = &sql[at + 1..at + 1 + length];
                 let index = names.iter().position(|known| known == name).unwrap_or_else(|| {
                     names.push(name.to_string());
@@ -173,7 +179,8 @@ mod tests {
 
     #[test]
     fn a_parameter_without_generator_is_refused_by_name() {
-        let statement: Statement = serde_json::from_value(serde_json::json!({"name": "s", "sql": "select :x"})).unwrap();
+        let statement: Statement =
+            serde_json::from_value(serde_json::json!({"name": "s", "sql": "select :x"})).unwrap();
         let error = Template::new(&statement, Parameters::Client).unwrap_err();
         assert_eq!(error.to_string(), "statements.s: `:x` has no entry under parameters");
     }

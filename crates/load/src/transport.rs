@@ -78,7 +78,6 @@ impl Transport {
         }
     }
 
-    /// The server's certificate, for SCRAM's channel binding; none without TLS.
     pub fn is_encrypted(&self) -> bool {
         self.tls.is_some()
     }
@@ -101,8 +100,11 @@ impl Transport {
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Some(tls) = &mut self.tls else { return self.socket.write(bytes) };
         let taken = tls.writer().write(bytes)?;
-        self.flush()?;
-        Ok(taken)
+        match self.flush() {
+            // what was taken is sent by a later flush: it must not be written twice
+            Err(error) if error.kind() != ErrorKind::WouldBlock || taken == 0 => Err(error),
+            _ => Ok(taken),
+        }
     }
 
     /// Sends what TLS holds back; WouldBlock when the socket is full.
@@ -168,14 +170,20 @@ fn tls_config(server: &Server) -> io::Result<Arc<ClientConfig>> {
         .with_safe_default_protocol_versions()
         .map_err(io::Error::other)?;
     let config = if server.tls == Tls::VerifyFull {
-        let file = server.ca_file.as_deref().ok_or_else(|| io::Error::other("verify-full needs ca_file (sslrootcert)"))?;
+        let file = server
+            .ca_file
+            .as_deref()
+            .ok_or_else(|| io::Error::other("verify-full needs ca_file (sslrootcert)"))?;
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_file_iter(file).map_err(io::Error::other)? {
             roots.add(certificate.map_err(io::Error::other)?).map_err(io::Error::other)?;
         }
         builder.with_root_certificates(roots).with_no_client_auth()
     } else {
-        builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyCertificate(provider))).with_no_client_auth()
+        builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
+            .with_no_client_auth()
     };
     Ok(Arc::new(config))
 }

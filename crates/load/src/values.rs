@@ -29,8 +29,12 @@ pub enum Generator {
 impl Generator {
     pub fn check(&self) -> Result<(), String> {
         match self {
-            Self::Uniform { low, high } | Self::Zipf { low, high, .. } if low > high => Err(format!("low {low} is above high {high}")),
-            Self::Zipf { exponent, .. } if !(exponent.is_finite() && *exponent >= 0.0) => Err("exponent must not be below 0".into()),
+            Self::Uniform { low, high } | Self::Zipf { low, high, .. } if low > high => {
+                Err(format!("low {low} is above high {high}"))
+            }
+            Self::Zipf { exponent, .. } if !(exponent.is_finite() && *exponent >= 0.0) => {
+                Err("exponent must not be below 0".into())
+            }
             Self::Choice { values } if values.is_empty() => Err("values is empty".into()),
             _ => Ok(()),
         }
@@ -82,7 +86,9 @@ impl Source {
                 write_integer(start.wrapping_add(step.wrapping_mul(number)), out);
             }
             Self::Text(length) => out.extend((0..*length).map(|_| rng.random_range(b'a'..=b'z'))),
-            Self::Choice(values) => out.extend_from_slice(values[rng.random_range(0..values.len())].0.as_bytes()),
+            Self::Choice(values) => {
+                out.extend_from_slice(values[rng.random_range(0..values.len())].0.as_bytes())
+            }
         }
     }
 

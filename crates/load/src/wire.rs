@@ -33,7 +33,12 @@ pub fn parse(out: &mut Vec<u8>, name: &[u8], text: impl FnOnce(&mut Vec<u8>)) {
 }
 
 /// Bind and Execute of a prepared statement through the unnamed portal; values in text format.
-pub fn bind_execute(out: &mut Vec<u8>, name: &[u8], values: usize, mut value: impl FnMut(usize, &mut Vec<u8>)) {
+pub fn bind_execute(
+    out: &mut Vec<u8>,
+    name: &[u8],
+    values: usize,
+    mut value: impl FnMut(usize, &mut Vec<u8>),
+) {
     message(b'B', out, |out| {
         out.push(0);
         out.extend_from_slice(name);
@@ -98,6 +103,7 @@ pub struct Scanner {
     have: usize,
     left: usize,
     kept: Vec<u8>,
+    parsed: bool,
     error: Option<ServerError>,
 }
 
@@ -106,6 +112,8 @@ pub struct Scanner {
 pub struct Ready {
     /// 'I' idle, 'T' in a transaction, 'E' in a failed one.
     pub status: u8,
+    /// ParseComplete came: the statement is prepared, even when its execution failed.
+    pub parsed: bool,
     pub error: Option<ServerError>,
 }
 
@@ -123,7 +131,8 @@ impl Scanner {
                 if self.have < 5 {
                     break;
                 }
-                let length = u32::from_be_bytes([self.head[1], self.head[2], self.head[3], self.head[4]]) as usize;
+                let length =
+                    u32::from_be_bytes([self.head[1], self.head[2], self.head[3], self.head[4]]) as usize;
                 if length < 4 {
                     return Err(PlanError::new("server", "this does not speak PostgreSQL's protocol"));
                 }
@@ -147,9 +156,11 @@ impl Scanner {
             match self.head[0] {
                 // a notice of the first failure only: what follows it in the same request is its echo
                 b'E' if self.error.is_none() => self.error = Some(ServerError::read(&self.kept)),
+                b'1' => self.parsed = true,
                 b'Z' => {
                     let status = self.kept.first().copied().unwrap_or(b'I');
-                    ready = Some(Ready { status, error: self.error.take() });
+                    let parsed = std::mem::take(&mut self.parsed);
+                    ready = Some(Ready { status, parsed, error: self.error.take() });
                 }
                 _ => {}
             }
@@ -187,7 +198,7 @@ mod tests {
     fn bind_carries_its_values_in_text() {
         let mut out = Vec::new();
         bind_execute(&mut out, b"s", 1, |_, out| out.extend_from_slice(b"42"));
-        let bind: &[u8] = b"B\0\0\0\x14\0s\0\0\0\0\x01\0\0\0\x0242\0\0";
+        let bind: &[u8] = b"B\0\0\0\x13\0s\0\0\0\0\x01\0\0\0\x0242\0\0";
         let execute: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
         assert_eq!(out, [bind, execute].concat());
     }
@@ -220,7 +231,7 @@ mod tests {
                 from = to;
             }
             let error = ServerError { code: "42P01".into(), message: "no such table".into() };
-            prop_assert_eq!(found, vec![Ready { status: b'E', error: Some(error) }]);
+            prop_assert_eq!(found, vec![Ready { status: b'E', parsed: true, error: Some(error) }]);
         }
 
         #[test]

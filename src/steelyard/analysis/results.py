@@ -127,7 +127,7 @@ class Verdict:
 
     sentence: which option wins, by how much, how sure (plain text, complete).
     reasons: why, a sentence each, the largest cost first.
-    ties: options that cannot be told from the winner.
+    ties: where there is no winner, the leading option and those that cannot be told from it.
     """
 
     outcome: Literal["winner", "tie", "inconclusive", "nothing to compare"]

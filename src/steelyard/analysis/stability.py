@@ -148,7 +148,12 @@ def _changes(evidence: Evidence) -> dict[int, float]:
 
 
 def _spans(evidence: Evidence) -> Iterator[tuple[int, Floats, Floats]]:
-    """Run, seconds and transactions in each of them, for every run and point."""
+    """Run, whole seconds and transactions in each of them, for every run and point."""
+    points = evidence.points
+    length_s = {
+        (int(run), int(point)): round(float(seconds), 2)
+        for run, point, seconds in zip(points["run"], points["point"], points["seconds"], strict=True)
+    }
     table = evidence.seconds
     order = np.lexsort((table["second"], table["point"], table["run"]))
     run, point = table["run"][order].astype(int), table["point"][order].astype(int)
@@ -156,7 +161,10 @@ def _spans(evidence: Evidence) -> Iterator[tuple[int, Floats, Floats]]:
     count = table["count"][order].astype(np.float64)
     edges = np.flatnonzero((np.diff(run) != 0) | (np.diff(point) != 0)) + 1
     for at in np.split(np.arange(len(run)), edges) if len(run) else ():
-        yield int(run[at[0]]), second[at], count[at]
+        # the last second of a phase of 7.5 s holds half a second of work: that is no drift
+        whole = at[second[at] + 1 <= length_s.get((int(run[at[0]]), int(point[at[0]])), np.inf)]
+        if len(whole):
+            yield int(run[whole[0]]), second[whole], count[whole]
 
 
 def _slope(x: Floats, y: Floats) -> float:

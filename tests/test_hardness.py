@@ -1,0 +1,193 @@
+"""Whatever ends a study, finished runs stay readable and nothing of ours stays behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Lab, small_study
+
+from steelyard.bundle.reader import Bundle
+
+ENGINE = "steelyard.lab.load"
+NULL_SERVER = "steelyard.subjects.null"
+
+
+def under_load(lab: Lab) -> bool:
+    """Whether an engine's loop is running, all its clients connected."""
+    return any(
+        "load-0" in [task.joinpath("comm").read_text().strip() for task in Path(f"/proc/{pid}/task").iterdir()]
+        for pid in lab.ours(ENGINE)
+    )
+
+
+def nothing_left(lab: Lab) -> bool:
+    return not lab.ours() and not lab.traces()
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_keeps_finished_runs_and_leaves_nothing(lab: Lab, kind: signal.Signals) -> None:
+    study = small_study(lab.folder, blocks=20, measure_s=1)
+    process = lab.start("run", study, "--bundle", lab.bundle)
+    lab.wait_for(lambda: lab.runs() >= 2 and lab.ours(ENGINE), "a third run under load")
+    process.send_signal(kind)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert f"steelyard resume {lab.bundle}" in err
+    lab.wait_for(lambda: nothing_left(lab), f"the end of {lab.ours()} {lab.traces()}")
+    assert len(Bundle(lab.bundle).evidence().runs["run"]) == lab.runs() >= 2
+
+
+def test_kill_9_of_the_lab_keeps_finished_runs_and_stops_the_server(lab: Lab) -> None:
+    study = small_study(lab.folder, subject="postgres", blocks=20, measure_s=1)
+    process = lab.start("run", study, "--bundle", lab.bundle)
+    lab.wait_for(lambda: lab.runs() >= 1 and lab.ours(ENGINE), "a second run under load")
+    assert lab.ours("postgres")
+    process.kill()
+    process.wait()
+    lab.wait_for(lambda: nothing_left(lab), f"the end of {lab.ours()} {lab.traces()}")
+    assert len(Bundle(lab.bundle).evidence().runs["run"]) == lab.runs() >= 1
+
+
+def test_an_interrupted_study_is_resumed_to_its_end(lab: Lab) -> None:
+    study = small_study(lab.folder, blocks=3)
+    process = lab.start("run", study, "--bundle", lab.bundle)
+    lab.wait_for(lambda: lab.runs() >= 3, "half of the second block")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    done = lab.run("resume", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    runs = Bundle(lab.bundle).evidence().runs
+    assert sorted(zip(runs["block"], runs["option"], strict=True)) == [
+        (block, option) for block in (1, 2, 3) for option in ("named", "simple")
+    ]
+
+
+def test_a_study_edited_since_it_began_is_not_resumed(lab: Lab) -> None:
+    study = small_study(lab.folder, blocks=1)
+    assert lab.run("run", study, "--bundle", lab.bundle).returncode == 0
+    study.write_text(study.read_text().replace("measure_s = 0.3", "measure_s = 0.4"))
+    refused = lab.run("resume", lab.bundle, study)
+    assert refused.returncode == 2
+    assert "edited since it began" in refused.stderr
+
+
+def test_a_killed_engine_voids_its_run_and_the_block_is_redone(lab: Lab) -> None:
+    study = small_study(lab.folder, blocks=1, measure_s=2)
+    process = lab.start("run", study, "--bundle", lab.bundle)
+    lab.wait_for(lambda: lab.ours(ENGINE) and lab.ours(NULL_SERVER), "a run under load")
+    os.kill(lab.ours(ENGINE)[0], signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    rows = Bundle(lab.bundle).columns("select status, cause, attempt from runs order by run")
+    assert list(rows["status"]) == ["void", "done", "done"]
+    assert "SIGKILL" in rows["cause"][0]
+    assert list(rows["attempt"]) == [1, 2, 2]
+    assert nothing_left(lab)
+
+
+def test_a_crashed_server_voids_its_run_and_its_last_words_are_kept(lab: Lab) -> None:
+    study = small_study(lab.folder, subject="postgres", blocks=1, measure_s=3)
+    process = lab.start("run", study, "--bundle", lab.bundle)
+    lab.wait_for(lambda: under_load(lab), "a run under load")
+    postmaster = next(pid for pid in lab.ours("postgres -D") if parent_is_not_postgres(pid))
+    os.kill(postmaster, signal.SIGKILL)
+    _, err = process.communicate(timeout=90)
+    assert process.returncode == 0, err
+    rows = Bundle(lab.bundle).columns("select status, cause from runs order by run")
+    assert list(rows["status"]) == ["void", "done", "done"]
+    assert "connections were lost" in rows["cause"][0]
+    assert "ready to accept connections" in (lab.bundle / "logs" / "0001.log").read_text()
+    assert nothing_left(lab)
+
+
+def test_a_server_that_fails_twice_fails_the_study(lab: Lab) -> None:
+    study = small_study(lab.folder, blocks=1, measure_s=2)
+    process = lab.start("run", study, "--bundle", lab.bundle)
+    killed: set[int] = set()
+    for _ in range(2):
+        lab.wait_for(lambda: set(lab.ours(ENGINE)) - killed and lab.ours(NULL_SERVER), "load")
+        engine = (set(lab.ours(ENGINE)) - killed).pop()
+        os.kill(engine, signal.SIGKILL)
+        killed.add(engine)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "failed twice" in err
+    assert nothing_left(lab)
+
+
+def parent_is_not_postgres(pid: int) -> bool:
+    parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+    return "postgres" not in Path(f"/proc/{parent}/comm").read_text()
+
+
+def test_a_full_disk_ends_the_study_and_keeps_finished_runs(lab: Lab) -> None:
+    disk = lab.folder / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("mounting a small file system needs root")
+    try:
+        study = small_study(lab.folder, blocks=50)
+        ended = lab.run("run", study, "--bundle", disk / "b.bundle")
+        assert ended.returncode == 1
+        assert "could not be kept" in ended.stderr
+        assert "Traceback" not in ended.stderr
+        bundle = Bundle(disk / "b.bundle")
+        assert len(bundle.evidence().runs["run"]) == len(list(disk.glob("b.bundle/runs/[0-9]*"))) >= 1
+        assert not list(disk.glob("b.bundle/runs/.*.draft"))
+        assert nothing_left(lab)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def with_dsn(folder: Path, dsn: str) -> Path:
+    study = small_study(folder, subject="postgres")
+    study.write_text(study.read_text().replace('kind = "postgres"', f'kind = "postgres"\ndsn = "{dsn}"'))
+    return study
+
+
+def test_an_unreachable_address_is_bad_input(lab: Lab) -> None:
+    ended = lab.run("run", with_dsn(lab.folder, "postgresql://a@127.0.0.1:1/d"), "--bundle", lab.bundle)
+    assert ended.returncode == 2
+    assert "subject.dsn" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not lab.bundle.exists()
+
+
+def test_a_bundle_is_never_written_over(lab: Lab) -> None:
+    study = small_study(lab.folder, blocks=1)
+    assert lab.run("run", study, "--bundle", lab.bundle).returncode == 0
+    before = (lab.bundle / "bundle.json").read_text()
+    again = lab.run("run", study, "--bundle", lab.bundle)
+    assert again.returncode == 2
+    assert "never written over" in again.stderr
+    assert (lab.bundle / "bundle.json").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ("work_mme = '1MB'", "work_mme"),
+        ("work_mem = 'much'", "work_mem"),
+        ("'pg_stat_statements.max' = 100", "pg_stat_statements.max"),
+    ],
+)
+def test_a_setting_that_the_server_does_not_take_fails_the_study_by_name(
+    lab: Lab, settings: str, named: str
+) -> None:
+    study = small_study(lab.folder, subject="postgres", blocks=1)
+    study.write_text(
+        study.read_text().replace(
+            'kind = "postgres"', f'kind = "postgres"\nsettings = {{ {settings} }}'
+        )
+    )
+    ended = lab.run("run", study, "--bundle", lab.bundle)
+    assert ended.returncode == 1
+    assert named in ended.stderr
+    assert nothing_left(lab)

@@ -1,0 +1,164 @@
+"""Study files: what they say becomes options, blocks and labels, or an error that mends itself."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.study.adjust import adjusted
+from steelyard.study.errors import InputError
+from steelyard.study.plan import blocks, options, workload_of
+from steelyard.study.reading import catalogue, expand, find_study, json_schema, parse_study
+from steelyard.study.spec import Study
+
+MINIMAL = """\
+name = "mine"
+question = "Which?"
+
+[subject]
+kind = "postgres"
+
+[factors.handle]
+scope = "client"
+
+[factors.handle.levels]
+DYN0 = "none"
+DYN1 = "named"
+
+[factors.cache]
+scope = "server"
+setting = "shared_buffers"
+levels = { ST0M = "16MB", ST20M = "256MB" }
+"""
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(InputError) as caught:
+        parse_study(text, "my.toml")
+    return str(caught.value)
+
+
+def test_labels_join_the_codes_in_the_order_of_the_factors() -> None:
+    labels = [option.label for option in options(parse_study(MINIMAL, "my.toml"))]
+    assert labels == ["DYN0_ST0M", "DYN0_ST20M", "DYN1_ST0M", "DYN1_ST20M"]
+
+
+def test_levels_act_in_their_scope() -> None:
+    study = parse_study(MINIMAL, "my.toml")
+    last = options(study)[-1]
+    assert last.changes == {"client": {"handle": "named"}, "server": {"shared_buffers": "256MB"}}
+    assert workload_of(study, last).handle == "named"
+
+
+def test_excluded_combinations_are_left_out() -> None:
+    text = MINIMAL + '\n[[exclude]]\nhandle = "DYN0"\ncache = ["ST20M"]\nwhy = "no use"\n'
+    labels = [option.label for option in options(parse_study(text, "my.toml"))]
+    assert labels == ["DYN0_ST0M", "DYN1_ST0M", "DYN1_ST20M"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('name = "mine"', 'nmae = "mine"', 'my.toml:1: nmae: unknown key "nmae"; did you mean "name"?'),
+        ('"named"', '"unamed"', 'my.toml:12: factors.handle.levels.DYN1: unknown handle "unamed"; did you'),
+        ('scope = "client"', 'scope = "clinet"', 'my.toml:8: factors.handle.scope: unknown scope "clinet"'),
+        ('kind = "postgres"', 'knid = "postgres"', 'my.toml:5: subject.knid: unknown key "knid"; did you'),
+        ("DYN0 =", '"D Y" =', "factors.handle.levels.D Y"),
+        ('levels = { ST0M = "16MB", ST20M = "256MB" }', 'levels = { ST0M = "16MB" }', "my.toml:17"),
+        ("[subject]", "[subject", "my.toml: not TOML"),
+        ('setting = "shared_buffers"', 'seting = "shared_buffers"', "my.toml:16: factors.cache.seting"),
+    ],
+)
+def test_an_error_names_file_line_key_and_the_nearest_word(old: str, new: str, expected: str) -> None:
+    assert expected in refusal(MINIMAL.replace(old, new, 1))
+
+
+def test_an_exclusion_of_what_is_not_there_is_refused_with_its_line() -> None:
+    text = MINIMAL + '\n[[exclude]]\nhandle = "DYN2"\n'
+    assert refusal(text).startswith('my.toml:20: exclude.0.handle: no level "DYN2"; did you mean')
+
+
+def test_a_combination_that_cannot_be_sent_asks_for_an_exclusion() -> None:
+    text = MINIMAL + '\n[factors.text]\nscope = "client"\nlevels = { I = "identical", U = "unique" }\n'
+    assert "prepares once what is never seen again" in refusal(text)
+
+
+def test_a_password_in_a_study_is_refused() -> None:
+    text = MINIMAL.replace('kind = "postgres"', 'kind = "postgres"\ndsn = "postgresql://a:geheim@h/d"')
+    message = refusal(text)
+    assert "my.toml:6: subject.dsn" in message
+    assert "geheim" not in message
+
+
+def test_a_dsn_takes_its_password_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_PASSWORD", "geheim")
+    assert expand("postgresql://a:${LAB_PASSWORD}@h/d") == "postgresql://a:geheim@h/d"
+    monkeypatch.delenv("LAB_PASSWORD")
+    with pytest.raises(InputError, match="LAB_PASSWORD"):
+        expand("postgresql://a:${LAB_PASSWORD}@h/d")
+
+
+@pytest.mark.parametrize("name", list(catalogue()))
+def test_every_built_in_study_can_be_planned(name: str) -> None:
+    study, _ = find_study(name)
+    assert study.name == name
+    assert len(options(study)) >= 2
+
+
+def test_the_statement_matrix_leaves_out_what_cannot_be_combined() -> None:
+    found = options(find_study("statements")[0])
+    assert len(found) == 53
+    assert not [o for o in found if o.levels["handle"] == "HDL2" and o.levels["text"] == "TXTU"]
+
+
+def test_the_schema_describes_every_key() -> None:
+    assert '"smallest_effect_percent"' in json_schema()
+
+
+def test_what_the_command_line_changes_is_written_into_the_study() -> None:
+    text, _ = adjusted("aa", blocks=3, clients="1,8", measure_s=0.5)
+    plan = parse_study(text, "aa").plan
+    assert (plan.blocks, plan.clients, plan.measure_s) == (3, [1, 8], 0.5)
+
+
+def planned(seed: int, count: int, levels: int) -> Study:
+    text = MINIMAL.partition("[factors.cache]")[0]
+    study = parse_study(text, "my.toml")
+    codes = {f"L{number}": "named" for number in range(levels)}
+    factor = study.factors["handle"].model_copy(update={"levels": codes})
+    plan = study.plan.model_copy(update={"seed": seed, "blocks": count})
+    return study.model_copy(update={"factors": {"handle": factor}, "plan": plan})
+
+
+@given(st.integers(0, 10_000), st.integers(1, 12), st.integers(2, 9))
+def test_every_block_holds_every_option_once(seed: int, count: int, levels: int) -> None:
+    study = planned(seed, count, levels)
+    found = options(study)
+    made = list(blocks(study, found))
+    assert len(made) == count
+    for block in made:
+        assert sorted(slot.option.label for slot in block) == sorted(o.label for o in found)
+        assert [slot.slot for slot in block] == list(range(1, levels + 1))
+
+
+@given(st.integers(0, 10_000), st.integers(2, 9))
+def test_a_steady_drift_weighs_on_all_options_alike_over_a_pair_of_blocks(seed: int, levels: int) -> None:
+    study = planned(seed, 2, levels)
+    order = [slot.option.label for block in blocks(study, options(study)) for slot in block]
+    drift: dict[str, int] = {}
+    for time, label in enumerate(order):
+        drift[label] = drift.get(label, 0) + time
+    assert len(set(drift.values())) == 1
+
+
+def test_the_order_depends_on_the_seed_alone() -> None:
+    def order(seed: int) -> list[str]:
+        study = planned(seed, 6, 5)
+        return [slot.option.label for block in blocks(study, options(study)) for slot in block]
+
+    state = random.getstate()
+    assert order(1) == order(1) != order(2)
+    assert random.getstate() == state
