@@ -108,7 +108,9 @@ def postgres() -> Iterator[Server]:
         with server.connect() as connection:
             connection.execute("create extension pg_stat_statements")
             connection.execute("create user scrammed password 'opensesame'")
-            connection.execute("create table item as select n as id, 'x' as filler from generate_series(1, 1000) n")
+            connection.execute(
+                "create table item as select n as id, 'x' as filler from generate_series(1, 1000) n"
+            )
             connection.execute("alter table item add primary key (id)")
         yield server
     finally:
@@ -139,7 +141,16 @@ def make_certificates(folder: Path, account: Mapping[str, Any]) -> None:
     if shutil.which("openssl") is None:
         pytest.skip("no openssl to make certificates with")
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    authority = ["openssl", "req", "-x509", *key, "-days", "2", "-addext", "basicConstraints=critical,CA:TRUE"]
+    authority = [
+        "openssl",
+        "req",
+        "-x509",
+        *key,
+        "-days",
+        "2",
+        "-addext",
+        "basicConstraints=critical,CA:TRUE",
+    ]
     name = "subjectAltName=IP:127.0.0.1,DNS:localhost"
     leaf = ["-subj", "/CN=localhost", "-addext", name, "-addext", "basicConstraints=CA:FALSE"]
     signed = ["-CA", "ca.crt", "-CAkey", "ca.key"]

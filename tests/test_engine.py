@@ -103,7 +103,9 @@ def test_two_statements_of_a_transaction_share_it(server: Server) -> None:
     assert result["latency"]["statement"] == ["first", "second", "transaction"]
 
 
-@pytest.mark.parametrize(("handle", "parameters"), [("none", "none"), ("named", "client"), ("per-use", "client")])
+@pytest.mark.parametrize(
+    ("handle", "parameters"), [("none", "none"), ("named", "client"), ("per-use", "client")]
+)
 def test_a_failed_transaction_is_rolled_back_and_counted_by_its_sqlstate(
     server: Server, handle: str, parameters: str
 ) -> None:
@@ -123,7 +125,9 @@ def test_a_failed_transaction_is_rolled_back_and_counted_by_its_sqlstate(
     assert result["errors"]["code"] == ["22012"]
     assert result["errors"]["message"] == ["division by zero"]
     assert result["errors"]["count"][0] == sum(result["clients"]["errors"]) > 0
-    assert dict(zip(result["latency"]["statement"], result["latency"]["count"], strict=True))["transaction"] == 0
+    assert (
+        dict(zip(result["latency"]["statement"], result["latency"]["count"], strict=True))["transaction"] == 0
+    )
     assert server.ask("select count(*) from half") == 0
 
 

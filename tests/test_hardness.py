@@ -19,7 +19,8 @@ NULL_SERVER = "steelyard.subjects.null"
 def under_load(lab: Lab) -> bool:
     """Whether an engine's loop is running, all its clients connected."""
     return any(
-        "load-0" in [task.joinpath("comm").read_text().strip() for task in Path(f"/proc/{pid}/task").iterdir()]
+        "load-0"
+        in [task.joinpath("comm").read_text().strip() for task in Path(f"/proc/{pid}/task").iterdir()]
         for pid in lab.ours(ENGINE)
     )
 
@@ -183,9 +184,7 @@ def test_a_setting_that_the_server_does_not_take_fails_the_study_by_name(
 ) -> None:
     study = small_study(lab.folder, subject="postgres", blocks=1)
     study.write_text(
-        study.read_text().replace(
-            'kind = "postgres"', f'kind = "postgres"\nsettings = {{ {settings} }}'
-        )
+        study.read_text().replace('kind = "postgres"', f'kind = "postgres"\nsettings = {{ {settings} }}')
     )
     ended = lab.run("run", study, "--bundle", lab.bundle)
     assert ended.returncode == 1

@@ -136,9 +136,9 @@ def test_this_machine_is_read_and_counters_do_not_fall(opened):
 
 
 def test_closing_leaves_no_file_open():
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     monitor = HostMonitor()
     monitor.open(Target())
     monitor.close()
     monitor.close()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -1,10 +1,11 @@
 import os
 import signal
 import time
+from contextlib import closing
 
 import psycopg
 import pytest
-from conftest import ENTRIES_MAX, Server, values
+from live_postgres import ENTRIES_MAX, Server, values
 
 from steelyard.monitors import Target, Unavailable
 from steelyard.monitors.postgres import PostgresMonitor
@@ -79,9 +80,7 @@ def test_every_metric_is_a_finite_number_and_counters_do_not_fall(server, opened
         unread(monitor)
         after = values(monitor.read())
         assert all(isinstance(value, float) and value >= 0 for value in after.values())
-        assert all(
-            after[key] >= value for key, value in before.items() if key[1].endswith("_total")
-        )
+        assert all(after[key] >= value for key, value in before.items() if key[1].endswith("_total"))
         before = after
     assert monitor.missing == ()
     assert {entity for entity, _ in before} == {
@@ -152,7 +151,8 @@ def test_a_backend_elsewhere_is_not_taken_for_a_process_here(server, opened):
 
 def test_waits_are_counted_by_event_and_only_of_active_clients(server, opened):
     monitor = opened(PostgresWaitsMonitor(), server.target())
-    with server.connect() as holder, server.connect() as waiter, server.connect():
+    # closing, as a psycopg connection commits at the end of its block, and these are busy
+    with closing(server.connect()) as holder, closing(server.connect()) as waiter:
         holder.execute("select pg_advisory_lock(7)")
         waiter.pgconn.send_query(b"select pg_advisory_lock(7)")
         deadline = time.monotonic() + 10
@@ -180,7 +180,7 @@ def test_our_own_sessions_are_never_sampled(server, opened):
 
 def test_a_session_on_the_cpu_waits_for_nothing(server, opened):
     monitor = opened(PostgresWaitsMonitor(), server.target())
-    with server.connect() as busy:
+    with closing(server.connect()) as busy:
         busy.execute("set max_parallel_workers_per_gather = 0")
         busy.pgconn.send_query(b"select count(*) from generate_series(1, 3000000)")
         deadline = time.monotonic() + 10

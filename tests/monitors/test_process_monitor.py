@@ -264,14 +264,14 @@ def test_one_role_that_ended_leaves_the_others(child, opened):
 
 
 def test_closing_leaves_no_file_open(child):
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     monitor = ProcessMonitor()
     monitor.open(Target(pids={"server": child.pid}))
     child.tell("fork 0.01")
     monitor.read()
     monitor.close()
     monitor.close()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def _fake_process(proc: Path, pid: int, parent: int, ticks: int) -> None:
@@ -325,9 +325,7 @@ def test_backends_of_monitors_count_as_monitors(server, opened):
     ended = read(monitor)
     assert ended["server", "cpu_ns_total"] - worked["server", "cpu_ns_total"] < ours_grew / 2
     assert all(
-        ended[key] >= value
-        for key, value in worked.items()
-        if key[1].endswith("_total") and key in ended
+        ended[key] >= value for key, value in worked.items() if key[1].endswith("_total") and key in ended
     )
 
 

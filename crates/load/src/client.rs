@@ -74,6 +74,8 @@ pub struct Client {
     pub scanner: Scanner,
     pub out: Vec<u8>,
     pub sent: usize,
+    /// The loop waits until the socket takes more of `out`.
+    pub armed: bool,
     pub busy: bool,
     /// Start from which the latency counts: intended (open loop) or actual (closed).
     pub started_ns: u64,
@@ -109,6 +111,7 @@ impl Client {
             scanner: Scanner::default(),
             out: Vec::with_capacity(1024),
             sent: 0,
+            armed: false,
             busy: false,
             started_ns: 0,
             sent_ns: 0,
@@ -221,6 +224,7 @@ impl Client {
             record.failed(index, recipe.statements.get(self.position).copied(), now_ns, code, message);
         }
         self.busy = false;
+        self.armed = false;
         self.scanner.reset();
         self.out.clear();
         self.sent = 0;

@@ -4,22 +4,21 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 use crate::client::{Client, Next, Work};
 use crate::error::LoadError;
 use crate::plan::Arrival;
 use crate::poll::{Poll, no_timer_slack, now_ns};
+use crate::reconnect::Reconnector;
 use crate::record::{Record, Window};
 use crate::schedule::{OpenSchedule, think_ns};
-use crate::session::Session;
+use crate::transport::Transport;
 
 /// Deadlines and lost connections are looked after this often.
 const CARE_NS: u64 = 50_000_000;
 const BACK_OFF_NS: u64 = 50_000_000;
 /// Without a single connection for this long, the server counts as gone.
 const LOST_S: u64 = 2;
-const RECONNECT: Duration = Duration::from_millis(500);
 /// What is under way at the end may end, uncounted, within this time.
 const DRAIN_NS: u64 = 2_000_000_000;
 
@@ -48,10 +47,12 @@ struct Loop<'a> {
     /// Open loop: the schedule, arrivals that wait for a client, clients that wait for one.
     schedule: Option<OpenSchedule>,
     waiting: VecDeque<u64>,
-    idle: Vec<usize>,
+    idle: VecDeque<usize>,
     /// Closed loop: when thinking clients go on.
     thinking: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Clients without a connection, and when to try again; not those the helper is at work on.
     lost: Vec<(u64, usize)>,
+    reconnector: Option<Reconnector>,
     alone_since_ns: Option<u64>,
     last_cause: String,
 }
@@ -85,9 +86,10 @@ pub fn run(
         buffer: vec![0; 1 << 16],
         schedule,
         waiting: VecDeque::new(),
-        idle: Vec::new(),
+        idle: VecDeque::new(),
         thinking: BinaryHeap::new(),
         lost: Vec::new(),
+        reconnector: None,
         alone_since_ns: None,
         last_cause: String::new(),
     };
@@ -103,7 +105,7 @@ impl Loop<'_> {
                     transport.set_nonblocking(true)?;
                     self.poll.add(transport.fd(), index)?;
                     if self.schedule.is_some() {
-                        self.idle.push(index);
+                        self.idle.push_back(index);
                     } else {
                         self.thinking.push(Reverse((self.window.start_ns, index)));
                     }
@@ -128,6 +130,7 @@ impl Loop<'_> {
             let until = self.next_due().min(care_ns).min(self.window.end_ns);
             self.wait(until.saturating_sub(now_ns()), &mut ready)?;
         }
+        self.take_arrivals(self.window.end_ns);
         self.record.backlog = self.waiting.len();
         self.drain(seat, &mut ready)?;
         for client in &self.clients {
@@ -171,12 +174,11 @@ impl Loop<'_> {
 
     /// Starts what the clock says: arrivals of the open loop, clients that have thought.
     fn start_due(&mut self, now: u64) {
-        if let Some(schedule) = &mut self.schedule {
-            while schedule.peek() <= now && schedule.peek() < self.window.end_ns {
-                self.waiting.push_back(schedule.take());
-            }
+        if self.schedule.is_some() {
+            self.take_arrivals(now);
+            // the client that has been idle for longest: all get the same share
             while !self.waiting.is_empty()
-                && let Some(index) = self.idle.pop()
+                && let Some(index) = self.idle.pop_front()
             {
                 if let Some(intended) = self.waiting.pop_front() {
                     self.begin(index, intended);
@@ -190,6 +192,13 @@ impl Loop<'_> {
             self.thinking.pop();
             // the client's own pause set this time: it is late by as much as we are
             self.begin(index, now_ns());
+        }
+    }
+
+    fn take_arrivals(&mut self, now: u64) {
+        let Some(schedule) = &mut self.schedule else { return };
+        while schedule.peek() <= now && schedule.peek() < self.window.end_ns {
+            self.waiting.push_back(schedule.take());
         }
     }
 
@@ -212,28 +221,21 @@ impl Loop<'_> {
     fn send(&mut self, index: usize) {
         let client = &mut self.clients[index];
         let Some(transport) = &mut client.transport else { return };
-        let partly = client.sent > 0;
-        while client.sent < client.out.len() {
-            match transport.write(&client.out[client.sent..]) {
-                Ok(count) => client.sent += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let armed = self.poll.set_writable(transport.fd(), index, true);
-                    if let Err(error) = armed {
-                        self.lose(index, now_ns(), "connection", &error.to_string());
-                    }
-                    return;
-                }
-                Err(error) => return self.lose(index, now_ns(), "connection", &error.to_string()),
-            }
+        match push(transport, &client.out, &mut client.sent) {
+            Ok(()) if !client.armed => {}
+            Ok(()) => self.arm(index, false),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => self.arm(index, true),
+            Err(error) => self.break_off(index, &error.to_string()),
         }
-        let flushed = transport.flush();
-        if partly || flushed.is_err() {
-            let blocked = flushed.is_err();
-            let fd = transport.fd();
-            if self.poll.set_writable(fd, index, blocked).is_err() {
-                self.lose(index, now_ns(), "connection", "the connection broke while sending");
-            }
+    }
+
+    /// Sets whether the loop waits until the client's socket takes bytes again.
+    fn arm(&mut self, index: usize, on: bool) {
+        let client = &mut self.clients[index];
+        let Some(transport) = &client.transport else { return };
+        match self.poll.set_writable(transport.fd(), index, on) {
+            Ok(()) => client.armed = on,
+            Err(error) => self.break_off(index, &error.to_string()),
         }
     }
 
@@ -242,23 +244,17 @@ impl Loop<'_> {
             let client = &mut self.clients[index];
             let Some(transport) = &mut client.transport else { return };
             let count = match transport.read(&mut self.buffer) {
-                Ok(0) => {
-                    let cause = client.scanner.last_error().map_or_else(
-                        || "the server closed the connection".to_string(),
-                        |error| format!("{} (SQLSTATE {})", error.message, error.code),
-                    );
-                    return self.lose(index, now_ns(), "connection", &cause);
-                }
+                Ok(0) => return self.break_off(index, "the server closed the connection"),
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return self.lose(index, now_ns(), "connection", &error.to_string()),
+                Err(error) => return self.break_off(index, &error.to_string()),
             };
             let more = count == self.buffer.len() || transport.is_encrypted();
             match client.scanner.feed(&self.buffer[..count]) {
                 Ok(Some(reply)) => self.reply(index, reply),
                 Ok(None) => {}
-                Err(error) => return self.lose(index, now_ns(), "connection", &error.to_string()),
+                Err(error) => return self.break_off(index, &error.to_string()),
             }
             if !more {
                 return;
@@ -281,7 +277,7 @@ impl Loop<'_> {
         if self.schedule.is_some() {
             match self.waiting.pop_front() {
                 Some(intended) => self.begin(index, intended),
-                None => self.idle.push(index),
+                None => self.idle.push_back(index),
             }
         } else {
             match think_ns(&self.work.plan.arrival, &mut self.clients[index].pauses) {
@@ -294,9 +290,27 @@ impl Loop<'_> {
         }
     }
 
+    /// The connection broke: by what the server said last, or else by `cause`.
+    fn break_off(&mut self, index: usize, cause: &str) {
+        let client = &mut self.clients[index];
+        if let Some(transport) = &mut client.transport {
+            // a write may fail before the server's last words are read
+            while let Ok(count @ 1..) = transport.read(&mut self.buffer) {
+                if client.scanner.feed(&self.buffer[..count]).is_err() {
+                    break;
+                }
+            }
+        }
+        match client.scanner.last_error() {
+            Some(error) => self.lose(index, now_ns(), &error.code, &error.message),
+            None => self.lose(index, now_ns(), "connection", cause),
+        }
+    }
+
     fn lose(&mut self, index: usize, now: u64, code: &str, cause: &str) {
         self.clients[index].lose(self.work, now, &mut self.record, index, code, cause);
         self.idle.retain(|idle| *idle != index);
+        self.thinking.retain(|Reverse((_, thinking))| *thinking != index);
         self.last_cause = cause.to_string();
         self.lost.push((now, index));
     }
@@ -310,23 +324,8 @@ impl Loop<'_> {
                 self.lose(index, now, "deadline", "no answer within the deadline");
             }
         }
-        let mut failing = false;
-        for (due, index) in std::mem::take(&mut self.lost) {
-            // when one cannot connect the others are as likely to fail: they are tried another time
-            if due > now || failing {
-                self.lost.push((due, index));
-                continue;
-            }
-            match Session::open(&self.work.plan.server, &self.work.plan.session, RECONNECT) {
-                Ok(session) => self.rejoin(index, session)?,
-                Err(error) => {
-                    self.last_cause = error.to_string();
-                    self.lost.push((now_ns() + BACK_OFF_NS, index));
-                    failing = true;
-                }
-            }
-        }
-        if self.lost.len() < self.clients.len() {
+        self.reconnect(now)?;
+        if self.clients.iter().any(|client| client.transport.is_some()) {
             self.alone_since_ns = None;
         } else if now.saturating_sub(*self.alone_since_ns.get_or_insert(now)) > LOST_S * 1_000_000_000 {
             return Err(LoadError::Lost {
@@ -338,16 +337,51 @@ impl Loop<'_> {
         Ok(())
     }
 
-    fn rejoin(&mut self, index: usize, session: Session) -> Result<(), LoadError> {
-        session.transport.set_nonblocking(true)?;
-        self.poll.add(session.transport.fd(), index)?;
-        self.clients[index].transport = Some(session.transport);
+    fn reconnect(&mut self, now: u64) -> Result<(), LoadError> {
+        let outcomes: Vec<_> = self.reconnector.iter().flat_map(Reconnector::outcomes).collect();
+        for (index, outcome) in outcomes {
+            match outcome {
+                Ok(transport) => self.rejoin(index, transport)?,
+                Err(cause) => {
+                    self.last_cause = cause;
+                    self.lost.push((now + BACK_OFF_NS, index));
+                }
+            }
+        }
+        let due: Vec<usize> = self.lost.extract_if(.., |(due, _)| *due <= now).map(|(_, index)| index).collect();
+        if !due.is_empty() {
+            let plan = &self.work.plan;
+            let reconnector = match self.reconnector.take() {
+                Some(reconnector) => reconnector,
+                None => Reconnector::new(&plan.server, &plan.session)?,
+            };
+            self.reconnector.insert(reconnector).ask(due);
+        }
+        Ok(())
+    }
+
+    fn rejoin(&mut self, index: usize, transport: Transport) -> Result<(), LoadError> {
+        transport.set_nonblocking(true)?;
+        self.poll.add(transport.fd(), index)?;
+        self.clients[index].transport = Some(transport);
         self.record.reconnections += 1;
         if self.schedule.is_some() {
-            self.idle.push(index);
+            self.idle.push_back(index);
         } else {
             self.thinking.push(Reverse((now_ns(), index)));
         }
         Ok(())
     }
+}
+
+/// Writes what is left; WouldBlock when the socket takes no more for now.
+fn push(transport: &mut Transport, out: &[u8], sent: &mut usize) -> std::io::Result<()> {
+    while *sent < out.len() {
+        match transport.write(&out[*sent..]) {
+            Ok(count) => *sent += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    transport.flush()
 }

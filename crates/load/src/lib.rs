@@ -10,8 +10,10 @@
 //! - [`schedule`]: when clients start a transaction
 //! - [`poll`]: epoll, with a timeout in nanoseconds
 //! - [`event_loop`]: one thread's clients under load
+//! - [`reconnect`]: new connections for lost ones, beside the loop
 //! - [`record`]: what is counted
 //! - [`engine`]: phases, threads, events, result
+//! - [`result`]: a run's counts as columns of JSON
 //! - [`stub`]: a server that answers at once
 
 pub mod client;
@@ -20,7 +22,9 @@ pub mod error;
 pub mod event_loop;
 pub mod plan;
 pub mod poll;
+pub mod reconnect;
 pub mod record;
+pub mod result;
 pub mod schedule;
 pub mod session;
 pub mod stub;

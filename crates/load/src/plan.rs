@@ -153,6 +153,13 @@ pub struct Plan {
     pub inspect: Vec<Inspect>,
 }
 
+/// Limits beyond which a plan is a slip of the pen, or more than memory holds.
+const MOST_TEXTS: u64 = 1_000_000;
+const MOST_THREADS: usize = 256;
+const MOST_CLIENTS: usize = 10_000;
+const LONGEST_S: f64 = 604_800.0;
+const HIGHEST_RATE: f64 = 1e7;
+
 fn default_connect_s() -> f64 {
     30.0
 }
@@ -179,14 +186,14 @@ impl Plan {
         if self.handle == Handle::Named && self.text == Text::Unique {
             return refuse("text", "unique texts are never seen again, so `named` cannot reuse them");
         }
-        if self.text == Text::Distinct && self.distinct_texts == 0 {
-            return refuse("distinct_texts", "must be at least 1");
+        if self.text == Text::Distinct && !(1..=MOST_TEXTS).contains(&self.distinct_texts) {
+            return refuse("distinct_texts", &format!("must be 1 to {MOST_TEXTS}"));
         }
-        if self.points.is_empty() || self.points.contains(&0) {
-            return refuse("points", "needs numbers of clients, each at least 1");
+        if self.points.is_empty() || !self.points.iter().all(|count| (1..=MOST_CLIENTS).contains(count)) {
+            return refuse("points", &format!("needs numbers of clients, each 1 to {MOST_CLIENTS}"));
         }
-        if self.threads == 0 {
-            return refuse("threads", "must be at least 1");
+        if !(1..=MOST_THREADS).contains(&self.threads) {
+            return refuse("threads", &format!("must be 1 to {MOST_THREADS}"));
         }
         if self.statements.is_empty() || self.transactions.is_empty() {
             return refuse("transactions", "needs at least one transaction of one statement");
@@ -198,19 +205,22 @@ impl Plan {
             ("connect_s", self.connect_s),
             ("deadline_ms", self.deadline_ms),
         ] {
-            if !value.is_finite() || value < 0.0 {
-                return refuse(field, "must be a length of time, not below 0");
+            let most = if field.ends_with("_ms") { LONGEST_S * 1e3 } else { LONGEST_S };
+            if !(0.0..=most).contains(&value) {
+                return refuse(field, &format!("must be a length of time, 0 to {most}"));
             }
         }
-        if self.measure_s == 0.0 {
-            return refuse("measure_s", "must be above 0");
+        for (field, value) in [("measure_s", self.measure_s), ("deadline_ms", self.deadline_ms)] {
+            if value == 0.0 {
+                return refuse(field, "must be above 0");
+            }
         }
         match self.arrival {
-            Arrival::Open { rate_per_s, .. } if !(rate_per_s.is_finite() && rate_per_s > 0.0) => {
-                return refuse("arrival.rate_per_s", "must be above 0");
+            Arrival::Open { rate_per_s, .. } if !(rate_per_s > 0.0 && rate_per_s <= HIGHEST_RATE) => {
+                return refuse("arrival.rate_per_s", &format!("must be above 0, at most {HIGHEST_RATE}"));
             }
-            Arrival::Closed { think_ms, .. } if !(think_ms.is_finite() && think_ms >= 0.0) => {
-                return refuse("arrival.think_ms", "must not be below 0");
+            Arrival::Closed { think_ms, .. } if !(0.0..=LONGEST_S * 1e3).contains(&think_ms) => {
+                return refuse("arrival.think_ms", &format!("must be 0 to {}", LONGEST_S * 1e3));
             }
             _ => {}
         }
@@ -228,13 +238,23 @@ impl Plan {
                 }
             }
         }
-        for statement in &self.statements {
+        for (index, statement) in self.statements.iter().enumerate() {
+            let field = format!("statements.{}", statement.name);
+            if self.statement(&statement.name) != Some(index) {
+                return refuse(&field, "two statements have this name");
+            }
+            if statement.sql.contains('\0') {
+                return refuse(&field, "the SQL holds a zero byte");
+            }
+            if statement.parameters.len() > u16::MAX as usize {
+                return refuse(&field, "has more parameters than the protocol carries");
+            }
             if statement.name == "transaction" {
                 return refuse("statements", "the name `transaction` stands for whole transactions");
             }
             for (name, generator) in &statement.parameters {
                 generator.check().map_err(|cause| {
-                    PlanError::new(format!("statements.{}.parameters.{name}", statement.name), cause)
+                    PlanError::new(format!("{field}.parameters.{name}"), cause)
                 })?;
             }
         }

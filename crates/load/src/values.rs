@@ -8,6 +8,8 @@ use rand::rngs::SmallRng;
 use rand_distr::{Distribution, Zipf};
 use serde::Deserialize;
 
+const LONGEST_TEXT: usize = 1 << 20;
+
 /// How the values of one parameter are made.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -35,9 +37,21 @@ impl Generator {
             Self::Zipf { exponent, .. } if !(exponent.is_finite() && *exponent >= 0.0) => {
                 Err("exponent must not be below 0".into())
             }
+            Self::Text { length } if *length > LONGEST_TEXT => Err(format!("length {length} is above {LONGEST_TEXT}")),
+            Self::Choice { values } if values.iter().any(|value| !is_plain(value)) => {
+                Err("values must be texts, numbers or booleans".into())
+            }
             Self::Choice { values } if values.is_empty() => Err("values is empty".into()),
             _ => Ok(()),
         }
+    }
+}
+
+/// Without a zero byte, which ends every text of the protocol.
+fn is_plain(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::String(text) => !text.contains('\0'),
+        other => other.is_number() || other.is_boolean(),
     }
 }
 
@@ -45,7 +59,7 @@ impl Generator {
 #[derive(Debug)]
 pub enum Source {
     Uniform(i64, i64),
-    Zipf(i64, Zipf<f64>),
+    Zipf(i64, i64, Zipf<f64>),
     Counter { next: AtomicU64, start: i64, step: i64 },
     Text(usize),
     Choice(Vec<(String, bool)>),
@@ -57,9 +71,11 @@ impl Source {
         match generator {
             Generator::Uniform { low, high } => Self::Uniform(*low, *high),
             Generator::Zipf { low, high, exponent } => {
-                let n = (high - low + 1) as f64;
+                let n = *high as f64 - *low as f64 + 1.0;
                 // check() has refused what Zipf::new refuses; a single value needs no distribution
-                Zipf::new(n, *exponent).map_or(Self::Uniform(*low, *high), |zipf| Self::Zipf(*low, zipf))
+                Zipf::new(n, *exponent).map_or(Self::Uniform(*low, *high), |zipf| {
+                    Self::Zipf(*low, *high, zipf)
+                })
             }
             Generator::Sequence { start, step } => counter(*start, *step),
             Generator::Unique {} => counter(1, 1),
@@ -80,7 +96,9 @@ impl Source {
     pub fn write(&self, rng: &mut SmallRng, out: &mut Vec<u8>) {
         match self {
             Self::Uniform(low, high) => write_integer(rng.random_range(*low..=*high), out),
-            Self::Zipf(low, zipf) => write_integer(low + zipf.sample(rng) as i64 - 1, out),
+            Self::Zipf(low, high, zipf) => {
+                write_integer(low.saturating_add(zipf.sample(rng) as i64 - 1).min(*high), out);
+            }
             Self::Counter { next, start, step } => {
                 let number = next.fetch_add(1, Ordering::Relaxed) as i64;
                 write_integer(start.wrapping_add(step.wrapping_mul(number)), out);

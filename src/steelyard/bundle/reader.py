@@ -133,18 +133,22 @@ class Bundle:
     def duckdb(self) -> duckdb.DuckDBPyConnection:
         """A connection in which every table of the bundle is a view."""
         connection = duckdb.connect()
+        connection.execute("set enable_progress_bar = false")
         for table in TABLES:
-            connection.execute(f"create view {table.name} as {self._source(table)}")
-        connection.execute(f"create view used_runs as {_USED_RUNS}")
+            # read once, since a view opens every run's file again at each query; but samples are many
+            kind = "view" if table.name == "samples" else "table"
+            connection.execute(f"create {kind} {table.name} as {self._source(table)}")
+        connection.execute(f"create table used_runs as {_USED_RUNS}")
         connection.execute(
-            "create view measures as select run, point, start_ns, end_ns"
+            "create table measures as select run, point, start_ns, end_ns"
             " from phases join used_runs using (run) where phase = 'measure'"
         )
         return connection
 
     def columns(self, query: str) -> Columns:
         """The result of a query, as numpy arrays by column."""
-        result = self.duckdb.execute(query).fetchnumpy()
+        cursor: Any = self.duckdb.execute(query)
+        result: dict[str, Any] = cursor.fetchnumpy()
         return {name: _plain(values) for name, values in result.items()}
 
     def evidence(self) -> Evidence:
@@ -214,8 +218,7 @@ class Bundle:
 
 def _plain(values: Any) -> np.ndarray[Any, Any]:
     """Masked values (SQL null) become NaN."""
-    if isinstance(values, np.ma.MaskedArray):
-        if values.dtype.kind in "fiu":
-            return values.astype(np.float64).filled(np.nan)
-        return values.filled("")
-    return np.asarray(values)
+    masked: Any = np.ma.asarray(values)
+    if masked.mask is np.ma.nomask:
+        return np.asarray(values)
+    return masked.astype(np.float64).filled(np.nan) if masked.dtype.kind in "fiu" else masked.filled("")

@@ -51,9 +51,7 @@ def _run_s(study: Study) -> float:
     return run_seconds(study) + _SET_UP_S
 
 
-def _finish(
-    work: Callable[[Progress], None], assignment: Assignment, path: Path, as_json: bool
-) -> None:
+def _finish(work: Callable[[Progress], None], assignment: Assignment, path: Path, as_json: bool) -> None:
     code = Exit.DONE
     progress = Progress(Console(stderr=True))
     labels = tuple(option.label for option in assignment.options)

@@ -16,7 +16,7 @@ def command(study: str) -> None:
     steelyard data my.toml | psql "$DSN"
     """
     from steelyard.study.reading import find_study
-    from steelyard.subjects.postgres import load_statements
+    from steelyard.subjects.postgres_tables import load_statements
     from steelyard.workloads import work_of
 
     for statement in load_statements(work_of(find_study(study)[0].workload)):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import click
 from rich.console import Console
 
 from steelyard.analysis.judge import judge
@@ -24,7 +26,12 @@ def show(path: Path, html: Path | None = None, images: Path | None = None, as_js
     page = html or path / "report.html"
     next_command = f'steelyard sql {path} "select * from runs"'
     about = gather.about(bundle, str(page), next_command)
-    write_report(page, judgement, series, about)
+    try:
+        write_report(page, judgement, series, about)
+    except OSError as error:
+        # a full disk must not cost the verdict
+        click.echo(f"error: {page}: the report could not be written: {error.strerror}", err=True)
+        about = replace(about, report="")
     if images is not None:
         from steelyard.report.images import write_images
 

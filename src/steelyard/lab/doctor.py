@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import pwd
-import re
-import resource
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from steelyard.host.placement import place
-from steelyard.lab.environment import environment, read_text
+from steelyard.lab.environment import environment
+from steelyard.lab.finding import Finding
+from steelyard.lab.machine import read_text
+from steelyard.lab.permissions import (
+    capabilities,
+    cpu_stalled_us,
+    io_uring,
+    open_files,
+    perf_events,
+    pressure,
+    tracefs,
+)
 from steelyard.study.errors import InputError
 from steelyard.subjects.binaries import (
     embedded_bindir,
@@ -25,42 +32,13 @@ from steelyard.subjects.binaries import (
     version_of,
 )
 
-State = Literal["ok", "warning", "missing"]
-
-_PROC, _SYS = Path("/proc"), Path("/sys")
-_TRACEFS = (_SYS / "kernel/tracing", _SYS / "kernel/debug/tracing")
+_PROC = Path("/proc")
 
 _GAP_NS_MIN = 50_000  # shorter gaps are timer interrupts and the interpreter itself
 _LOST_PERCENT_MAX = 1.0
 _STEAL_PERCENT_MAX = 1.0
 _LOAD_PER_CPU_MAX = 0.25
 _FREE_BYTES_MIN = 2 * 1024**3
-_FILES_PER_CLIENT = 1
-_FILES_OF_OUR_OWN = 256
-
-_IO_URING_SETUP = 425  # the same number on every architecture
-_IO_URING_PARAMS_BYTES = 120
-
-# What each capability will be used for; bit numbers from linux/capability.h.
-_CAPABILITIES = {
-    "CAP_PERFMON": (38, "tracepoints: kernel locks, scheduling"),
-    "CAP_SYSLOG": (34, "names of kernel functions"),
-    "CAP_SYS_PTRACE": (19, "I/O and symbols of other users' processes"),
-    "CAP_SYS_ADMIN": (21, "uprobes: waits for latches"),
-}
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing looked at. state: ok, warning (results suffer), missing (something will not work).
-
-    hint: what to do about it, in one line.
-    """
-
-    name: str
-    state: State
-    text: str
-    hint: str
 
 
 def diagnose(jitter_s: float = 2.0) -> list[Finding]:
@@ -77,12 +55,12 @@ def diagnose(jitter_s: float = 2.0) -> list[Finding]:
         _clock(facts["kernel"]),
         _quota(facts["virtualization"]),
         _temp_folder(facts["storage"]),
-        _pressure(),
-        _open_files(),
-        _io_uring(),
-        _perf_events(),
-        _tracefs(),
-        *_capabilities(),
+        pressure(),
+        open_files(),
+        io_uring(),
+        perf_events(),
+        tracefs(),
+        *capabilities(),
     ]
 
 
@@ -154,9 +132,9 @@ def _cores() -> Finding:
 
 
 def _noise(jitter_s: float, facts: dict[str, Any]) -> Iterator[Finding]:
-    before, stalled_us = _cpu_ticks(), _cpu_stalled_us()
+    before, stalled_us = _cpu_ticks(), cpu_stalled_us()
     lost_percent, worst_ns = _jitter(jitter_s)
-    after, stalled_after_us = _cpu_ticks(), _cpu_stalled_us()
+    after, stalled_after_us = _cpu_ticks(), cpu_stalled_us()
     elsewhere = "stop other work here, or move to a machine of your own; add blocks to the plan"
     stall = ""
     if stalled_us is not None and stalled_after_us is not None:
@@ -208,11 +186,6 @@ def _cpu_ticks() -> tuple[int, int]:
     """Ticks of all modes and all CPUs, and those stolen among them."""
     ticks = [int(field) for field in read_text(_PROC / "stat").partition("\n")[0].split()[1:9]]
     return sum(ticks), ticks[7] if len(ticks) > 7 else 0
-
-
-def _cpu_stalled_us() -> int | None:
-    found = re.search(r"^some .*total=(\d+)", read_text(_PROC / "pressure/cpu"), re.MULTILINE)
-    return int(found[1]) if found else None
 
 
 def _governor(cpu: dict[str, Any]) -> Finding:
@@ -290,91 +263,3 @@ def _temp_folder(storage: dict[str, Any]) -> Finding:
     if kind in ("tmpfs", "ramfs"):
         return Finding("temporary files", "warning", text + "; commits cost nothing in memory", other)
     return Finding("temporary files", "ok", text, f"elsewhere: {other}")
-
-
-def _pressure() -> Finding:
-    if _cpu_stalled_us() is None:
-        return Finding(
-            "pressure stall",
-            "missing",
-            "/proc/pressure cannot be read: no figures for waiting on CPU, disk and memory",
-            "boot with psi=1 on a kernel with CONFIG_PSI",
-        )
-    return Finding("pressure stall", "ok", "/proc/pressure can be read", "nothing to do")
-
-
-def _open_files() -> Finding:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    clients = max(0, (soft - _FILES_OF_OUR_OWN) // _FILES_PER_CLIENT)
-    text = f"{soft} allowed (hard limit {hard}): up to {clients} clients"
-    if clients < 1000:
-        return Finding("open files", "warning", text, f"ulimit -n {max(hard, 65_536)}")
-    return Finding("open files", "ok", text, "for more clients: ulimit -n 65536")
-
-
-def _io_uring() -> Finding:
-    libc = ctypes.CDLL(None, use_errno=True)
-    params = ctypes.create_string_buffer(_IO_URING_PARAMS_BYTES)
-    fd = int(libc.syscall(_IO_URING_SETUP, 4, params))
-    if fd >= 0:
-        os.close(fd)
-        return Finding("io_uring", "ok", "usable", "nothing to do")
-    why = os.strerror(ctypes.get_errno())
-    disabled = read_text(_PROC / "sys/kernel/io_uring_disabled")
-    if disabled in ("1", "2"):
-        hint = "sudo sysctl kernel.io_uring_disabled=0"
-    else:
-        hint = "allow it in the container's seccomp profile, or use a kernel from 5.19"
-    return Finding("io_uring", "missing", f"refused: {why}; epoll is used instead", hint)
-
-
-def _perf_events() -> Finding:
-    text = read_text(_PROC / "sys/kernel/perf_event_paranoid")
-    if not text:
-        return Finding(
-            "perf events",
-            "missing",
-            "this kernel has none: no profile",
-            "use a kernel with CONFIG_PERF_EVENTS",
-        )
-    if int(text) <= 1 or _has_capability("CAP_PERFMON"):
-        return Finding(
-            "perf events", "ok", f"perf_event_paranoid = {text}: profiles are allowed", "nothing to do"
-        )
-    return Finding(
-        "perf events",
-        "missing",
-        f"perf_event_paranoid = {text}: no profile of the kernel",
-        "sudo sysctl kernel.perf_event_paranoid=1",
-    )
-
-
-def _tracefs() -> Finding:
-    for folder in _TRACEFS:
-        if os.access(folder / "events", os.R_OK):
-            return Finding("tracefs", "ok", f"{folder} can be read", "nothing to do")
-    return Finding(
-        "tracefs",
-        "missing",
-        "not mounted or not readable: no kernel locks and scheduling (not needed yet)",
-        "sudo mount -t tracefs nodev /sys/kernel/tracing; sudo mount -o remount,mode=755 /sys/kernel/tracing",
-    )
-
-
-def _capabilities() -> Iterator[Finding]:
-    for name, (_, use) in _CAPABILITIES.items():
-        if _has_capability(name):
-            yield Finding(name, "ok", f"held, for {use}", "nothing to do")
-        else:
-            yield Finding(
-                name,
-                "missing",
-                f"not held: no {use} (not needed yet)",
-                f"sudo setcap {name.lower()}+ep $(readlink -f $(command -v python3)), or run as root",
-            )
-
-
-def _has_capability(name: str) -> bool:
-    status = read_text(_PROC / "self/status")
-    found = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.MULTILINE)
-    return found is not None and bool(int(found[1], 16) >> _CAPABILITIES[name][0] & 1)

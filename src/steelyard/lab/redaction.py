@@ -32,11 +32,11 @@ _HARMLESS = frozenset(
 )
 
 _PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL)
-# user:password@; greedy, as a password that nobody encoded may hold an @ itself
-_URI = re.compile(r"(://[^:/@\s]*:)\S*@")
+# user:password@; to the last @ of the line, as a password that nobody encoded may hold anything
+_URI = re.compile(r"(://[^:/@\s]*:).*@")
 # A quoted value may hold quotes in one of several escapes: all that follows goes with it.
 _QUOTED = r"""(?:["'`].*|\$\w*\$.*)"""
-_PLAIN = r"(?:\\.|[^\s\\])+"
+_PLAIN = r"(?:\\.|[^ \t\r\n\f\v\\])+"  # \s would end it at the blanks of other scripts
 _ASSIGNED = re.compile(
     rf"(\b\w*(?:{_WORD})\w*[\"']?\s*(?:=|:(?!//))\s*)(?:{_QUOTED}|{_PLAIN})",
     re.IGNORECASE | re.DOTALL,

@@ -23,7 +23,10 @@ def print_plan(study: Study, options: Sequence[Option], seconds: float, console:
 
     console.print(Text(study.question, "bold"))
     subject = study.subject
-    say("subject", " ".join(filter(None, (subject.kind, subject.bindir, "at an address" if subject.dsn else ""))))
+    say(
+        "subject",
+        " ".join(filter(None, (subject.kind, subject.bindir, "at an address" if subject.dsn else ""))),
+    )
     for name, factor in study.factors.items():
         say("factor", f"{name} ({factor.scope}): {', '.join(factor.levels)}")
     labels = [option.label for option in options]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from steelyard.bundle.reader import Bundle
 from steelyard.report.inputs import About, FactorFacts, MonitorCost, Notice, Phases, Series
@@ -191,8 +191,7 @@ def _machine(environment: Mapping[str, Any]) -> dict[str, str]:
         if name in ("server", "placement"):
             continue
         if isinstance(value, Mapping):
-            inner: Mapping[str, Any] = value
-            for key, fact in inner.items():
+            for key, fact in cast(Mapping[str, Any], value).items():
                 if isinstance(fact, str | int | float) and str(fact):
                     facts[f"{name} {key}"] = str(fact)
         elif isinstance(value, str | int | float) and str(value):

@@ -61,6 +61,8 @@ def render(judgement: Judgement, series: Series, about: About) -> str:
     notices = all_notices(judgement, about)
     numbers = {id(notice): place for place, notice in enumerate(notices, start=1)}
     found = headline(judgement.metrics)
+    # the first sentence answers; what follows it is set smaller
+    answer, *further = re.split(r"(?<=[.!?])\s+", judgement.verdict.sentence, maxsplit=1)
     return (
         _environment()
         .get_template("template.html.j2")
@@ -68,6 +70,8 @@ def render(judgement: Judgement, series: Series, about: About) -> str:
             about=about,
             judgement=judgement,
             verdict=judgement.verdict,
+            answer=answer,
+            further=further[0] if further else "",
             chip=_CHIPS[judgement.verdict.outcome],
             say=_speaker(judgement.options),
             tiles=_tiles(judgement, found),

@@ -17,7 +17,13 @@ from steelyard.analysis.results import (
 )
 from steelyard.report.inputs import About
 
-MARKS: dict[Outcome, str] = {"better": "▲", "worse": "▼", "equivalent": "=", "inconclusive": "~"}
+MARKS: dict[Outcome, str] = {
+    "better": "▲",
+    "worse": "▼",
+    "equivalent": "=",
+    "inconclusive": "~",
+    "different": "≠",
+}
 MARKS_MEAN = "▲ better, ▼ worse, = equivalent, ~ no difference shown"
 
 

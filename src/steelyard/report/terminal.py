@@ -180,7 +180,7 @@ def _factors(judgement: Judgement, console: Console) -> None:
 
 def _levels(levels: Iterable[tuple[tuple[str, ...], float]]) -> str:
     best_first = sorted(levels, key=lambda level: -level[1])
-    return ", ".join(f"{'+'.join(codes)} {fmt.change(ratio)}" for codes, ratio in best_first)
+    return ", ".join(f"{'+'.join(codes)}{_JOINT}{fmt.change(ratio)}" for codes, ratio in best_first)
 
 
 def _footnotes(notices: Sequence[Notice], console: Console) -> None:

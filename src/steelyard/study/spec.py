@@ -102,7 +102,7 @@ class Workload(Strict):
         default_factory=dict,
         description="kind = 'sql': transactions by name; default: one a statement",
     )
-    schema_sql: str = Field("", description="kind = 'sql': script that makes and fills the tables")
+    schema_sql: str = Field(default="", description="kind = 'sql': script that makes and fills the tables")
 
     @property
     def contradiction(self) -> str:

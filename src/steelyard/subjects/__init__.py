@@ -77,7 +77,7 @@ class Subject(Protocol):
 
 
 SUBJECTS: dict[str, str] = {
-    "postgres": "steelyard.subjects.postgres:Postgres",
+    "postgres": "steelyard.subjects.postgres:postgres",
     "null": "steelyard.subjects.null:Null",
 }
 

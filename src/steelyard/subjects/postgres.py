@@ -1,4 +1,4 @@
-"""PostgreSQL: the embedded one, any installed version, or a server of somebody else's by address."""
+"""PostgreSQL of our own: the embedded one, or any version installed on the machine."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from steelyard.host.guard import stop
 from steelyard.host.placement import pin
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
-from steelyard.study.reading import expand
 from steelyard.study.spec import Setting
-from steelyard.subjects import Bench, Endpoint, SubjectFailed
+from steelyard.subjects import Bench, Endpoint, Subject, SubjectFailed
 from steelyard.subjects.binaries import find_bindir, reachable, server_user, version_of
+from steelyard.subjects.postgres_foreign import ForeignPostgres
+from steelyard.subjects.postgres_session import INSPECT, server_facts, session_statements
 from steelyard.subjects.postgres_settings import taken, written
-from steelyard.workloads import DataTable, Work
+from steelyard.subjects.postgres_tables import load_statements
 
 _START_S = 60.0
 _TEMPLATE = "steelyard_template"
@@ -42,14 +43,10 @@ _DEFAULTS: dict[str, Setting] = {
     "logging_collector": False,
 }
 
-# a session's prepared statements and memory are shown to that session alone
-_INSPECT = {
-    "prepared": "select count(*) as statements, coalesce(sum(generic_plans), 0) as generic_plans,"
-    " coalesce(sum(custom_plans), 0) as custom_plans from pg_prepared_statements",
-    "memory": "select sum(total_bytes) as session_bytes,"
-    " coalesce(sum(total_bytes) filter (where name like 'CachedPlan%'), 0) as plan_cache_bytes"
-    " from pg_backend_memory_contexts",
-}
+
+def postgres(bench: Bench) -> Subject:
+    """A server of ours, or the one at the address that the study gives."""
+    return ForeignPostgres(bench) if bench.study.subject.dsn else Postgres(bench)
 
 
 class Postgres:
@@ -62,7 +59,6 @@ class Postgres:
         self._user = server_user()
         self._server: subprocess.Popen[bytes] | None = None
         self._promise = 0
-        self._endpoint: Endpoint | None = None
         self._log = bench.folder / "server.log"
         bench.folder.chmod(0o711)
         if len(str(bench.folder / f".s.PGSQL.{_PORT}")) > 100:
@@ -73,11 +69,6 @@ class Postgres:
     def start(self, option: Option) -> Endpoint:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
         subject = self._bench.study.subject
-        session = {**subject.session, **option.changes.get("session", {})}
-        statements = tuple(f"set {name} = {_literal(written(v))}" for name, v in session.items())
-        if subject.dsn:
-            self._endpoint = self._foreign(option, expand(subject.dsn), statements)
-            return self._endpoint
         version = option.changes.get("version", {})
         bindir = reachable(find_bindir(str(version.get("bindir", subject.bindir or "embedded"))), self._user)
         data = self._cluster(bindir)
@@ -86,25 +77,22 @@ class Postgres:
         dsn = self._dsn("postgres")
         with psycopg.connect(dsn, autocommit=True) as connection:
             self._read_back(connection, settings, option)
-            facts = _facts(connection, bindir)
+            facts = server_facts(connection, str(bindir))
         server = self._running()
-        self._endpoint = Endpoint(
+        return Endpoint(
             host=str(self._bench.folder),
             port=_PORT,
             user="postgres",
             database=_DATABASE,
             pid=server.pid,
             dsn=self._dsn(_DATABASE),
-            session=statements,
-            inspect=_INSPECT,
+            session=session_statements(subject, option),
+            inspect=INSPECT,
             facts=facts,
         )
-        return self._endpoint
 
     def reset(self) -> None:
         """The database anew from its template: a copy of files, the same for every run."""
-        if self._bench.study.subject.dsn:
-            return
         preload = ""
         with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
             connection.execute(f"drop database if exists {_DATABASE}")
@@ -177,7 +165,7 @@ class Postgres:
         if self._user is not None:
             os.chown(self._bench.folder, self._user.pw_uid, self._user.pw_gid)
         with self._log.open("wb") as log:
-            server: subprocess.Popen[bytes] = subprocess.Popen(
+            server = subprocess.Popen[bytes](
                 [bindir / "postgres", "-D", data, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -225,45 +213,6 @@ class Postgres:
                     f" it has {setting} {unit or ''}".rstrip()
                 )
 
-    def _foreign(self, option: Option, dsn: str, session: tuple[str, ...]) -> Endpoint:
-        """A server that is not ours: connected to as it is; only sessions and clients can differ."""
-        for scope in ("version", "server"):
-            if scope in option.changes:
-                raise InputError(
-                    f"a factor has scope '{scope}', but subject.dsn names a server that is not ours:"
-                    " only factors of scope session and client can act there"
-                )
-        try:
-            with psycopg.connect(dsn, connect_timeout=10, autocommit=True) as connection:
-                info = connection.info
-                missing = [
-                    table.name
-                    for table in self._bench.work.tables
-                    if connection.execute("select to_regclass(%s)", [table.name]).fetchone() == (None,)
-                ]
-                if missing:
-                    raise InputError(
-                        f"the database {info.dbname} has no table {', '.join(missing)}",
-                        "steelyard data STUDY prints the SQL that makes and fills them",
-                    )
-                tls = info.get_parameters().get("sslmode", "prefer")
-                return Endpoint(
-                    host=info.host,
-                    port=info.port,
-                    user=info.user,
-                    database=info.dbname,
-                    password=info.password or None,
-                    tls=tls if tls in ("require", "verify-full") else "disable",
-                    ca_file=info.get_parameters().get("sslrootcert"),
-                    dsn=dsn,
-                    session=session,
-                    facts=_facts(connection, None),
-                )
-        except psycopg.OperationalError as error:
-            raise InputError(
-                f"subject.dsn: {str(error).strip()}", "check address, user and password"
-            ) from None
-
     def _dsn(self, database: str) -> str:
         return make_conninfo(host=str(self._bench.folder), port=_PORT, user="postgres", dbname=database)
 
@@ -286,41 +235,6 @@ class Postgres:
                 return log.read().decode(errors="replace").strip()
         except OSError:
             return ""
-
-
-def load_statements(work: Work) -> list[str]:
-    """SQL that makes and fills the tables of a workload, in order."""
-    statements = [text for table in work.tables for text in _create(table)]
-    if work.script.strip():
-        statements.append(work.script)
-    return [*statements, "vacuum analyze"]
-
-
-def _create(table: DataTable) -> list[str]:
-    columns = ", ".join(f"{c.name} {c.type} not null" for c in table.columns)
-    values = ", ".join(f"({c.value})::{c.type}" for c in table.columns)
-    return [
-        f"create table {table.name} ({columns})",
-        f"insert into {table.name} select {values} from generate_series(1, {table.rows}) as n",
-        f"alter table {table.name} add primary key ({table.columns[0].name})",
-    ]
-
-
-def _literal(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _facts(connection: psycopg.Connection[Any], bindir: Path | None) -> dict[str, Any]:
-    version = connection.execute("select version()").fetchone()
-    rows = connection.execute(
-        "select name, setting, unit from pg_settings where source <> 'default'"
-        " and name not like '%password%' and name not like 'ssl_%' order by name"
-    ).fetchall()
-    return {
-        "version": str(version[0]) if version else "",
-        "origin": str(bindir) if bindir else "a server that is not ours",
-        "settings": {name: f"{setting} {unit}" if unit else str(setting) for name, setting, unit in rows},
-    }
 
 
 def _fatal(log: str) -> str:

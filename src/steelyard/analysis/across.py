@@ -1,0 +1,160 @@
+"""Compares bundles of the same study: another machine, another kernel, another day.
+
+Runs of two bundles were not interleaved, so nothing separates the option from the hour and the
+place where it ran: Welch's t on logs of run values (Welch 1947), corrected by Holm over options,
+and every fact that differs between the two is named beside the result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steelyard.analysis import tails
+from steelyard.analysis.layout import points_of
+from steelyard.analysis.measures import HEADLINES, Measures, measure
+from steelyard.analysis.results import Comparison, Metric, Notice
+from steelyard.bundle.evidence import Evidence
+from steelyard.study.spec import Study
+
+ALPHA = 0.05
+
+# facts that change results; those of the moment (load, uptime) do not count as hidden factors
+_FACTS = (
+    ("cpu", "model"),
+    ("cpu", "cpus_usable"),
+    ("cpu", "smt"),
+    ("cpu", "governor"),
+    ("kernel", "release"),
+    ("kernel", "preemption"),
+    ("kernel", "clock_source"),
+    ("mitigations", "active"),
+    ("virtualization", "hypervisor"),
+    ("server", "version"),
+    ("steelyard", "version"),
+)
+
+
+@dataclass(frozen=True)
+class Across:
+    """Options of `there` against the same of `here`. In comparisons, baseline is the bundle's name."""
+
+    here: str
+    there: str
+    metrics: tuple[Metric, ...]
+    comparisons: tuple[Comparison, ...]
+    notices: tuple[Notice, ...]
+
+
+def unlike_work(here: Study, there: Study) -> list[str]:
+    """What makes two studies different work: a sentence each; empty when they can be compared."""
+    found: list[str] = []
+    for part in ("workload", "plan"):
+        one, other = getattr(here, part).model_dump(), getattr(there, part).model_dump()
+        ignored = {"blocks", "seed", "stop", "baseline", "cool_down_s", "smallest_effect_percent"}
+        found += [
+            f"{part}.{key}: {one[key]} here, {other[key]} there"
+            for key in one
+            if key not in ignored and one[key] != other[key]
+        ]
+    return found
+
+
+def across(
+    here: tuple[str, Evidence, Mapping[str, Any]], there: tuple[str, Evidence, Mapping[str, Any]]
+) -> Across:
+    """Compares two bundles, each given as name, evidence, environment."""
+    (name, evidence, facts), (other_name, other_evidence, other_facts) = here, there
+    one, other = measure(evidence), measure(other_evidence)
+    common = [
+        option.label
+        for option in evidence.options
+        if option.label in {found.label for found in other_evidence.options}
+    ]
+    notices = [Notice("not-interleaved", "the runs of the two bundles were not interleaved")]
+    notices += [
+        Notice("hidden-factor-differs", f"{part} {key}: {a or 'unknown'} here, {b or 'unknown'} there")
+        for part, key in _FACTS
+        if (a := facts.get(part, {}).get(key)) != (b := other_facts.get(part, {}).get(key))
+    ]
+    metrics = tuple(metric for metric in HEADLINES if one.metric(metric.name) and other.metric(metric.name))
+    margin = evidence.study.plan.smallest_effect_percent / 100
+    comparisons: list[Comparison] = []
+    for metric in metrics:
+        for point, clients in points_of(one).items():
+            comparisons += _compare(one, other, metric, common, point, clients, margin, (name, other_name))
+    return Across(name, other_name, metrics, tuple(comparisons), tuple(notices))
+
+
+def _compare(
+    here: Measures,
+    there: Measures,
+    metric: Metric,
+    options: Sequence[str],
+    point: int,
+    clients: int,
+    margin: float,
+    names: tuple[str, str],
+) -> list[Comparison]:
+    found: list[Comparison] = []
+    tests = [
+        (option, *_welch(_logs(here, metric, option, point), _logs(there, metric, option, point)))
+        for option in options
+    ]
+    tests = [test for test in tests if math.isfinite(test[1])]
+    if not tests:
+        return found
+    p_values = tails.holm([p for _, _, _, _, p, _ in tests]).tolist()
+    for (option, difference, error, df, _, runs), p_value in zip(tests, p_values, strict=True):
+        wide = error * tails.t_critical(df, ALPHA / len(tests))
+        narrow = error * tails.t_critical(df, 2 * ALPHA)
+        ratio = math.exp(difference)
+        inside = abs(difference) + narrow < math.log1p(margin)
+        better = (difference > 0) == (metric.better == "higher")
+        found.append(
+            Comparison(
+                metric=metric.name,
+                option=option,
+                baseline=names[0],
+                clients=clients,
+                ratio=ratio,
+                low=math.exp(difference - wide),
+                high=math.exp(difference + wide),
+                p_value=p_value,
+                blocks=runs,
+                margin=margin,
+                outcome="equivalent"
+                if inside
+                else "inconclusive"
+                if p_value >= ALPHA
+                else "better"
+                if better
+                else "worse",
+            )
+        )
+    return found
+
+
+def _logs(measures: Measures, metric: Metric, option: str, point: int) -> np.ndarray[Any, Any]:
+    chosen = (measures.option == option) & (measures.point == point)
+    values = measures.values[metric.name][chosen]
+    return np.log(values[values > 0])
+
+
+def _welch(here: np.ndarray[Any, Any], there: np.ndarray[Any, Any]) -> tuple[float, float, float, float, int]:
+    """Difference of means, its standard error, degrees of freedom, p-value, fewest runs."""
+    runs = min(len(here), len(there))
+    if runs < 2:
+        return math.nan, math.nan, math.nan, math.nan, runs
+    a, b = here.var(ddof=1) / len(here), there.var(ddof=1) / len(there)
+    error = math.sqrt(a + b)
+    difference = float(there.mean() - here.mean())
+    if error == 0:
+        return math.nan, math.nan, math.nan, math.nan, runs
+    df = (a + b) ** 2 / (a**2 / (len(here) - 1) + b**2 / (len(there) - 1))
+    p_value = float(tails.t_two_sided(difference / error, df))
+    return difference, error, float(df), p_value, runs

@@ -1,0 +1,51 @@
+"""steelyard compare HERE THERE ..."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("here", type=click.Path(path_type=Path))
+@click.argument("there", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--force", is_flag=True, help="Compare although it was not the same work.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
+def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool) -> None:
+    """Compare each bundle THERE with the bundle HERE, option by option.
+
+    For the same study on another machine, kernel or day. What differs between the machines is
+    printed beside the result, since runs of two bundles were not interleaved.
+    """
+    from rich.console import Console
+
+    from steelyard.analysis.across import Across, across, unlike_work
+    from steelyard.bundle.reader import Bundle
+    from steelyard.report.across import print_across
+    from steelyard.study.errors import InputError
+
+    base = Bundle(here)
+    found: list[Across] = []
+    for path in there:
+        other = Bundle(path)
+        if (unlike := unlike_work(base.study, other.study)) and not force:
+            raise InputError(
+                f"{here} and {path} did not do the same work: {'; '.join(unlike)}",
+                "--force compares all the same",
+            )
+        found.append(
+            across(
+                (str(here), base.evidence(), base.environment),
+                (str(path), other.evidence(), other.environment),
+            )
+        )
+    if as_json:
+        json.dump([asdict(one) for one in found], sys.stdout, indent=2)
+        sys.stdout.write("\n")
+        return
+    for one in found:
+        print_across(one, Console())

@@ -1,0 +1,130 @@
+"""What the kernel lets this user do: sources of figures, descriptors, capabilities."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+from steelyard.lab.finding import Finding
+from steelyard.lab.machine import read_text
+
+_PROC, _SYS = Path("/proc"), Path("/sys")
+_TRACEFS = (_SYS / "kernel/tracing", _SYS / "kernel/debug/tracing")
+
+_FILES_PER_CLIENT = 1
+_FILES_OF_OUR_OWN = 256
+
+_IO_URING_SETUP = 425  # the same number on every architecture
+_IO_URING_PARAMS_BYTES = 120
+
+# What each capability will be used for; bit numbers from linux/capability.h.
+_CAPABILITIES = {
+    "CAP_PERFMON": (38, "tracepoints: kernel locks, scheduling"),
+    "CAP_SYSLOG": (34, "names of kernel functions"),
+    "CAP_SYS_PTRACE": (19, "I/O and symbols of other users' processes"),
+    "CAP_SYS_ADMIN": (21, "uprobes: waits for latches"),
+}
+
+
+def cpu_stalled_us() -> int | None:
+    """How long some task waited for a CPU since boot; None without pressure stall figures."""
+    found = re.search(r"^some .*total=(\d+)", read_text(_PROC / "pressure/cpu"), re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+def pressure() -> Finding:
+    """Pressure stall figures."""
+    if cpu_stalled_us() is None:
+        return Finding(
+            "pressure stall",
+            "missing",
+            "/proc/pressure cannot be read: no figures for waiting on CPU, disk and memory",
+            "boot with psi=1 on a kernel with CONFIG_PSI",
+        )
+    return Finding("pressure stall", "ok", "/proc/pressure can be read", "nothing to do")
+
+
+def open_files() -> Finding:
+    """Descriptors against clients."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    clients = max(0, (soft - _FILES_OF_OUR_OWN) // _FILES_PER_CLIENT)
+    text = f"{soft} allowed (hard limit {hard}): up to {clients} clients"
+    if clients < 1000:
+        return Finding("open files", "warning", text, f"ulimit -n {max(hard, 65_536)}")
+    return Finding("open files", "ok", text, "for more clients: ulimit -n 65536")
+
+
+def io_uring() -> Finding:
+    """Whether io_uring may be used, by trying."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    params = ctypes.create_string_buffer(_IO_URING_PARAMS_BYTES)
+    fd = int(libc.syscall(_IO_URING_SETUP, 4, params))
+    if fd >= 0:
+        os.close(fd)
+        return Finding("io_uring", "ok", "usable", "nothing to do")
+    why = os.strerror(ctypes.get_errno())
+    disabled = read_text(_PROC / "sys/kernel/io_uring_disabled")
+    if disabled in ("1", "2"):
+        hint = "sudo sysctl kernel.io_uring_disabled=0"
+    else:
+        hint = "allow it in the container's seccomp profile, or use a kernel from 5.19"
+    return Finding("io_uring", "missing", f"refused: {why}; epoll is used instead", hint)
+
+
+def perf_events() -> Finding:
+    """Profiles of the kernel."""
+    text = read_text(_PROC / "sys/kernel/perf_event_paranoid")
+    if not text:
+        return Finding(
+            "perf events",
+            "missing",
+            "this kernel has none: no profile",
+            "use a kernel with CONFIG_PERF_EVENTS",
+        )
+    if int(text) <= 1 or _has_capability("CAP_PERFMON"):
+        return Finding(
+            "perf events", "ok", f"perf_event_paranoid = {text}: profiles are allowed", "nothing to do"
+        )
+    return Finding(
+        "perf events",
+        "missing",
+        f"perf_event_paranoid = {text}: no profile of the kernel",
+        "sudo sysctl kernel.perf_event_paranoid=1",
+    )
+
+
+def tracefs() -> Finding:
+    """Tracepoints."""
+    for folder in _TRACEFS:
+        if os.access(folder / "events", os.R_OK):
+            return Finding("tracefs", "ok", f"{folder} can be read", "nothing to do")
+    return Finding(
+        "tracefs",
+        "missing",
+        "not mounted or not readable: no kernel locks and scheduling (not needed yet)",
+        "sudo mount -t tracefs nodev /sys/kernel/tracing; sudo mount -o remount,mode=755 /sys/kernel/tracing",
+    )
+
+
+def capabilities() -> Iterator[Finding]:
+    """Each capability that a probe needs."""
+    for name, (_, use) in _CAPABILITIES.items():
+        if _has_capability(name):
+            yield Finding(name, "ok", f"held, for {use}", "nothing to do")
+        else:
+            yield Finding(
+                name,
+                "missing",
+                f"not held: no {use} (not needed yet)",
+                f"sudo setcap {name.lower()}+ep $(readlink -f $(command -v python3)), or run as root",
+            )
+
+
+def _has_capability(name: str) -> bool:
+    status = read_text(_PROC / "self/status")
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.MULTILINE)
+    return found is not None and bool(int(found[1], 16) >> _CAPABILITIES[name][0] & 1)

@@ -1,0 +1,35 @@
+"""Two bundles side by side, in the terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from steelyard.analysis.across import Across
+from steelyard.report import format as fmt
+from steelyard.report.ranking import MARKS, MARKS_MEAN
+
+
+def print_across(found: Across, console: Console) -> None:
+    """A table a metric: each option there against here; then what else differs."""
+    console.print(f"{found.there} against {found.here}", style="bold")
+    for metric in found.metrics:
+        rows = [c for c in found.comparisons if c.metric == metric.name]
+        table = Table(box=None, pad_edge=False, title=metric.title, title_justify="left")
+        table.add_column("")
+        table.add_column("option")
+        for heading in ("clients", "ratio", "n"):
+            table.add_column(heading, justify="right")
+        for row in rows:
+            table.add_row(
+                MARKS[row.outcome],
+                row.option,
+                str(row.clients),
+                fmt.ratio(row.ratio, row.low, row.high),
+                str(row.blocks),
+            )
+        console.print()
+        console.print(table)
+    console.print(f"\n{MARKS_MEAN}; 95 % intervals, Welch's t on run values", style="dim")
+    for notice in found.notices:
+        console.print(f"  - {notice.text}", highlight=False, soft_wrap=True)

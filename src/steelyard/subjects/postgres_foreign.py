@@ -1,0 +1,72 @@
+"""A PostgreSQL that is not ours, by address: loaded as it is; only sessions and clients differ."""
+
+from __future__ import annotations
+
+import psycopg
+
+from steelyard.study.errors import InputError
+from steelyard.study.plan import Option
+from steelyard.study.reading import expand
+from steelyard.subjects import Bench, Endpoint
+from steelyard.subjects.postgres_session import INSPECT, server_facts, session_statements
+
+
+class ForeignPostgres:
+    """Connects; starts nothing, changes nothing, makes no tables."""
+
+    monitors: tuple[str, ...] = ("host", "processes", "postgres", "postgres-waits")
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        for name, factor in bench.study.factors.items():
+            if factor.scope in ("version", "server"):
+                raise InputError(
+                    f"factors.{name} has scope '{factor.scope}', but subject.dsn names a server that is"
+                    " not ours: only factors of scope session and client can act there"
+                )
+
+    def start(self, option: Option) -> Endpoint:
+        """The server at the address, its tables there already. Raises InputError."""
+        dsn = expand(self._bench.study.subject.dsn or "")
+        try:
+            with psycopg.connect(dsn, connect_timeout=10, autocommit=True) as connection:
+                info = connection.info
+                self._check_tables(connection)
+                parameters = info.get_parameters()
+                tls = parameters.get("sslmode", "prefer")
+                return Endpoint(
+                    host=info.host,
+                    port=info.port,
+                    user=info.user,
+                    database=info.dbname,
+                    password=info.password or None,
+                    tls=tls if tls in ("require", "verify-full") else "disable",
+                    ca_file=parameters.get("sslrootcert"),
+                    dsn=dsn,
+                    session=session_statements(self._bench.study.subject, option),
+                    inspect=INSPECT,
+                    facts=server_facts(connection, "a server that is not ours"),
+                )
+        except psycopg.OperationalError as error:
+            raise InputError(
+                f"subject.dsn: {str(error).strip()}", "check address, user and password"
+            ) from None
+
+    def _check_tables(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
+        missing = [
+            table.name
+            for table in self._bench.work.tables
+            if connection.execute("select to_regclass(%s)", [table.name]).fetchone() == (None,)
+        ]
+        if missing:
+            raise InputError(
+                f"the database {connection.info.dbname} has no table {', '.join(missing)}",
+                'steelyard data STUDY | psql "$DSN" makes and fills them',
+            )
+
+    def reset(self) -> None:
+        """Nothing: its data are not ours to change."""
+
+    def stop(self) -> str:
+        """Nothing: it goes on, and its log is not ours to read."""
+        return ""

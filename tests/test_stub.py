@@ -1,0 +1,242 @@
+"""The load engine against the null server, whose answers are known."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard import _core
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from servers import LOOKUP, free_port, plan, stub
+
+PORT = 5432
+
+
+@pytest.fixture
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("s") / f".s.PGSQL.{PORT}")
+
+
+@pytest.fixture
+def endpoint(address: str) -> Iterator[dict[str, Any]]:
+    with stub(address):
+        yield at(address)
+
+
+def at(address: str) -> dict[str, Any]:
+    return {
+        "host": str(Path(address).parent), "port": PORT, "user": "nobody", "password": None,
+        "database": "null", "tls": "disable", "ca_file": None,
+    }  # fmt: skip
+
+
+def run(asked: dict[str, Any], events: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    kept = [] if events is None else events
+    return json.loads(_core.load_run(json.dumps(asked), lambda line: kept.append(json.loads(line))))
+
+
+def open_loop(rate_per_s: float) -> dict[str, Any]:
+    return {"kind": "open", "rate_per_s": rate_per_s, "spacing": "even"}
+
+
+@pytest.mark.parametrize("handle", ["none", "unnamed", "named", "per-use", "left"])
+def test_the_stub_answers_every_handle(endpoint: dict[str, Any], handle: str) -> None:
+    result = run(plan(endpoint, handle=handle))
+    assert sum(result["clients"]["transactions"]) > 0 and result["errors"]["count"] == []
+
+
+def test_the_stub_serves_tcp() -> None:
+    port = free_port()
+    with stub(f"127.0.0.1:{port}"):
+        result = run(plan({**at("/x/y"), "host": "127.0.0.1", "port": port}))
+    assert sum(result["clients"]["transactions"]) > 0
+
+
+def test_a_server_without_tls_is_told_so(endpoint: dict[str, Any]) -> None:
+    with pytest.raises(_core.LoadError, match="TLS"):
+        run(plan({**endpoint, "tls": "require"}))
+
+
+def test_the_tables_agree_with_each_other(endpoint: dict[str, Any]) -> None:
+    two = [{"name": "both", "weight": 1, "statements": ["lookup", "lookup"], "begin": False}]
+    asked = plan(endpoint, transactions=two, points=[1, 3, 2], warm_up_s=0.5, measure_s=1, threads=2)
+    result = run(asked)
+    throughput, latency, clients = result["throughput"], result["latency"], result["clients"]
+    for point, number in enumerate(asked["points"]):
+        done = sum(c for p, c in zip(clients["point"], clients["transactions"], strict=True) if p == point)
+        rows = [
+            (statement, second, count)
+            for p, statement, second, count in zip(
+                *(throughput[name] for name in ("point", "statement", "second", "count")), strict=True
+            )
+            if p == point
+        ]
+        assert {second for _, second, _ in rows} == {-1, 0}
+        assert sum(count for name, second, count in rows if name == "transaction" and second >= 0) == done > 0
+        histograms = {
+            statement: (count, base64.b64decode(text))
+            for p, statement, count, text in zip(*(latency[name] for name in latency_names), strict=True)
+            if p == point
+        }
+        assert histograms["transaction"][0] == done
+        # a transaction at either edge of the measure phase has one of its statements outside
+        assert abs(histograms["lookup"][0] - 2 * done) <= 2 * number
+        count, lowest, mean, highest = _core.histogram_summary(histograms["transaction"][1])
+        assert count == done and lowest <= mean <= highest
+        assert clients["client"][-2:] == [0, 1]
+    assert result["engine"]["connections_made"] == 3 and result["engine"]["reconnections"] == 0
+    assert result["engine"]["backlog"] == [0, 0, 0]
+
+
+latency_names = ("point", "statement", "count", "histogram_base64")
+
+
+def test_events_tell_phases_in_order_and_counts_that_grow(endpoint: dict[str, Any]) -> None:
+    events: list[dict[str, Any]] = []
+    result = run(plan(endpoint, points=[1, 2], warm_up_s=0.2, measure_s=1.2, cool_down_s=0.1), events)
+    point = ["connect", "warm-up", "measure"]
+    phases = [event["phase"] for event in events if event["event"] == "phase"]
+    assert phases == [*point, *point, "cool-down", "disconnect"] == result["phases"]["phase"]
+    counts = [event["transactions"] for event in events if event["event"] == "tick"]
+    assert counts == sorted(counts) and counts[-1] > 0
+    starts, ends = result["phases"]["start_ns"], result["phases"]["end_ns"]
+    assert all(start <= end for start, end in zip(starts, ends, strict=True))
+    assert starts == sorted(starts)
+    times = [event["t_ns"] for event in events]
+    assert times == sorted(times)
+
+
+def test_what_a_listener_raises_stops_the_run(endpoint: dict[str, Any]) -> None:
+    def refuse(line: str) -> None:
+        if json.loads(line)["phase"] == "measure":
+            raise KeyError("enough")
+
+    began = time.monotonic()
+    with pytest.raises(KeyError, match="enough"):
+        _core.load_run(json.dumps(plan(endpoint, measure_s=60)), refuse)
+    assert time.monotonic() - began < 30
+
+
+def test_an_open_loop_makes_what_its_rate_says(endpoint: dict[str, Any]) -> None:
+    result = run(plan(endpoint, arrival=open_loop(500), measure_s=1, threads=2))
+    made = sum(result["clients"]["transactions"]) + result["engine"]["backlog"][0]
+    # arrivals at 0, 2, ... 998 ms; the last may still be under way at the end
+    assert 498 <= made <= 500
+
+
+def test_a_stall_is_in_the_latency_of_all_who_came_in_it(address: str) -> None:
+    # 200 arrivals a second for 2 s, no answer for 500 ms of them
+    with stub(address, '{"stall": {"at_s": 0.5, "for_ms": 500}}'):
+        result = run(plan(at(address), arrival=open_loop(200), measure_s=2, points=[1]))
+    row = result["latency"]["statement"].index("transaction")
+    histogram = base64.b64decode(result["latency"]["histogram_base64"][row])
+    count, _, _, highest = _core.histogram_summary(histogram)
+    assert 396 <= count <= 400
+    assert highest >= 490e6
+    # a quarter of all came in the stall: their waits fall evenly from 500 ms to 0
+    (late,) = _core.histogram_quantiles(histogram, [1 - 0.25 / 2])
+    assert late >= 240e6
+
+
+def test_a_backlog_is_told(address: str) -> None:
+    with stub(address, '{"delay_us": 100000}'):
+        result = run(plan(at(address), arrival=open_loop(100), points=[1], measure_s=1))
+    # one client makes at most ten answers a second out of a hundred
+    assert result["engine"]["backlog"][0] >= 88
+
+
+def test_think_time_is_kept(endpoint: dict[str, Any]) -> None:
+    arrival = {"kind": "closed", "think_ms": 50, "think": "fixed"}
+    result = run(plan(endpoint, arrival=arrival, measure_s=0.5))
+    assert all(1 <= count <= 11 for count in result["clients"]["transactions"])
+
+
+def test_a_missed_deadline_is_counted_and_its_connection_replaced(address: str) -> None:
+    with stub(address, '{"stall": {"at_s": 0.2, "for_ms": 600}}'):
+        result = run(plan(at(address), deadline_ms=100, measure_s=1.5))
+    assert result["errors"]["code"] == ["deadline"]
+    assert result["engine"]["reconnections"] >= 2
+    assert result["throughput"]["errors"][0] > 0
+
+
+def test_a_server_that_dies_ends_the_run(address: str) -> None:
+    with stub(address) as server:
+        timer = threading.Timer(0.5, server.kill)
+        timer.start()
+        with pytest.raises(_core.LoadError, match="lost"):
+            run(plan(at(address), measure_s=60))
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"handle": "none", "parameters": "client"}, "parameters"),
+        ({"handle": "named", "text": "unique"}, "text"),
+        ({"handle": "unamed"}, "unamed"),
+        ({"points": []}, "points"),
+        ({"points": [0]}, "points"),
+        ({"threads": 0}, "threads"),
+        ({"measure_s": 0}, "measure_s"),
+        ({"warm_up_s": -1}, "warm_up_s"),
+        ({"speed": 3}, "speed"),
+        ({"statements": [{**LOOKUP, "parameters": {}}]}, "id"),
+        ({"statements": [{**LOOKUP, "sql": "select 1"}]}, "id"),
+        ({"statements": [{**LOOKUP, "name": "transaction"}]}, "transaction"),
+        ({"transactions": []}, "transactions"),
+        ({"transactions": [{"name": "t", "weight": 0, "statements": ["lookup"]}]}, "weight"),
+        ({"transactions": [{"name": "t", "weight": 1, "statements": ["gone"]}]}, "gone"),
+        ({"text": "distinct", "distinct_texts": 0}, "distinct_texts"),
+        ({"arrival": {"kind": "open", "rate_per_s": 0, "spacing": "even"}}, "rate_per_s"),
+        ({"arrival": {"kind": "closed", "think_ms": -1, "think": "fixed"}}, "think_ms"),
+    ],
+)
+def test_a_bad_plan_is_refused_by_its_field(change: dict[str, Any], field: str) -> None:
+    with pytest.raises(_core.PlanError, match=field):
+        run(plan(at("/nowhere/x"), **change))
+
+
+@pytest.mark.parametrize(
+    "generator",
+    [
+        {"kind": "uniform", "low": 2, "high": 1},
+        {"kind": "zipf", "low": 1, "high": 2, "exponent": -1},
+        {"kind": "choice", "values": []},
+        {"kind": "zipf", "low": -(2**63), "high": 2**63 - 1, "exponent": 1},
+        {"kind": "dice"},
+    ],
+)
+def test_a_bad_generator_is_refused(generator: dict[str, Any]) -> None:
+    statement = {**LOOKUP, "parameters": {"id": generator}}
+    with pytest.raises(_core.PlanError):
+        run(plan(at("/nowhere/x"), statements=[statement]))
+
+
+def test_a_merged_histogram_holds_all_values(endpoint: dict[str, Any]) -> None:
+    result = run(plan(endpoint, points=[1, 2]))
+    rows = [i for i, name in enumerate(result["latency"]["statement"]) if name == "transaction"]
+    parts = [base64.b64decode(result["latency"]["histogram_base64"][i]) for i in rows]
+    summaries = [_core.histogram_summary(part) for part in parts]
+    count, lowest, mean, highest = _core.histogram_summary(_core.histogram_merge(parts))
+    assert count == sum(s[0] for s in summaries)
+    assert (lowest, highest) == (min(s[1] for s in summaries), max(s[3] for s in summaries))
+    assert math.isclose(mean, sum(s[0] * s[2] for s in summaries) / count, rel_tol=1e-6)
+    assert _core.histogram_quantiles(parts[0], [0.0, 1.0]) == [summaries[0][1], summaries[0][3]]
+
+
+def test_a_histogram_that_is_none_is_refused() -> None:
+    for encoded in (b"", b"nonsense"):
+        with pytest.raises(ValueError, match="histogram"):
+            _core.histogram_summary(encoded)
+    count, *_ = _core.histogram_summary(_core.histogram_merge([]))
+    assert count == 0

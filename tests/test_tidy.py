@@ -1,0 +1,127 @@
+"""The structure that the design promises, kept by test: arrows, sizes, names, no paths of a machine."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "steelyard"
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+# a package may import only from those named after it; every module may import the metadata
+ARROWS = {
+    "study": set[str](),
+    "host": {"study"},
+    "workloads": {"study"},
+    "monitors": {"study", "host"},
+    "subjects": {"study", "host", "workloads"},
+    "lab": {"study", "host", "workloads", "monitors", "subjects"},
+    "bundle": {"study"},
+    "analysis": {"study", "bundle"},
+    "report": {"study", "bundle", "analysis"},
+    "recordings": {"study", "bundle"},
+    "catalog": set[str](),
+}
+LONGEST_MODULE = 300
+LONGEST_FUNCTION = 60
+UNITS = ("ns", "us", "ms", "s", "bytes", "percent", "per_s", "per_txn", "hz", "total")
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            if node.module == "steelyard":
+                yield from (f"steelyard.{a.name}" for a in node.names if a.name != "__version__")
+
+
+@pytest.mark.parametrize("package", ARROWS)
+def test_a_package_imports_only_from_its_left(package: str) -> None:
+    allowed = ARROWS[package] | {package, "_core"}
+    wrong = [
+        f"{named(path)} imports {name}"
+        for path in (SOURCE / package).rglob("*.py")
+        for name in imports(path)
+        if name.startswith("steelyard.") and name.split(".")[1] not in allowed
+    ]
+    assert not wrong
+
+
+def test_every_package_has_its_arrows_written_down() -> None:
+    packages = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    assert packages == ARROWS.keys() | {"cli"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_a_module_is_one_idea(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= LONGEST_MODULE
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("crates/*/src/**/*.rs")), ids=named)
+def test_a_rust_module_is_one_idea(path: Path) -> None:
+    code = path.read_text().partition("#[cfg(test)]")[0]
+    assert len(code.splitlines()) <= LONGEST_MODULE
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_a_function_fits_on_a_screen(path: Path) -> None:
+    long = [f.name for f in functions(path) if (f.end_lineno or 0) - f.lineno >= LONGEST_FUNCTION]
+    assert not long
+
+
+def test_a_unit_stands_last_in_a_public_name() -> None:
+    inner = re.compile(r"_(ns|us|ms|bytes|percent)_(?!per_|total$|limit$|mean$|max$)")
+    wrong = [
+        f"{named(path)}: {name}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        for name in [node.target.id]
+        if not name.startswith("_") and inner.search(name)
+    ]
+    assert not wrong
+
+
+def test_a_monitor_subject_and_workload_is_one_registered_file() -> None:
+    from steelyard.monitors import MONITORS
+    from steelyard.subjects import SUBJECTS
+    from steelyard.workloads import WORKLOADS
+
+    for registry in (MONITORS, SUBJECTS, WORKLOADS):
+        for place in registry.values():
+            module = place.partition(":")[0].replace(".", "/")
+            assert (ROOT / "src" / f"{module}.py").exists(), place
+
+
+def test_no_file_names_a_path_of_a_machine() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.split("\0")
+    homes = re.compile(r"/(?:home|Users)/\w+|/root/|/work/")
+    wrong = [
+        f"{name}: {found[0]}"
+        for name in filter(None, listed)
+        if (path := ROOT / name).suffix in {".py", ".rs", ".md", ".toml", ".j2", ".yaml", ""}
+        and path.is_file()
+        and path != Path(__file__)
+        and (found := homes.search(path.read_text(errors="replace")))
+    ]
+    assert not wrong
