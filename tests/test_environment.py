@@ -29,8 +29,21 @@ def leaked(obj: object) -> bool:
 @given(
     WORDY,
     st.sampled_from(
-        "password PGPASSWORD ssl_passphrase_command primary_conninfo api_key AWS_SECRET_ACCESS_KEY "
-        "sslpassword token archive_command restore_command credentials tls_key Authorization".split()
+        [
+            "password",
+            "PGPASSWORD",
+            "ssl_passphrase_command",
+            "primary_conninfo",
+            "api_key",
+            "AWS_SECRET_ACCESS_KEY",
+            "sslpassword",
+            "token",
+            "archive_command",
+            "restore_command",
+            "credentials",
+            "tls_key",
+            "Authorization",
+        ]
     ),
 )
 def test_values_under_telling_names_never_come_out(password, name):

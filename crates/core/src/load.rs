@@ -9,7 +9,7 @@ use steelyard_load::engine::{self, Listener};
 use steelyard_load::error::LoadError as EngineError;
 use steelyard_load::plan::Plan;
 use steelyard_load::record::LatencyHistogram;
-use steelyard_load::{record, stub};
+use steelyard_load::{record, result, stub};
 
 create_exception!(steelyard._core, PlanError, PyException, "The plan cannot be run.");
 create_exception!(steelyard._core, LoadError, PyException, "The run could not start or go on.");
@@ -103,7 +103,7 @@ fn histogram_summary(encoded: &[u8]) -> PyResult<(u64, u64, f64, u64)> {
 #[pyfunction]
 fn histogram_merge<'py>(py: Python<'py>, encoded: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyBytes>> {
     let histograms = encoded.iter().map(|bytes| decode(bytes)).collect::<PyResult<Vec<_>>>()?;
-    Ok(PyBytes::new(py, &record::encode(&engine::merge(histograms.iter()))))
+    Ok(PyBytes::new(py, &record::encode(&result::merge(histograms.iter()))))
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

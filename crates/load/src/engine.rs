@@ -3,18 +3,21 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hdrhistogram::Histogram;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::client::{Client, Work};
 use crate::error::LoadError;
 use crate::event_loop::{self, Live, Seat};
 use crate::poll::now_ns;
-use crate::record::{Record, Window, encode};
+use crate::record::{Record, Window};
+use crate::result::{Outcome, Phase, Told};
 use crate::session::Session;
+use crate::transport::Transport;
 use crate::wire::TERMINATE;
 
 const STEP: Duration = Duration::from_millis(50);
+/// How long a session may take over a question of `inspect`.
+const INSPECT: Duration = Duration::from_secs(5);
 /// Threads get this long to begin before the point's clock starts.
 const LEAD_NS: u64 = 5_000_000;
 
@@ -26,34 +29,26 @@ pub trait Listener {
     fn go_on(&mut self) -> bool;
 }
 
-#[derive(Default)]
-struct Phases {
-    rows: Vec<(usize, usize, &'static str, u64, u64)>,
-}
-
 struct Run<'a> {
     work: &'a Work,
     listener: &'a mut dyn Listener,
-    phases: Phases,
-    connections: u64,
-    connect_ns: u64,
+    outcome: Outcome,
+    /// Transactions and errors of the points before.
     earlier: (u64, u64),
 }
 
 /// Runs the plan; the result as JSON (see the documentation of `load_run` in Python).
 pub fn run(work: &Work, listener: &mut dyn Listener) -> Result<String, LoadError> {
-    let mut run =
-        Run { work, listener, phases: Phases::default(), connections: 0, connect_ns: 0, earlier: (0, 0) };
+    let mut run = Run { work, listener, outcome: Outcome::default(), earlier: (0, 0) };
     let mut clients: Vec<Client> = Vec::new();
-    let mut points = Vec::new();
     for (point, count) in work.plan.points.iter().copied().enumerate() {
         run.connect(point, count, &mut clients)?;
         let (back, records) = run.point(point, clients)?;
         clients = back;
-        points.push(records);
+        run.outcome.records.push(records);
     }
     let last = work.plan.points.len() - 1;
-    let inspect = run.cool_down(last, &mut clients)?;
+    run.cool_down(last, &mut clients)?;
     let begin_ns = run.begin("disconnect", last, clients.len())?;
     for client in &mut clients {
         if let Some(transport) = &mut client.transport {
@@ -61,9 +56,9 @@ pub fn run(work: &Work, listener: &mut dyn Listener) -> Result<String, LoadError
             let _ = transport.write_all(TERMINATE);
         }
     }
-    run.phases.rows.push((last, clients.len(), "disconnect", begin_ns, now_ns()));
+    run.ended("disconnect", last, clients.len(), begin_ns, now_ns());
     drop(clients);
-    Ok(run.result(&points, inspect).to_string())
+    Ok(run.outcome.to_json(&work.plan).to_string())
 }
 
 impl Run<'_> {
@@ -72,6 +67,10 @@ impl Run<'_> {
         let line =
             json!({"event": "phase", "phase": phase, "point": point, "clients": clients, "t_ns": t_ns});
         if self.listener.event(&line.to_string()) { Ok(t_ns) } else { Err(LoadError::Stopped) }
+    }
+
+    fn ended(&mut self, name: &'static str, point: usize, clients: usize, start_ns: u64, end_ns: u64) {
+        self.outcome.phases.push(Phase { point, clients, name, start_ns, end_ns });
     }
 
     fn connect(&mut self, point: usize, count: usize, clients: &mut Vec<Client>) -> Result<(), LoadError> {
@@ -86,14 +85,12 @@ impl Run<'_> {
             let left = limit.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
             let start_ns = now_ns();
             let session = Session::open(&self.work.plan.server, &self.work.plan.session, left)?;
-            self.connect_ns += now_ns() - start_ns;
-            self.connections += 1;
+            self.outcome.connect_ns += now_ns() - start_ns;
+            self.outcome.connections += 1;
             clients.push(Client::new(clients.len(), self.work, session.transport));
-            if !self.listener.go_on() {
-                return Err(LoadError::Stopped);
-            }
+            self.go_on()?;
         }
-        self.phases.rows.push((point, count, "connect", begin_ns, now_ns()));
+        self.ended("connect", point, count, begin_ns, now_ns());
         Ok(())
     }
 
@@ -123,12 +120,17 @@ impl Run<'_> {
                     }
                     outcome
                 };
-                handles.push(
-                    std::thread::Builder::new().name(format!("load-{thread}")).spawn_scoped(scope, body),
-                );
+                let handle =
+                    std::thread::Builder::new().name(format!("load-{thread}")).spawn_scoped(scope, body);
+                if handle.is_err() {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                handles.push(handle);
             }
             let told = self.attend(point, count, window, &live, &stop);
-            stop_unless(&told, &stop);
+            if told.is_err() {
+                stop.store(true, Ordering::Relaxed);
+            }
             let outcomes: Vec<_> = handles
                 .into_iter()
                 .map(|handle| match handle {
@@ -152,9 +154,9 @@ impl Run<'_> {
         told?;
         back.sort_by_key(|client| client.number);
         if plan.warm_up_s > 0.0 {
-            self.phases.rows.push((point, count, "warm-up", window.start_ns, window.measure_ns));
+            self.ended("warm-up", point, count, window.start_ns, window.measure_ns);
         }
-        self.phases.rows.push((point, count, "measure", window.measure_ns, window.end_ns));
+        self.ended("measure", point, count, window.measure_ns, window.end_ns);
         Ok((back, records))
     }
 
@@ -193,9 +195,7 @@ impl Run<'_> {
             if now >= window.end_ns || stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            if !self.listener.go_on() {
-                return Err(LoadError::Stopped);
-            }
+            self.go_on()?;
             let edge = if phase == "warm-up" { window.measure_ns } else { window.end_ns };
             let wait_ns = edge.min(tick_ns).saturating_sub(now_ns()).min(STEP.as_nanos() as u64);
             std::thread::sleep(Duration::from_nanos(wait_ns));
@@ -203,40 +203,48 @@ impl Run<'_> {
     }
 
     /// Connections open, nothing sent but the questions of `inspect`.
-    fn cool_down(
-        &mut self,
-        point: usize,
-        clients: &mut [Client],
-    ) -> Result<Vec<(usize, String, String, f64)>, LoadError> {
+    fn cool_down(&mut self, point: usize, clients: &mut [Client]) -> Result<(), LoadError> {
         let begin_ns = self.begin("cool-down", point, clients.len())?;
-        let mut told = Vec::new();
         for client in clients.iter_mut() {
-            let Some(transport) = client.transport.take() else { continue };
-            let mut session = Session::from(transport);
-            for question in &self.work.plan.inspect {
-                // a server that cannot answer (too old, no right) leaves the answer out
-                for (metric, value) in session.ask(&question.sql).unwrap_or_default() {
-                    told.push((client.number, question.name.clone(), metric, value));
-                }
+            if let Some(transport) = client.transport.take() {
+                client.transport = self.inspect(client.number, transport);
             }
-            client.transport = Some(session.transport);
+            self.go_on()?;
         }
         let end_ns = begin_ns + (self.work.plan.cool_down_s * 1e9) as u64;
-        while now_ns() < end_ns {
-            if !self.listener.go_on() {
-                return Err(LoadError::Stopped);
+        loop {
+            let left = Duration::from_nanos(end_ns.saturating_sub(now_ns()));
+            if left.is_zero() {
+                break;
             }
-            std::thread::sleep(Duration::from_nanos(
-                (end_ns.saturating_sub(now_ns())).min(STEP.as_nanos() as u64),
-            ));
+            self.go_on()?;
+            std::thread::sleep(left.min(STEP));
         }
-        self.phases.rows.push((point, clients.len(), "cool-down", begin_ns, now_ns()));
-        Ok(told)
+        self.ended("cool-down", point, clients.len(), begin_ns, now_ns());
+        Ok(())
     }
-}
 
-fn stop_unless(told: &Result<(), LoadError>, stop: &AtomicBool) {
-    if told.is_err() {
-        stop.store(true, Ordering::Relaxed);
+    /// Asks one client's session; its connection, unless that broke.
+    fn inspect(&mut self, client: usize, transport: Transport) -> Option<Transport> {
+        transport.set_timeout(Some(INSPECT)).ok()?;
+        let mut session = Session::from(transport);
+        for question in &self.work.plan.inspect {
+            match session.ask(&question.sql) {
+                Ok(answer) => self.outcome.inspect.extend(answer.into_iter().map(|(metric, value)| Told {
+                    client,
+                    name: question.name.clone(),
+                    metric,
+                    value,
+                })),
+                // a server that cannot answer (too old, no right) leaves the answer out
+                Err(LoadError::Session { .. }) => {}
+                Err(_) => return None,
+            }
+        }
+        Some(session.transport)
+    }
+
+    fn go_on(&mut self) -> Result<(), LoadError> {
+        if self.listener.go_on() { Ok(()) } else { Err(LoadError::Stopped) }
     }
 }

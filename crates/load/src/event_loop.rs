@@ -348,7 +348,8 @@ impl Loop<'_> {
                 }
             }
         }
-        let due: Vec<usize> = self.lost.extract_if(.., |(due, _)| *due <= now).map(|(_, index)| index).collect();
+        let due: Vec<usize> =
+            self.lost.extract_if(.., |(due, _)| *due <= now).map(|(_, index)| index).collect();
         if !due.is_empty() {
             let plan = &self.work.plan;
             let reconnector = match self.reconnector.take() {

@@ -253,9 +253,9 @@ impl Plan {
                 return refuse("statements", "the name `transaction` stands for whole transactions");
             }
             for (name, generator) in &statement.parameters {
-                generator.check().map_err(|cause| {
-                    PlanError::new(format!("{field}.parameters.{name}"), cause)
-                })?;
+                generator
+                    .check()
+                    .map_err(|cause| PlanError::new(format!("{field}.parameters.{name}"), cause))?;
             }
         }
         Ok(())

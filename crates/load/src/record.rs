@@ -76,13 +76,6 @@ pub struct Record {
 
 impl Record {
     pub fn new(window: Window, statements: usize, clients: impl Iterator<Item = usize>) -> Self {
-        let histogram = || {
-            // the bounds are constants that the crate accepts
-            let mut histogram =
-                Histogram::new_with_bounds(1, LONGEST_NS, 3).unwrap_or_else(|_| unreachable!());
-            histogram.auto(false);
-            histogram
-        };
         let small = || {
             let mut histogram =
                 Histogram::new_with_bounds(1000, LONGEST_NS, 2).unwrap_or_else(|_| unreachable!());
@@ -93,7 +86,7 @@ impl Record {
             window,
             warm_up_seconds: window.warm_up_seconds() as i64,
             seconds: vec![vec![Count::default(); statements + 1]; window.seconds()],
-            histograms: (0..=statements).map(|_| histogram()).collect(),
+            histograms: (0..=statements).map(|_| empty_histogram()).collect(),
             clients: clients
                 .map(|number| ClientRecord { number, count: Count::default(), sum_ns: 0, histogram: small() })
                 .collect(),
@@ -164,6 +157,12 @@ impl Record {
         let second = (now_ns as i64 - self.window.measure_ns as i64).div_euclid(1_000_000_000);
         self.seconds.get_mut(usize::try_from(second + self.warm_up_seconds).ok()?)
     }
+}
+
+/// A histogram of the bounds that all of ours have.
+pub fn empty_histogram() -> LatencyHistogram {
+    // constants that the crate accepts; full-sized from the start, so recording never allocates
+    Histogram::new_with_bounds(1, LONGEST_NS, 3).unwrap_or_else(|_| unreachable!())
 }
 
 /// A histogram as kept: HdrHistogram's V2 encoding.

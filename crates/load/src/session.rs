@@ -93,7 +93,7 @@ impl Session {
                     )
                 }
                 Message::AuthenticationSasl(_) => {
-                                        let started = ScramSha256::new(self.password(server)?, ChannelBinding::unsupported());
+                    let started = ScramSha256::new(self.password(server)?, ChannelBinding::unsupported());
                     let result = frontend::sasl_initial_response(SCRAM_SHA_256, started.message(), &mut out);
                     scram = Some(started);
                     result

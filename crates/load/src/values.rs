@@ -37,7 +37,9 @@ impl Generator {
             Self::Zipf { exponent, .. } if !(exponent.is_finite() && *exponent >= 0.0) => {
                 Err("exponent must not be below 0".into())
             }
-            Self::Text { length } if *length > LONGEST_TEXT => Err(format!("length {length} is above {LONGEST_TEXT}")),
+            Self::Text { length } if *length > LONGEST_TEXT => {
+                Err(format!("length {length} is above {LONGEST_TEXT}"))
+            }
             Self::Choice { values } if values.iter().any(|value| !is_plain(value)) => {
                 Err("values must be texts, numbers or booleans".into())
             }
@@ -73,9 +75,8 @@ impl Source {
             Generator::Zipf { low, high, exponent } => {
                 let n = *high as f64 - *low as f64 + 1.0;
                 // check() has refused what Zipf::new refuses; a single value needs no distribution
-                Zipf::new(n, *exponent).map_or(Self::Uniform(*low, *high), |zipf| {
-                    Self::Zipf(*low, *high, zipf)
-                })
+                Zipf::new(n, *exponent)
+                    .map_or(Self::Uniform(*low, *high), |zipf| Self::Zipf(*low, *high, zipf))
             }
             Generator::Sequence { start, step } => counter(*start, *step),
             Generator::Unique {} => counter(1, 1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import shutil
 import stat
 import subprocess
@@ -61,7 +62,11 @@ def version_of(bindir: Path) -> str:
         shown = subprocess.run([bindir / "postgres", "--version"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise InputError(f"{bindir}/postgres cannot be run: {error}") from error
-    return shown.stdout.split(")")[-1].split()[0]
+    # such as: postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)
+    found = re.search(r"\d+(\.\d+|devel|beta\d+|rc\d+)?", shown.stdout)
+    if found is None:
+        raise InputError(f"{bindir}/postgres --version says no version: {shown.stdout.strip()}")
+    return found[0]
 
 
 def server_user() -> pwd.struct_passwd | None:

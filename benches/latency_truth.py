@@ -1,0 +1,146 @@
+"""Are the latencies true? An open loop against a server whose stall is known to the microsecond.
+
+The null server answers at once, but for one stall of 500 ms. An arrival t after the stall began
+waits 500 ms - t, so every quantile is known in advance. A driver that times from dispatch, not
+from the intended start, shows one slow answer per client and a p99 of some microseconds.
+
+    python benches/latency_truth.py [--quick] [--json]
+
+Ends with exit code 1 when p99 or maximum is off by more than 1 % and more than 50 us.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from steelyard import _core
+
+_PORT = 5432
+_RATE_PER_S = 200
+_GAP_MS = 1000 / _RATE_PER_S
+_STALL_MS = 500.0
+_CLIENTS = 8
+
+_STUB = """
+import sys
+from steelyard import _core
+_core.stub_serve(sys.argv[1], sys.argv[2], lambda: print("ready", flush=True))
+"""
+
+
+def expected_ms(seconds: float, stall_at_ms: float) -> dict[str, float]:
+    """What p99 and maximum must be, by counting arrivals."""
+    waits = []
+    for number in range(round(seconds * _RATE_PER_S)):
+        since = number * _GAP_MS - stall_at_ms
+        waits.append(_STALL_MS - since if 0 <= since < _STALL_MS else 0.0)
+    waits.sort()
+    # HdrHistogram's quantile: the smallest value that has this share of all at or below it
+    return {"p99": waits[math.ceil(0.99 * len(waits)) - 1], "max": waits[-1]}
+
+
+def plan(folder: str, seconds: float, io: str) -> dict[str, Any]:
+    lookup = {
+        "name": "lookup",
+        "sql": "select :id",
+        "parameters": {"id": {"kind": "uniform", "low": 1, "high": 9}},
+    }
+    return {
+        "server": {
+            "host": folder, "port": _PORT, "user": "nobody", "password": None,
+            "database": "null", "tls": "disable", "ca_file": None,
+        },
+        "session": [],
+        "text": "identical",
+        "distinct_texts": 1,
+        "parameters": "client",
+        "handle": "named",
+        "statements": [lookup],
+        "transactions": [{"name": "lookup", "weight": 1.0, "statements": ["lookup"], "begin": False}],
+        "arrival": {"kind": "open", "rate_per_s": _RATE_PER_S, "spacing": "even"},
+        "points": [_CLIENTS],
+        "warm_up_s": 0,
+        "measure_s": seconds,
+        "cool_down_s": 0,
+        "deadline_ms": 10000,
+        "threads": 1,
+        "seed": 1,
+        "io": io,
+    }  # fmt: skip
+
+
+def measured_ms(seconds: float, stall_at_ms: float, io: str) -> dict[str, float]:
+    """p99 and maximum as the engine tells them; server and engine on different CPUs."""
+    cpus = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cpus[-1]})
+    with tempfile.TemporaryDirectory() as folder:
+        address = str(Path(folder) / f".s.PGSQL.{_PORT}")
+        config = json.dumps({"stall": {"at_s": stall_at_ms / 1000, "for_ms": _STALL_MS}})
+        server = subprocess.Popen(
+            [sys.executable, "-c", _STUB, address, config], stdout=subprocess.PIPE, text=True
+        )
+        os.sched_setaffinity(server.pid, {cpus[0]})
+        try:
+            assert server.stdout is not None
+            server.stdout.readline()
+            result = json.loads(_core.load_run(json.dumps(plan(folder, seconds, io)), lambda line: None))
+        finally:
+            server.kill()
+            server.wait()
+            os.sched_setaffinity(0, set(cpus))
+    row = result["latency"]["statement"].index("transaction")
+    histogram = base64.b64decode(result["latency"]["histogram_base64"][row])
+    p99_ns, max_ns = _core.histogram_quantiles(histogram, [0.99, 1.0])
+    return {"p99": p99_ns / 1e6, "max": max_ns / 1e6}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Latencies against a server whose stall is known")
+    parser.add_argument("--json", action="store_true", help="the results as JSON on standard output")
+    parser.add_argument("--quick", action="store_true", help="1 round of 4 s in place of 5 of 10 s")
+    parser.add_argument("--io", default="auto", help="auto, epoll or io_uring")
+    options = parser.parse_args()
+    rounds, seconds = (1, 4.0) if options.quick else (5, 10.0)
+    # between two arrivals: which of them falls into the stall must not hang on microseconds
+    stall_at_ms = 1000 + _GAP_MS / 2
+    known = expected_ms(seconds, stall_at_ms)
+    told = [measured_ms(seconds, stall_at_ms, options.io) for _ in range(rounds)]
+    results = []
+    for name, truth in known.items():
+        values = [one[name] for one in told]
+        worst = max(abs(value - truth) for value in values)
+        results.append(
+            {
+                "quantile": name,
+                "expected_ms": truth,
+                "measured_ms": {"min": min(values), "median": statistics.median(values), "max": max(values)},
+                "error_ms": worst,
+                "error_percent": 100 * worst / truth,
+                "true": worst <= max(0.01 * truth, 0.05),
+            }
+        )
+    if options.json:
+        print(json.dumps(results, indent=2))
+    else:
+        for row in results:
+            spread = "/".join(f"{row['measured_ms'][part]:.2f}" for part in ("min", "median", "max"))
+            print(
+                f"{row['quantile']}: expected {row['expected_ms']:.2f} ms, measured {spread} ms"
+                f" (min/median/max), off by at most {row['error_percent']:.2f} %:"
+                f" {'true' if row['true'] else 'NOT TRUE'}"
+            )
+    return 0 if all(row["true"] for row in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

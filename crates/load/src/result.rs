@@ -1,0 +1,169 @@
+//! A run's counts as columns of JSON (their meaning: documentation of `load_run` in Python).
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use serde_json::{Value, json};
+
+use crate::plan::Plan;
+use crate::record::{Count, Record, empty_histogram, encode};
+
+/// One phase of one point: when it was, and with how many clients.
+pub struct Phase {
+    pub point: usize,
+    pub clients: usize,
+    pub name: &'static str,
+    pub start_ns: u64,
+    pub end_ns: u64,
+}
+
+/// A number that one client's session told at the end.
+pub struct Told {
+    pub client: usize,
+    pub name: String,
+    pub metric: String,
+    pub value: f64,
+}
+
+/// What a run leaves.
+#[derive(Default)]
+pub struct Outcome {
+    pub phases: Vec<Phase>,
+    /// By point, then by thread.
+    pub records: Vec<Vec<Record>>,
+    pub inspect: Vec<Told>,
+    pub connections: u64,
+    pub connect_ns: u64,
+}
+
+impl Outcome {
+    pub fn to_json(&self, plan: &Plan) -> Value {
+        let mut names: Vec<&str> = plan.statements.iter().map(|statement| statement.name.as_str()).collect();
+        names.push("transaction");
+        let phases = self.phases.iter().map(|phase| {
+            let Phase { point, clients, name, start_ns, end_ns } = phase;
+            [json!(point), json!(clients), json!(name), json!(start_ns), json!(end_ns)]
+        });
+        let inspect = self
+            .inspect
+            .iter()
+            .map(|told| [json!(told.client), json!(told.name), json!(told.metric), json!(told.value)]);
+        json!({
+            "phases": columns(["point", "clients", "phase", "start_ns", "end_ns"], phases),
+            "throughput": self.throughput(&names),
+            "latency": self.latency(&names),
+            "clients": self.clients(),
+            "errors": self.errors(),
+            "inspect": columns(["client", "name", "metric", "value"], inspect),
+            "engine": self.engine(plan),
+        })
+    }
+
+    fn points(&self) -> impl Iterator<Item = (usize, &[Record])> {
+        self.records.iter().map(Vec::as_slice).enumerate()
+    }
+
+    fn throughput(&self, names: &[&str]) -> Value {
+        let mut rows = Vec::new();
+        for (point, records) in self.points() {
+            let Some(first) = records.first() else { continue };
+            for index in 0..first.seconds.len() {
+                for (statement, name) in names.iter().enumerate() {
+                    let sum = |of: fn(&Count) -> u64| -> u64 {
+                        records.iter().map(|record| of(&record.seconds[index][statement])).sum()
+                    };
+                    let (done, errors) = (sum(|count| count.done), sum(|count| count.errors));
+                    let second = first.second_of(index);
+                    rows.push([json!(point), json!(second), json!(name), json!(done), json!(errors)]);
+                }
+            }
+        }
+        columns(["point", "second", "statement", "count", "errors"], rows)
+    }
+
+    fn latency(&self, names: &[&str]) -> Value {
+        let mut rows = Vec::new();
+        for (point, records) in self.points() {
+            for (statement, name) in names.iter().enumerate() {
+                let merged = merge(records.iter().map(|record| &record.histograms[statement]));
+                let text = STANDARD.encode(encode(&merged));
+                rows.push([json!(point), json!(name), json!(merged.len()), json!(text)]);
+            }
+        }
+        columns(["point", "statement", "count", "histogram_base64"], rows)
+    }
+
+    fn clients(&self) -> Value {
+        let mut rows = Vec::new();
+        for (point, records) in self.points() {
+            let mut all: Vec<_> = records.iter().flat_map(|record| &record.clients).collect();
+            all.sort_by_key(|client| client.number);
+            rows.extend(all.into_iter().map(|client| {
+                let count = client.count;
+                let (mean_ns, p99_ns) = (client.mean_ns(), client.p99_ns());
+                [
+                    json!(point),
+                    json!(client.number),
+                    json!(count.done),
+                    json!(count.errors),
+                    json!(mean_ns),
+                    json!(p99_ns),
+                ]
+            }));
+        }
+        columns(["point", "client", "transactions", "errors", "mean_ns", "p99_ns"], rows)
+    }
+
+    fn errors(&self) -> Value {
+        let mut rows = Vec::new();
+        for (point, records) in self.points() {
+            let mut kinds = BTreeMap::new();
+            for (code, (count, message)) in records.iter().flat_map(|record| &record.errors) {
+                kinds.entry(code).or_insert((0, message)).0 += count;
+            }
+            rows.extend(
+                kinds.into_iter().map(|(code, (count, message))| {
+                    [json!(point), json!(code), json!(count), json!(message)]
+                }),
+            );
+        }
+        columns(["point", "code", "count", "message"], rows)
+    }
+
+    fn engine(&self, plan: &Plan) -> Value {
+        let backlog: Vec<usize> =
+            self.records.iter().map(|records| records.iter().map(|record| record.backlog).sum()).collect();
+        let reconnections: u64 = self.records.iter().flatten().map(|record| record.reconnections).sum();
+        json!({
+            "io": "epoll",
+            "threads": plan.threads,
+            "connections_made": self.connections,
+            "reconnections": reconnections,
+            "connect_ns_mean": self.connect_ns as f64 / self.connections.max(1) as f64,
+            "backlog": backlog,
+        })
+    }
+}
+
+/// One histogram of several.
+pub fn merge<'a>(histograms: impl Iterator<Item = &'a Histogram<u64>>) -> Histogram<u64> {
+    let mut merged = empty_histogram();
+    for histogram in histograms {
+        // ours have the same bounds; a stranger's larger ones make room for themselves
+        merged.auto(true);
+        let _ = merged.add(histogram);
+    }
+    merged
+}
+
+fn columns<const N: usize>(names: [&str; N], rows: impl IntoIterator<Item = [Value; N]>) -> Value {
+    let mut columns: [Vec<Value>; N] = std::array::from_fn(|_| Vec::new());
+    for row in rows {
+        for (column, value) in columns.iter_mut().zip(row) {
+            column.push(value);
+        }
+    }
+    names.into_iter().zip(columns).map(|(name, column)| (name.to_string(), Value::Array(column))).collect()
+}

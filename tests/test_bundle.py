@@ -1,0 +1,156 @@
+"""Bundles: runs are kept whole or not at all, and read back as they were measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.bundle.export import export
+from steelyard.bundle.reader import Bundle
+from steelyard.bundle.schema import TABLES
+from steelyard.bundle.writer import BundleWriter
+from steelyard.study.errors import InputError
+from steelyard.study.plan import options
+from steelyard.study.reading import find_study, parse_study
+
+STUDY = find_study("aa")[1]
+SECOND = 10**9
+
+
+def head(option: str, block: int, attempt: int = 1, status: str = "done") -> dict[str, list[Any]]:
+    return {
+        "option": [option],
+        "block": [block],
+        "slot": [1],
+        "attempt": [attempt],
+        "status": [status],
+        "cause": [""],
+        "started_at": ["2026-01-01T00:00:00+00:00"],
+        "seconds": [10.0],
+    }
+
+
+def phases() -> dict[str, Sequence[Any]]:
+    """Warm-up 0-1 s, measure 1-5 s, cool-down 5-6 s, after from 6 s."""
+    return {
+        "point": [0, 0, 0, 0],
+        "clients": [2, 2, 2, 0],
+        "phase": ["warm-up", "measure", "cool-down", "after"],
+        "start_ns": [0, SECOND, 5 * SECOND, 6 * SECOND],
+        "end_ns": [SECOND, 5 * SECOND, 6 * SECOND, 7 * SECOND],
+    }
+
+
+def samples(metric: str, values: Mapping[float, float]) -> dict[str, Sequence[Any]]:
+    return {
+        "t_ns": [round(t * SECOND) for t in values],
+        "monitor": ["processes"] * len(values),
+        "entity": ["server"] * len(values),
+        "metric": [metric] * len(values),
+        "value": list(values.values()),
+    }
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> BundleWriter:
+    study = parse_study(STUDY, "aa")
+    return BundleWriter.create(tmp_path / "b", STUDY, options(study), "A", {"cpu": {"model": "x"}})
+
+
+def test_a_run_comes_back_as_it_was_written(writer: BundleWriter) -> None:
+    throughput = {
+        "point": [0, 0],
+        "second": [-1, 0],
+        "statement": ["transaction"] * 2,
+        "count": [7, 9],
+        "errors": [0, 1],
+    }
+    latency = {"point": [0], "statement": ["x"], "count": [1], "histogram": [b"\x00\x01\x00"]}
+    writer.write_run(1, {"same": "A"}, {"runs": head("A", 1), "throughput": throughput, "latency": latency})
+    bundle = Bundle(writer.path)
+    rows = bundle.duckdb.execute("select run, second, count from throughput order by 2").fetchall()
+    assert rows == [(1, -1, 7), (1, 0, 9)]
+    assert bundle.duckdb.execute("select histogram from latency").fetchall() == [(b"\x00\x01\x00",)]
+    assert bundle.duckdb.execute("select option, same from runs").fetchall() == [("A", "A")]
+
+
+def test_a_run_that_cannot_be_written_leaves_nothing(writer: BundleWriter) -> None:
+    broken = {"point": [0], "second": ["no number"], "statement": ["x"], "count": [1], "errors": [0]}
+    with pytest.raises((OSError, ValueError)):
+        writer.write_run(1, {}, {"runs": head("A", 1), "throughput": broken})
+    assert not list((writer.path / "runs").glob("[0-9]*"))
+    assert writer.next_run() == 1
+
+
+def test_a_redone_block_counts_by_its_last_attempt(writer: BundleWriter) -> None:
+    for run, (option, attempt, status) in enumerate(
+        [("A", 1, "done"), ("B", 1, "void"), ("A", 2, "done"), ("B", 2, "done")], start=1
+    ):
+        writer.write_run(run, {"same": option}, {"runs": head(option, 1, attempt, status)})
+    assert list(Bundle(writer.path).evidence().runs["run"]) == [3, 4]
+
+
+def rate(writer: BundleWriter, readings: Mapping[float, float]) -> float:
+    tables = {"runs": head("A", 1), "phases": phases(), "samples": samples("cpu_ns_total", readings)}
+    writer.write_run(writer.next_run(), {"same": "A"}, tables)
+    return float(Bundle(writer.path).evidence().rates["rate_per_s"][-1])
+
+
+@given(slope=st.floats(0.1, 1e9), phase=st.floats(0.0, 0.9), step=st.floats(0.3, 1.5))
+def test_a_steady_counter_has_its_slope_as_rate_whenever_it_is_read(
+    tmp_path_factory: pytest.TempPathFactory, slope: float, phase: float, step: float
+) -> None:
+    study = parse_study(STUDY, "aa")
+    path = tmp_path_factory.mktemp("bundle") / "b"
+    writer = BundleWriter.create(path, STUDY, options(study), "A", {})
+    times = [phase + n * step for n in range(24)]
+    assert rate(writer, {t: slope * t for t in times}) == pytest.approx(slope, rel=1e-6)
+
+
+def test_work_outside_the_measure_phase_does_not_count(writer: BundleWriter) -> None:
+    # 1000 a second in measure, and a burst in the warm-up and in the cool-down
+    readings = {0.5: 0, 0.9: 5000, 1.0: 6000, 3.0: 8000, 5.0: 10000, 5.1: 90000, 6.0: 90000}
+    assert rate(writer, readings) == pytest.approx(1000)
+
+
+def test_a_gauge_is_told_apart_by_phase(writer: BundleWriter) -> None:
+    readings = {0.5: 1, 1.5: 10, 3.0: 50, 4.9: 40, 5.5: 39, 6.5: 2}
+    tables = {"runs": head("A", 1), "phases": phases(), "samples": samples("memory_bytes", readings)}
+    writer.write_run(1, {"same": "A"}, tables)
+    gauges = Bundle(writer.path).evidence().gauges
+    found = {name: float(gauges[name][0]) for name in ("start", "end", "cooled", "gone", "lowest", "highest")}
+    assert found == {"start": 10, "end": 40, "cooled": 39, "gone": 2, "lowest": 10, "highest": 50}
+    assert np.isnan(gauges["limit"][0])
+
+
+def test_a_bundle_without_runs_is_no_evidence_and_says_how_to_go_on(writer: BundleWriter) -> None:
+    with pytest.raises(InputError) as caught:
+        Bundle(writer.path).evidence()
+    assert "resume" in caught.value.hint
+
+
+def test_a_newer_format_is_refused(writer: BundleWriter) -> None:
+    place = writer.path / "bundle.json"
+    place.write_text(json.dumps({**json.loads(place.read_text()), "format": 99}))
+    with pytest.raises(InputError, match="newer format"):
+        Bundle(writer.path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "json"])
+def test_every_table_is_exported(writer: BundleWriter, tmp_path: Path, kind: str) -> None:
+    writer.write_run(1, {"same": "A"}, {"runs": head("A", 1)})
+    places = list(export(Bundle(writer.path), tmp_path / "out", kind))
+    assert [place.name for place in places] == [f"{table.name}.{kind}" for table in TABLES]
+    assert all(place.exists() for place in places)
+
+
+def test_an_unknown_table_is_not_exported(writer: BundleWriter, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match='did you mean "samples"'):
+        list(export(Bundle(writer.path), tmp_path / "out", "csv", ["sample"]))

@@ -1,0 +1,118 @@
+"""The command line as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from conftest import Lab, small_study
+
+from steelyard.report.json_export import judgement_schema
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """A finished study of the null subject."""
+    lab = Lab(tmp_path_factory.mktemp("cli"))
+    done = lab.run("run", small_study(lab.folder), "--bundle", lab.bundle, "--json")
+    assert done.returncode == 0, done.stderr
+    (lab.folder / "judgement.json").write_text(done.stdout)
+    return lab
+
+
+def test_the_verdict_as_json_fits_its_published_schema(made: Lab) -> None:
+    judgement = json.loads((made.folder / "judgement.json").read_text())
+    assert judgement["schema"] == "steelyard/judgement/1"
+    assert set(judgement_schema()["required"]) <= set(judgement)
+
+
+def test_report_writes_a_page_and_pictures(made: Lab) -> None:
+    done = made.run("report", made.bundle, "--images", made.folder / "pictures")
+    assert done.returncode == 0, done.stderr
+    assert "small" in (made.bundle / "report.html").read_text()
+    pictures = {place.suffix for place in (made.folder / "pictures").iterdir()}
+    assert pictures == {".png", ".svg"}
+
+
+def test_sql_answers_in_json(made: Lab) -> None:
+    done = made.run("sql", made.bundle, "select count(*) as runs from runs", "--json")
+    assert json.loads(done.stdout) == [{"runs": 4}]
+
+
+def test_wrong_sql_is_bad_input(made: Lab) -> None:
+    done = made.run("sql", made.bundle, "select nothing from nowhere")
+    assert done.returncode == 2
+    assert "hint:" in done.stderr
+
+
+def test_export_names_the_files(made: Lab) -> None:
+    done = made.run("export", made.bundle, made.folder / "out", "--table", "runs")
+    assert done.stdout.strip().endswith("runs.csv")
+    assert (made.folder / "out" / "runs.csv").read_text().startswith("run,option,block")
+
+
+def test_a_bundle_is_compared_with_itself(made: Lab) -> None:
+    done = made.run("compare", made.bundle, made.bundle, "--json")
+    ratios = [c["ratio"] for c in json.loads(done.stdout)[0]["comparisons"]]
+    assert ratios == [1.0] * len(ratios) != []
+
+
+def test_the_plan_is_printed_before_anything_runs(made: Lab) -> None:
+    done = made.run("run", "statements", "--dry-run")
+    assert done.returncode == 0
+    assert "options  53" in done.stderr
+    assert "5 blocks" in done.stderr
+
+
+def test_studies_prints_one_to_start_from(made: Lab) -> None:
+    text = made.run("studies", "demo").stdout
+    (made.folder / "copy.toml").write_text(text)
+    assert made.run("run", "copy.toml", "--dry-run").returncode == 0
+
+
+def test_data_is_the_sql_of_the_workload(made: Lab) -> None:
+    assert "create table item" in made.run("data", "demo").stdout
+
+
+@pytest.mark.parametrize("what", ["study", "judgement", "bundle"])
+def test_schemas_are_published(made: Lab, what: str) -> None:
+    done = made.run("schema", what)
+    assert done.returncode == 0
+    assert len(done.stdout) > 500
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["rnu"], 'did you mean "run"'),
+        (["run", "demmo"], 'did you mean "demo"'),
+        (["run", "demo", "--clients", "many"], "whole numbers with commas"),
+        (["run", "demo", "--block", "3"], "--block"),
+        (["report", "nowhere"], "not a bundle"),
+    ],
+)
+def test_bad_input_ends_in_a_sentence_and_exit_code_2(made: Lab, arguments: list[str], expected: str) -> None:
+    done = made.run(*arguments)
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; sys.argv = ['steelyard', '--help']\n"
+        "from steelyard.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "heavy = {'numpy', 'scipy', 'pydantic', 'duckdb', 'rich', 'psycopg', 'textual'}\n"
+        "print('HEAVY', sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "HEAVY []" in done.stdout
+
+
+def test_doctor_finds_something_to_say_about_this_machine(made: Lab) -> None:
+    findings = json.loads(made.run("doctor", "--json").stdout)
+    assert {finding["state"] for finding in findings} <= {"ok", "warning", "missing"}
+    assert all(finding["text"] for finding in findings)

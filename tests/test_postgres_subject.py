@@ -1,0 +1,111 @@
+"""PostgreSQL as a subject: embedded, installed, or at an address."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Lab, small_study
+
+from steelyard.bundle.reader import Bundle
+from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable, server_user
+from steelyard.subjects.postgres_settings import taken
+
+INSTALLED = installed_bindirs()
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown", "unit", "kind"),
+    [
+        ("256MB", "32768", "8kB", "integer"),
+        ("1s", "1000", "ms", "integer"),
+        ("4MB", "4096", "kB", "integer"),
+        ("1h", "3600", "s", "integer"),
+        (True, "on", None, "bool"),
+        ("yes", "on", None, "bool"),
+        (100, "100", None, "integer"),
+        (1.5, "1.5", None, "real"),
+        ("REPLICA", "replica", None, "enum"),
+        ("", "", None, "string"),
+    ],
+)
+def test_a_setting_is_known_again_in_the_servers_own_units(
+    asked: str | float, shown: str, unit: str | None, kind: str
+) -> None:
+    assert taken(asked, shown, unit, kind)
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown", "unit", "kind"),
+    [
+        ("128MB", "32768", "8kB", "integer"),
+        (101, "100", None, "integer"),
+        (False, "on", None, "bool"),
+        ("1min", "1000", "ms", "integer"),
+        ("auto", "force_custom_plan", None, "enum"),
+    ],
+)
+def test_a_setting_that_was_not_taken_is_noticed(
+    asked: str | float, shown: str, unit: str | None, kind: str
+) -> None:
+    assert not taken(asked, shown, unit, kind)
+
+
+@pytest.mark.skipif(not INSTALLED, reason="no PostgreSQL is installed besides the embedded one")
+def test_two_versions_are_weighed_in_one_study(lab: Lab) -> None:
+    study = small_study(lab.folder, subject="postgres", blocks=1)
+    levels = f'scope = "version"\nsetting = "bindir"\nlevels = {{ OLD = "{INSTALLED[0]}", NEW = "embedded" }}'
+    study.write_text(
+        study.read_text().replace(
+            'scope = "client"\nlevels = { simple = "none", named = "named" }', levels
+        )
+    )
+    done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    rows = Bundle(lab.bundle).columns("select option, status from runs")
+    assert sorted(rows["option"]) == ["NEW", "OLD"]
+    assert set(rows["status"]) == {"done"}
+
+
+def test_statements_left_behind_are_seen_in_their_sessions(lab: Lab) -> None:
+    study = small_study(lab.folder, subject="postgres", blocks=1)
+    study.write_text(study.read_text().replace('named = "named"', 'left = "left"'))
+    done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    rows = Bundle(lab.bundle).duckdb.execute(
+        "select r.option, s.value, (select sum(count) from throughput t where t.run = r.run"
+        " and statement = 'transaction')"
+        " from samples s join runs r using (run) where metric = 'statements' and entity = 'prepared'"
+    )
+    found = {option: (left, executed) for option, left, executed in rows.fetchall()}
+    assert found["simple"][0] == 0
+    # what was under way at the end of the load is prepared, but not counted
+    left, executed = found["left"]
+    assert executed <= left <= executed + 4
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs a server as somebody else")
+def test_programs_that_the_servers_user_cannot_reach_are_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = embedded_bindir()
+    assert source is not None
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    subprocess.run(["cp", "-r", str(source.parent), str(closed / "pginstall")], check=True)
+    tmp_path.chmod(0o700)
+    user = server_user()
+    found = reachable(closed / "pginstall" / "bin", user)
+    assert found != closed / "pginstall" / "bin"
+    shown = subprocess.run(
+        [found / "postgres", "--version"],
+        user=user.pw_uid if user else None,
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "PostgreSQL" in shown.stdout
+    subprocess.run(["rm", "-rf", str(found.parent)], check=True)
