@@ -199,7 +199,7 @@ def engine_cost(server: Server, case: Case, seconds: float, io: str) -> Cost:
         "deadline_ms": 10000,
         "threads": 1,
         "seed": 42,
-        **({} if io == "auto" else {"io": io}),
+        "io": io,
     }  # fmt: skip
     process = subprocess.Popen(
         [sys.executable, "-c", _ENGINE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

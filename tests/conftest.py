@@ -12,6 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# how long an example takes says more of the machine than of the code
+settings.register_profile("lab", deadline=None)
+settings.load_profile("lab")
 
 SMALL = """\
 name = "small"

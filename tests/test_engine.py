@@ -244,6 +244,6 @@ def test_a_killed_backend_is_reconnected_and_counted(server: Server) -> None:
     result = run(plan(server.endpoint(), handle="named", parameters="client", points=[3], measure_s=1.5))
     killer.join()
     assert result["engine"]["reconnections"] >= 1
-    assert result["errors"]["code"] == ["connection"]
-    assert "57P01" in result["errors"]["message"][0]
+    # the server's last words, where they were read before the connection broke
+    assert set(result["errors"]["code"]) <= {"57P01", "connection"} and result["errors"]["code"]
     assert all(count > 0 for count in result["clients"]["transactions"])

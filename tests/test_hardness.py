@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Lab, small_study
 
+from conftest import Lab, small_study
 from steelyard.bundle.reader import Bundle
 
 ENGINE = "steelyard.lab.load"

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Lab, small_study
 
+from conftest import Lab, small_study
 from steelyard.bundle.reader import Bundle
 from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable, server_user
 from steelyard.subjects.postgres_settings import taken
@@ -58,9 +58,7 @@ def test_two_versions_are_weighed_in_one_study(lab: Lab) -> None:
     study = small_study(lab.folder, subject="postgres", blocks=1)
     levels = f'scope = "version"\nsetting = "bindir"\nlevels = {{ OLD = "{INSTALLED[0]}", NEW = "embedded" }}'
     study.write_text(
-        study.read_text().replace(
-            'scope = "client"\nlevels = { simple = "none", named = "named" }', levels
-        )
+        study.read_text().replace('scope = "client"\nlevels = { simple = "none", named = "named" }', levels)
     )
     done = lab.run("run", study, "--bundle", lab.bundle)
     assert done.returncode == 0, done.stderr

@@ -4,11 +4,11 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use steelyard_load::client::Work;
 use steelyard_load::engine::{self, Listener};
 use steelyard_load::error::LoadError as EngineError;
 use steelyard_load::plan::Plan;
 use steelyard_load::record::LatencyHistogram;
+use steelyard_load::work::Work;
 use steelyard_load::{record, result, stub};
 
 create_exception!(steelyard._core, PlanError, PyException, "The plan cannot be run.");

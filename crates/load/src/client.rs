@@ -3,51 +3,14 @@
 use rand::Rng;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::PlanError;
-use crate::plan::{Handle, Plan, Text};
+use crate::plan::{Handle, Text};
 use crate::record::Record;
-use crate::text::Template;
 use crate::transport::Transport;
-use crate::values::write_integer;
 use crate::wire::{self, Ready, Scanner};
+use crate::work::{Recipe, Work};
 
-/// What all clients share: the plan made ready.
-pub struct Work {
-    pub plan: Plan,
-    templates: Vec<Template>,
-    transactions: Vec<Recipe>,
-    weight: f64,
-    next_tag: AtomicU64,
-}
-
-struct Recipe {
-    cumulative_weight: f64,
-    statements: Vec<usize>,
-    begin: bool,
-}
-
-impl Work {
-    pub fn new(plan: Plan) -> Result<Self, PlanError> {
-        let templates = plan
-            .statements
-            .iter()
-            .map(|statement| Template::new(statement, plan.parameters))
-            .collect::<Result<_, _>>()?;
-        let mut weight = 0.0;
-        let mut transactions = Vec::new();
-        for transaction in &plan.transactions {
-            weight += transaction.weight;
-            transactions.push(Recipe {
-                cumulative_weight: weight,
-                statements: transaction.statements.iter().filter_map(|name| plan.statement(name)).collect(),
-                begin: transaction.begin,
-            });
-        }
-        Ok(Self { plan, templates, transactions, weight, next_tag: AtomicU64::new(0) })
-    }
-}
+mod messages;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -133,11 +96,7 @@ impl Client {
 
     /// Draws a transaction and writes its first message.
     pub fn begin(&mut self, work: &Work, intended_ns: u64, now_ns: u64) {
-        let draw = self.values.random::<f64>() * work.weight;
-        self.transaction = work
-            .transactions
-            .partition_point(|recipe| recipe.cumulative_weight <= draw)
-            .min(work.transactions.len() - 1);
+        self.transaction = work.draw(self.values.random());
         self.position = 0;
         self.failure = None;
         self.busy = true;
@@ -248,95 +207,5 @@ impl Client {
             }
         }
         Next::Done
-    }
-
-    fn begin_statement(&mut self, work: &Work, now_ns: u64) {
-        let statement = work.transactions[self.transaction].statements[self.position];
-        let template = &work.templates[statement];
-        self.statement_ns = if self.position == 0 && !work.transactions[self.transaction].begin {
-            self.started_ns
-        } else {
-            now_ns
-        };
-        self.tag = match work.plan.text {
-            Text::Identical => 0,
-            Text::Distinct => self.texts.random_range(0..work.plan.distinct_texts),
-            Text::Unique => work.next_tag.fetch_add(1, Ordering::Relaxed),
-        };
-        template.draw_literals(&mut self.values, &mut self.literals);
-        self.clear();
-        let Self { out, literals, tag, name, .. } = self;
-        match work.plan.handle {
-            Handle::None => {
-                wire::query(out, |out| template.write_text(*tag, literals, out));
-                self.stage = Stage::Execute;
-            }
-            Handle::Unnamed => {
-                name.clear();
-                wire::parse(out, b"", |out| template.write_text(*tag, literals, out));
-                self.append_execution(template);
-            }
-            Handle::Named => {
-                name.clear();
-                name.push(b's');
-                write_integer(statement as i64, name);
-                name.push(b'_');
-                write_integer(*tag as i64, name);
-                let (word, bit) = (*tag as usize / 64, *tag % 64);
-                if self.prepared[statement][word] >> bit & 1 == 0 {
-                    wire::parse(out, name, |out| template.write_text(*tag, literals, out));
-                }
-                self.append_execution(template);
-            }
-            Handle::PerUse | Handle::Left => {
-                name.clear();
-                name.push(b'p');
-                if work.plan.handle == Handle::Left {
-                    write_integer(self.left as i64, name);
-                    self.left += 1;
-                }
-                wire::parse(out, name, |out| template.write_text(*tag, literals, out));
-                wire::sync(out);
-                self.stage = Stage::Parse;
-            }
-        }
-    }
-
-    fn write_execution(&mut self, work: &Work) {
-        let statement = work.transactions[self.transaction].statements[self.position];
-        self.clear();
-        self.append_execution(&work.templates[statement]);
-    }
-
-    fn append_execution(&mut self, template: &Template) {
-        let Self { out, name, values, .. } = self;
-        wire::bind_execute(out, name, template.bound(), |index, out| {
-            template.write_value(index, values, out)
-        });
-        wire::sync(out);
-        self.stage = Stage::Execute;
-    }
-
-    fn write_close(&mut self) {
-        self.clear();
-        wire::close(&mut self.out, &self.name);
-        wire::sync(&mut self.out);
-        self.stage = Stage::Close;
-    }
-
-    fn write_query(&mut self, stage: Stage, text: &[u8]) {
-        self.clear();
-        wire::query(&mut self.out, |out| out.extend_from_slice(text));
-        self.stage = stage;
-    }
-
-    fn mark_prepared(&mut self, work: &Work) {
-        let statement = work.transactions[self.transaction].statements[self.position];
-        self.prepared[statement][self.tag as usize / 64] |= 1 << (self.tag % 64);
-    }
-
-    fn clear(&mut self) {
-        self.out.clear();
-        self.sent = 0;
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::client::{Client, Work};
+use crate::client::Client;
 use crate::error::LoadError;
 use crate::event_loop::{self, Live, Seat};
 use crate::poll::now_ns;
@@ -14,6 +14,7 @@ use crate::result::{Outcome, Phase, Told};
 use crate::session::Session;
 use crate::transport::Transport;
 use crate::wire::TERMINATE;
+use crate::work::Work;
 
 const STEP: Duration = Duration::from_millis(50);
 /// How long a session may take over a question of `inspect`.

@@ -6,6 +6,7 @@
 //! - [`wire`]: PostgreSQL's messages, written and scanned
 //! - [`transport`]: socket, with or without TLS
 //! - [`session`]: connecting, authenticating, asking (blocking)
+//! - [`work`]: the plan made ready
 //! - [`client`]: the state machine of one client
 //! - [`schedule`]: when clients start a transaction
 //! - [`poll`]: epoll, with a timeout in nanoseconds
@@ -32,3 +33,4 @@ pub mod text;
 pub mod transport;
 pub mod values;
 pub mod wire;
+pub mod work;

@@ -150,9 +150,9 @@ impl Outcome {
 /// One histogram of several.
 pub fn merge<'a>(histograms: impl Iterator<Item = &'a Histogram<u64>>) -> Histogram<u64> {
     let mut merged = empty_histogram();
+    // ours have the same bounds; a stranger's larger ones make room for themselves
+    merged.auto(true);
     for histogram in histograms {
-        // ours have the same bounds; a stranger's larger ones make room for themselves
-        merged.auto(true);
         let _ = merged.add(histogram);
     }
     merged

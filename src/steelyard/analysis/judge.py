@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from steelyard.analysis.comparison import Compared, compare
 from steelyard.analysis.estimates import estimates
 from steelyard.analysis.factorial import effects
@@ -15,6 +18,8 @@ from steelyard.analysis.stability import stability_notices
 from steelyard.analysis.verdict import judge_options
 from steelyard.analysis.why import cost_differences
 from steelyard.bundle.evidence import Evidence
+
+_MOST_GRAVE = 3
 
 
 def judge(evidence: Evidence) -> Judgement:
@@ -42,12 +47,14 @@ def judge(evidence: Evidence) -> Judgement:
         if metric in measures.metrics
         for effect in effects(measures, metric, evidence.options)
     )
+    gauges = gauge_notices(evidence)
+    verdict = judge_options(evidence, measures, comparisons, found_effects)
     return Judgement(
         question=evidence.study.question,
         baseline=baseline,
         options=labels,
         metrics=measures.metrics,
-        verdict=judge_options(evidence, measures, comparisons, found_effects),
+        verdict=replace(verdict, reasons=(*verdict.reasons, *_grave(gauges))),
         estimates=tuple(
             estimate
             for metric in measures.metrics
@@ -66,11 +73,17 @@ def judge(evidence: Evidence) -> Judgement:
         notices=(
             *_of_the_lab(evidence),
             *stability_notices(evidence, measures),
-            *gauge_notices(evidence),
+            *gauges,
             *soundness_notices(evidence, measures),
             *refused,
         ),
     )
+
+
+def _grave(notices: Sequence[Notice]) -> list[str]:
+    """What an option holds on to weighs as much as what it costs: it belongs beside the verdict."""
+    grave = [notice for notice in notices if notice.code in ("gauge-full", "gauge-not-reclaimed")]
+    return [f"{notice.subject}: {notice.text}." for notice in grave[:_MOST_GRAVE]]
 
 
 def _of_the_lab(evidence: Evidence) -> list[Notice]:

@@ -94,8 +94,9 @@ def _costs(measures: Measures, option: str, baseline: str) -> list[_Cost]:
     cpu = next((d for metric, d, _ in found if metric == SERVER_CPU), None)
     whole = cpu.after - cpu.before if cpu and (cpu.low > 0 or cpu.high < 0) else None
     return [
-        _Cost(metric, _shared(difference, whole), float(p))
-        for (metric, difference, _), p in zip(found, adjusted, strict=True)
+        # the whole has been judged by the verdict already; only its parts are looked for among many
+        _Cost(metric, _shared(difference, whole), raw if metric == SERVER_CPU else float(p))
+        for (metric, difference, raw), p in zip(found, adjusted, strict=True)
     ]
 
 

@@ -1,0 +1,156 @@
+//! The connections of a loop: bytes out and in, what is lost and what replaces it.
+
+use std::cmp::Reverse;
+use std::io::ErrorKind;
+
+use super::Loop;
+use crate::error::LoadError;
+use crate::poll::now_ns;
+use crate::reconnect::Reconnector;
+use crate::transport::Transport;
+
+const BACK_OFF_NS: u64 = 50_000_000;
+/// Without a single connection for this long, the server counts as gone.
+const LOST_S: u64 = 2;
+
+impl Loop<'_> {
+    pub(super) fn send(&mut self, index: usize) {
+        let client = &mut self.clients[index];
+        let Some(transport) = &mut client.transport else { return };
+        match push(transport, &client.out, &mut client.sent) {
+            Ok(()) if !client.armed => {}
+            Ok(()) => self.arm(index, false),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => self.arm(index, true),
+            Err(error) => self.break_off(index, &error.to_string()),
+        }
+    }
+
+    /// Sets whether the loop waits until the client's socket takes bytes again.
+    fn arm(&mut self, index: usize, on: bool) {
+        let client = &mut self.clients[index];
+        let Some(transport) = &client.transport else { return };
+        match self.poll.set_writable(transport.fd(), index, on) {
+            Ok(()) => client.armed = on,
+            Err(error) => self.break_off(index, &error.to_string()),
+        }
+    }
+
+    pub(super) fn receive(&mut self, index: usize) {
+        loop {
+            let client = &mut self.clients[index];
+            let Some(transport) = &mut client.transport else { return };
+            let count = match transport.read(&mut self.buffer) {
+                Ok(0) => return self.break_off(index, "the server closed the connection"),
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return self.break_off(index, &error.to_string()),
+            };
+            let more = count == self.buffer.len() || transport.is_encrypted();
+            match client.scanner.feed(&self.buffer[..count]) {
+                Ok(Some(reply)) => self.reply(index, reply),
+                Ok(None) => {}
+                Err(error) => return self.break_off(index, &error.to_string()),
+            }
+            if !more {
+                return;
+            }
+        }
+    }
+
+    /// The connection broke: by what the server said last, or else by `cause`.
+    fn break_off(&mut self, index: usize, cause: &str) {
+        let client = &mut self.clients[index];
+        if let Some(transport) = &mut client.transport {
+            // a write may fail before the server's last words are read
+            while let Ok(count @ 1..) = transport.read(&mut self.buffer) {
+                if client.scanner.feed(&self.buffer[..count]).is_err() {
+                    break;
+                }
+            }
+        }
+        match client.scanner.last_error() {
+            Some(error) => self.lose(index, now_ns(), &error.code, &error.message),
+            None => self.lose(index, now_ns(), "connection", cause),
+        }
+    }
+
+    pub(super) fn lose(&mut self, index: usize, now: u64, code: &str, cause: &str) {
+        self.clients[index].lose(self.work, now, &mut self.record, index, code, cause);
+        self.idle.retain(|idle| *idle != index);
+        self.thinking.retain(|Reverse((_, thinking))| *thinking != index);
+        self.last_cause = cause.to_string();
+        self.lost.push((now, index));
+    }
+
+    /// Replaces connections past their deadline and those that were lost.
+    pub(super) fn care(&mut self, now: u64) -> Result<(), LoadError> {
+        let deadline_ns = (self.work.plan.deadline_ms * 1e6) as u64;
+        for index in 0..self.clients.len() {
+            let client = &self.clients[index];
+            if client.busy && now.saturating_sub(client.sent_ns) > deadline_ns {
+                self.lose(index, now, "deadline", "no answer within the deadline");
+            }
+        }
+        self.reconnect(now)?;
+        if self.clients.iter().any(|client| client.transport.is_some()) {
+            self.alone_since_ns = None;
+        } else if now.saturating_sub(*self.alone_since_ns.get_or_insert(now)) > LOST_S * 1_000_000_000 {
+            return Err(LoadError::Lost {
+                address: self.work.plan.server.address(),
+                seconds: LOST_S,
+                cause: std::mem::take(&mut self.last_cause),
+            });
+        }
+        Ok(())
+    }
+
+    fn reconnect(&mut self, now: u64) -> Result<(), LoadError> {
+        let outcomes: Vec<_> = self.reconnector.iter().flat_map(Reconnector::outcomes).collect();
+        for (index, outcome) in outcomes {
+            match outcome {
+                Ok(transport) => self.rejoin(index, transport)?,
+                Err(cause) => {
+                    self.last_cause = cause;
+                    self.lost.push((now + BACK_OFF_NS, index));
+                }
+            }
+        }
+        let due: Vec<usize> =
+            self.lost.extract_if(.., |(due, _)| *due <= now).map(|(_, index)| index).collect();
+        if !due.is_empty() {
+            let plan = &self.work.plan;
+            let reconnector = match self.reconnector.take() {
+                Some(reconnector) => reconnector,
+                None => Reconnector::new(&plan.server, &plan.session)?,
+            };
+            self.reconnector.insert(reconnector).ask(due);
+        }
+        Ok(())
+    }
+
+    fn rejoin(&mut self, index: usize, transport: Transport) -> Result<(), LoadError> {
+        transport.set_nonblocking(true)?;
+        self.poll.add(transport.fd(), index)?;
+        self.clients[index].transport = Some(transport);
+        self.record.reconnections += 1;
+        if self.schedule.is_some() {
+            self.idle.push_back(index);
+        } else {
+            self.thinking.push(Reverse((now_ns(), index)));
+        }
+        Ok(())
+    }
+}
+
+/// Writes what is left; WouldBlock when the socket takes no more for now.
+fn push(transport: &mut Transport, out: &[u8], sent: &mut usize) -> std::io::Result<()> {
+    while *sent < out.len() {
+        match transport.write(&out[*sent..]) {
+            Ok(count) => *sent += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    transport.flush()
+}
