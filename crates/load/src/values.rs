@@ -34,6 +34,10 @@ impl Generator {
             Self::Uniform { low, high } | Self::Zipf { low, high, .. } if low > high => {
                 Err(format!("low {low} is above high {high}"))
             }
+            // beyond 2^53 a float does not tell neighbours apart
+            Self::Zipf { low, high, .. } if *high as f64 - *low as f64 >= 2f64.powi(53) => {
+                Err(format!("{low} to {high} holds more values than can be told apart"))
+            }
             Self::Zipf { exponent, .. } if !(exponent.is_finite() && *exponent >= 0.0) => {
                 Err("exponent must not be below 0".into())
             }
@@ -98,7 +102,7 @@ impl Source {
         match self {
             Self::Uniform(low, high) => write_integer(rng.random_range(*low..=*high), out),
             Self::Zipf(low, high, zipf) => {
-                write_integer(low.saturating_add(zipf.sample(rng) as i64 - 1).min(*high), out);
+                write_integer((low + zipf.sample(rng) as i64 - 1).min(*high), out);
             }
             Self::Counter { next, start, step } => {
                 let number = next.fetch_add(1, Ordering::Relaxed) as i64;

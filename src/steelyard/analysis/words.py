@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 _STEPS = {
     "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
-    "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")),
-    "us": ((1e6, "s"), (1e3, "ms"), (1.0, "us"), (1e-3, "ns")),
+    "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")),
+    "us": ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns")),
 }
 
 
