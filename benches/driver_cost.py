@@ -59,6 +59,7 @@ class Cost:
 
     @property
     def us(self) -> float:
+        """User and system."""
         return self.user_us + self.system_us
 
 

@@ -14,7 +14,7 @@ import shutil
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -69,7 +69,7 @@ def study(clients: int, seconds: float) -> Study:
 
 
 @contextmanager
-def laboratory(asked: Study) -> Iterator[Laboratory]:
+def laboratory(asked: Study) -> Generator[Laboratory]:
     """One whose servers leave nothing behind."""
     placement = place(asked.workload.threads, asked.plan.pin)
     with Guard() as guard:

@@ -29,6 +29,7 @@ _core.stub_serve(sys.argv[1], sys.argv[2], lambda: print("ready", flush=True))
 
 _HBA = """
 local all scrammed scram-sha-256
+local all hashed md5
 local all all trust
 hostssl all scrammed 127.0.0.1/32 scram-sha-256
 hostssl all all 127.0.0.1/32 trust
@@ -108,6 +109,8 @@ def postgres() -> Iterator[Server]:
         with server.connect() as connection:
             connection.execute("create extension pg_stat_statements")
             connection.execute("create user scrammed password 'opensesame'")
+            connection.execute("set password_encryption = md5")
+            connection.execute("create user hashed password 'opensesame'")
             connection.execute(
                 "create table item as select n as id, 'x' as filler from generate_series(1, 1000) n"
             )

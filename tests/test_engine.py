@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import socket
 import sys
 import threading
 import time
@@ -49,7 +52,19 @@ COMBINATIONS = [
     for handle, text, parameters in product(HANDLES, ("identical", "distinct", "unique"), ("none", "client"))
     if not (handle == "none" and parameters == "client") and not (handle == "named" and text == "unique")
 ]
-PREPARED = [{"name": "prepared", "sql": "select count(*) as statements from pg_prepared_statements"}]
+PREPARED = [
+    {
+        "name": "prepared",
+        "sql": "select count(*) as statements, count(distinct statement) as texts"
+        " from pg_prepared_statements",
+    }
+]
+
+
+def told(result: dict[str, Any], metric: str) -> list[float]:
+    """A metric of `inspect`, by client."""
+    rows = zip(result["inspect"]["metric"], result["inspect"]["value"], strict=True)
+    return [value for name, value in rows if name == metric]
 
 
 @pytest.mark.parametrize(("handle", "text", "parameters"), COMBINATIONS)
@@ -72,7 +87,7 @@ def test_every_combination_executes_what_it_counts(
     )
     # what was under way when the time was up has ended, uncounted
     assert count <= calls <= count + 2 and rows == calls
-    prepared = sum(result["inspect"]["value"])
+    prepared = sum(told(result, "statements"))
     expected = {
         "none": (0, 0),
         "unnamed": (0, 0),
@@ -81,6 +96,11 @@ def test_every_combination_executes_what_it_counts(
         "left": (count, count + 2),
     }[handle]
     assert expected[0] <= prepared <= expected[1]
+    texts = told(result, "texts")
+    if handle == "left" and text == "unique":
+        assert sum(texts) == prepared
+    elif handle in ("named", "left") and parameters == "client":
+        assert texts == [5.0 if text == "distinct" else 1.0] * 2
 
 
 def test_two_statements_of_a_transaction_share_it(server: Server) -> None:
@@ -223,7 +243,7 @@ def test_a_refusal_names_address_and_cause(server: Server) -> None:
     with pytest.raises(_core.LoadError, match=f"127.0.0.1:{server.port}.*28000"):
         run(plan(refused))
     nobody = server.endpoint(host="127.0.0.1", port=free_port())
-    with pytest.raises(_core.LoadError, match="nothing listens|refused"):
+    with pytest.raises(_core.LoadError, match=r"nothing listens|refused"):
         run(plan(nobody))
     with pytest.raises(_core.LoadError, match="PGSQL"):
         run(plan(server.endpoint(host="/nowhere")))
@@ -247,3 +267,144 @@ def test_a_killed_backend_is_reconnected_and_counted(server: Server) -> None:
     # the server's last words, where they were read before the connection broke
     assert set(result["errors"]["code"]) <= {"57P01", "connection"} and result["errors"]["code"]
     assert all(count > 0 for count in result["clients"]["transactions"])
+
+
+def test_idle_connections_that_are_lost_come_back_and_keep_their_pace(server: Server) -> None:
+    killed: list[int] = []
+
+    def kill(line: str) -> None:
+        if json.loads(line)["event"] == "tick":
+            killed.append(kill_all(server))
+
+    think = {"kind": "closed", "think_ms": 400, "think": "fixed"}
+    asked = plan(server.endpoint(), arrival=think, measure_s=2.5)
+    result = json.loads(_core.load_run(json.dumps(asked), kill))
+    assert result["engine"]["reconnections"] >= 2
+    # a client that thought when its connection was lost starts anew, and does not think twice at once
+    assert all(0 < count <= 2500 / 400 + len(killed) + 1 for count in result["clients"]["transactions"])
+
+
+def kill_all(server: Server) -> int:
+    return server.ask(
+        "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = 'steelyard'"
+    )
+
+
+def test_connections_lost_in_the_cool_down_do_not_matter(server: Server) -> None:
+    def kill(line: str) -> None:
+        if json.loads(line).get("phase") == "cool-down":
+            kill_all(server)
+
+    asked = plan(server.endpoint(), inspect=PREPARED, cool_down_s=0.1)
+    result = json.loads(_core.load_run(json.dumps(asked), kill))
+    assert transactions(result) > 0 and result["errors"]["count"] == []
+
+
+@pytest.mark.parametrize("begin", [False, True])
+def test_a_statement_that_fails_once_prepared_stays_prepared(server: Server, begin: bool) -> None:
+    divide = {
+        "name": "divide",
+        "sql": "select 10 / :by ::int",
+        "parameters": {"by": {"kind": "uniform", "low": 0, "high": 1}},
+    }
+    asked = plan(
+        server.endpoint(),
+        handle="named",
+        parameters="client",
+        statements=[divide],
+        transactions=[{"name": "divide", "weight": 1, "statements": ["divide"], "begin": begin}],
+        points=[4],
+        inspect=PREPARED,
+    )
+    result = run(asked)
+    assert result["errors"]["code"] == ["22012"] and transactions(result) > 0
+    assert told(result, "statements") == [1.0] * 4
+
+
+@pytest.mark.parametrize("begin", [False, True])
+def test_a_missed_deadline_is_counted_and_the_load_goes_on(server: Server, begin: bool) -> None:
+    asked = plan(
+        server.endpoint(),
+        statements=[{"name": "sleep", "sql": "select pg_sleep(20)"}, {"name": "one", "sql": "select 1"}],
+        transactions=[
+            {"name": "slow", "weight": 1, "statements": ["one", "sleep"], "begin": begin},
+            {"name": "quick", "weight": 20, "statements": ["one"], "begin": begin},
+        ],
+        deadline_ms=100,
+        measure_s=1,
+    )
+    result = run(asked)
+    kill_all(server)
+    assert result["errors"]["code"] == ["deadline"]
+    assert result["engine"]["reconnections"] >= 2 and transactions(result) > 0
+
+
+@pytest.mark.parametrize("tls", ["disable", "require"])
+def test_messages_larger_than_a_socket_takes_arrive_whole(encrypted: Server, tls: str) -> None:
+    long = {
+        "name": "long",
+        "sql": "insert into lengths select length(:text)",
+        "parameters": {"text": {"kind": "text", "length": 1 << 20}},
+    }
+    encrypted.ask("drop table if exists lengths; create table lengths (n int)")
+    asked = plan(
+        encrypted.endpoint(host="127.0.0.1", tls=tls),
+        handle="named",
+        parameters="client",
+        statements=[long],
+        transactions=[{"name": "long", "weight": 1, "statements": ["long"], "begin": False}],
+        measure_s=1,
+    )
+    result = run(asked)
+    assert transactions(result) > 0 and result["errors"]["count"] == []
+    assert encrypted.ask("select count(*) from lengths where n <> 1 << 20") == 0
+
+
+def test_replies_larger_than_a_buffer_are_read_whole(server: Server) -> None:
+    wide = {"name": "wide", "sql": "select repeat('x', 300000) from generate_series(1, 3)"}
+    alone = [{"name": "wide", "weight": 1, "statements": ["wide"], "begin": False}]
+    result = run(plan(server.endpoint(), statements=[wide], transactions=alone))
+    assert transactions(result) > 0 and result["errors"]["count"] == []
+
+
+def test_md5_lets_in_whom_it_knows(server: Server) -> None:
+    known = server.endpoint(user="hashed", password="opensesame")
+    asked = plan(
+        known,
+        statements=[{"name": "one", "sql": "select 1"}],
+        transactions=[{"name": "one", "weight": 1, "statements": ["one"], "begin": False}],
+    )
+    assert transactions(run(asked)) > 0
+    with pytest.raises(_core.LoadError, match="28P01"):
+        run({**asked, "server": {**known, "password": "letmein77"}})
+
+
+def test_two_threads_over_tcp_keep_every_client_busy(server: Server) -> None:
+    result = run(plan(server.endpoint(host="127.0.0.1"), points=[1, 5], threads=2))
+    assert result["clients"]["client"] == [0, 0, 1, 2, 3, 4]
+    assert min(result["clients"]["transactions"]) > 0 and result["errors"]["count"] == []
+
+
+def test_a_server_that_is_killed_ends_the_run() -> None:
+    with postgres() as doomed:
+        pid = doomed.ask("select (regexp_match(pg_read_file('postmaster.pid'), '^[0-9]+'))[1]::int")
+        events: list[str] = []
+
+        def kill(line: str) -> None:
+            events.append(line)
+            if len(events) == 3:
+                os.kill(pid, signal.SIGQUIT)
+
+        with pytest.raises(_core.LoadError, match="lost"):
+            _core.load_run(json.dumps(plan(doomed.endpoint(), measure_s=120)), kill)
+        assert len(events) < 60
+
+
+def test_a_listener_that_never_answers_is_told_so() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        endpoint = {
+            "host": "127.0.0.1", "port": silent.getsockname()[1], "user": "u", "password": None,
+            "database": "d", "tls": "disable", "ca_file": None,
+        }  # fmt: skip
+        with pytest.raises(_core.LoadError, match="no answer in time"):
+            run(plan(endpoint, connect_s=0.3))

@@ -135,6 +135,15 @@ def test_an_open_loop_makes_what_its_rate_says(endpoint: dict[str, Any]) -> None
     assert 498 <= made <= 500
 
 
+def test_a_poisson_process_makes_what_its_rate_says_within_its_spread(endpoint: dict[str, Any]) -> None:
+    arrival = {"kind": "open", "rate_per_s": 2000, "spacing": "poisson"}
+    result = run(plan(endpoint, arrival=arrival, measure_s=1, threads=2, points=[8]))
+    made = sum(result["clients"]["transactions"]) + result["engine"]["backlog"][0]
+    # the standard deviation of a Poisson count is its square root
+    assert abs(made - 2000) <= 5 * math.sqrt(2000) + 8
+    assert min(result["clients"]["transactions"]) > 0
+
+
 def test_a_stall_is_in_the_latency_of_all_who_came_in_it(address: str) -> None:
     # 200 arrivals a second for 2 s, no answer for 500 ms of them
     with stub(address, '{"stall": {"at_s": 0.5, "for_ms": 500}}'):

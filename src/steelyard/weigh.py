@@ -120,7 +120,7 @@ def _keep(writer: BundleWriter, run: Run) -> None:
     if run.server_log:
         writer.write_log(number, run.server_log)
     if run.server_facts:
-        writer.add_environment("server", run.server_facts)
+        writer.add_server(run.slot.option.label, run.server_facts)
 
 
 def _narrow_enough(study: Study, path: Path, block: int) -> bool:

@@ -27,6 +27,8 @@ pub enum LoadError {
     Session { address: String, sql: String, code: String, message: String },
     #[error("{address}: all connections were lost and none could be made again for {seconds} s: {cause}")]
     Lost { address: String, seconds: u64, cause: String },
+    #[error("io_uring is not to be had here ({cause}): take io = \"auto\" or \"epoll\"")]
+    NoUring { cause: std::io::Error },
     #[error("the event loop failed: {0}")]
     Loop(#[from] std::io::Error),
     #[error("stopped")]

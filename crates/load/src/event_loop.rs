@@ -11,9 +11,11 @@ use crate::poll::{Poll, no_timer_slack, now_ns};
 use crate::reconnect::Reconnector;
 use crate::record::{Record, Window};
 use crate::schedule::{OpenSchedule, think_ns};
+use crate::uring::{Done, Uring};
 use crate::work::Work;
 
 mod connections;
+mod ring;
 
 /// Deadlines and lost connections are looked after this often.
 const CARE_NS: u64 = 50_000_000;
@@ -41,6 +43,9 @@ struct Loop<'a> {
     clients: Vec<Client>,
     record: Record,
     poll: Poll,
+    /// In place of `poll`, which is then idle.
+    uring: Option<Uring>,
+    done: Vec<Done>,
     buffer: Vec<u8>,
     /// Open loop: the schedule, arrivals that wait for a client, clients that wait for one.
     schedule: Option<OpenSchedule>,
@@ -81,6 +86,8 @@ pub fn run(
         clients,
         record,
         poll: Poll::new()?,
+        uring: ring::ring(&work.plan)?,
+        done: Vec::with_capacity(256),
         buffer: vec![0; 1 << 16],
         schedule,
         waiting: VecDeque::new(),
@@ -91,6 +98,7 @@ pub fn run(
         alone_since_ns: None,
         last_cause: String::new(),
     };
+    this.record.io = if this.uring.is_some() { "io_uring" } else { "epoll" };
     this.drive(seat)?;
     Ok((this.clients, this.record))
 }
@@ -100,8 +108,8 @@ impl Loop<'_> {
         for index in 0..self.clients.len() {
             match &self.clients[index].transport {
                 Some(transport) => {
-                    transport.set_nonblocking(true)?;
-                    self.poll.add(transport.fd(), index)?;
+                    let fd = transport.fd();
+                    self.attach(index, fd)?;
                     if self.schedule.is_some() {
                         self.idle.push_back(index);
                     } else {
@@ -142,8 +150,11 @@ impl Loop<'_> {
     /// Whatever is under way ends by itself; what does not is given up.
     fn drain(&mut self, seat: &Seat, ready: &mut Vec<crate::poll::Ready>) -> Result<(), LoadError> {
         let limit_ns = now_ns() + DRAIN_NS;
-        while self.clients.iter().any(|client| client.busy) && now_ns() < limit_ns {
-            if seat.stop.load(Ordering::Relaxed) {
+        let deadline_ns = (self.work.plan.deadline_ms * 1e6) as u64;
+        loop {
+            let now = now_ns();
+            let awaited = |client: &Client| client.busy && now.saturating_sub(client.sent_ns) <= deadline_ns;
+            if now >= limit_ns || seat.stop.load(Ordering::Relaxed) || !self.clients.iter().any(awaited) {
                 break;
             }
             self.wait(CARE_NS, ready)?;
@@ -157,6 +168,9 @@ impl Loop<'_> {
     }
 
     fn wait(&mut self, timeout_ns: u64, ready: &mut Vec<crate::poll::Ready>) -> Result<(), LoadError> {
+        if self.uring.is_some() {
+            return self.wait_ring(timeout_ns);
+        }
         ready.clear();
         self.poll.wait(timeout_ns, |event| ready.push(event))?;
         for event in ready.iter() {

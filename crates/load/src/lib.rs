@@ -10,6 +10,7 @@
 //! - [`client`]: the state machine of one client
 //! - [`schedule`]: when clients start a transaction
 //! - [`poll`]: epoll, with a timeout in nanoseconds
+//! - [`uring`]: io_uring, where the kernel has it and nothing is encrypted
 //! - [`event_loop`]: one thread's clients under load
 //! - [`reconnect`]: new connections for lost ones, beside the loop
 //! - [`record`]: what is counted
@@ -31,6 +32,7 @@ pub mod session;
 pub mod stub;
 pub mod text;
 pub mod transport;
+pub mod uring;
 pub mod values;
 pub mod wire;
 pub mod work;

@@ -120,6 +120,17 @@ pub enum Arrival {
     Open { rate_per_s: f64, spacing: Spacing },
 }
 
+/// How the event loop talks to the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Io {
+    /// io_uring where the kernel allows it and nothing is encrypted, else epoll.
+    #[default]
+    Auto,
+    Epoll,
+    IoUring,
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inspect {
@@ -149,6 +160,8 @@ pub struct Plan {
     pub deadline_ms: f64,
     pub threads: usize,
     pub seed: u64,
+    #[serde(default)]
+    pub io: Io,
     #[serde(default)]
     pub inspect: Vec<Inspect>,
 }
@@ -191,6 +204,9 @@ impl Plan {
         }
         if self.points.is_empty() || !self.points.iter().all(|count| (1..=MOST_CLIENTS).contains(count)) {
             return refuse("points", &format!("needs numbers of clients, each 1 to {MOST_CLIENTS}"));
+        }
+        if self.io == Io::IoUring && self.server.tls != Tls::Disable {
+            return refuse("io", "io_uring carries plain connections only: take auto or epoll with TLS");
         }
         if !(1..=MOST_THREADS).contains(&self.threads) {
             return refuse("threads", &format!("must be 1 to {MOST_THREADS}"));

@@ -72,6 +72,8 @@ pub struct Record {
     /// Open loop: arrivals that still waited for a client at the end.
     pub backlog: usize,
     pub reconnections: u64,
+    /// What drove the loop.
+    pub io: &'static str,
 }
 
 impl Record {
@@ -94,6 +96,7 @@ impl Record {
             total: Count::default(),
             backlog: 0,
             reconnections: 0,
+            io: "",
         }
     }
 

@@ -137,7 +137,7 @@ impl Outcome {
             self.records.iter().map(|records| records.iter().map(|record| record.backlog).sum()).collect();
         let reconnections: u64 = self.records.iter().flatten().map(|record| record.reconnections).sum();
         json!({
-            "io": "epoll",
+            "io": self.records.iter().flatten().map(|record| record.io).next().unwrap_or_default(),
             "threads": plan.threads,
             "connections_made": self.connections,
             "reconnections": reconnections,

@@ -96,12 +96,24 @@ class BundleWriter:
         _write_text(place, text)
         return place
 
-    def add_environment(self, part: str, facts: Mapping[str, Any]) -> None:
-        """Adds a part to environment.json, such as the settings of a server seen later."""
+    def add_server(self, option: str, facts: Mapping[str, Any]) -> None:
+        """Adds an option's server to environment.json: the first whole, each by what was set in it.
+
+        facts: version, settings by name, sources by name of those that are not the default.
+        """
         place = self.path / "environment.json"
         known = json.loads(place.read_text(encoding="utf-8"))
-        if part not in known:
-            _write_text(place, json.dumps({**known, part: facts}, indent=2))
+        servers = known.setdefault("servers", {})
+        if option in servers:
+            return
+        settings = facts.get("settings", {})
+        servers[option] = {
+            "version": facts.get("version", ""),
+            "origin": facts.get("origin", ""),
+            "set": {name: settings[name] for name in facts.get("sources", {})},
+        }
+        known.setdefault("server", dict(facts))
+        _write_text(place, json.dumps(known, indent=2))
 
     def _write_table(self, place: Path, run: int, columns: Sequence[Column], rows: Rows) -> None:
         length = len(next(iter(rows.values()), ()))

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,6 @@ def place(engine_threads: int, pin: bool) -> Placement:
 def pin(pid: int, cpus: Iterable[int]) -> None:
     """Puts a process and all its threads on these CPUs; children that it starts later inherit them."""
     with suppress(ProcessLookupError, FileNotFoundError):
-        for task in os.listdir(f"/proc/{pid}/task"):
+        for task in Path(f"/proc/{pid}/task").iterdir():
             with suppress(ProcessLookupError):
-                os.sched_setaffinity(int(task), cpus)
+                os.sched_setaffinity(int(task.name), cpus)

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from steelyard.host.placement import Placement
 from steelyard.lab.engine_plan import engine_plan
+from steelyard.lab.environment import server_environment
 from steelyard.lab.load import LoadFailed, LoadProcess
 from steelyard.lab.watch import Watch
 from steelyard.monitors import Target
@@ -98,8 +99,9 @@ class Laboratory:
         try:
             endpoint = self.subject.start(slot.option)
             self.subject.reset()
+            facts = {**endpoint.facts, **(server_environment(endpoint.dsn) if endpoint.dsn else {})}
             tables = self._load(slot, endpoint, origin_ns)
-            run = replace(run, status="done", tables=tables, server_facts=endpoint.facts)
+            run = replace(run, status="done", tables=tables, server_facts=facts)
             tps = _throughput(tables)
         except LoadFailed as error:
             run = replace(run, cause=str(error))

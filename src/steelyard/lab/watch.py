@@ -34,6 +34,9 @@ class Watch:
             except Unavailable as reason:
                 self.notices.append(("monitor-unavailable", f"{name}: {reason}"))
                 continue
+            # a monitor of several sources goes on without those that are not there, and names them
+            for reason in getattr(monitor, "missing", ()):
+                self.notices.append(("monitor-partial", f"{name}: {reason}"))
             self._monitors[name] = monitor
             self._period_ns[name] = int(1e9 / rate_hz)
             self._cost_ns[name] = 0

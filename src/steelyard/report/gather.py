@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from steelyard.bundle.reader import Bundle
@@ -125,7 +125,8 @@ def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
     notices = ask(
         "select code, text, list(distinct run order by run) from notices group by code, text order by 1, 2"
     ).fetchall()
-    server: Mapping[str, Any] = bundle.environment.get("server", {})
+    servers: Mapping[str, Mapping[str, Any]] = bundle.environment.get("servers", {})
+    versions = sorted({str(server["version"]) for server in servers.values()})
     return About(
         name=study.name,
         question=study.question,
@@ -143,11 +144,11 @@ def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
         runs_done=done,
         runs_void=void,
         subject=study.subject.kind,
-        server_version=str(server.get("version", "")),
+        server_version=", ".join(versions),
         report=report,
         next_command=next_command,
         machine=_machine(bundle.environment),
-        server_settings={k: str(v) for k, v in server.get("settings", {}).items()},
+        server_settings=_settings([server["set"] for server in servers.values()]),
         engine=_engine(bundle),
         monitors=tuple(
             MonitorCost(str(name), float(interval_s), float(percent))
@@ -160,6 +161,15 @@ def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
         option_levels={o["label"]: o["levels"] for o in bundle.head["options"]},
         notices=tuple(Notice(code, text, runs=tuple(runs)) for code, text, runs in notices),
     )
+
+
+def _settings(servers: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What was set, by name; where options differ, each value once."""
+    names = sorted({name for server in servers for name in server})
+    return {
+        name: " | ".join(dict.fromkeys(str(server.get(name, "default")) for server in servers))
+        for name in names
+    }
 
 
 def _shown(level: Setting | Mapping[str, Setting]) -> str:
@@ -188,7 +198,7 @@ def _machine(environment: Mapping[str, Any]) -> dict[str, str]:
     """The top level facts, flat; nested ones stay in environment.json."""
     facts: dict[str, str] = {}
     for name, value in environment.items():
-        if name in ("server", "placement"):
+        if name in ("server", "servers", "placement"):
             continue
         if isinstance(value, Mapping):
             for key, fact in cast(Mapping[str, Any], value).items():

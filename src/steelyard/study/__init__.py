@@ -1,0 +1,1 @@
+"""Study files and plans: the question, knowing no server."""

@@ -26,8 +26,7 @@ class Endpoint:
 
     pid: the server's root process, None when it is not ours. session: SQL sent by each client
     after it connects. inspect: SQL by name, asked of each client's own session after the load, for
-    what a server shows of a session to nobody else. facts: version and settings as the server
-    itself tells them.
+    what a server shows of a session to nobody else. facts: what the subject knows of its server.
     """
 
     host: str

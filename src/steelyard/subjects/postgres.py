@@ -22,7 +22,7 @@ from steelyard.study.spec import Setting
 from steelyard.subjects import Bench, Endpoint, Subject, SubjectFailed
 from steelyard.subjects.binaries import find_bindir, reachable, server_user, version_of
 from steelyard.subjects.postgres_foreign import ForeignPostgres
-from steelyard.subjects.postgres_session import INSPECT, server_facts, session_statements
+from steelyard.subjects.postgres_session import INSPECT, session_statements
 from steelyard.subjects.postgres_settings import taken, written
 from steelyard.subjects.postgres_tables import load_statements
 
@@ -77,7 +77,6 @@ class Postgres:
         dsn = self._dsn("postgres")
         with psycopg.connect(dsn, autocommit=True) as connection:
             self._read_back(connection, settings, option)
-            facts = server_facts(connection, str(bindir))
         server = self._running()
         return Endpoint(
             host=str(self._bench.folder),
@@ -88,7 +87,7 @@ class Postgres:
             dsn=self._dsn(_DATABASE),
             session=session_statements(subject, option),
             inspect=INSPECT,
-            facts=facts,
+            facts={"origin": str(bindir)},
         )
 
     def reset(self) -> None:

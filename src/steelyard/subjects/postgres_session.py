@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import psycopg
-
 from steelyard.study.plan import Option
 from steelyard.study.spec import Subject
 from steelyard.subjects.postgres_settings import written
@@ -24,20 +20,6 @@ def session_statements(subject: Subject, option: Option) -> tuple[str, ...]:
     """SET statements of the study's session settings, the option's last."""
     session = {**subject.session, **option.changes.get("session", {})}
     return tuple(f"set {name} = {_literal(written(value))}" for name, value in session.items())
-
-
-def server_facts(connection: psycopg.Connection[Any], origin: str) -> dict[str, Any]:
-    """Version, origin, and the settings that are not the default."""
-    version = connection.execute("select version()").fetchone()
-    rows = connection.execute(
-        "select name, setting, unit from pg_settings where source <> 'default'"
-        " and name not like '%password%' and name not like 'ssl_%' order by name"
-    ).fetchall()
-    return {
-        "version": str(version[0]) if version else "",
-        "origin": origin,
-        "settings": {name: f"{setting} {unit}" if unit else str(setting) for name, setting, unit in rows},
-    }
 
 
 def _literal(value: str) -> str:

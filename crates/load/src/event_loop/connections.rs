@@ -17,6 +17,13 @@ impl Loop<'_> {
     pub(super) fn send(&mut self, index: usize) {
         let client = &mut self.clients[index];
         let Some(transport) = &mut client.transport else { return };
+        if let Some(uring) = &mut self.uring {
+            client.sent = client.out.len();
+            if let Err(error) = uring.send(index, &client.out) {
+                self.break_off(index, &error.to_string());
+            }
+            return;
+        }
         match push(transport, &client.out, &mut client.sent) {
             Ok(()) if !client.armed => {}
             Ok(()) => self.arm(index, false),
@@ -47,21 +54,31 @@ impl Loop<'_> {
                 Err(error) => return self.break_off(index, &error.to_string()),
             };
             let more = count == self.buffer.len() || transport.is_encrypted();
-            match client.scanner.feed(&self.buffer[..count]) {
-                Ok(Some(reply)) => self.reply(index, reply),
-                Ok(None) => {}
-                Err(error) => return self.break_off(index, &error.to_string()),
-            }
-            if !more {
+            if !self.read(index, count) || !more {
                 return;
             }
         }
     }
 
+    /// Takes in the first `count` bytes of the buffer; false when that ended the connection.
+    pub(super) fn read(&mut self, index: usize, count: usize) -> bool {
+        match self.clients[index].scanner.feed(&self.buffer[..count]) {
+            Ok(Some(reply)) => self.reply(index, reply),
+            Ok(None) => {}
+            Err(error) => {
+                self.break_off(index, &error.to_string());
+                return false;
+            }
+        }
+        true
+    }
+
     /// The connection broke: by what the server said last, or else by `cause`.
-    fn break_off(&mut self, index: usize, cause: &str) {
+    pub(super) fn break_off(&mut self, index: usize, cause: &str) {
         let client = &mut self.clients[index];
-        if let Some(transport) = &mut client.transport {
+        if let Some(transport) = &mut client.transport
+            && self.uring.is_none()
+        {
             // a write may fail before the server's last words are read
             while let Ok(count @ 1..) = transport.read(&mut self.buffer) {
                 if client.scanner.feed(&self.buffer[..count]).is_err() {
@@ -76,6 +93,12 @@ impl Loop<'_> {
     }
 
     pub(super) fn lose(&mut self, index: usize, now: u64, code: &str, cause: &str) {
+        let client = &mut self.clients[index];
+        if let Some(uring) = &mut self.uring
+            && client.transport.is_some()
+        {
+            uring.forget(index, std::mem::take(&mut client.out));
+        }
         self.clients[index].lose(self.work, now, &mut self.record, index, code, cause);
         self.idle.retain(|idle| *idle != index);
         self.thinking.retain(|Reverse((_, thinking))| *thinking != index);
@@ -130,9 +153,9 @@ impl Loop<'_> {
     }
 
     fn rejoin(&mut self, index: usize, transport: Transport) -> Result<(), LoadError> {
-        transport.set_nonblocking(true)?;
-        self.poll.add(transport.fd(), index)?;
+        let fd = transport.fd();
         self.clients[index].transport = Some(transport);
+        self.attach(index, fd)?;
         self.record.reconnections += 1;
         if self.schedule.is_some() {
             self.idle.push_back(index);

@@ -65,6 +65,20 @@ def _plot(metric: Metric, items: list[Comparison], palette: Colours, above: bool
         scale={"type": "log", "domain": [low, high], "nice": False},
         axis=axis_x,
     )
+    layers = _layers(x, y, margin, palette)
+    if above:
+        layers.append(
+            {
+                "mark": {"type": "text", "align": "left", "dy": -12, "style": "ink"},
+                "encoding": {"y": y, "text": {"field": "option"}, "x": {"value": 2}},
+            }
+        )
+    height = len(items) * (36 if above else 26 if len(items) <= _MANY else 20)
+    return view(height, layers, rows)
+
+
+def _layers(x: Spec, y: Spec, margin: float, palette: Colours) -> list[Spec]:
+    """The margin as a band, the baseline as a rule, each interval with its estimate."""
     tip = [
         {"field": "option", "type": "nominal"},
         {"field": "text", "type": "nominal", "title": "ratio"},
@@ -72,7 +86,7 @@ def _plot(metric: Metric, items: list[Comparison], palette: Colours, above: bool
         {"field": "p", "type": "nominal"},
         {"field": "blocks", "type": "quantitative"},
     ]
-    layers: list[Spec] = [
+    return [
         {
             "data": {"values": [{"from": 1 - margin, "to": 1 + margin}]},
             "mark": {"type": "rect", "style": "faint"},
@@ -109,15 +123,6 @@ def _plot(metric: Metric, items: list[Comparison], palette: Colours, above: bool
             },
         },
     ]
-    if above:
-        layers.append(
-            {
-                "mark": {"type": "text", "align": "left", "dy": -12, "style": "ink"},
-                "encoding": {"y": y, "text": {"field": "option"}, "x": {"value": 2}},
-            }
-        )
-    height = len(items) * (36 if above else 26 if len(items) <= _MANY else 20)
-    return view(height, layers, rows)
 
 
 def _row(item: Comparison) -> Spec:

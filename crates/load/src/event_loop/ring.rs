@@ -1,0 +1,65 @@
+//! The loop over io_uring in place of epoll.
+
+use std::io;
+use std::os::fd::RawFd;
+
+use super::{CARE_NS, Loop};
+use crate::error::LoadError;
+use crate::plan::{Io, Plan, Tls};
+use crate::uring::{Done, Uring};
+
+/// The ring, where the plan wants one and can have it.
+pub(super) fn ring(plan: &Plan) -> Result<Option<Uring>, LoadError> {
+    let ring = match plan.io {
+        Io::Epoll => return Ok(None),
+        Io::Auto if plan.server.tls != Tls::Disable => return Ok(None),
+        Io::Auto | Io::IoUring => Uring::new(CARE_NS as u32),
+    };
+    match ring {
+        Ok(ring) => Ok(Some(ring)),
+        Err(_) if plan.io == Io::Auto => Ok(None),
+        Err(cause) => Err(LoadError::NoUring { cause }),
+    }
+}
+
+impl Loop<'_> {
+    /// Takes in a client's connection.
+    pub(super) fn attach(&mut self, index: usize, fd: RawFd) -> Result<(), LoadError> {
+        if let Some(uring) = &mut self.uring {
+            return Ok(uring.add(fd, index)?);
+        }
+        if let Some(transport) = &self.clients[index].transport {
+            transport.set_nonblocking(true)?;
+        }
+        Ok(self.poll.add(fd, index)?)
+    }
+
+    pub(super) fn wait_ring(&mut self, timeout_ns: u64) -> Result<(), LoadError> {
+        let mut done = std::mem::take(&mut self.done);
+        if let Some(uring) = &mut self.uring {
+            // the ring ticks by itself: to arm a timer at each wait would cost more
+            uring.wait((timeout_ns < CARE_NS / 2).then_some(timeout_ns), &mut done)?;
+        }
+        for event in done.drain(..) {
+            match event {
+                Done::Bytes { client, buffer, length } => {
+                    if let Some(uring) = &mut self.uring {
+                        uring.take(buffer, length, &mut self.buffer);
+                    }
+                    if self.clients[client].transport.is_some() {
+                        self.read(client, length);
+                    }
+                }
+                Done::Ended { client, .. } if self.clients[client].transport.is_none() => {}
+                Done::Ended { client, error: 0 } => {
+                    self.break_off(client, "the server closed the connection")
+                }
+                Done::Ended { client, error } => {
+                    self.break_off(client, &io::Error::from_raw_os_error(error).to_string());
+                }
+            }
+        }
+        self.done = done;
+        Ok(())
+    }
+}

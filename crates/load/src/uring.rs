@@ -1,0 +1,289 @@
+//! io_uring: one system call hands over all messages written since the last one and waits for
+//! replies, which arrive in buffers shared with the kernel. Plain sockets only, left blocking.
+
+use std::io;
+use std::os::fd::RawFd;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use io_uring::squeue::{Entry, Flags};
+use io_uring::types::{BufRingEntry, CancelBuilder, Fd, SubmitArgs, TimeoutFlags, Timespec};
+use io_uring::{IoUring, cqueue, opcode};
+
+const ENTRIES: u32 = 512;
+const BUFFERS: u16 = 256;
+const BUFFER_BYTES: usize = 4096;
+const DESCRIPTOR_BYTES: usize = BUFFERS as usize * size_of::<BufRingEntry>();
+const POOL_BYTES: usize = DESCRIPTOR_BYTES + BUFFERS as usize * BUFFER_BYTES;
+const GROUP: u16 = 0;
+
+const RECEIVE: u64 = 0;
+const SEND: u64 = 1;
+const CANCEL: u64 = 2;
+const TICK: u64 = 3;
+
+/// What has happened to a client's connection.
+#[derive(Debug)]
+pub enum Done {
+    /// Bytes came: [`Uring::take`] them.
+    Bytes { client: usize, buffer: u16, length: usize },
+    /// The connection ended; error 0: the server closed it.
+    Ended { client: usize, error: i32 },
+}
+
+/// One connection of this ring. A lost one keeps its slot until the ring is closed.
+struct Slot {
+    fd: RawFd,
+    client: Option<usize>,
+}
+
+pub struct Uring {
+    ring: IoUring,
+    pool: Pool,
+    tick: Box<Timespec>,
+    slots: Vec<Slot>,
+    /// Slot of each client.
+    places: Vec<usize>,
+    /// Messages of lost connections: the kernel may still read them.
+    kept: Vec<Vec<u8>>,
+    /// Requests that have not ended.
+    active: usize,
+}
+
+impl Uring {
+    /// A ring for the calling thread, with a tick every `tick_ns`. Fails where the kernel has no
+    /// io_uring, too old a one (before 6.4), or forbids it.
+    pub fn new(tick_ns: u32) -> io::Result<Self> {
+        let ring = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_cqsize(4 * ENTRIES)
+            .build(ENTRIES)?;
+        let pool = Pool::new()?;
+        // SAFETY: the descriptors are page-aligned, zeroed, and outlive the ring's requests: `drop`
+        // ends those first, or leaks the pool.
+        unsafe {
+            ring.submitter().register_buf_ring_with_flags(pool.base.as_ptr() as u64, BUFFERS, GROUP, 0)?;
+        }
+        let tick = Box::new(Timespec::new().nsec(tick_ns));
+        let mut this =
+            Self { ring, pool, tick, slots: Vec::new(), places: Vec::new(), kept: Vec::new(), active: 0 };
+        for buffer in 0..BUFFERS {
+            this.pool.give_back(buffer);
+        }
+        let entry = opcode::Timeout::new(&*this.tick).flags(TimeoutFlags::MULTISHOT).build();
+        this.push(entry.user_data(TICK))?;
+        this.active += 1;
+        // too old a kernel refuses the tick at once
+        this.wait(Some(0), &mut Vec::new())?;
+        if this.active == 0 { Err(io::ErrorKind::Unsupported.into()) } else { Ok(this) }
+    }
+
+    /// Takes in a client's connection.
+    pub fn add(&mut self, fd: RawFd, client: usize) -> io::Result<()> {
+        let slot = self.slots.len();
+        self.slots.push(Slot { fd, client: Some(client) });
+        if self.places.len() <= client {
+            self.places.resize(client + 1, usize::MAX);
+        }
+        self.places[client] = slot;
+        self.active += 1;
+        self.receive(slot)
+    }
+
+    /// Sends a message with the next wait. It must not change until its reply is there.
+    pub fn send(&mut self, client: usize, message: &[u8]) -> io::Result<()> {
+        let slot = self.places[client];
+        // the kernel goes on until all is sent, and says nothing then
+        let entry = opcode::Send::new(Fd(self.slots[slot].fd), message.as_ptr(), message.len() as u32)
+            .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
+            .build()
+            .flags(Flags::SKIP_SUCCESS)
+            .user_data((slot as u64) << 2 | SEND);
+        self.push(entry)
+    }
+
+    /// The client's connection is given up, and not yet dropped. `message`: its last, which is kept
+    /// while the kernel may read it.
+    pub fn forget(&mut self, client: usize, message: Vec<u8>) {
+        let slot = &mut self.slots[self.places[client]];
+        slot.client = None;
+        self.kept.push(message);
+        // SAFETY: no pointers; the transport, which owns the descriptor, is still there.
+        unsafe { libc::shutdown(slot.fd, libc::SHUT_RDWR) };
+    }
+
+    /// Submits what was sent, and waits for at most `timeout_ns`, or until the next tick when none.
+    pub fn wait(&mut self, timeout_ns: Option<u64>, done: &mut Vec<Done>) -> io::Result<()> {
+        let outcome = match timeout_ns {
+            None => self.ring.submit_and_wait(1),
+            Some(ns) => {
+                let time = Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
+                self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&time))
+            }
+        };
+        if let Err(error) = outcome {
+            match error.raw_os_error() {
+                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => {}
+                _ => return Err(error),
+            }
+        }
+        while let Some(entry) = self.next() {
+            self.sort(&entry, done)?;
+        }
+        Ok(())
+    }
+
+    /// Copies received bytes, and gives their buffer back.
+    pub fn take(&mut self, buffer: u16, length: usize, into: &mut [u8]) {
+        let length = length.min(BUFFER_BYTES).min(into.len());
+        // SAFETY: the kernel has filled `length` bytes of this buffer and does not touch it until
+        // it is given back; `into` is ours and does not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(self.pool.buffer(buffer), into.as_mut_ptr(), length) };
+        self.pool.give_back(buffer);
+    }
+
+    fn next(&mut self) -> Option<cqueue::Entry> {
+        self.ring.completion().next()
+    }
+
+    fn sort(&mut self, entry: &cqueue::Entry, done: &mut Vec<Done>) -> io::Result<()> {
+        let (result, flags) = (entry.result(), entry.flags());
+        let slot = (entry.user_data() >> 2) as usize;
+        let last = !cqueue::more(flags);
+        match entry.user_data() & 3 {
+            RECEIVE => {
+                self.active -= usize::from(last);
+                let client = self.slots[slot].client;
+                if let Some(buffer) = cqueue::buffer_select(flags) {
+                    match client {
+                        Some(client) if result > 0 => {
+                            done.push(Done::Bytes { client, buffer, length: result as usize });
+                        }
+                        _ => self.pool.give_back(buffer),
+                    }
+                }
+                if let Some(client) = client
+                    && last
+                {
+                    if result > 0 || result == -libc::ENOBUFS {
+                        self.active += 1;
+                        return self.receive(slot);
+                    }
+                    done.push(Done::Ended { client, error: -result });
+                }
+            }
+            SEND => {
+                if let Some(client) = self.slots[slot].client {
+                    done.push(Done::Ended { client, error: (-result).max(0) });
+                }
+            }
+            TICK => self.active -= usize::from(last),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, slot: usize) -> io::Result<()> {
+        let entry = opcode::RecvMulti::new(Fd(self.slots[slot].fd), GROUP).build();
+        self.push(entry.user_data((slot as u64) << 2 | RECEIVE))
+    }
+
+    fn push(&mut self, entry: Entry) -> io::Result<()> {
+        loop {
+            // SAFETY: the pointers in an entry are to memory that outlives its request: messages
+            // stay as they are until their reply or are kept by `forget`; the tick is ours.
+            if unsafe { self.ring.submission().push(&entry) }.is_ok() {
+                return Ok(());
+            }
+            self.ring.submit()?;
+        }
+    }
+
+    /// Cancels all requests and waits for their end; false when some did not end.
+    fn close(&mut self) -> bool {
+        for slot in &mut self.slots {
+            slot.client = None;
+        }
+        for _ in 0..100 {
+            if self.active == 0 {
+                return true;
+            }
+            let cancel = opcode::AsyncCancel2::new(CancelBuilder::any().all()).build();
+            if self.push(cancel.user_data(CANCEL)).is_err()
+                || self.wait(Some(10_000_000), &mut Vec::new()).is_err()
+            {
+                return false;
+            }
+        }
+        false
+    }
+}
+
+impl Drop for Uring {
+    fn drop(&mut self) {
+        if !self.close() {
+            // the kernel may still use them: better lost than reused
+            self.pool.leak = true;
+            std::mem::take(&mut self.kept).leak();
+            Box::leak(std::mem::take(&mut self.tick));
+        }
+    }
+}
+
+/// Buffers for what arrives, and the descriptors through which the kernel is given them.
+struct Pool {
+    base: NonNull<u8>,
+    tail: u16,
+    leak: bool,
+}
+
+impl Pool {
+    fn new() -> io::Result<Self> {
+        // SAFETY: an anonymous mapping at an address of the kernel's choice; the result is checked.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                POOL_BYTES,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        match NonNull::new(base.cast()) {
+            Some(found) if base != libc::MAP_FAILED => Ok(Self { base: found, tail: 0, leak: false }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    fn buffer(&self, buffer: u16) -> *mut u8 {
+        let offset = DESCRIPTOR_BYTES + usize::from(buffer % BUFFERS) * BUFFER_BYTES;
+        // SAFETY: the offset lies within the mapping.
+        unsafe { self.base.as_ptr().add(offset) }
+    }
+
+    fn give_back(&mut self, buffer: u16) {
+        let descriptors: *mut BufRingEntry = self.base.as_ptr().cast();
+        // SAFETY: the index lies within the descriptors, which only this thread writes; the kernel
+        // reads an entry after the tail has passed it.
+        unsafe {
+            let entry = &mut *descriptors.add(usize::from(self.tail % BUFFERS));
+            entry.set_addr(self.buffer(buffer) as u64);
+            entry.set_len(BUFFER_BYTES as u32);
+            entry.set_bid(buffer);
+            self.tail = self.tail.wrapping_add(1);
+            let tail = BufRingEntry::tail(descriptors).cast::<AtomicU16>();
+            (*tail).store(self.tail, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        if !self.leak {
+            // SAFETY: the mapping is ours, and no request that could write into it is left.
+            unsafe { libc::munmap(self.base.as_ptr().cast(), POOL_BYTES) };
+        }
+    }
+}
