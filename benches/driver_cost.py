@@ -1,10 +1,11 @@
 """CPU that the driver's process spends on a transaction: Steelyard's engine against pgbench.
 
-Point lookups through a Unix socket, one driver thread, server and driver pinned to different CPUs.
+Point lookups through a Unix socket, one driver thread. Server and driver run on different CPUs, or
+share all of them (--shared): the driver then seldom sleeps, and waking it up is not what is measured.
 A round runs every driver once, in rotating order; a ratio pairs the two drivers of one round.
 Microseconds of CPU, user and system, of the driver's process alone.
 
-    python benches/driver_cost.py [--quick] [--json] [--io epoll io_uring]
+    python benches/driver_cost.py [--quick] [--json] [--shared] [--io epoll io_uring]
 """
 
 from __future__ import annotations
@@ -65,17 +66,17 @@ class Cost:
 
 @dataclass(frozen=True)
 class Server:
-    """A PostgreSQL server that runs, and the CPU left to the drivers."""
+    """A PostgreSQL server that runs, and the CPUs of the drivers."""
 
     folder: Path
     bindir: Path
     rows: int
-    driver_cpu: int
+    driver_cpus: frozenset[int]
 
 
 @contextmanager
-def postgres(rows: int) -> Iterator[Server]:
-    """A server with one table of `rows` rows, on CPUs of its own; nothing of it remains."""
+def postgres(rows: int, shared: bool) -> Iterator[Server]:
+    """A server with one table of `rows` rows, on CPUs of its own unless shared; nothing of it remains."""
     user = server_user()
     found = embedded_bindir() or next(iter(installed_bindirs()), None)
     if found is None:
@@ -103,7 +104,7 @@ def postgres(rows: int) -> Iterator[Server]:
             start_new_session=True,
             **account,
         )
-        os.sched_setaffinity(process.pid, set(cpus[:-1] or cpus))
+        os.sched_setaffinity(process.pid, cpus if shared else cpus[:-1] or cpus)
         psql = [bindir / "psql", "-h", folder, "-p", str(_PORT), "-U", "postgres", "-qXc"]
         while subprocess.run([*psql, "select 1"], capture_output=True).returncode:
             if process.poll() is not None:
@@ -117,7 +118,7 @@ def postgres(rows: int) -> Iterator[Server]:
             "checkpoint",
         ):
             subprocess.run([*psql, sql], check=True)
-        yield Server(folder, bindir, rows, cpus[-1])
+        yield Server(folder, bindir, rows, frozenset(cpus if shared else cpus[-1:]))
     finally:
         if process is not None:
             process.send_signal(signal.SIGINT)
@@ -137,7 +138,7 @@ def pgbench_cost(server: Server, case: Case, seconds: float) -> Cost:
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    os.sched_setaffinity(process.pid, {server.driver_cpu})
+    os.sched_setaffinity(process.pid, server.driver_cpus)
     assert process.stdout is not None
     shown = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -205,7 +206,7 @@ def engine_cost(server: Server, case: Case, seconds: float, io: str) -> Cost:
     process = subprocess.Popen(
         [sys.executable, "-c", _ENGINE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    os.sched_setaffinity(process.pid, {server.driver_cpu})
+    os.sched_setaffinity(process.pid, server.driver_cpus)
     shown, _ = process.communicate(json.dumps(plan))
     if process.returncode:
         sys.exit("the engine failed")
@@ -260,11 +261,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="CPU of the driver: Steelyard's engine against pgbench")
     parser.add_argument("--json", action="store_true", help="the results as JSON on standard output")
     parser.add_argument("--quick", action="store_true", help="2 rounds of 2 s in place of 5 of 5 s")
+    parser.add_argument("--shared", action="store_true", help="server and driver share all CPUs")
     parser.add_argument("--io", nargs="+", default=["auto"], help="auto, epoll, io_uring: one or more")
     options = parser.parse_args()
     rounds, seconds, rows = (2, 2.0, 100_000) if options.quick else (5, 5.0, 1_000_000)
     results = []
-    with postgres(rows) as server:
+    with postgres(rows, options.shared) as server:
         for case in CASES:
             results.append(measure(server, case, rounds, seconds, options.io))
             if not options.json:

@@ -221,4 +221,6 @@ def plan(server: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
         "threads": 1,
         "seed": 42,
         "inspect": [],
+        # the whole of the tests by the other way: STEELYARD_TEST_IO=epoll
+        "io": os.environ.get("STEELYARD_TEST_IO", "auto"),
     } | changes

@@ -38,13 +38,14 @@ pub struct Seat<'a> {
 }
 
 struct Loop<'a> {
+    /// In place of `poll`, which is then idle. Before `clients`: dropped first, as the kernel may still
+    /// read their messages.
+    uring: Option<Uring>,
     work: &'a Work,
     window: Window,
     clients: Vec<Client>,
     record: Record,
     poll: Poll,
-    /// In place of `poll`, which is then idle.
-    uring: Option<Uring>,
     done: Vec<Done>,
     buffer: Vec<u8>,
     /// Open loop: the schedule, arrivals that wait for a client, clients that wait for one.
@@ -68,6 +69,7 @@ pub fn run(
     seat: &Seat,
 ) -> Result<(Vec<Client>, Record), LoadError> {
     no_timer_slack();
+    let uring = ring::ring(&work.plan, clients.len())?;
     let record = Record::new(window, work.plan.statements.len(), clients.iter().map(|client| client.number));
     let schedule = match work.plan.arrival {
         Arrival::Open { rate_per_s, spacing } => Some(OpenSchedule::new(
@@ -86,7 +88,7 @@ pub fn run(
         clients,
         record,
         poll: Poll::new()?,
-        uring: ring::ring(&work.plan)?,
+        uring,
         done: Vec::with_capacity(256),
         buffer: vec![0; 1 << 16],
         schedule,
@@ -133,8 +135,10 @@ impl Loop<'_> {
                 seat.live.done.store(self.record.total.done, Ordering::Relaxed);
                 seat.live.errors.store(self.record.total.errors, Ordering::Relaxed);
             }
-            let until = self.next_due().min(care_ns).min(self.window.end_ns);
-            self.wait(until.saturating_sub(now_ns()), &mut ready)?;
+            let due = self.next_due().min(self.window.end_ns);
+            // what is due within two ticks is waited for to the nanosecond; a later tick comes first else
+            let soon = due < now + 2 * CARE_NS;
+            self.wait(soon.then(|| due.saturating_sub(now_ns())), &mut ready)?;
         }
         self.take_arrivals(self.window.end_ns);
         self.record.backlog = self.waiting.len();
@@ -157,7 +161,7 @@ impl Loop<'_> {
             if now >= limit_ns || seat.stop.load(Ordering::Relaxed) || !self.clients.iter().any(awaited) {
                 break;
             }
-            self.wait(CARE_NS, ready)?;
+            self.wait(None, ready)?;
         }
         for index in 0..self.clients.len() {
             if self.clients[index].busy {
@@ -167,12 +171,17 @@ impl Loop<'_> {
         Ok(())
     }
 
-    fn wait(&mut self, timeout_ns: u64, ready: &mut Vec<crate::poll::Ready>) -> Result<(), LoadError> {
+    /// Waits until something happens, for at most `timeout_ns` and about [`CARE_NS`].
+    fn wait(
+        &mut self,
+        timeout_ns: Option<u64>,
+        ready: &mut Vec<crate::poll::Ready>,
+    ) -> Result<(), LoadError> {
         if self.uring.is_some() {
             return self.wait_ring(timeout_ns);
         }
         ready.clear();
-        self.poll.wait(timeout_ns, |event| ready.push(event))?;
+        self.poll.wait(timeout_ns.unwrap_or(CARE_NS).min(CARE_NS), |event| ready.push(event))?;
         for event in ready.iter() {
             if event.writable {
                 self.send(event.token);

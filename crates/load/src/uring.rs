@@ -3,18 +3,16 @@
 
 use std::io;
 use std::os::fd::RawFd;
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU16, Ordering};
 
 use io_uring::squeue::{Entry, Flags};
-use io_uring::types::{BufRingEntry, CancelBuilder, Fd, SubmitArgs, TimeoutFlags, Timespec};
+use io_uring::types::{CancelBuilder, Fd, SubmitArgs, TimeoutFlags, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
 
+mod pool;
+
+use pool::{BUFFER_BYTES, Pool};
+
 const ENTRIES: u32 = 512;
-const BUFFERS: u16 = 256;
-const BUFFER_BYTES: usize = 4096;
-const DESCRIPTOR_BYTES: usize = BUFFERS as usize * size_of::<BufRingEntry>();
-const POOL_BYTES: usize = DESCRIPTOR_BYTES + BUFFERS as usize * BUFFER_BYTES;
 const GROUP: u16 = 0;
 
 const RECEIVE: u64 = 0;
@@ -48,32 +46,44 @@ pub struct Uring {
     kept: Vec<Vec<u8>>,
     /// Requests that have not ended.
     active: usize,
+    closing: bool,
 }
 
 impl Uring {
-    /// A ring for the calling thread, with a tick every `tick_ns`. Fails where the kernel has no
-    /// io_uring, too old a one (before 6.4), or forbids it.
-    pub fn new(tick_ns: u32) -> io::Result<Self> {
+    /// A ring for the calling thread and its clients, with a tick every `tick_ns`. Fails where the
+    /// kernel has no io_uring, too old a one (before 6.4), or forbids it.
+    pub fn new(tick_ns: u32, clients: usize) -> io::Result<Self> {
         let ring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
             .setup_cqsize(4 * ENTRIES)
             .build(ENTRIES)?;
-        let pool = Pool::new()?;
+        let pool = Pool::new(clients)?;
         // SAFETY: the descriptors are page-aligned, zeroed, and outlive the ring's requests: `drop`
         // ends those first, or leaks the pool.
         unsafe {
-            ring.submitter().register_buf_ring_with_flags(pool.base.as_ptr() as u64, BUFFERS, GROUP, 0)?;
+            ring.submitter().register_buf_ring_with_flags(
+                pool.base.as_ptr() as u64,
+                pool.buffers,
+                GROUP,
+                0,
+            )?;
         }
         let tick = Box::new(Timespec::new().nsec(tick_ns));
-        let mut this =
-            Self { ring, pool, tick, slots: Vec::new(), places: Vec::new(), kept: Vec::new(), active: 0 };
-        for buffer in 0..BUFFERS {
+        let mut this = Self {
+            ring,
+            pool,
+            tick,
+            slots: Vec::new(),
+            places: Vec::new(),
+            kept: Vec::new(),
+            active: 0,
+            closing: false,
+        };
+        for buffer in 0..this.pool.buffers {
             this.pool.give_back(buffer);
         }
-        let entry = opcode::Timeout::new(&*this.tick).flags(TimeoutFlags::MULTISHOT).build();
-        this.push(entry.user_data(TICK))?;
-        this.active += 1;
+        this.start_tick()?;
         // too old a kernel refuses the tick at once
         this.wait(Some(0), &mut Vec::new())?;
         if this.active == 0 { Err(io::ErrorKind::Unsupported.into()) } else { Ok(this) }
@@ -106,6 +116,9 @@ impl Uring {
     /// The client's connection is given up, and not yet dropped. `message`: its last, which is kept
     /// while the kernel may read it.
     pub fn forget(&mut self, client: usize, message: Vec<u8>) {
+        // a request that waits to be submitted names a descriptor that may soon be another's; what
+        // fails is told by its completion
+        let _ = self.ring.submit();
         let slot = &mut self.slots[self.places[client]];
         slot.client = None;
         self.kept.push(message);
@@ -178,10 +191,21 @@ impl Uring {
                     done.push(Done::Ended { client, error: (-result).max(0) });
                 }
             }
-            TICK => self.active -= usize::from(last),
+            TICK if last => {
+                self.active -= 1;
+                if !self.closing && result == -libc::ETIME {
+                    return self.start_tick();
+                }
+            }
             _ => {}
         }
         Ok(())
+    }
+
+    fn start_tick(&mut self) -> io::Result<()> {
+        let entry = opcode::Timeout::new(&*self.tick).flags(TimeoutFlags::MULTISHOT).build();
+        self.active += 1;
+        self.push(entry.user_data(TICK))
     }
 
     fn receive(&mut self, slot: usize) -> io::Result<()> {
@@ -202,6 +226,7 @@ impl Uring {
 
     /// Cancels all requests and waits for their end; false when some did not end.
     fn close(&mut self) -> bool {
+        self.closing = true;
         for slot in &mut self.slots {
             slot.client = None;
         }
@@ -227,63 +252,6 @@ impl Drop for Uring {
             self.pool.leak = true;
             std::mem::take(&mut self.kept).leak();
             Box::leak(std::mem::take(&mut self.tick));
-        }
-    }
-}
-
-/// Buffers for what arrives, and the descriptors through which the kernel is given them.
-struct Pool {
-    base: NonNull<u8>,
-    tail: u16,
-    leak: bool,
-}
-
-impl Pool {
-    fn new() -> io::Result<Self> {
-        // SAFETY: an anonymous mapping at an address of the kernel's choice; the result is checked.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                POOL_BYTES,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        match NonNull::new(base.cast()) {
-            Some(found) if base != libc::MAP_FAILED => Ok(Self { base: found, tail: 0, leak: false }),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
-
-    fn buffer(&self, buffer: u16) -> *mut u8 {
-        let offset = DESCRIPTOR_BYTES + usize::from(buffer % BUFFERS) * BUFFER_BYTES;
-        // SAFETY: the offset lies within the mapping.
-        unsafe { self.base.as_ptr().add(offset) }
-    }
-
-    fn give_back(&mut self, buffer: u16) {
-        let descriptors: *mut BufRingEntry = self.base.as_ptr().cast();
-        // SAFETY: the index lies within the descriptors, which only this thread writes; the kernel
-        // reads an entry after the tail has passed it.
-        unsafe {
-            let entry = &mut *descriptors.add(usize::from(self.tail % BUFFERS));
-            entry.set_addr(self.buffer(buffer) as u64);
-            entry.set_len(BUFFER_BYTES as u32);
-            entry.set_bid(buffer);
-            self.tail = self.tail.wrapping_add(1);
-            let tail = BufRingEntry::tail(descriptors).cast::<AtomicU16>();
-            (*tail).store(self.tail, Ordering::Release);
-        }
-    }
-}
-
-impl Drop for Pool {
-    fn drop(&mut self) {
-        if !self.leak {
-            // SAFETY: the mapping is ours, and no request that could write into it is left.
-            unsafe { libc::munmap(self.base.as_ptr().cast(), POOL_BYTES) };
         }
     }
 }

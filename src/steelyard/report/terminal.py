@@ -46,9 +46,32 @@ def print_verdict(judgement: Judgement, about: About, console: Console) -> None:
     _factors(judgement, console)
     _footnotes(notices, console)
     console.print()
-    for name, text in (("bundle", about.bundle), ("report", about.report), ("next", about.next_command)):
+    lines = (
+        ("lab", _lab(judgement, about)),
+        ("bundle", about.bundle),
+        ("report", about.report),
+        ("next", about.next_command),
+    )
+    for name, text in lines:
         if text:
             _line(console, [(f"{name:<6}{_GAP}", "dim"), (text, "bold" if name == "next" else "")])
+
+
+def _lab(judgement: Judgement, about: About) -> str:
+    """What measuring cost: the load engine's CPU, and that of the monitors."""
+    engine = [
+        estimate.value
+        for estimate in judgement.estimates
+        if estimate.metric == "engine_cpu_us_per_txn" and estimate.clients is None
+    ]
+    parts: list[str] = []
+    if engine:
+        low, high = fmt.together([min(engine), max(engine)])
+        parts.append(f"load engine {low if low == high else f'{low} to {high}'} µs CPU a transaction")
+    known = [monitor.cpu_percent for monitor in about.monitors if monitor.cpu_percent is not None]
+    if known:
+        parts.append(f"monitors {fmt.significant(sum(known))} % of one CPU")
+    return "; ".join(parts)
 
 
 def _say(console: Console, text: str, style: str = "", hang: str = "") -> None:

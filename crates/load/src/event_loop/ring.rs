@@ -9,11 +9,11 @@ use crate::plan::{Io, Plan, Tls};
 use crate::uring::{Done, Uring};
 
 /// The ring, where the plan wants one and can have it.
-pub(super) fn ring(plan: &Plan) -> Result<Option<Uring>, LoadError> {
+pub(super) fn ring(plan: &Plan, clients: usize) -> Result<Option<Uring>, LoadError> {
     let ring = match plan.io {
         Io::Epoll => return Ok(None),
         Io::Auto if plan.server.tls != Tls::Disable => return Ok(None),
-        Io::Auto | Io::IoUring => Uring::new(CARE_NS as u32),
+        Io::Auto | Io::IoUring => Uring::new(CARE_NS as u32, clients),
     };
     match ring {
         Ok(ring) => Ok(Some(ring)),
@@ -34,11 +34,11 @@ impl Loop<'_> {
         Ok(self.poll.add(fd, index)?)
     }
 
-    pub(super) fn wait_ring(&mut self, timeout_ns: u64) -> Result<(), LoadError> {
+    pub(super) fn wait_ring(&mut self, timeout_ns: Option<u64>) -> Result<(), LoadError> {
         let mut done = std::mem::take(&mut self.done);
         if let Some(uring) = &mut self.uring {
-            // the ring ticks by itself: to arm a timer at each wait would cost more
-            uring.wait((timeout_ns < CARE_NS / 2).then_some(timeout_ns), &mut done)?;
+            // without a timeout the ring's own tick ends the wait: to arm a timer each time costs more
+            uring.wait(timeout_ns, &mut done)?;
         }
         for event in done.drain(..) {
             match event {
