@@ -67,10 +67,10 @@ def _lab(judgement: Judgement, about: About) -> str:
     parts: list[str] = []
     if engine:
         low, high = fmt.together([min(engine), max(engine)])
-        parts.append(f"load engine {low if low == high else f'{low} to {high}'} µs CPU a transaction")
+        parts.append(f"engine {low if low == high else f'{low} to {high}'} µs CPU a transaction")
     known = [monitor.cpu_percent for monitor in about.monitors if monitor.cpu_percent is not None]
     if known:
-        parts.append(f"monitors {fmt.significant(sum(known))} % of one CPU")
+        parts.append(f"monitors {fmt.significant(sum(known))} % of a CPU")
     return "; ".join(parts)
 
 
