@@ -26,6 +26,7 @@ def command(as_json: bool) -> None:
     marks = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "missing": "[red]missing[/]"}
     table = Table(box=None, pad_edge=False, show_header=False)
     for finding in findings:
-        text = finding.text if not finding.hint else f"{finding.text}\n[dim]hint: {finding.hint}[/]"
+        idle = not finding.hint or finding.hint.startswith("nothing to do")
+        text = finding.text if idle else f"{finding.text}\n[dim]hint: {finding.hint}[/]"
         table.add_row(marks[finding.state], finding.name, text)
     Console().print(table)
