@@ -1,116 +1,26 @@
-"""What tests share: a small study, and the command line as a user calls it."""
+"""Fixtures of all tests."""
 
 from __future__ import annotations
 
 import os
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from laboratory import Lab
+
 # how long an example takes says more of the machine than of the code
 settings.register_profile("lab", deadline=None)
 settings.load_profile("lab")
 
-SMALL = """\
-name = "small"
-question = "Which way?"
-
-[subject]
-kind = "{subject}"
-
-[workload]
-rows = 1000
-
-[factors.handle]
-scope = "client"
-levels = {{ simple = "none", named = "named" }}
-
-[plan]
-clients = [2]
-warm_up_s = 0.1
-measure_s = {measure_s}
-cool_down_s = 0.1
-blocks = {blocks}
-
-[monitors]
-processes = 5
-"""
-
-
-def small_study(folder: Path, subject: str = "null", blocks: int = 2, measure_s: float = 0.3) -> Path:
-    """A study file that runs in seconds."""
-    path = folder / "small.toml"
-    path.write_text(SMALL.format(subject=subject, blocks=blocks, measure_s=measure_s))
-    return path
-
-
-@dataclass
-class Lab:
-    """Runs `steelyard` in a folder of its own, and knows what it left behind."""
-
-    folder: Path
-    processes: list[subprocess.Popen[str]] = field(default_factory=list)
-
-    @property
-    def bundle(self) -> Path:
-        return self.folder / "b.bundle"
-
-    def start(self, *arguments: str | Path, **environment: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "steelyard.cli", *map(str, arguments)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=self.folder,
-            start_new_session=True,
-            env={**os.environ, "TMPDIR": str(self.folder), **environment},
-        )
-        self.processes.append(process)
-        return process
-
-    def run(self, *arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-        process = self.start(*arguments, **environment)
-        out, err = process.communicate(timeout=150)
-        return subprocess.CompletedProcess([], process.returncode, out, err)
-
-    def ours(self, word: str = "") -> list[int]:
-        """Processes whose command line or environment names this test's folder, and `word`."""
-        found: list[int] = []
-        for entry in Path("/proc").iterdir():
-            if not entry.name.isdigit() or int(entry.name) == os.getpid():
-                continue
-            try:
-                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                whole = command + (entry / "environ").read_bytes().decode(errors="replace")
-            except OSError:
-                continue
-            if str(self.folder) in whole and word in command:
-                found.append(int(entry.name))
-        return found
-
-    def wait_for(self, condition: Callable[[], object], why: str, seconds: float = 60) -> None:
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, f"never: {why}"
-            time.sleep(0.02)
-
-    def runs(self) -> int:
-        return len(list(self.bundle.glob("runs/[0-9]*")))
-
-    def traces(self) -> list[str]:
-        """Folders of servers that are still there."""
-        return [place.name for place in self.folder.glob("steelyard-*")]
-
 
 @pytest.fixture
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def lab() -> Iterator[Lab]:
     """A lab in a folder whose path is short enough for sockets, and open to the server's user."""
     folder = Path(f"/tmp/sy-{os.getpid()}-{time.monotonic_ns() % 10**9}")
     folder.mkdir(mode=0o711)

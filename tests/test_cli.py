@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from conftest import Lab, small_study
+from laboratory import Lab, small_study
 from steelyard.report.json_export import judgement_schema
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Lab, small_study
+from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
 
 ENGINE = "steelyard.lab.load"

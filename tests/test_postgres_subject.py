@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Lab, small_study
+from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
 from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable, server_user
 from steelyard.subjects.postgres_settings import taken
@@ -107,3 +107,29 @@ def test_programs_that_the_servers_user_cannot_reach_are_copied(
     )
     assert "PostgreSQL" in shown.stdout
     subprocess.run(["rm", "-rf", str(found.parent)], check=True)
+
+
+def test_a_storm_of_texts_overflows_the_statistics_of_statements(lab: Lab) -> None:
+    study = small_study(lab.folder, subject="postgres", blocks=1)
+    settings = "{ shared_preload_libraries = 'pg_stat_statements', 'pg_stat_statements.max' = 100 }"
+    study.write_text(
+        study.read_text()
+        .replace('kind = "postgres"', f'kind = "postgres"\nsettings = {settings}')
+        .replace("rows = 1000", 'kind = "storm"\nrows = 1000\ndistinct_texts = 300')
+        .replace(
+            '"named" }',
+            '"named" }\n\n[factors.text]\nscope = "client"\nlevels = { I = "identical", N = "distinct" }',
+        )
+        .replace("processes = 5", "processes = 5\npostgres = 10")
+    )
+    done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    rows = Bundle(lab.bundle).duckdb.execute(
+        "select option, metric, max(value) from samples join runs using (run)"
+        " where entity = 'statements' group by all"
+    )
+    found = {(option, metric): value for option, metric, value in rows.fetchall()}
+    assert found["named_N", "evicted_total"] > 0
+    assert found["simple_N", "evicted_total"] > 0
+    assert found["named_I", "evicted_total"] == 0
+    assert found["named_N", "entries_limit"] == 100

@@ -45,6 +45,7 @@ class Work:
 WORKLOADS: dict[str, str] = {
     "lookup": "steelyard.workloads.lookup:lookup",
     "orders": "steelyard.workloads.orders:orders",
+    "storm": "steelyard.workloads.storm:storm",
     "sql": "steelyard.workloads.sql:sql",
 }
 

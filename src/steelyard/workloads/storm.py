@@ -1,0 +1,22 @@
+"""The storm of the published study: lookups by statements that the server sees as different.
+
+A row is selected through a WITH item whose name carries the tag. PostgreSQL's statistics of
+statements leave out constants and column aliases but keep the names of WITH items, so each tag is an
+entry of its own; the planner folds the WITH item into the query, so the plan is that of a lookup.
+"""
+
+from __future__ import annotations
+
+from steelyard.study.spec import Statement, Workload
+from steelyard.workloads import Work
+from steelyard.workloads.lookup import item_table
+
+
+def storm(workload: Workload) -> Work:
+    """One table `item` of workload.rows rows, one statement with as many texts as tags."""
+    statement = Statement(
+        sql="with one{tag} as (select quantity, filler from item where id = :id)"
+        " select quantity, filler from one{tag}",
+        parameters={"id": {"kind": "uniform", "low": 1, "high": workload.rows}},
+    )
+    return Work({"lookup": statement}, tables=(item_table(workload.rows),))
