@@ -31,7 +31,7 @@ def test_no_share_is_given_of_a_difference_that_is_not_there():
 def test_the_saving_is_told_with_its_modes_and_what_it_would_allow():
     cpu, pace, *rest = reasons(measures(Truth(), CHEAPER, noise=0, block_noise=0), "B", "A")
     assert cpu.startswith("B saves 17.0 µs of server CPU a transaction against A (-37.8 %")
-    assert "10.0 us less in user mode and 7.00 us less in system mode" in cpu
+    assert "10.0 µs less in user mode and 7.00 µs less in system mode" in cpu
     assert pace == (
         "Were server CPU the only limit, throughput would be 1.61 times that of A; 1.60 times was measured."
     )
