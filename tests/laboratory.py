@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -62,6 +63,8 @@ class Lab:
             text=True,
             cwd=self.folder,
             start_new_session=True,
+            # a shell that runs the tests in the background has them ignore Ctrl-C
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             env={**os.environ, "TMPDIR": str(self.folder), **environment},
         )
         self.processes.append(process)
