@@ -47,16 +47,16 @@ def _model(name: str, model: dict) -> list[str]:
     return [*lines, ""]
 
 
-def _write_study() -> None:
+def _study_page() -> str:
     schema = json.loads(json_schema())
     lines = ["# Study files", "", "Written from the model; `steelyard schema` prints it as JSON Schema.", ""]
     lines += _model("Study", schema)
     for name, model in schema["$defs"].items():
         lines += _model(name, model)
-    (HERE / "reference" / "study.md").write_text("\n".join(lines))
+    return "\n".join(lines)
 
 
-def _write_bundle() -> None:
+def _bundle_page() -> str:
     lines = ["# Bundles", "", "A bundle is a folder:", ""]
     lines += [
         "- `study.toml`: the study as it was run",
@@ -75,8 +75,9 @@ def _write_bundle() -> None:
         lines += ["| column | type | meaning |", "|---|---|---|"]
         lines += [f"| `{c.name}` | {c.type} | {c.text} |" for c in table.columns]
         lines.append("")
-    (HERE / "reference" / "bundle.md").write_text("\n".join(lines))
+    return "\n".join(lines)
 
 
-_write_study()
-_write_bundle()
+PAGES = {"study.md": _study_page(), "bundle.md": _bundle_page()}
+for name, text in PAGES.items():
+    (HERE / "reference" / name).write_text(text)

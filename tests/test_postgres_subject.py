@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
+import servers
 from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
+from steelyard.study.spec import Workload
 from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable, server_user
 from steelyard.subjects.postgres_settings import taken
+from steelyard.subjects.postgres_tables import load_statements
+from steelyard.workloads import work_of
 
 INSTALLED = installed_bindirs()
 
@@ -133,3 +137,54 @@ def test_a_storm_of_texts_overflows_the_statistics_of_statements(lab: Lab) -> No
     assert found["simple_N", "evicted_total"] > 0
     assert found["named_I", "evicted_total"] == 0
     assert found["named_N", "entries_limit"] == 100
+
+
+def with_dsn(study: Path, dsn: str) -> None:
+    study.write_text(study.read_text().replace('kind = "postgres"', f'kind = "postgres"\ndsn = "{dsn}"'))
+
+
+def test_a_server_at_an_address_is_weighed_as_it_is_and_its_password_stays_secret(lab: Lab) -> None:
+    with servers.postgres() as server:
+        study = small_study(lab.folder, subject="postgres", blocks=1)
+        with_dsn(
+            study, f"postgresql://scrammed:${{SECRET}}@/postgres?host={server.folder}&port={server.port}"
+        )
+        server.ask("drop table item")
+        missing = lab.run("run", study, "--bundle", lab.bundle, SECRET="opensesame")
+        assert missing.returncode == 2
+        assert "has no table item" in missing.stderr
+        with server.connect() as connection:
+            for statement in load_statements(work_of(Workload(rows=1000))):
+                connection.execute(statement.encode())
+            connection.execute("grant select on item to public")
+        done = lab.run("run", study, "--bundle", lab.bundle, SECRET="opensesame")
+        assert done.returncode == 0, done.stderr
+        assert set(Bundle(lab.bundle).columns("select status from runs")["status"]) == {"done"}
+        kept = b"".join(place.read_bytes() for place in lab.bundle.rglob("*") if place.is_file())
+        assert b"opensesame" not in kept + done.stdout.encode() + done.stderr.encode()
+        wrong = lab.run("run", study, "--bundle", lab.folder / "other", SECRET="letmein77")
+        assert wrong.returncode == 2
+        assert "password authentication failed" in wrong.stderr
+        assert "letmein77" not in wrong.stderr
+
+
+def test_server_factors_are_refused_where_the_server_is_not_ours(lab: Lab) -> None:
+    study = small_study(lab.folder, subject="postgres", blocks=1)
+    with_dsn(study, "postgresql://a@127.0.0.1:1/d")
+    levels = 'scope = "server"\nsetting = "work_mem"\nlevels = { A = "1MB", B = "2MB" }'
+    study.write_text(
+        study.read_text().replace('scope = "client"\nlevels = { simple = "none", named = "named" }', levels)
+    )
+    refused = lab.run("run", study, "--bundle", lab.bundle)
+    assert refused.returncode == 2
+    assert "only factors of scope session and client" in refused.stderr
+
+
+def test_a_statement_that_always_fails_fails_the_study_with_the_servers_words(lab: Lab) -> None:
+    study = small_study(lab.folder, subject="postgres", blocks=1)
+    statement = '\n[workload.statements.bad]\nsql = "select nothing from nowhere"\n'
+    study.write_text(study.read_text().replace("rows = 1000", 'kind = "sql"') + statement)
+    done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 1
+    assert 'relation "nowhere" does not exist' in done.stderr
+    assert not lab.ours()

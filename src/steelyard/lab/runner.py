@@ -103,6 +103,8 @@ class Laboratory:
             tables = self._load(slot, endpoint, origin_ns)
             run = replace(run, status="done", tables=tables, server_facts=facts)
             tps = _throughput(tables)
+            if tps == 0:
+                raise StudyFailed(f"option {slot.option.label}: {_why_nothing(tables)}")
         except LoadFailed as error:
             run = replace(run, cause=str(error))
         finally:
@@ -207,6 +209,16 @@ def _tables(result: Mapping[str, Any], origin_ns: int) -> dict[str, Columns]:
         "clients": result["clients"],
         "errors": result["errors"],
     }
+
+
+def _why_nothing(tables: Mapping[str, Columns]) -> str:
+    """Why a run has no transaction: its most frequent error."""
+    errors = tables["errors"]
+    kinds = sorted(zip(errors["count"], errors["code"], errors["message"], strict=True), reverse=True)
+    if not kinds:
+        return "no transaction ended while measuring: measure for longer, or raise workload.deadline_ms"
+    count, code, message = kinds[0]
+    return f"no transaction succeeded; {count} failed with {code}: {message}"
 
 
 def _throughput(tables: Mapping[str, Columns]) -> float:
