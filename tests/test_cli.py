@@ -90,10 +90,13 @@ def test_schemas_are_published(made: Lab, what: str) -> None:
         (["run", "demmo"], 'did you mean "demo"'),
         (["run", "demo", "--clients", "many"], "whole numbers with commas"),
         (["run", "demo", "--block", "3"], "--block"),
+        (["run", "monitor.toml"], 'did you mean "processes"'),
         (["report", "nowhere"], "not a bundle"),
     ],
 )
 def test_bad_input_ends_in_a_sentence_and_exit_code_2(made: Lab, arguments: list[str], expected: str) -> None:
+    wrong = small_study(made.folder).read_text().replace("processes = 5", "proceses = 5")
+    (made.folder / "monitor.toml").write_text(wrong)
     done = made.run(*arguments)
     assert done.returncode == 2
     assert expected in done.stderr

@@ -22,7 +22,8 @@ from steelyard.host.guard import Guard
 from steelyard.host.placement import Placement, place
 from steelyard.lab.environment import environment
 from steelyard.lab.runner import Laboratory, Progress, Run, StudyFailed
-from steelyard.study.errors import InputError
+from steelyard.monitors import MONITORS
+from steelyard.study.errors import InputError, nearest
 from steelyard.study.plan import Option, Slot, baseline, blocks, options
 from steelyard.study.spec import Study
 from steelyard.subjects import Bench, SubjectFailed, make
@@ -42,6 +43,9 @@ class Assignment:
     def of(cls, study: Study, text: str) -> Assignment:
         """Plans the study. Raises InputError for what cannot be run."""
         work_of(study.workload)
+        for name in study.monitors or ():
+            if name not in MONITORS:
+                raise InputError(f'monitors: no monitor "{name}"{nearest(name, MONITORS)}')
         found = options(study)
         return cls(study, text, found, list(blocks(study, found)))
 

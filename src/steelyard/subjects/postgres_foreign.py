@@ -34,6 +34,11 @@ class ForeignPostgres:
                 self._check_tables(connection)
                 parameters = info.get_parameters()
                 tls = parameters.get("sslmode", "prefer")
+                if tls == "verify-ca":
+                    raise InputError(
+                        "subject.dsn: the load engine knows no sslmode=verify-ca",
+                        "use sslmode=verify-full with sslrootcert=FILE, or sslmode=require",
+                    )
                 return Endpoint(
                     host=info.host,
                     port=info.port,
