@@ -24,7 +24,7 @@ from steelyard.lab.environment import environment
 from steelyard.lab.runner import Laboratory, Progress, Run, StudyFailed
 from steelyard.monitors import MONITORS
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.plan import Option, Slot, baseline, blocks, options
+from steelyard.study.plan import Option, Slot, baseline, blocks, options, workload_of
 from steelyard.study.spec import Study
 from steelyard.subjects import Bench, SubjectFailed, make
 from steelyard.workloads import work_of
@@ -57,7 +57,7 @@ def start(assignment: Assignment, path: Path, progress: Progress) -> None:
         assignment.text,
         assignment.options,
         baseline(assignment.study, assignment.options),
-        {**environment(), "placement": _placement_facts(assignment.study)},
+        {**environment(), "placement": _facts(_placement(assignment))},
     )
     try:
         _run_blocks(assignment, writer, {}, progress)
@@ -89,7 +89,7 @@ def _run_blocks(
 ) -> None:
     """attempts: number of the first attempt by block; 0: the block is whole already."""
     study = assignment.study
-    placement = place(study.workload.threads, study.plan.pin)
+    placement = _placement(assignment)
     with _signals_raise(), Guard() as guard, _folder(guard) as folder:
         bench = Bench(study, work_of(study.workload), folder, placement, guard)
         subject = make(bench)
@@ -136,8 +136,13 @@ def _narrow_enough(study: Study, path: Path, block: int) -> bool:
     return widest_half_width_percent(Bundle(path).evidence()) <= stop.half_width_percent
 
 
-def _placement_facts(study: Study) -> dict[str, Any]:
-    placement: Placement = place(study.workload.threads, study.plan.pin)
+def _placement(assignment: Assignment) -> Placement:
+    """The same for all options: CPUs for the most threads that any of them has."""
+    threads = max(workload_of(assignment.study, option).threads for option in assignment.options)
+    return place(threads, assignment.study.plan.pin)
+
+
+def _facts(placement: Placement) -> dict[str, Any]:
     return {
         "server_cpus": sorted(placement.server),
         "engine_cpus": sorted(placement.engine),
@@ -166,7 +171,9 @@ def _signals_raise() -> Generator[None]:
 
     before: dict[signal.Signals, Callable[[int, FrameType | None], Any] | int | None] = {}
     for kind in (signal.SIGTERM, signal.SIGHUP):
-        before[kind] = signal.signal(kind, interrupt)
+        # nohup has us ignore SIGHUP, and it is meant
+        if signal.getsignal(kind) is not signal.SIG_IGN:
+            before[kind] = signal.signal(kind, interrupt)
     try:
         yield
     finally:

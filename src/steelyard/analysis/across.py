@@ -53,6 +53,13 @@ class Across:
 def unlike_work(here: Study, there: Study) -> list[str]:
     """What makes two studies different work: a sentence each; empty when they can be compared."""
     found: list[str] = []
+    for key in ("kind", "settings", "session"):
+        one, other = getattr(here.subject, key), getattr(there.subject, key)
+        if one != other:
+            found.append(f"subject.{key}: {one} here, {other} there")
+    for name in sorted(here.factors.keys() | there.factors.keys()):
+        if here.factors.get(name) != there.factors.get(name):
+            found.append(f"factors.{name} differs")
     for part in ("workload", "plan"):
         one, other = getattr(here, part).model_dump(), getattr(there, part).model_dump()
         ignored = {"blocks", "seed", "stop", "baseline", "cool_down_s", "smallest_effect_percent"}

@@ -42,7 +42,7 @@ class BundleWriter:
         environment: Mapping[str, Any],
     ) -> BundleWriter:
         """A new bundle. Raises InputError when something is at path already, or it cannot be made."""
-        if path.exists() and any(path.iterdir()):
+        if path.is_file() or (path.exists() and any(path.iterdir())):
             raise InputError(
                 f"{path}: is there already; a bundle is never written over",
                 f"choose another with --bundle, or `steelyard resume {path}`",

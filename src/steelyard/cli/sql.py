@@ -18,7 +18,8 @@ def command(bundle: Path, query: str | None, as_json: bool) -> None:
 
     \b
     steelyard sql demo.bundle "select option, sum(count) from throughput
-        join runs using (run) where second >= 0 group by option"
+        join runs using (run)
+        where statement = 'transaction' and second >= 0 group by option"
     """
     import duckdb
     from rich.console import Console

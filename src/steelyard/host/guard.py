@@ -20,7 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
-_GRACE_S = 5.0
+# PostgreSQL itself kills children that linger for 5 s after SIGQUIT
+_GRACE_S = 10.0
 
 
 class Guard:
@@ -74,7 +75,7 @@ class Guard:
 
 
 def stop(pid: int, how: signal.Signals) -> None:
-    """Ends a process and its group: asks with `how`, kills what is left after five seconds."""
+    """Ends a process and its group: asks with `how`, kills what is left after ten seconds."""
     with suppress(ProcessLookupError, PermissionError):
         os.kill(pid, how)
         deadline = time.monotonic() + _GRACE_S

@@ -29,7 +29,7 @@ class LoadProcess:
 
     def __init__(self, plan: Mapping[str, Any], cpus: frozenset[int]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "steelyard.lab.load"],
+            [sys.executable, "-m", "steelyard.lab.load", str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -47,7 +47,11 @@ class LoadProcess:
         """Hands on each event; returns the result. Raises LoadFailed."""
         assert self._process.stdout is not None and self._process.stderr is not None
         for line in self._process.stdout:
-            event = json.loads(line)
+            try:
+                event = json.loads(line)
+            except ValueError:
+                # killed while it wrote: the exit code below tells more
+                break
             match event["event"]:
                 case "result":
                     return event["result"]
@@ -78,7 +82,7 @@ def main() -> None:
     """The child: runs the plan given on standard input."""
     # the engine must not outlive a killed lab and go on loading a server
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() == 1:
+    if os.getppid() != int(sys.argv[1]):
         return
     from steelyard import _core
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+import psycopg
+
 from steelyard.host.placement import Placement
 from steelyard.lab.engine_plan import engine_plan
 from steelyard.lab.environment import server_environment
@@ -105,8 +107,8 @@ class Laboratory:
             tps = _throughput(tables)
             if tps == 0:
                 raise StudyFailed(f"option {slot.option.label}: {_why_nothing(tables)}")
-        except LoadFailed as error:
-            run = replace(run, cause=str(error))
+        except (LoadFailed, psycopg.Error) as error:
+            run = replace(run, cause=str(error).strip())
         finally:
             log = self.subject.stop()
         run = replace(
@@ -124,8 +126,12 @@ class Laboratory:
         pids = {"engine": engine.pid, "monitors": os.getpid()}
         if endpoint.pid is not None:
             pids["server"] = endpoint.pid
-        watch = Watch(self._rates(), Target(pids=pids, dsn=endpoint.dsn), origin_ns)
-        watch.start(self.placement.engine)
+        try:
+            watch = Watch(self._rates(), Target(pids=pids, dsn=endpoint.dsn), origin_ns)
+            watch.start(self.placement.engine)
+        except BaseException:
+            engine.stop()
+            raise
         try:
             result = engine.results(_Listener(watch.mark, self.progress.tick))
             engine.stop()
@@ -147,7 +153,8 @@ class Laboratory:
         for row in _engine_samples(result, after_ns):
             for name, value in zip(samples, row, strict=True):
                 samples[name].append(value)
-        notices = {"code": [c for c, _ in watch.notices], "text": [t for _, t in watch.notices]}
+        told = [*watch.notices, *_backlog(result)]
+        notices = {"code": [code for code, _ in told], "text": [text for _, text in told]}
         return {**tables, "phases": phases, "samples": samples, "notices": notices}
 
     def _rates(self) -> Mapping[str, float]:
@@ -192,6 +199,17 @@ def _engine_samples(result: Mapping[str, Any], t_ns: int) -> Iterator[tuple[int,
         told[name, metric] = told.get((name, metric), 0.0) + value
     for (name, metric), value in told.items():
         yield t_ns, "inspect", name, metric, value
+
+
+def _backlog(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Arrivals of an open loop that never got a client have no latency: the percentiles lack them."""
+    for point, waiting in enumerate(result["engine"]["backlog"]):
+        if waiting:
+            yield (
+                "backlog",
+                f"point {point}: {waiting} arrivals still waited for a client at the end:"
+                " the rate is more than the server takes, and latencies lack these arrivals",
+            )
 
 
 def _tables(result: Mapping[str, Any], origin_ns: int) -> dict[str, Columns]:

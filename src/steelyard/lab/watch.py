@@ -93,7 +93,8 @@ class Watch:
         t_ns = time.monotonic_ns() - self._origin_ns
         try:
             samples = list(self._monitors[name].read())
-        except Unavailable as reason:
+        except Exception as reason:
+            # also for a fault of ours: one monitor must not silence the others
             self.notices.append(("monitor-lost", f"{name}: {reason}"))
             self._monitors.pop(name).close()
             return

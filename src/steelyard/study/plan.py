@@ -14,6 +14,10 @@ from steelyard.study.errors import InputError, nearest
 from steelyard.study.spec import CLIENT_SETTINGS, Factor, Scope, Setting, Study, Workload
 
 _WORDS = ("handle", "text", "parameters")
+# columns of the table of runs, where factors become columns, and the reason of an exclusion
+_RESERVED = frozenset(
+    ("run", "option", "block", "slot", "attempt", "status", "cause", "started_at", "seconds", "why")
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ def options(study: Study) -> list[Option]:
     baseline that name what is not there, and when fewer than two options are left.
     """
     for name, factor in study.factors.items():
+        if name in _RESERVED:
+            raise InputError(f'a factor cannot be called "{name}"', "choose another name", ("factors", name))
         _check_levels(name, factor)
     for number, rule in enumerate(study.exclude):
         _check_exclusion(study, number, rule)
@@ -116,6 +122,15 @@ def workload_of(study: Study, option: Option) -> Workload:
 
 def _check_levels(name: str, factor: Factor) -> None:
     """Client settings can be judged now; what a server takes is known only when it has started."""
+    if factor.scope == "version":
+        for code, level in factor.levels.items():
+            for key in _settings_of(name, factor, level):
+                if key != "bindir":
+                    raise InputError(
+                        f'a factor of scope version gives "bindir", not "{key}"',
+                        'setting = "bindir"',
+                        ("factors", name, "levels", code),
+                    )
     if factor.scope != "client":
         return
     for code, level in factor.levels.items():

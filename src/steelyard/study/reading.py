@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, get_args
+from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
 
@@ -88,7 +89,7 @@ def expand(dsn: str) -> str:
                 f"subject.dsn names ${{{match[1]}}}, which is not set in the environment",
                 f"export {match[1]}=...",
             )
-        return found
+        return quote(found, safe="") if "://" in dsn else found
 
     return _VARIABLE.sub(value, dsn)
 

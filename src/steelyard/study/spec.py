@@ -71,6 +71,8 @@ class Arrival(Strict):
     def _rate_when_open(self) -> Arrival:
         if (self.kind == "open") != (self.rate_per_s is not None):
             raise ValueError("rate_per_s belongs to kind = 'open', and is needed there")
+        if self.kind == "open" and self.think_ms:
+            raise ValueError("think_ms belongs to kind = 'closed': an open loop starts by the clock")
         return self
 
 

@@ -45,7 +45,12 @@ class ForeignPostgres:
                     user=info.user,
                     database=info.dbname,
                     password=info.password or None,
-                    tls=tls if tls in ("require", "verify-full") else "disable",
+                    # prefer and allow: the engine does as this connection did
+                    tls="verify-full"
+                    if tls == "verify-full"
+                    else "require"
+                    if connection.pgconn.ssl_in_use
+                    else "disable",
                     ca_file=parameters.get("sslrootcert"),
                     dsn=dsn,
                     session=session_statements(self._bench.study.subject, option),
@@ -55,6 +60,11 @@ class ForeignPostgres:
         except psycopg.OperationalError as error:
             raise InputError(
                 f"subject.dsn: {str(error).strip()}", "check address, user and password"
+            ) from None
+        except psycopg.ProgrammingError:
+            # its text may quote the address, password and all
+            raise InputError(
+                "subject.dsn: not an address that libpq reads", "postgresql://user:${PASSWORD}@host/database"
             ) from None
 
     def _check_tables(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
