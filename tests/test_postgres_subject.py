@@ -11,7 +11,7 @@ import pytest
 import servers
 from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
-from steelyard.study.spec import Workload
+from steelyard.study.statements import StatementWorkload
 from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable, server_user
 from steelyard.subjects.postgres_settings import taken
 from steelyard.subjects.postgres_tables import load_statements
@@ -154,7 +154,7 @@ def test_a_server_at_an_address_is_weighed_as_it_is_and_its_password_stays_secre
         assert missing.returncode == 2
         assert "has no table item" in missing.stderr
         with server.connect() as connection:
-            for statement in load_statements(work_of(Workload(rows=1000))):
+            for statement in load_statements(work_of(StatementWorkload(rows=1000))):
                 connection.execute(statement.encode())
             connection.execute("grant select on item to public")
         done = lab.run("run", study, "--bundle", lab.bundle, SECRET="opensesame")

@@ -13,6 +13,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.plan import blocks, options, workload_of
 from steelyard.study.reading import catalogue, expand, find_study, json_schema, parse_study
 from steelyard.study.spec import Study
+from steelyard.weigh import Assignment
 
 MINIMAL = """\
 name = "mine"
@@ -76,6 +77,123 @@ def test_an_error_names_file_line_key_and_the_nearest_word(old: str, new: str, e
     assert expected in refusal(MINIMAL.replace(old, new, 1))
 
 
+SQL = """\
+name = "own"
+question = "Which?"
+subject = { kind = "postgres" }
+
+[workload]
+kind = "sql"
+
+[workload.statements.look]
+sql = "select :low, :id as a{tag}"
+parameters.id = { kind = "zipf", low = 1, high = 9, exponent = 1.0 }
+parameters.low = { kind = "uniform", low = 1, high = 9 }
+
+[factors.handle]
+scope = "client"
+levels = { simple = "none", named = "named" }
+"""
+
+
+def refused(text: str) -> str:
+    with pytest.raises(InputError) as caught:
+        Assignment.of(text, "my.toml")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("", "", ""),
+        ("exponent = 1.0", "exponnt = 1.0", "my.toml:10: workload.statements.look.parameters.id.exponent"),
+        ("exponent = 1.0", "exponent = -1", "my.toml:10: workload.statements.look.parameters.id.exponent"),
+        ('"zipf"', '"zip"', 'my.toml:10: workload.statements.look.parameters.id: unknown kind "zip"; did'),
+        (
+            "low = 1, high = 9 }",
+            "low = 10, high = 9 }",
+            "my.toml:11: workload.statements.look.parameters.low",
+        ),
+        (":low,", "", "my.toml:11: workload.statements.look.parameters.low: the SQL has no :low; One of: id"),
+        (
+            "parameters.low =",
+            "parameters.lo =",
+            "my.toml:9: workload.statements.look.sql: no generator for :low",
+        ),
+        ('kind = "sql"', 'kind = "sq"', 'my.toml:6: workload.kind: no workload "sq"; did you mean "sql"?'),
+        ('kind = "sql"', 'kind = "storm"', "my.toml:8: workload.statements: has no effect: kind 'storm'"),
+        ('kind = "sql"', 'kind = "sql"\nrows = 9', "my.toml:7: workload.rows: has no effect"),
+        (
+            'kind = "sql"',
+            'kind = "sql"\ndistinct_texts = 9',
+            "my.toml:7: workload.distinct_texts: has no effect",
+        ),
+        (
+            'kind = "sql"',
+            'kind = "sql"\narrival = { think = "exponential" }',
+            "workload.arrival.think: has no",
+        ),
+        ('kind = "sql"', 'kind = "sql"\narrival = { spacing = "even" }', "workload.arrival.spacing: has no"),
+        ("as a{tag}", "", ""),
+        ('kind = "sql"', 'kind = "sql"\ntext = "distinct"', ""),
+        (
+            "[factors.handle]",
+            "[monitors]\nhots = 1\n[factors.handle]",
+            'monitors.hots: no monitor "hots"; did you',
+        ),
+        (
+            '"postgres"',
+            '"postgrs"',
+            'my.toml:3: subject.kind: no subject "postgrs"; did you mean "postgres"?',
+        ),
+        ('"postgres"', '"postgres", bindir = "/nowhere"', "my.toml:3: subject.bindir: /nowhere: no program"),
+        (
+            '"postgres"',
+            '"null", settings = { a = 1 }',
+            "my.toml:3: subject.settings: the null subject has no",
+        ),
+        (
+            "[factors.handle]",
+            "[workload.transactions]\nt = { statements = ['lok'] }\n[factors.handle]",
+            'no statement "lok"',
+        ),
+    ],
+)
+def test_a_study_that_cannot_run_is_refused_before_anything_starts(old: str, new: str, expected: str) -> None:
+    text = SQL.replace(old, new, 1)
+    if expected:
+        assert expected in refused(text)
+    else:
+        Assignment.of(text, "my.toml")
+
+
+def test_texts_that_no_statement_tells_apart_are_refused() -> None:
+    text = SQL.replace(" as a{tag}", "").replace('kind = "sql"', 'kind = "sql"\ntext = "unique"')
+    text = text.replace('"named" }', '"unnamed" }')
+    assert "my.toml:9: workload.statements: text is 'unique', but no statement" in refused(text)
+
+
+def test_two_factors_that_set_the_same_are_refused() -> None:
+    text = (
+        MINIMAL
+        + '\n[factors.again]\nscope = "client"\nsetting = "handle"\nlevels = { A = "none", B = "left" }\n'
+    )
+    assert "my.toml:19: factors.again: the factors handle and again both set handle" in refusal(text)
+
+
+def test_a_fixed_setting_that_every_level_replaces_is_refused() -> None:
+    text = MINIMAL.replace('"postgres"', '"postgres"\nsettings = { shared_buffers = "1GB" }')
+    assert "my.toml:6: subject.settings.shared_buffers: has no effect" in refusal(text)
+
+
+def test_a_level_that_changes_nothing_beside_another_is_refused() -> None:
+    text = (
+        MINIMAL
+        + '\n[factors.many]\nscope = "client"\nsetting = "distinct_texts"\nlevels = { A = 2, B = 9 }\n'
+    )
+    assert "distinct_texts has no effect in DYN0_ST0M_A: text is 'identical'" in refused(text)
+
+
 def test_an_exclusion_of_what_is_not_there_is_refused_with_its_line() -> None:
     text = MINIMAL + '\n[[exclude]]\nhandle = "DYN2"\n'
     assert refusal(text).startswith('my.toml:20: exclude.0.handle: no level "DYN2"; did you mean')
@@ -103,9 +221,9 @@ def test_a_dsn_takes_its_password_from_the_environment(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("name", list(catalogue()))
 def test_every_built_in_study_can_be_planned(name: str) -> None:
-    study, _ = find_study(name)
-    assert study.name == name
-    assert len(options(study)) >= 2
+    assignment = Assignment.of(find_study(name)[1], name)
+    assert assignment.study.name == name
+    assert len(assignment.options) >= 2
 
 
 def test_the_statement_matrix_leaves_out_what_cannot_be_combined() -> None:

@@ -21,6 +21,9 @@ def load_run(plan_json: str, on_event: Callable[[str], None]) -> str:
     Raises PlanError, LoadError, and whatever on_event raises.
     """
 
+def statement_parameters(sql: str) -> list[str]:
+    """Names of the `:name` parameters in a statement, each once, in the order of their numbers."""
+
 def stub_serve(address: str, config_json: str, ready: Callable[[], None]) -> None:
     """Serves at a socket path or ADDRESS:PORT, answering at once, until a signal raises.
 

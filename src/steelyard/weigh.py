@@ -24,9 +24,11 @@ from steelyard.lab.environment import environment
 from steelyard.lab.runner import Laboratory, Progress, Run, StudyFailed
 from steelyard.monitors import MONITORS
 from steelyard.study.errors import InputError, nearest
+from steelyard.study.factors import check_effects
 from steelyard.study.plan import Option, Slot, baseline, blocks, options, workload_of
+from steelyard.study.reading import located, parse_study
 from steelyard.study.spec import Study
-from steelyard.subjects import Bench, SubjectFailed, make
+from steelyard.subjects import Bench, SubjectFailed, check, make
 from steelyard.workloads import work_of
 
 
@@ -36,18 +38,25 @@ class Assignment:
 
     study: Study
     text: str
+    origin: str
     options: Sequence[Option]
     blocks: Sequence[Sequence[Slot]]
 
     @classmethod
-    def of(cls, study: Study, text: str) -> Assignment:
-        """Plans the study. Raises InputError for what cannot be run."""
-        work_of(study.workload)
-        for name in study.monitors or ():
-            if name not in MONITORS:
-                raise InputError(f'monitors: no monitor "{name}"{nearest(name, MONITORS)}')
+    def of(cls, text: str, origin: str) -> Assignment:
+        """Plans the study in a text; origin: its name in messages. Raises InputError."""
+        study = parse_study(text, origin)
         found = options(study)
-        return cls(study, text, found, list(blocks(study, found)))
+        with located(text, origin):
+            workloads = [workload_of(study, option) for option in found]
+            for workload in workloads:
+                work_of(workload)
+            check_effects(study, workloads, [option.levels for option in found])
+            for name in study.monitors or ():
+                if name not in MONITORS:
+                    raise InputError(f'no monitor "{name}"{nearest(name, MONITORS)}', at=("monitors", name))
+            check(study)
+        return cls(study, text, origin, found, list(blocks(study, found)))
 
 
 def start(assignment: Assignment, path: Path, progress: Progress) -> None:
@@ -90,7 +99,12 @@ def _run_blocks(
     """attempts: number of the first attempt by block; 0: the block is whole already."""
     study = assignment.study
     placement = _placement(assignment)
-    with _signals_raise(), Guard() as guard, _folder(guard) as folder:
+    with (
+        located(assignment.text, assignment.origin),
+        _signals_raise(),
+        Guard() as guard,
+        _folder(guard) as folder,
+    ):
         bench = Bench(study, work_of(study.workload), folder, placement, guard)
         subject = make(bench)
         laboratory = Laboratory(study, bench.work, subject, placement, progress)
@@ -138,7 +152,7 @@ def _narrow_enough(study: Study, path: Path, block: int) -> bool:
 
 def _placement(assignment: Assignment) -> Placement:
     """The same for all options: CPUs for the most threads that any of them has."""
-    threads = max(workload_of(assignment.study, option).threads for option in assignment.options)
+    threads = max(workload_of(assignment.study, option).engine_threads for option in assignment.options)
     return place(threads, assignment.study.plan.pin)
 
 

@@ -9,7 +9,7 @@ use steelyard_load::error::LoadError as EngineError;
 use steelyard_load::plan::Plan;
 use steelyard_load::record::LatencyHistogram;
 use steelyard_load::work::Work;
-use steelyard_load::{record, result, stub};
+use steelyard_load::{record, result, stub, text};
 
 create_exception!(steelyard._core, PlanError, PyException, "The plan cannot be run.");
 create_exception!(steelyard._core, LoadError, PyException, "The run could not start or go on.");
@@ -56,6 +56,11 @@ fn load_run(py: Python<'_>, plan_json: &str, on_event: Py<PyAny>) -> PyResult<St
         (Err(error @ EngineError::Loop(_)), None) => Err(PyOSError::new_err(error.to_string())),
         (Err(error), None) => Err(LoadError::new_err(error.to_string())),
     }
+}
+
+#[pyfunction]
+fn statement_parameters(sql: &str) -> Vec<String> {
+    text::parameters(sql)
 }
 
 #[pyfunction]
@@ -110,6 +115,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("PlanError", module.py().get_type::<PlanError>())?;
     module.add("LoadError", module.py().get_type::<LoadError>())?;
     module.add_function(wrap_pyfunction!(load_run, module)?)?;
+    module.add_function(wrap_pyfunction!(statement_parameters, module)?)?;
     module.add_function(wrap_pyfunction!(stub_serve, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_quantiles, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_summary, module)?)?;

@@ -86,6 +86,11 @@ impl Template {
     }
 }
 
+/// Names of the parameters in a statement's SQL, in the order of their numbers.
+pub fn parameters(sql: &str) -> Vec<String> {
+    parse(sql).1
+}
+
 /// Pieces of the template, and the names of its parameters in the order of their numbers.
 fn parse(sql: &str) -> (Vec<Piece>, Vec<String>) {
     let bytes = sql.as_bytes();

@@ -76,7 +76,7 @@ class Rivals:
 
 def metrics_that_count(study: Study, measures: Measures) -> tuple[Metric, ...]:
     """The two of equal rank, as far as measured."""
-    first = P99 if study.workload.arrival.kind == "open" else THROUGHPUT
+    first = P99 if study.workload.open_loop else THROUGHPUT
     return tuple(m for m in (first, SERVER_CPU) if m in measures.metrics)
 
 

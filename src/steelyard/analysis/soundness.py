@@ -11,6 +11,7 @@ from steelyard.analysis.results import Notice
 from steelyard.analysis.stability import Finding, merged
 from steelyard.analysis.words import digits, percent, quantity, span
 from steelyard.bundle.evidence import Columns, Evidence
+from steelyard.study.factors import changed, changes
 from steelyard.study.spec import Study
 
 _SATURATED = 0.9
@@ -52,14 +53,7 @@ def _engine(evidence: Evidence, measures: Measures) -> list[Notice]:
 
 def _threads(study: Study, levels: Mapping[str, str]) -> int:
     """Threads of the load engine under an option, which a client factor may change."""
-    threads = study.workload.threads
-    for name, factor in study.factors.items():
-        level = factor.levels.get(levels.get(name, ""))
-        if factor.scope != "client" or level is None:
-            continue
-        settings = level if isinstance(level, dict) else {factor.setting or name: level}
-        threads = int(settings.get("threads", threads))
-    return threads
+    return changed(study.workload, changes(study, levels).get("client", {})).engine_threads
 
 
 def _steal(evidence: Evidence, measures: Measures) -> list[Notice]:

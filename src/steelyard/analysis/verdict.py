@@ -65,7 +65,7 @@ def judge_options(
     open_to = met.not_beaten_by(leader)
     said = _two(case, leader) if len(met.options) == 2 else _many(case, leader, open_to)
     reference = _reference(case, leader)
-    closed = evidence.study.workload.arrival.kind == "closed"
+    closed = not evidence.study.workload.open_loop
     extra = _allocation(effects, counting)
     return Verdict(
         outcome=said.outcome,

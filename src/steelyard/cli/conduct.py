@@ -17,7 +17,7 @@ from steelyard.report.announce import print_plan
 from steelyard.report.progress import MatrixPlan, Progress
 from steelyard.study.errors import InputError
 from steelyard.study.plan import run_seconds
-from steelyard.study.reading import find_study, parse_study
+from steelyard.study.reading import find_study
 from steelyard.study.spec import Study
 from steelyard.weigh import Assignment, resume, start
 
@@ -29,8 +29,8 @@ def conduct(
     text: str, origin: str, bundle: Path | None, dry_run: bool = False, as_json: bool = False
 ) -> None:
     """A new study. Leaves with the exit codes of the command line."""
-    study = parse_study(text, origin)
-    assignment = Assignment.of(study, text)
+    assignment = Assignment.of(text, origin)
+    study = assignment.study
     console = Console(stderr=True)
     runs = sum(map(len, assignment.blocks))
     print_plan(study, assignment.options, runs * _run_s(study), console)
@@ -43,7 +43,7 @@ def conduct(
 def conduct_again(bundle: Path, study: str | None, as_json: bool = False) -> None:
     """The rest of a study that stopped."""
     text = find_study(study)[1] if study else Bundle(bundle).study_text
-    assignment = Assignment.of(parse_study(text, study or str(bundle / "study.toml")), text)
+    assignment = Assignment.of(text, study or str(bundle / "study.toml"))
     _finish(lambda progress: resume(bundle, assignment, progress), assignment, bundle, as_json)
 
 

@@ -31,7 +31,7 @@ def engine_plan(study: Study, option: Option, work: Work, endpoint: Endpoint) ->
         "distinct_texts": workload.distinct_texts,
         "parameters": "client" if workload.sends_parameters else "none",
         "statements": [
-            {"name": name, "sql": statement.sql, "parameters": statement.parameters}
+            {"name": name, **statement.model_dump(include={"sql", "parameters"})}
             for name, statement in work.statements.items()
         ],
         "transactions": [

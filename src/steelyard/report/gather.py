@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from steelyard.bundle.reader import Bundle
 from steelyard.report.inputs import About, FactorFacts, MonitorCost, Notice, Phases, Series
-from steelyard.study.spec import Setting
+from steelyard.study.model import Setting
 
 # more than this many points on a time line are not seen, only loaded
 _POINTS = 3000
@@ -179,15 +179,7 @@ def _shown(level: Setting | Mapping[str, Setting]) -> str:
 
 
 def _engine(bundle: Bundle) -> dict[str, str]:
-    workload = bundle.study.workload
-    arrival = workload.arrival
-    facts = {
-        "workload": f"{workload.kind}, {workload.rows:,} rows",
-        "arrival": f"open loop, {arrival.rate_per_s:g}/s, {arrival.spacing}"
-        if arrival.kind == "open"
-        else f"closed loop, think time {arrival.think_ms:g} ms",
-        "threads": str(workload.threads),
-    }
+    facts = bundle.study.workload.summary()
     if placement := bundle.environment.get("placement"):
         facts["CPUs of the engine"] = ", ".join(map(str, placement["engine_cpus"]))
         facts["CPUs of the server"] = ", ".join(map(str, placement["server_cpus"]))

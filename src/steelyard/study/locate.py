@@ -34,8 +34,9 @@ def line_of(text: str, path: Sequence[str | int]) -> int | None:
             here = (*prefix, *_parts(key[1]))
         else:
             continue
-        depth = len(here)
-        if list(here) == wanted[:depth] and depth > best_depth:
+        # a table may be there only through those within it
+        depth = min(len(here), len(wanted))
+        if list(here[:depth]) == wanted[:depth] and depth > best_depth:
             best_line, best_depth = number, depth
             # an inline table holds the rest of the path on the same line
             if depth == len(wanted):

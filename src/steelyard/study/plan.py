@@ -6,18 +6,15 @@ import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.spec import CLIENT_SETTINGS, Factor, Scope, Setting, Study, Workload
-
-_WORDS = ("handle", "text", "parameters")
-# columns of the table of runs, where factors become columns, and the reason of an exclusion
-_RESERVED = frozenset(
-    ("run", "option", "block", "slot", "attempt", "status", "cause", "started_at", "seconds", "why")
-)
+from steelyard.study.explain import explain
+from steelyard.study.factors import changed, changes, check_factors, matches
+from steelyard.study.model import Setting
+from steelyard.study.spec import Scope, Study
+from steelyard.study.statements import StatementWorkload
 
 
 @dataclass(frozen=True)
@@ -44,18 +41,13 @@ def options(study: Study) -> list[Option]:
     The label joins the codes: `HDL1_TXT0_STC2`. Raises InputError for factors, exclusions or a
     baseline that name what is not there, and when fewer than two options are left.
     """
-    for name, factor in study.factors.items():
-        if name in _RESERVED:
-            raise InputError(f'a factor cannot be called "{name}"', "choose another name", ("factors", name))
-        _check_levels(name, factor)
-    for number, rule in enumerate(study.exclude):
-        _check_exclusion(study, number, rule)
+    check_factors(study)
     names = list(study.factors)
     found: list[Option] = []
     for codes in itertools.product(*(study.factors[name].levels for name in names)):
         levels = dict(zip(names, codes, strict=True))
-        if not any(_matches(rule, levels) for rule in study.exclude):
-            found.append(Option("_".join(codes), levels, _changes(study, levels)))
+        if not any(matches(rule, levels) for rule in study.exclude):
+            found.append(Option("_".join(codes), levels, changes(study, levels)))
     labels = [option.label for option in found]
     if len(set(labels)) < len(labels):
         raise InputError("two options have the same label: give every level its own code", at=("factors",))
@@ -100,16 +92,12 @@ def run_seconds(study: Study) -> float:
     return len(plan.clients) * (plan.warm_up_s + plan.measure_s) + plan.cool_down_s
 
 
-def workload_of(study: Study, option: Option) -> Workload:
+def workload_of(study: Study, option: Option) -> StatementWorkload:
     """The workload as the option's client factors change it. Raises InputError."""
-    base = study.workload.model_dump(exclude_unset=True)
-    arrival = dict(base.get("arrival", {}))
-    for key, value in option.changes.get("client", {}).items():
-        (arrival if key in ("think_ms", "rate_per_s") else base)[key] = value
     try:
-        workload = Workload.model_validate({**base, "arrival": arrival})
+        workload = changed(study.workload, option.changes.get("client", {}))
     except ValidationError as error:
-        cause = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        cause = explain(error.errors()[0])
     else:
         if not (cause := workload.contradiction):
             return workload
@@ -118,61 +106,3 @@ def workload_of(study: Study, option: Option) -> Workload:
         "leave the combination out with [[exclude]]",
         ("factors",),
     )
-
-
-def _check_levels(name: str, factor: Factor) -> None:
-    """Client settings can be judged now; what a server takes is known only when it has started."""
-    if factor.scope == "version":
-        for code, level in factor.levels.items():
-            for key in _settings_of(name, factor, level):
-                if key != "bindir":
-                    raise InputError(
-                        f'a factor of scope version gives "bindir", not "{key}"',
-                        'setting = "bindir"',
-                        ("factors", name, "levels", code),
-                    )
-    if factor.scope != "client":
-        return
-    for code, level in factor.levels.items():
-        at = ("factors", name, "levels", code)
-        for key, value in _settings_of(name, factor, level).items():
-            if key not in CLIENT_SETTINGS:
-                raise InputError(f'no client setting "{key}"{nearest(key, CLIENT_SETTINGS)}', at=at)
-            words = get_args(Workload.model_fields[key].annotation) if key in _WORDS else ()
-            if words and value not in words:
-                raise InputError(f'unknown {key} "{value}"{nearest(str(value), words)}', at=at)
-
-
-def _check_exclusion(study: Study, number: int, rule: Mapping[str, str | list[str]]) -> None:
-    at = ("exclude", number)
-    if not set(rule) - {"why"}:
-        raise InputError("an exclusion names codes by factor; this one names no factor", at=at)
-    for name, codes in rule.items():
-        if name == "why":
-            continue
-        if name not in study.factors:
-            raise InputError(f'no factor "{name}"{nearest(name, study.factors)}', at=(*at, name))
-        known = study.factors[name].levels
-        for code in _as_list(codes):
-            if code not in known:
-                raise InputError(f'no level "{code}"{nearest(code, known)}', at=(*at, name))
-
-
-def _matches(rule: Mapping[str, str | list[str]], levels: Mapping[str, str]) -> bool:
-    return all(levels[name] in _as_list(codes) for name, codes in rule.items() if name != "why")
-
-
-def _as_list(codes: str | list[str]) -> list[str]:
-    return [codes] if isinstance(codes, str) else codes
-
-
-def _settings_of(name: str, factor: Factor, level: Setting | dict[str, Setting]) -> dict[str, Setting]:
-    return level if isinstance(level, dict) else {factor.setting or name: level}
-
-
-def _changes(study: Study, levels: Mapping[str, str]) -> dict[Scope, dict[str, Setting]]:
-    changes: dict[Scope, dict[str, Setting]] = {}
-    for name, code in levels.items():
-        factor = study.factors[name]
-        changes.setdefault(factor.scope, {}).update(_settings_of(name, factor, factor.levels[code]))
-    return changes

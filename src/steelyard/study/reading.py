@@ -6,16 +6,17 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Generator
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import Any, get_args
 from urllib.parse import quote
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from steelyard.study import spec
 from steelyard.study.errors import InputError, nearest
+from steelyard.study.explain import placed
 from steelyard.study.locate import line_of
 from steelyard.study.plan import options
 
@@ -69,15 +70,24 @@ def parse_study(text: str, origin: str) -> spec.Study:
         study = spec.Study.model_validate(raw)
     except ValidationError as error:
         raise InputError(
-            "\n".join(_explain(item, text, origin) for item in error.errors()),
+            "\n".join(placed(item, text, origin) for item in error.errors()),
             "steelyard schema prints every key with its meaning",
         ) from None
-    try:
+    with located(text, origin):
         options(study)
+    return study
+
+
+@contextmanager
+def located(text: str, origin: str) -> Generator[None]:
+    """An InputError raised within that names a key of the study is told its file and line as well."""
+    try:
+        yield
     except InputError as error:
+        if not error.at:
+            raise
         where = f"{origin}:{line_of(text, error.at) or 1}: {'.'.join(map(str, error.at))}"
         raise InputError(f"{where}: {error}", error.hint) from None
-    return study
 
 
 def expand(dsn: str) -> str:
@@ -97,47 +107,3 @@ def expand(dsn: str) -> str:
 def json_schema() -> str:
     """The JSON Schema of study files."""
     return json.dumps(spec.Study.model_json_schema(), indent=2)
-
-
-def _explain(item: Mapping[str, Any], text: str, origin: str) -> str:
-    path: list[str | int] = [part for part in item["loc"] if part != "[key]"]
-    where = f"{origin}:{line_of(text, path) or 1}: {'.'.join(map(str, path)) or 'study'}"
-    given = item.get("input")
-    match item["type"]:
-        case "extra_forbidden":
-            return f'{where}: unknown key "{path[-1]}"{nearest(str(path[-1]), _keys_at(path[:-1]))}'
-        case "missing":
-            return f'{where}: the key "{path[-1]}" is needed here'
-        case "literal_error":
-            expected = re.findall(r"'([^']*)'", str(item.get("ctx", {}).get("expected", "")))
-            return f'{where}: unknown {path[-1]} "{given}"{nearest(str(given), expected)}'
-        case "string_pattern_mismatch":
-            return f'{where}: "{given}" does not fit {item["ctx"]["pattern"]}'
-        case _:
-            shown = "" if isinstance(given, dict) else f" (given: {given!r})"
-            return f"{where}: {str(item['msg']).removeprefix('Value error, ')}{shown}"
-
-
-def _keys_at(path: list[str | int]) -> list[str]:
-    """The keys that the study model knows at a path."""
-    model: Any = spec.Study
-    for part in path:
-        if not (isinstance(model, type) and issubclass(model, BaseModel)):
-            break
-        field = model.model_fields.get(str(part))
-        if field is None:
-            return []
-        model = _model_in(field.annotation)
-    if isinstance(model, type) and issubclass(model, BaseModel):
-        return list(model.model_fields)
-    return []
-
-
-def _model_in(annotation: Any) -> Any:
-    """The pydantic model inside an annotation such as dict[str, Factor] or Stop | None."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    for part in get_args(annotation):
-        if (found := _model_in(part)) is not None:
-            return found
-    return None

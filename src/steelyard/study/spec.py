@@ -6,29 +6,14 @@ how often, how long and in which order. The same words stand in bundles, tables 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from steelyard.study.model import Code, Setting, Strict
+from steelyard.study.statements import StatementWorkload
 
 Scope = Literal["version", "server", "session", "client"]
-Setting = str | int | float | bool
-Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9.+-]{1,24}$")]
-
-CLIENT_SETTINGS = (
-    "handle",
-    "text",
-    "parameters",
-    "distinct_texts",
-    "threads",
-    "think_ms",
-    "rate_per_s",
-)
-
-
-class Strict(BaseModel):
-    """Base of every part: unknown keys are errors, values never change after reading."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Subject(Strict):
@@ -54,92 +39,6 @@ class Subject(Strict):
                 "dsn names a server that is not ours: bindir and settings cannot be changed there"
             )
         return self
-
-
-class Arrival(Strict):
-    """How clients arrive: closed loop with think time, or open loop at a rate."""
-
-    kind: Literal["closed", "open"] = "closed"
-    think_ms: float = Field(default=0.0, ge=0, description="closed loop: pause after each transaction")
-    think: Literal["fixed", "exponential"] = "fixed"
-    rate_per_s: float | None = Field(
-        default=None, gt=0, description="open loop: transactions started a second"
-    )
-    spacing: Literal["poisson", "even"] = "poisson"
-
-    @model_validator(mode="after")
-    def _rate_when_open(self) -> Arrival:
-        if (self.kind == "open") != (self.rate_per_s is not None):
-            raise ValueError("rate_per_s belongs to kind = 'open', and is needed there")
-        if self.kind == "open" and self.think_ms:
-            raise ValueError("think_ms belongs to kind = 'closed': an open loop starts by the clock")
-        return self
-
-
-class Workload(Strict):
-    """Statements with parameters and weights, and how they reach the server."""
-
-    kind: str = Field(default="lookup", description="a registered workload")
-    rows: int = Field(default=100_000, ge=1, description="size of the data set")
-    handle: Literal["none", "unnamed", "named", "per-use", "left"] = Field(
-        default="named",
-        description="none: simple query; unnamed: parsed each time without a name; named: prepared "
-        "once; per-use: prepared, executed, closed; left: prepared and never closed",
-    )
-    text: Literal["identical", "distinct", "unique"] = Field(
-        default="identical", description="how many different texts the server sees: one, N, or always new"
-    )
-    distinct_texts: int = Field(default=200, ge=1, description="the N of text = 'distinct'")
-    parameters: Literal["client", "none"] | None = Field(
-        default=None,
-        description="client: bound; none: literals in the text; default: what handle and text imply",
-    )
-    arrival: Arrival = Arrival()
-    threads: int = Field(default=1, ge=1, le=256, description="event-loop threads of the load engine")
-    deadline_ms: float = Field(default=10_000, gt=0, description="a transaction over it is an error")
-    statements: dict[str, Statement] = Field(
-        default_factory=dict, description="kind = 'sql': statements of your own by name"
-    )
-    transactions: dict[str, Transaction] = Field(
-        default_factory=dict,
-        description="kind = 'sql': transactions by name; default: one a statement",
-    )
-    schema_sql: str = Field(default="", description="kind = 'sql': script that makes and fills the tables")
-
-    @property
-    def contradiction(self) -> str:
-        """Why handle, text and parameters cannot go together; '' when they can."""
-        if self.handle == "none" and self.parameters == "client":
-            return "handle 'none' sends literals: a simple query carries no parameters"
-        if self.handle == "named" and self.text == "unique":
-            return "handle 'named' with text 'unique' prepares once what is never seen again"
-        return ""
-
-    @property
-    def sends_parameters(self) -> bool:
-        """Whether values are bound (True) or stand in the text as literals."""
-        if self.parameters is not None:
-            return self.parameters == "client"
-        return self.handle != "none" and self.text != "unique"
-
-
-class Statement(Strict):
-    """One statement; `:name` marks a parameter, `{tag}` what tells one text from another."""
-
-    sql: str
-    weight: float = Field(default=1.0, gt=0)
-    parameters: dict[str, dict[str, Any]] = Field(
-        default_factory=dict,
-        description="generator by parameter: {kind = 'uniform', low = 1, high = 9}",
-    )
-
-
-class Transaction(Strict):
-    """Statements executed in this order as one unit."""
-
-    statements: list[str] = Field(min_length=1)
-    weight: float = Field(default=1.0, gt=0)
-    begin: bool = Field(default=False, description="wrap in BEGIN and COMMIT")
 
 
 class Factor(Strict):
@@ -187,7 +86,7 @@ class Study(Strict):
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
     question: str = Field(min_length=1)
     subject: Subject
-    workload: Workload = Workload()
+    workload: StatementWorkload = StatementWorkload()
     factors: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")], Factor] = Field(min_length=1)
     exclude: list[dict[str, str | list[str]]] = Field(
         default_factory=list[dict[str, str | list[str]]],
@@ -198,7 +97,3 @@ class Study(Strict):
         default=None,
         description="readings a second by monitor; default: what the subject offers, once a second",
     )
-
-
-Workload.model_rebuild()
-Study.model_rebuild()

@@ -1,4 +1,8 @@
-"""Subjects: what is weighed. A subject is one file with one class and its line in SUBJECTS."""
+"""Subjects: what is weighed. A subject is one file and its line in SUBJECTS.
+
+Its module has `check(study)`, which refuses what the subject cannot do before anything starts, and
+`make(bench)`, which gives the subject itself.
+"""
 
 from __future__ import annotations
 
@@ -76,15 +80,23 @@ class Subject(Protocol):
 
 
 SUBJECTS: dict[str, str] = {
-    "postgres": "steelyard.subjects.postgres:postgres",
-    "null": "steelyard.subjects.null:Null",
+    "postgres": "steelyard.subjects.postgres",
+    "null": "steelyard.subjects.null",
 }
+
+
+def check(study: Study) -> None:
+    """What can be told without starting anything. Raises InputError for what the subject cannot do."""
+    _module(study).check(study)
 
 
 def make(bench: Bench) -> Subject:
     """The subject that a study names. Raises InputError."""
-    kind = bench.study.subject.kind
+    return _module(bench.study).make(bench)
+
+
+def _module(study: Study) -> Any:
+    kind = study.subject.kind
     if kind not in SUBJECTS:
         raise InputError(f'no subject "{kind}"{nearest(kind, SUBJECTS)}', at=("subject", "kind"))
-    module, _, name = SUBJECTS[kind].partition(":")
-    return getattr(import_module(module), name)(bench)
+    return import_module(SUBJECTS[kind])

@@ -11,9 +11,30 @@ from steelyard.host.guard import stop
 from steelyard.host.placement import pin
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
+from steelyard.study.spec import Study
 from steelyard.subjects import Bench, Endpoint, SubjectFailed
 
 _PORT = 5432
+
+
+def check(study: Study) -> None:
+    """It has no settings, no versions and no address. Raises InputError."""
+    subject = study.subject
+    for key in ("settings", "session", "bindir", "dsn"):
+        if getattr(subject, key):
+            raise InputError("the null subject has no settings", "leave it out", ("subject", key))
+    for name, factor in study.factors.items():
+        if factor.scope != "client":
+            raise InputError(
+                f"the null subject has no settings: scope '{factor.scope}' cannot act on it",
+                'scope = "client"',
+                ("factors", name, "scope"),
+            )
+
+
+def make(bench: Bench) -> Null:
+    """The stub server."""
+    return Null(bench)
 
 
 class Null:
@@ -27,10 +48,7 @@ class Null:
         self._promise = 0
 
     def start(self, option: Option) -> Endpoint:
-        """A stub server; factors of scope version, server or session cannot act on it."""
-        for scope in ("version", "server", "session"):
-            if scope in option.changes:
-                raise InputError(f"the null subject has no settings: scope '{scope}' cannot act on it")
+        """A stub server, the same for every option."""
         socket = self._bench.folder / f".s.PGSQL.{_PORT}"
         socket.unlink(missing_ok=True)
         self._server = subprocess.Popen(

@@ -17,11 +17,13 @@ from psycopg.conninfo import make_conninfo
 from steelyard.host.guard import stop
 from steelyard.host.placement import pin
 from steelyard.study.errors import InputError
+from steelyard.study.factors import settings_of
+from steelyard.study.model import Setting
 from steelyard.study.plan import Option
-from steelyard.study.spec import Setting
+from steelyard.study.spec import Study
 from steelyard.subjects import Bench, Endpoint, Subject, SubjectFailed
 from steelyard.subjects.binaries import find_bindir, reachable, server_user, version_of
-from steelyard.subjects.postgres_foreign import ForeignPostgres
+from steelyard.subjects.postgres_foreign import ForeignPostgres, check_foreign
 from steelyard.subjects.postgres_session import INSPECT, session_statements
 from steelyard.subjects.postgres_settings import taken, written
 from steelyard.subjects.postgres_tables import load_statements
@@ -44,7 +46,26 @@ _DEFAULTS: dict[str, Setting] = {
 }
 
 
-def postgres(bench: Bench) -> Subject:
+def check(study: Study) -> None:
+    """The programs of every version are there. Raises InputError."""
+    if study.subject.dsn:
+        check_foreign(study)
+        return
+    named = [(("subject", "bindir"), study.subject.bindir)]
+    for name, factor in study.factors.items():
+        if factor.scope == "version":
+            named = [
+                (("factors", name, "levels", code), str(settings["bindir"]))
+                for code, settings in settings_of(name, factor).items()
+            ]
+    for at, bindir in named:
+        try:
+            find_bindir(bindir)
+        except InputError as error:
+            raise InputError(str(error), error.hint, at) from None
+
+
+def make(bench: Bench) -> Subject:
     """A server of ours, or the one at the address that the study gives."""
     return ForeignPostgres(bench) if bench.study.subject.dsn else Postgres(bench)
 

@@ -7,8 +7,20 @@ import psycopg
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
 from steelyard.study.reading import expand
+from steelyard.study.spec import Study
 from steelyard.subjects import Bench, Endpoint
 from steelyard.subjects.postgres_session import INSPECT, session_statements
+
+
+def check_foreign(study: Study) -> None:
+    """Only sessions and clients are ours to change. Raises InputError."""
+    for name, factor in study.factors.items():
+        if factor.scope in ("version", "server"):
+            raise InputError(
+                f"subject.dsn names a server that is not ours: scope '{factor.scope}' cannot act there",
+                "only factors of scope session and client can",
+                ("factors", name, "scope"),
+            )
 
 
 class ForeignPostgres:
@@ -18,12 +30,6 @@ class ForeignPostgres:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        for name, factor in bench.study.factors.items():
-            if factor.scope in ("version", "server"):
-                raise InputError(
-                    f"factors.{name} has scope '{factor.scope}', but subject.dsn names a server that is"
-                    " not ours: only factors of scope session and client can act there"
-                )
 
     def start(self, option: Option) -> Endpoint:
         """The server at the address, its tables there already. Raises InputError."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.study.spec import Setting
+from steelyard.study.model import Setting
 
 # https://www.postgresql.org/docs/current/config-setting.html: 1 kB is 1024 bytes
 _BYTES = {"B": 1, "kB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}

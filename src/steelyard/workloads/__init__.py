@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Literal
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.spec import Statement, Transaction, Workload
+from steelyard.study.statements import Statement, StatementWorkload, Transaction
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ WORKLOADS: dict[str, str] = {
 }
 
 
-def work_of(workload: Workload) -> Work:
+def work_of(workload: StatementWorkload) -> Work:
     """The work that a study's workload asks for. Raises InputError."""
     if workload.kind not in WORKLOADS:
         raise InputError(
@@ -58,5 +58,5 @@ def work_of(workload: Workload) -> Work:
             at=("workload", "kind"),
         )
     module, _, name = WORKLOADS[workload.kind].partition(":")
-    make: Callable[[Workload], Work] = getattr(import_module(module), name)
+    make: Callable[[StatementWorkload], Work] = getattr(import_module(module), name)
     return make(workload)

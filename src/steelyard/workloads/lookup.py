@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from steelyard.study.spec import Statement, Workload
+from steelyard.study.generators import Generator, Uniform
+from steelyard.study.statements import Statement, StatementWorkload
 from steelyard.workloads import Column, DataTable, Work
 
 
@@ -19,10 +20,15 @@ def item_table(rows: int) -> DataTable:
     )
 
 
-def lookup(workload: Workload) -> Work:
+def by_id(rows: int) -> dict[str, Generator]:
+    """The parameter `id`: any row, each as likely."""
+    return {"id": Uniform(kind="uniform", low=1, high=rows)}
+
+
+def lookup(workload: StatementWorkload) -> Work:
     """One table `item` of workload.rows rows, one statement."""
     statement = Statement(
         sql="select quantity, filler as f{tag} from item where id = :id",
-        parameters={"id": {"kind": "uniform", "low": 1, "high": workload.rows}},
+        parameters=by_id(workload.rows),
     )
     return Work({"lookup": statement}, tables=(item_table(workload.rows),))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from steelyard.study.spec import Statement, Transaction, Workload
+from steelyard.study.statements import Statement, StatementWorkload, Transaction
 from steelyard.workloads import Column, DataTable, Work
+from steelyard.workloads.lookup import by_id
 
 
-def orders(workload: Workload) -> Work:
+def orders(workload: StatementWorkload) -> Work:
     """Items and customers; 70 % lookups, 15 % ranges of 20 rows, 15 % orders in a transaction."""
     rows = workload.rows
     customers = max(1, rows // 10)
-    item: dict[str, dict[str, Any]] = {"id": {"kind": "uniform", "low": 1, "high": rows}}
-    buyer: dict[str, dict[str, Any]] = {"id": {"kind": "uniform", "low": 1, "high": customers}}
+    item = by_id(rows)
+    buyer = by_id(customers)
     tables = (
         DataTable(
             "item",

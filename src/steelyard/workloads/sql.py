@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from steelyard import _core
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.spec import Workload
+from steelyard.study.statements import Statement, StatementWorkload
 from steelyard.workloads import Work
 
 
-def sql(workload: Workload) -> Work:
+def sql(workload: StatementWorkload) -> Work:
     """What [workload.statements] and [workload.transactions] say. Raises InputError."""
     if not workload.statements:
         raise InputError(
@@ -22,4 +23,35 @@ def sql(workload: Workload) -> Work:
                     f'no statement "{statement}"{nearest(statement, workload.statements)}',
                     at=("workload", "transactions", name, "statements"),
                 )
+    for name, statement in workload.statements.items():
+        _check_parameters(name, statement)
+    if workload.text != "identical" and not any(map(_varies, workload.statements.values())):
+        raise InputError(
+            f"text is '{workload.text}', but no statement tells one text from another",
+            "put {tag} into its SQL, for example in an alias: select 1 as a{tag}",
+            ("workload", "statements"),
+        )
     return Work(workload.statements, workload.transactions, script=workload.schema_sql)
+
+
+def _check_parameters(name: str, statement: Statement) -> None:
+    """Each `:name` needs its generator, and each generator its `:name`."""
+    at = ("workload", "statements", name)
+    named = _core.statement_parameters(statement.sql)
+    for parameter in named:
+        if parameter not in statement.parameters:
+            raise InputError(
+                f"no generator for :{parameter}",
+                f'parameters.{parameter} = {{ kind = "uniform", low = 1, high = 100 }}',
+                (*at, "sql"),
+            )
+    for parameter in statement.parameters:
+        if parameter not in named:
+            raise InputError(
+                f"the SQL has no :{parameter}{nearest(parameter, named)}",
+                at=(*at, "parameters", parameter),
+            )
+
+
+def _varies(statement: Statement) -> bool:
+    return "{tag}" in statement.sql

@@ -7,16 +7,16 @@ entry of its own; the planner folds the WITH item into the query, so the plan is
 
 from __future__ import annotations
 
-from steelyard.study.spec import Statement, Workload
+from steelyard.study.statements import Statement, StatementWorkload
 from steelyard.workloads import Work
-from steelyard.workloads.lookup import item_table
+from steelyard.workloads.lookup import by_id, item_table
 
 
-def storm(workload: Workload) -> Work:
+def storm(workload: StatementWorkload) -> Work:
     """One table `item` of workload.rows rows, one statement with as many texts as tags."""
     statement = Statement(
         sql="with one{tag} as (select quantity, filler from item where id = :id)"
         " select quantity, filler from one{tag}",
-        parameters={"id": {"kind": "uniform", "low": 1, "high": workload.rows}},
+        parameters=by_id(workload.rows),
     )
     return Work({"lookup": statement}, tables=(item_table(workload.rows),))

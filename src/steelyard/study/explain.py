@@ -1,0 +1,99 @@
+"""Turns what pydantic says of a study into sentences for whoever wrote it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, get_args, get_origin
+
+from pydantic import BaseModel
+
+from steelyard.study.errors import nearest
+from steelyard.study.locate import line_of
+from steelyard.study.spec import Study
+
+
+def explain(item: Mapping[str, Any]) -> str:
+    """What one error of a pydantic model means to whoever wrote the value."""
+    given = item.get("input")
+    key = str(item["loc"][-1]) if item["loc"] else "value"
+    match item["type"]:
+        case "missing":
+            return f'the key "{key}" is needed here'
+        case "literal_error":
+            expected = re.findall(r"'([^']*)'", str(item["ctx"]["expected"]))
+            return f'unknown {key} "{given}"{nearest(str(given), expected)}'
+        case "union_tag_invalid":
+            expected = re.findall(r"'([^']*)'", str(item["ctx"]["expected_tags"]))
+            tag = item["ctx"]["tag"]
+            return f'unknown kind "{tag}"{nearest(str(tag), expected)}'
+        case "union_tag_not_found":
+            return 'the key "kind" is needed here'
+        case "string_pattern_mismatch":
+            return f'"{given}" does not fit {item["ctx"]["pattern"]}'
+        case _:
+            shown = "" if isinstance(given, dict) else f" (given: {given!r})"
+            return f"{str(item['msg']).removeprefix('Value error, ')}{shown}"
+
+
+def placed(item: Mapping[str, Any], text: str, origin: str) -> str:
+    """One error of the study model with its file, line and key. text: the file's, which is TOML."""
+    raw = tomllib.loads(text)
+    path = _path(item, raw)
+    where = f"{origin}:{line_of(text, path) or 1}: {'.'.join(map(str, path)) or 'study'}"
+    if item["type"] == "extra_forbidden":
+        return f'{where}: unknown key "{path[-1]}"{nearest(str(path[-1]), _keys_at(path[:-1], raw))}'
+    return f"{where}: {explain(item)}"
+
+
+def _path(item: Mapping[str, Any], raw: Any) -> list[str | int]:
+    """Where an error lies in the file: pydantic's path without its names for members of unions."""
+    path: list[str | int] = []
+    value = raw
+    for part in item["loc"]:
+        here = _part(value, part)
+        if here is not None or (item["type"] == "missing" and part == item["loc"][-1]):
+            path.append(part)
+            value = here
+    return path
+
+
+def _part(value: Any, part: str | int) -> Any:
+    """What stands in the file under a key or an index; None when nothing does."""
+    try:
+        return value[part]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _keys_at(path: Sequence[str | int], raw: Any) -> list[str]:
+    """The keys that the study model knows at a path."""
+    model: Any = Study
+    value = raw
+    for part in path:
+        value = _part(value, part)
+        if _is_model(model):
+            field = model.model_fields.get(str(part))
+            model = field and field.annotation
+        else:
+            # the path goes through a table or a list
+            model = get_args(model)[-1] if get_args(model) else None
+        model = _member(model, value)
+    return list(model.model_fields) if _is_model(model) else []
+
+
+def _is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _member(annotation: Any, value: Any) -> Any:
+    """Of a union, the model whose kind the file names, or the first; else the annotation itself."""
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    models = [part for part in get_args(annotation) if _is_model(part)]
+    if get_origin(annotation) in (dict, list) or not models:
+        return annotation
+    kinds = [get_args(model.model_fields["kind"].annotation) for model in models if len(models) > 1]
+    named = [model for model, kind in zip(models, kinds, strict=False) if _part(value, "kind") in kind]
+    return (named or models)[0]

@@ -1,0 +1,160 @@
+"""Factors: what their levels set and where, and everything that makes them impossible or idle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from steelyard.study.errors import InputError, nearest
+from steelyard.study.explain import explain
+from steelyard.study.model import Setting
+from steelyard.study.spec import Factor, Scope, Study
+from steelyard.study.workload import Workload
+
+W = TypeVar("W", bound=Workload)
+
+# columns of the table of runs, where factors become columns, and the reason of an exclusion
+_RESERVED = frozenset(
+    ("run", "option", "block", "slot", "attempt", "status", "cause", "started_at", "seconds", "why")
+)
+
+
+def changes(study: Study, levels: Mapping[str, str]) -> dict[Scope, dict[str, Setting]]:
+    """What a combination of levels (code by factor) sets, by scope."""
+    found: dict[Scope, dict[str, Setting]] = {}
+    for name, code in levels.items():
+        factor = study.factors[name]
+        found.setdefault(factor.scope, {}).update(settings_of(name, factor)[code])
+    return found
+
+
+def changed(workload: W, client: Mapping[str, Setting]) -> W:
+    """The workload with client settings in place of its own. Raises ValidationError."""
+    raw: dict[str, Any] = workload.model_dump(exclude_unset=True)
+    for key, value in client.items():
+        *path, last = workload.CLIENT_SETTINGS[key]
+        table = raw
+        for part in path:
+            table = table.setdefault(part, {})
+        table[last] = value
+    return type(workload).model_validate(raw)
+
+
+def matches(rule: Mapping[str, str | list[str]], levels: Mapping[str, str]) -> bool:
+    """Whether an exclusion leaves this combination of levels out."""
+    return all(levels[name] in _as_list(codes) for name, codes in rule.items() if name != "why")
+
+
+def check_factors(study: Study) -> None:
+    """Raises InputError for factors and exclusions that name what is not there, or that meet."""
+    taken: dict[tuple[Scope, str], str] = {}
+    for name, factor in study.factors.items():
+        if name in _RESERVED:
+            raise InputError(f'a factor cannot be called "{name}"', "choose another name", ("factors", name))
+        _check_levels(study, name, factor)
+        for key in {key for settings in settings_of(name, factor).values() for key in settings}:
+            other = taken.setdefault((factor.scope, key), name)
+            if other != name:
+                raise InputError(
+                    f"the factors {other} and {name} both set {key}: one would undo the other",
+                    "make one factor of them, whose levels set several settings",
+                    ("factors", name),
+                )
+    _check_fixed(study, "server", study.subject.settings, ("subject", "settings"))
+    _check_fixed(study, "session", study.subject.session, ("subject", "session"))
+    for number, rule in enumerate(study.exclude):
+        _check_exclusion(study, number, rule)
+
+
+def check_effects(study: Study, workloads: Sequence[Workload], levels: Sequence[Mapping[str, str]]) -> None:
+    """Raises InputError for a key or a level that changes nothing.
+
+    workloads, levels: of every option; levels give codes by factor.
+    """
+    idle = [dict(workload.idle()) for workload in workloads]
+    for key in sorted(set(idle[0]).intersection(*idle)):
+        if _is_set(study.workload, key):
+            raise InputError(f"has no effect: {idle[0][key]}", "leave it out", ("workload", *key))
+    for reasons, codes in zip(idle, levels, strict=True):
+        for name, code in codes.items():
+            factor = study.factors[name]
+            if factor.scope != "client":
+                continue
+            for setting in settings_of(name, factor)[code]:
+                if reason := reasons.get(study.workload.CLIENT_SETTINGS[setting]):
+                    raise InputError(
+                        f"{setting} has no effect in {'_'.join(codes.values())}: {reason}",
+                        "leave the combination out with [[exclude]]",
+                        ("factors", name, "levels", code),
+                    )
+
+
+def _is_set(workload: Workload, path: Sequence[str]) -> bool:
+    raw: Any = workload.model_dump(exclude_unset=True)
+    for part in path:
+        if part not in raw:
+            return False
+        raw = raw[part]
+    return True
+
+
+def _check_levels(study: Study, name: str, factor: Factor) -> None:
+    """Client settings can be judged now; what a server takes is known only when it has started."""
+    known: Sequence[str] | None = {
+        "version": ["bindir"],
+        "client": sorted(study.workload.CLIENT_SETTINGS),
+    }.get(factor.scope)
+    for code, settings in settings_of(name, factor).items():
+        at = ("factors", name, "levels", code)
+        for key in settings:
+            if known is not None and key not in known:
+                raise InputError(
+                    f'no setting "{key}" of scope {factor.scope}{nearest(key, known)}',
+                    f'setting = "{known[0]}"' if len(known) == 1 else "",
+                    at,
+                )
+        if factor.scope == "client":
+            try:
+                changed(study.workload, settings)
+            except ValidationError as error:
+                raise InputError(explain(error.errors()[0]), at=at) from None
+
+
+def _check_fixed(study: Study, scope: Scope, fixed: Mapping[str, Setting], at: Sequence[str]) -> None:
+    for name, factor in study.factors.items():
+        if factor.scope != scope:
+            continue
+        for key in fixed:
+            if all(key in settings for settings in settings_of(name, factor).values()):
+                raise InputError(
+                    f"has no effect: every level of the factor {name} sets it", "leave it out", (*at, key)
+                )
+
+
+def _check_exclusion(study: Study, number: int, rule: Mapping[str, str | list[str]]) -> None:
+    at = ("exclude", number)
+    if not set(rule) - {"why"}:
+        raise InputError("an exclusion names codes by factor; this one names no factor", at=at)
+    for name, codes in rule.items():
+        if name == "why":
+            continue
+        if name not in study.factors:
+            raise InputError(f'no factor "{name}"{nearest(name, study.factors)}', at=(*at, name))
+        known = study.factors[name].levels
+        for code in _as_list(codes):
+            if code not in known:
+                raise InputError(f'no level "{code}"{nearest(code, known)}', at=(*at, name))
+
+
+def settings_of(name: str, factor: Factor) -> dict[str, Mapping[str, Setting]]:
+    """What each level sets, by its code."""
+    return {
+        code: level if isinstance(level, dict) else {factor.setting or name: level}
+        for code, level in factor.levels.items()
+    }
+
+
+def _as_list(codes: str | list[str]) -> list[str]:
+    return [codes] if isinstance(codes, str) else codes

@@ -1,0 +1,46 @@
+"""What every workload says of itself, whatever it does.
+
+A key that has no effect is an error, not a comment: whoever wrote it expects an effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from pydantic import Field
+
+from steelyard.study.model import Strict
+
+KeyPath = tuple[str, ...]
+
+
+class Workload(Strict):
+    """Base of the workloads. CLIENT_SETTINGS: what a factor of scope client may set, and where."""
+
+    CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {}
+
+    kind: str = Field(description="a registered workload")
+
+    @property
+    def contradiction(self) -> str:
+        """Why its keys cannot go together; '' when they can."""
+        return ""
+
+    def idle(self) -> Iterator[tuple[KeyPath, str]]:
+        """Keys without effect beside the others, each with the reason."""
+        yield from ()
+
+    @property
+    def open_loop(self) -> bool:
+        """Whether work arrives by the clock, at a rate of its own."""
+        return False
+
+    @property
+    def engine_threads(self) -> int:
+        """Threads of the engine's process that want a CPU."""
+        return 1
+
+    def summary(self) -> dict[str, str]:
+        """What the report says of it, by name."""
+        return {"workload": self.kind}
