@@ -6,14 +6,28 @@ from typing import Any
 
 from steelyard.study.plan import Option, workload_of
 from steelyard.study.spec import Study
-from steelyard.subjects import Endpoint
+from steelyard.study.statements import StatementWorkload
+from steelyard.subjects import Endpoint, Inside
 from steelyard.workloads import Work
 
 
-def engine_plan(study: Study, option: Option, work: Work, endpoint: Endpoint) -> dict[str, Any]:
+def engine_plan(study: Study, option: Option, work: Work, target: Endpoint | Inside) -> dict[str, Any]:
     """As the engine reads it (JSON). The seed is the study's: every option gets the same work."""
-    workload = workload_of(study, option)
     plan = study.plan
+    own = target.plan if isinstance(target, Inside) else _statements(study, option, work, target)
+    return {
+        **own,
+        "points": plan.clients,
+        "warm_up_s": plan.warm_up_s,
+        "measure_s": plan.measure_s,
+        "cool_down_s": plan.cool_down_s,
+        "seed": plan.seed,
+    }
+
+
+def _statements(study: Study, option: Option, work: Work, endpoint: Endpoint) -> dict[str, Any]:
+    workload = workload_of(study, option)
+    assert isinstance(workload, StatementWorkload)
     transactions = work.transactions
     return {
         "server": {
@@ -48,13 +62,8 @@ def engine_plan(study: Study, option: Option, work: Work, endpoint: Endpoint) ->
             for name, statement in work.statements.items()
         ],
         "arrival": _arrival(workload.arrival.model_dump()),
-        "points": plan.clients,
-        "warm_up_s": plan.warm_up_s,
-        "measure_s": plan.measure_s,
-        "cool_down_s": plan.cool_down_s,
         "deadline_ms": workload.deadline_ms,
         "threads": workload.threads,
-        "seed": plan.seed,
         "inspect": [{"name": name, "sql": sql} for name, sql in endpoint.inspect.items()],
     }
 

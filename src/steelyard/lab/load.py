@@ -25,11 +25,11 @@ class LoadFailed(Exception):
 
 
 class LoadProcess:
-    """A running engine."""
+    """A running engine: `load` drives a server; others have what is weighed inside them."""
 
-    def __init__(self, plan: Mapping[str, Any], cpus: frozenset[int]) -> None:
+    def __init__(self, engine: str, plan: Mapping[str, Any], cpus: frozenset[int]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "steelyard.lab.load", str(os.getpid())],
+            [sys.executable, "-m", "steelyard.lab.load", engine, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -82,13 +82,15 @@ def main() -> None:
     """The child: runs the plan given on standard input."""
     # the engine must not outlive a killed lab and go on loading a server
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != int(sys.argv[1]):
+    engine, parent = sys.argv[1:]
+    if os.getppid() != int(parent):
         return
     from steelyard import _core
 
+    run: Callable[[str, Callable[[str], None]], str] = getattr(_core, f"{engine}_run")
     plan = sys.stdin.read()
     try:
-        result = _core.load_run(plan, _say)
+        result = run(plan, _say)
     except (_core.PlanError, _core.LoadError) as error:
         _say(json.dumps({"event": "failed", "cause": str(error)}))
     else:

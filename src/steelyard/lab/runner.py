@@ -24,7 +24,7 @@ from steelyard.lab.watch import Watch
 from steelyard.monitors import Target
 from steelyard.study.plan import Slot
 from steelyard.study.spec import Study
-from steelyard.subjects import Endpoint, Subject
+from steelyard.subjects import Endpoint, Inside, Subject
 from steelyard.workloads import Work
 
 _AFTER_S = 0.3
@@ -119,15 +119,19 @@ class Laboratory:
         self.progress.run_ended(slot.option.label, tps, run.status)
         return run
 
-    def _load(self, slot: Slot, endpoint: Endpoint, origin_ns: int) -> dict[str, Columns]:
-        plan = engine_plan(self.study, slot.option, self.work, endpoint)
+    def _load(self, slot: Slot, subject: Endpoint | Inside, origin_ns: int) -> dict[str, Columns]:
+        plan = engine_plan(self.study, slot.option, self.work, subject)
         set_up_end_ns = time.monotonic_ns() - origin_ns
-        engine = LoadProcess(plan, self.placement.engine)
-        pids = {"engine": engine.pid, "monitors": os.getpid()}
-        if endpoint.pid is not None:
-            pids["server"] = endpoint.pid
+        if isinstance(subject, Inside):
+            # what is weighed works in the engine's process: it may use all CPUs, and counts as server
+            engine = LoadProcess(subject.engine, plan, self.placement.server | self.placement.engine)
+            pids = {"server": engine.pid}
+        else:
+            engine = LoadProcess("load", plan, self.placement.engine)
+            pids = {"engine": engine.pid} | ({"server": subject.pid} if subject.pid is not None else {})
         try:
-            watch = Watch(self._rates(), Target(pids=pids, dsn=endpoint.dsn), origin_ns)
+            target = Target(pids={**pids, "monitors": os.getpid()}, dsn=subject.dsn)
+            watch = Watch(self._rates(), target, origin_ns)
             watch.start(self.placement.engine)
         except BaseException:
             engine.stop()
@@ -140,6 +144,8 @@ class Laboratory:
         finally:
             engine.stop()
             watch.stop()
+        if isinstance(subject, Inside) and subject.simulated:
+            return _tables(result, 0)
         tables = _tables(result, origin_ns)
         phases = {name: list(values) for name, values in tables["phases"].items()}
         for phase, start_ns, end_ns in (
@@ -150,11 +156,16 @@ class Laboratory:
             for name, value in row.items():
                 phases[name].append(value)
         samples = watch.columns()
+        for name, values in tables["samples"].items():
+            samples[name] += values
         for row in _engine_samples(result, after_ns):
             for name, value in zip(samples, row, strict=True):
                 samples[name].append(value)
         told = [*watch.notices, *_backlog(result)]
-        notices = {"code": [code for code, _ in told], "text": [text for _, text in told]}
+        notices = {
+            "code": [code for code, _ in told] + list(tables["notices"]["code"]),
+            "text": [text for _, text in told] + list(tables["notices"]["text"]),
+        }
         return {**tables, "phases": phases, "samples": samples, "notices": notices}
 
     def _rates(self) -> Mapping[str, float]:
@@ -190,8 +201,9 @@ def _engine_samples(result: Mapping[str, Any], t_ns: int) -> Iterator[tuple[int,
     """What the engine tells of itself, and what its sessions told of themselves, summed over clients."""
     engine = result["engine"]
     for metric in ("threads", "connections_made", "reconnections", "connect_ns_mean"):
-        yield t_ns, "engine", "engine", metric, float(engine[metric])
-    for point, waiting in enumerate(engine["backlog"]):
+        if metric in engine:
+            yield t_ns, "engine", "engine", metric, float(engine[metric])
+    for point, waiting in enumerate(engine.get("backlog", ())):
         yield t_ns, "engine", f"point{point}", "backlog", float(waiting)
     told: dict[tuple[str, str], float] = {}
     inspected = result["inspect"]
@@ -203,7 +215,7 @@ def _engine_samples(result: Mapping[str, Any], t_ns: int) -> Iterator[tuple[int,
 
 def _backlog(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Arrivals of an open loop that never got a client have no latency: the percentiles lack them."""
-    for point, waiting in enumerate(result["engine"]["backlog"]):
+    for point, waiting in enumerate(result["engine"].get("backlog", ())):
         if waiting:
             yield (
                 "backlog",
@@ -216,6 +228,7 @@ def _tables(result: Mapping[str, Any], origin_ns: int) -> dict[str, Columns]:
     phases = result["phases"]
     latency = dict(result["latency"])
     latency["histogram"] = [base64.b64decode(text) for text in latency.pop("histogram_base64")]
+    samples = result.get("samples", {"t_ns": [], "entity": [], "metric": [], "value": []})
     return {
         "phases": {
             **phases,
@@ -226,6 +239,13 @@ def _tables(result: Mapping[str, Any], origin_ns: int) -> dict[str, Columns]:
         "latency": latency,
         "clients": result["clients"],
         "errors": result["errors"],
+        "samples": {
+            **samples,
+            "t_ns": [t - origin_ns for t in samples["t_ns"]],
+            "monitor": ["engine"] * len(samples["t_ns"]),
+        },
+        "notices": result.get("notices", {"code": [], "text": []}),
+        **({"latches": result["latches"]} if "latches" in result else {}),
     }
 
 

@@ -89,11 +89,14 @@ def _is_model(annotation: Any) -> bool:
 
 def _member(annotation: Any, value: Any) -> Any:
     """Of a union, the model whose kind the file names, or the first; else the annotation itself."""
-    if get_origin(annotation) is Annotated:
-        annotation = get_args(annotation)[0]
-    models = [part for part in get_args(annotation) if _is_model(part)]
+    annotation = _bare(annotation)
+    models = [part for part in map(_bare, get_args(annotation)) if _is_model(part)]
     if get_origin(annotation) in (dict, list) or not models:
         return annotation
     kinds = [get_args(model.model_fields["kind"].annotation) for model in models if len(models) > 1]
     named = [model for model, kind in zip(models, kinds, strict=False) if _part(value, "kind") in kind]
     return (named or models)[0]
+
+
+def _bare(annotation: Any) -> Any:
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation

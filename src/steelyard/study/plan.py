@@ -14,7 +14,7 @@ from steelyard.study.explain import explain
 from steelyard.study.factors import changed, changes, check_factors, matches
 from steelyard.study.model import Setting
 from steelyard.study.spec import Scope, Study
-from steelyard.study.statements import StatementWorkload
+from steelyard.study.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def run_seconds(study: Study) -> float:
     return len(plan.clients) * (plan.warm_up_s + plan.measure_s) + plan.cool_down_s
 
 
-def workload_of(study: Study, option: Option) -> StatementWorkload:
+def workload_of(study: Study, option: Option) -> Workload:
     """The workload as the option's client factors change it. Raises InputError."""
     try:
         workload = changed(study.workload, option.changes.get("client", {}))

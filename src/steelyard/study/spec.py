@@ -6,10 +6,11 @@ how often, how long and in which order. The same words stand in bundles, tables 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
+from steelyard.study.cache import CacheWorkload
 from steelyard.study.model import Code, Setting, Strict
 from steelyard.study.statements import StatementWorkload
 
@@ -80,13 +81,24 @@ class Plan(Strict):
     stop: Stop | None = None
 
 
+def _workload(value: Any) -> str:
+    kind = cast(dict[str, Any], value).get("kind") if isinstance(value, dict) else value.kind
+    return kind if kind in ("cache",) else "statements"
+
+
+AnyWorkload = Annotated[
+    Annotated[StatementWorkload, Tag("statements")] | Annotated[CacheWorkload, Tag("cache")],
+    Discriminator(_workload),
+]
+
+
 class Study(Strict):
     """A question, a subject, a workload, factors, a plan."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
     question: str = Field(min_length=1)
     subject: Subject
-    workload: StatementWorkload = StatementWorkload()
+    workload: AnyWorkload = StatementWorkload()
     factors: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")], Factor] = Field(min_length=1)
     exclude: list[dict[str, str | list[str]]] = Field(
         default_factory=list[dict[str, str | list[str]]],

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-from pydantic import Field
-
 from steelyard.study.model import Strict
 
 KeyPath = tuple[str, ...]
@@ -19,8 +17,6 @@ class Workload(Strict):
     """Base of the workloads. CLIENT_SETTINGS: what a factor of scope client may set, and where."""
 
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {}
-
-    kind: str = Field(description="a registered workload")
 
     @property
     def contradiction(self) -> str:
@@ -43,4 +39,4 @@ class Workload(Strict):
 
     def summary(self) -> dict[str, str]:
         """What the report says of it, by name."""
-        return {"workload": self.kind}
+        return {}

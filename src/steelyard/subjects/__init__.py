@@ -48,6 +48,21 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
+class Inside:
+    """A subject that has no server: it lives in the process of an engine of its own.
+
+    engine: which of the lab's engines; plan: the keys of that engine's plan that are not the study's
+    (points, phases, seed). simulated: its clock is not ours, so nothing outside it can be watched.
+    """
+
+    engine: str
+    plan: Mapping[str, Any]
+    simulated: bool = False
+    dsn: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True)
 class Bench:
     """What a subject may use: the study and its work, a folder of its own, CPUs, the guard."""
 
@@ -66,8 +81,8 @@ class Subject(Protocol):
 
     monitors: tuple[str, ...]
 
-    def start(self, option: Option) -> Endpoint:
-        """A server with the option's settings, each read back from it."""
+    def start(self, option: Option) -> Endpoint | Inside:
+        """A server with the option's settings, each read back from it; or a plan of an engine."""
         ...
 
     def reset(self) -> None:

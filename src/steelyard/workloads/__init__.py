@@ -12,6 +12,7 @@ from typing import Literal
 
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.statements import Statement, StatementWorkload, Transaction
+from steelyard.study.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,10 @@ WORKLOADS: dict[str, str] = {
 }
 
 
-def work_of(workload: StatementWorkload) -> Work:
-    """The work that a study's workload asks for. Raises InputError."""
+def work_of(workload: Workload) -> Work:
+    """The work that a study's workload asks for: none but of statements. Raises InputError."""
+    if not isinstance(workload, StatementWorkload):
+        return Work({})
     if workload.kind not in WORKLOADS:
         raise InputError(
             f'no workload "{workload.kind}"{nearest(workload.kind, WORKLOADS)}',
