@@ -96,6 +96,7 @@ class Subject(Protocol):
 
 SUBJECTS: dict[str, str] = {
     "postgres": "steelyard.subjects.postgres",
+    "latch": "steelyard.subjects.latch",
     "null": "steelyard.subjects.null",
 }
 
