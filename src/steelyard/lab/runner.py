@@ -214,13 +214,14 @@ def _engine_samples(result: Mapping[str, Any], t_ns: int) -> Iterator[tuple[int,
 
 
 def _backlog(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Arrivals of an open loop that never got a client have no latency: the percentiles lack them."""
+    """Arrivals of an open loop that never got a client: their latency is known from below alone."""
     for point, waiting in enumerate(result["engine"]["backlog"]):
         if waiting:
             yield (
                 "backlog",
                 f"point {point}: {waiting} arrivals still waited for a client at the end:"
-                " the rate is more than the server takes, and latencies lack these arrivals",
+                " the rate is more than the server takes, and latencies are lower bounds,"
+                " as they count these arrivals with what they had waited by then",
             )
 
 
