@@ -78,7 +78,7 @@ def laboratory(asked: Study) -> Generator[Laboratory]:
         bench = Bench(asked, work_of(asked.workload), folder, placement, guard)
         subject = make(bench)
         try:
-            yield Laboratory(asked, bench.work, subject, placement, Quiet())
+            yield Laboratory(asked, bench.work, subject, placement, Quiet(), lambda *_: None)
         finally:
             subject.stop()
             shutil.rmtree(folder, ignore_errors=True)

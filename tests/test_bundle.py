@@ -121,6 +121,44 @@ def test_work_outside_the_measure_phase_does_not_count(writer: BundleWriter) -> 
     assert rate(writer, readings) == pytest.approx(1000)
 
 
+def waits(readings: Mapping[float, Mapping[str, float]]) -> dict[str, Sequence[Any]]:
+    """Readings of one monitor: counters by entity, by time."""
+    rows = [(t, entity, value) for t, found in readings.items() for entity, value in found.items()]
+    return {
+        "t_ns": [round(t * SECOND) for t, _, _ in rows],
+        "monitor": ["postgres-waits"] * len(rows),
+        "entity": [entity for _, entity, _ in rows],
+        "metric": ["samples_total"] * len(rows),
+        "value": [value for _, _, value in rows],
+    }
+
+
+@pytest.mark.parametrize(
+    ("late", "per_s"),
+    [
+        # measure is 1-5 s; readings each second from 0.5 s on, at first without the counter
+        ({3.5: 40, 4.5: 60, 5.5: 60}, 15),
+        # rises from 0 at 0.5 s to 8 at 1.5 s: half of that before measure begins
+        ({1.5: 8, 2.5: 8, 5.5: 8}, 1),
+        # seen once more after measure only: half of its rise lies before the end
+        ({5.5: 8}, 1),
+    ],
+)
+def test_a_counter_that_appears_late_was_zero_in_the_readings_before(
+    writer: BundleWriter, late: Mapping[float, float], per_s: float
+) -> None:
+    times = [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]
+    readings = {t: {"sessions": t, **({"Lock:tuple": late[t]} if t in late else {})} for t in times}
+    writer.write_run(1, {"same": "A"}, {"runs": head("A", 1), "phases": phases(), "samples": waits(readings)})
+    rates = Bundle(writer.path).evidence().rates
+    found = dict(zip(rates["entity"], rates["rate_per_s"], strict=True))
+    assert found == {"Lock:tuple": pytest.approx(per_s), "sessions": pytest.approx(1)}
+
+
+def test_a_monitor_that_begins_late_has_no_zero_before_its_first_reading(writer: BundleWriter) -> None:
+    assert rate(writer, {3.0: 500, 4.0: 600, 6.0: 800}) == pytest.approx(100)
+
+
 def test_a_gauge_is_told_apart_by_phase(writer: BundleWriter) -> None:
     readings = {0.5: 1, 1.5: 10, 3.0: 50, 4.9: 40, 5.5: 39, 6.5: 2}
     tables = {"runs": head("A", 1), "phases": phases(), "samples": samples("memory_bytes", readings)}

@@ -9,9 +9,10 @@ from __future__ import annotations
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -77,7 +78,11 @@ def start(assignment: Assignment, path: Path, progress: Progress) -> None:
 
 
 def resume(path: Path, assignment: Assignment, progress: Progress) -> None:
-    """Goes on where a bundle stopped: blocks that are whole stay, others are run anew."""
+    """Goes on where a bundle stopped: blocks that are whole stay, others are run anew.
+
+    Raises InputError, the bundle untouched, when the study, the machine or the server is another, or
+    somebody else is writing to it.
+    """
     bundle = Bundle(path)
     if bundle.study_text != assignment.text:
         raise InputError(
@@ -90,6 +95,10 @@ def resume(path: Path, assignment: Assignment, progress: Progress) -> None:
         "from (select *, max(attempt) over (partition by block) as last from runs) group by block"
     ).fetchall()
     attempts = {block: 0 if done == len(assignment.options) else attempt + 1 for block, attempt, done in rows}
+    if any(attempts.get(slots[0].block, 1) for slots in assignment.blocks):
+        now = {**environment(), "placement": _facts(_placement(assignment))}
+        # what is not found out before a server runs is as it was: the server's part is looked at then
+        _refuse_other(path, bundle.environment, {**bundle.environment, **now})
     _run_blocks(assignment, writer, attempts, progress)
 
 
@@ -107,15 +116,19 @@ def _run_blocks(
     ):
         bench = Bench(study, work_of(study.workload), folder, placement, guard)
         subject = make(bench)
-        laboratory = Laboratory(study, bench.work, subject, placement, progress)
+        laboratory = Laboratory(
+            study, bench.work, subject, placement, progress, partial(_refuse_other_server, writer.path)
+        )
+        whole = sum(attempt == 0 for attempt in attempts.values())
         try:
             for slots in assignment.blocks:
                 if (attempt := attempts.get(slots[0].block, 1)) == 0:
                     continue
+                if _narrow_enough(study, writer.path, whole):
+                    return
                 for run in laboratory.block(slots, attempt):
                     _keep(writer, run)
-                if _narrow_enough(study, writer.path, slots[0].block):
-                    return
+                whole += 1
         except (SubjectFailed, OSError) as error:
             raise StudyFailed(str(error)) from error
         finally:
@@ -141,13 +154,33 @@ def _keep(writer: BundleWriter, run: Run) -> None:
         writer.add_server(run.slot.option.label, run.server_facts)
 
 
-def _narrow_enough(study: Study, path: Path, block: int) -> bool:
-    stop = study.plan.stop
-    if stop is None or block < stop.after_blocks:
-        return False
-    from steelyard.analysis.stopping import widest_half_width_percent
+def _refuse_other_server(path: Path, option: str, facts: Mapping[str, Any]) -> None:
+    """An option's server must stay what it was in the runs that are kept."""
+    environment = Bundle(path).environment
+    if (then := environment.get("servers", {}).get(option)) is not None:
+        _refuse_other(path, {**environment, "server": then}, {**environment, "server": facts})
 
-    return widest_half_width_percent(Bundle(path).evidence()) <= stop.half_width_percent
+
+def _refuse_other(path: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    from steelyard.analysis.across import unlike_facts
+
+    if unlike := unlike_facts(then, now):
+        differs = "; ".join(f"{fact}: {a} then, {b} now" for fact, a, b in unlike)
+        raise InputError(
+            f"{path}: runs from here would not be comparable with those in it: {differs}",
+            "resume it where and as it began, or start it anew with `steelyard run`"
+            " and set the two side by side with `steelyard compare`",
+        )
+
+
+def _narrow_enough(study: Study, path: Path, blocks: int) -> bool:
+    """blocks: how many are whole so far."""
+    stop = study.plan.stop
+    if stop is None or blocks < stop.after_blocks:
+        return False
+    from steelyard.analysis.stopping import narrow_enough
+
+    return narrow_enough(Bundle(path).evidence(), stop.half_width_percent, stop.after_blocks)
 
 
 def _placement(assignment: Assignment) -> Placement:

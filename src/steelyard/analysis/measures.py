@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from steelyard.analysis.results import Better, Metric
 from steelyard.analysis.tails import Floats
 from steelyard.bundle.evidence import Columns, Evidence
+from steelyard.study.spec import Study
 
 Ints = NDArray[np.int64]
 
@@ -23,6 +24,7 @@ THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher"
 SERVER_CPU = Metric("server_cpu_us_per_txn", "server CPU", "us/txn", "lower")
 P99 = Metric("p99_ns", "latency p99", "ns", "lower")
 HEADLINES = (THROUGHPUT, SERVER_CPU, P99)  # what verdicts are made of
+
 
 WAIT_PREFIX = "wait_"
 _WAITS = "postgres-waits"
@@ -137,6 +139,11 @@ class Measures:
     def metric(self, name: str) -> Metric | None:
         """The metric of this name, None when it was not measured."""
         return next((m for m in self.metrics if m.name == name), None)
+
+
+def foremost(study: Study) -> Metric:
+    """What a study is about first: throughput, or latency where an open loop gives the throughput."""
+    return P99 if study.workload.open_loop else THROUGHPUT
 
 
 def measure(evidence: Evidence) -> Measures:

@@ -41,7 +41,8 @@ _SECONDS = """
     where statement = 'transaction' and second >= 0 order by run, point, second
 """
 
-# a counter's value at the edges of a phase lies on the line between the readings around it
+# A counter's value at the edges of a phase lies on the line between the readings around it. Monitors list
+# only what exists: a counter that the monitor's earlier readings (zero_ns to zeroed_ns) lack was 0 in them.
 _RATES = """
     with edges as (
         select s.run, p.point, s.monitor, s.entity, s.metric, p.start_ns, p.end_ns,
@@ -52,14 +53,27 @@ _RATES = """
         from samples s join measures p using (run)
         where suffix(s.metric, '_total')
         group by s.run, p.point, s.monitor, s.entity, s.metric, p.start_ns, p.end_ns
+    ), late as (
+        select l.run, l.monitor, l.b1, min(t_ns) as zero_ns, max(t_ns) as zeroed_ns
+        from (select distinct run, monitor, b1 from edges where b0 is null) l
+        join readings r on r.run = l.run and r.monitor = l.monitor and r.t_ns < l.b1
+        group by l.run, l.monitor, l.b1
+    ), begun as (
+        select edges.*, greatest(start_ns, zero_ns) as zero_start_ns, zeroed_ns,
+            v1 / (edges.b1 - zeroed_ns) as rise_per_ns
+        from edges left join late on b0 is null and late.run = edges.run
+            and late.monitor = edges.monitor and late.b1 = edges.b1
     ), ends as (
         select *,
-            case when b0 is null then v1 when b1 is null then v0
+            case when zeroed_ns is not null then rise_per_ns * greatest(0, zero_start_ns - zeroed_ns)
+                when b0 is null then v1 when b1 is null then v0
                 else v0 + (v1 - v0) * (start_ns - b0) / (b1 - b0) end as first,
-            case when b0 is null then b1 else start_ns end as first_ns,
-            case when e1 is null then w0 else w0 + (w1 - w0) * (end_ns - e0) / (e1 - e0) end as last,
-            case when e1 is null then e0 else end_ns end as last_ns
-        from edges
+            case when zeroed_ns is not null then zero_start_ns
+                when b0 is null then b1 else start_ns end as first_ns,
+            case when e0 is null then rise_per_ns * greatest(0, end_ns - zeroed_ns)
+                when e1 is null then w0 else w0 + (w1 - w0) * (end_ns - e0) / (e1 - e0) end as last,
+            case when e0 is not null and e1 is null then e0 else end_ns end as last_ns
+        from begun
     )
     select run, point, monitor, entity, metric, (last - first) / ((last_ns - first_ns) / 1e9) as rate_per_s
     from ends where last_ns > first_ns order by run, point, monitor, entity, metric
@@ -93,13 +107,13 @@ _GAUGES = """
 
 _SILENCE = """
     with ends as (select run, max(end_ns) as measure_end_ns from measures group by run),
-    readings as (
+    gaps as (
         select run, monitor, t_ns, t_ns - lag(t_ns) over (partition by run, monitor order by t_ns) as gap
-        from (select distinct run, monitor, t_ns from samples)
+        from readings
     )
     select run, monitor, max(t_ns) as last_ns, any_value(measure_end_ns) as measure_end_ns,
         median(gap) as interval_ns
-    from readings join ends using (run) group by run, monitor order by run, monitor
+    from gaps join ends using (run) group by run, monitor order by run, monitor
 """
 
 
@@ -156,6 +170,10 @@ class Bundle:
         runs = self.columns("select run, option, block, slot from used_runs order by run")
         if not len(runs["run"]):
             raise InputError(f"{self.path}: no finished run in it yet", f"steelyard resume {self.path}")
+        # samples are many: their times are collected once for both queries that ask for them
+        self.duckdb.execute(
+            "create or replace table readings as select distinct run, monitor, t_ns from samples"
+        )
         return Evidence(
             study=self.study,
             options=tuple(Option(o["label"], o["levels"]) for o in self.head["options"]),

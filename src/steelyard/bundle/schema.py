@@ -86,7 +86,7 @@ TABLES: tuple[Table, ...] = (
             _RUN,
             _POINT,
             _STATEMENT,
-            Column("count", "BIGINT", "values in the histogram"),
+            Column("count", "BIGINT", "values in the histogram: those done, and an open loop's backlog"),
             Column("histogram", "BLOB", "HdrHistogram, V2 encoding, ns"),
         ),
     ),

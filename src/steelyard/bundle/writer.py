@@ -6,13 +6,14 @@ full disk) costs the run in progress and nothing else.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import duckdb
 import numpy as np
@@ -26,10 +27,14 @@ Rows = Mapping[str, Sequence[Any]]
 
 
 class BundleWriter:
-    """Adds runs to the bundle at `path`."""
+    """Adds runs to the bundle at `path`; no other writer can, as long as this one lives.
+
+    Raises InputError when there is another already.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._lock = _lock(path)
         self._duckdb = duckdb.connect()
 
     @classmethod
@@ -146,6 +151,20 @@ def _write_text(place: Path, text: str) -> None:
     draft.rename(place)
     with suppress(OSError):
         _sync(place.parent)
+
+
+def _lock(bundle: Path) -> BinaryIO:
+    """Holds the bundle while the file is open: also kill -9 lets it go, and no lock file stays behind."""
+    try:
+        file = (bundle / "bundle.json").open("r+b")  # for writing: NFS locks no other exclusively
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError(
+            f"{bundle}: another steelyard is writing to it", "wait until it has ended, or stop it first"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{bundle}: cannot be written: {error.strerror}") from error
+    return file
 
 
 def _sync(folder: Path) -> None:

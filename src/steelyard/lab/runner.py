@@ -54,7 +54,10 @@ class StudyFailed(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """One run as measured: its place, what became of it, and its tables as columns."""
+    """One run as measured: its place, what became of it, and its tables as columns.
+
+    A void run has tables only when its load went on to the end and nothing succeeded.
+    """
 
     slot: Slot
     attempt: int
@@ -69,23 +72,31 @@ class Run:
 
 @dataclass(frozen=True)
 class Laboratory:
-    """What all runs of a study share."""
+    """What all runs of a study share.
+
+    admit: told an option's label and what its server says of itself, before the load; raises
+    InputError when that server must not go into the study.
+    """
 
     study: Study
     work: Work
     subject: Subject
     placement: Placement
     progress: Progress
+    admit: Callable[[str, Mapping[str, Any]], None]
 
     def block(self, slots: Sequence[Slot], attempt: int = 1) -> Iterator[Run]:
         """The runs of one block. After a void run the whole block is redone, once.
 
-        attempt: number of the first attempt. Raises StudyFailed when a run of the second is void.
+        attempt: number of the first attempt. Raises StudyFailed when a run of the second is void,
+        and at once when nothing succeeded in a run: the same work would fail again.
         """
         for number in (attempt, attempt + 1):
             for slot in slots:
                 run = self._run(slot, number)
                 yield run
+                if run.status == "void" and run.tables:
+                    raise StudyFailed(f"option {slot.option.label}: {run.cause}")
                 if run.status == "void":
                     break
             else:
@@ -102,11 +113,12 @@ class Laboratory:
             endpoint = self.subject.start(slot.option)
             self.subject.reset()
             facts = {**endpoint.facts, **(server_environment(endpoint.dsn) if endpoint.dsn else {})}
+            self.admit(slot.option.label, facts)
             tables = self._load(slot, endpoint, origin_ns)
-            run = replace(run, status="done", tables=tables, server_facts=facts)
             tps = _throughput(tables)
-            if tps == 0:
-                raise StudyFailed(f"option {slot.option.label}: {_why_nothing(tables)}")
+            cause = "" if tps else _why_nothing(tables)
+            status = "void" if cause else "done"
+            run = replace(run, status=status, cause=cause, tables=tables, server_facts=facts)
         except (LoadFailed, psycopg.Error) as error:
             run = replace(run, cause=str(error).strip())
         finally:
@@ -214,13 +226,14 @@ def _engine_samples(result: Mapping[str, Any], t_ns: int) -> Iterator[tuple[int,
 
 
 def _backlog(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Arrivals of an open loop that never got a client have no latency: the percentiles lack them."""
+    """Arrivals of an open loop that never got a client: their latency is known from below alone."""
     for point, waiting in enumerate(result["engine"].get("backlog", ())):
         if waiting:
             yield (
                 "backlog",
                 f"point {point}: {waiting} arrivals still waited for a client at the end:"
-                " the rate is more than the server takes, and latencies lack these arrivals",
+                " the rate is more than the server takes, and latencies are lower bounds,"
+                " as they count these arrivals with what they had waited by then",
             )
 
 
