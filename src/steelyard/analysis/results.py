@@ -16,12 +16,16 @@ Better = Literal["higher", "lower", "neither"]
 
 @dataclass(frozen=True)
 class Metric:
-    """A quantity of equal rank for comparisons. name carries the unit: server_cpu_us_per_txn."""
+    """A quantity of equal rank for comparisons. name carries the unit: server_cpu_us_per_txn.
+
+    floor: the least difference, in unit, that is named as a reason; only costs have one.
+    """
 
     name: str
     title: str
     unit: str
     better: Better
+    floor: float = 0.0
 
 
 @dataclass(frozen=True)
