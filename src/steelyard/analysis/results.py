@@ -30,12 +30,16 @@ class Metric:
 
 @dataclass(frozen=True)
 class Notice:
-    """A finding or warning. subject: option label, or '' for the whole study; runs: where seen."""
+    """A finding or warning. subject: option label, or '' for the whole study; runs: where seen.
+
+    text: what reads alike for every option; detail: the numbers of this one that triggered it.
+    """
 
     code: str
     text: str
     subject: str = ""
     runs: tuple[int, ...] = ()
+    detail: str = ""
 
 
 @dataclass(frozen=True)
