@@ -185,7 +185,7 @@ def _may_be_small(metric: Metric, found: Comparison) -> Notice:
         f"proven to differ from {found.baseline}, but perhaps by less than the"
         f" {100 * found.margin:.3g} % that matters",
         found.option,
-        detail=f"{metric.title}{at}: ratio {found.low:.3f} to {found.high:.3f}",
+        detail=f"{metric.title}{at} {found.low:.3f} to {found.high:.3f} times",
     )
 
 

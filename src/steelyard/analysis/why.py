@@ -2,8 +2,8 @@
 
 The sentences say what was counted and no more: which costs differ, by how much, how sure. Costs
 are many, so sentences keep to those that hold at a false discovery rate of 5 %, and to those that
-are material: at least the floor of their kind of cost and, for times, at least the share that
-matters of the baseline's server CPU.
+are material: at least the floor of their kind of cost and, for times, a share of the baseline's
+server CPU.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ _OTHERS = (
     _ENGINE,
 )
 _WORTH_SAYING = 0.05  # relative change of a cost
+_MATERIAL = 0.03  # of the baseline's server CPU, for times; the study's own margin where that is less
 _MOST_SENTENCES = 6
 
 
@@ -83,7 +84,7 @@ def reasons(
 ) -> tuple[str, ...]:
     """What goes with the difference between two options, a sentence each, CPU first.
 
-    margin: the smallest share of the rival's server CPU that matters, as a fraction.
+    margin: the smallest difference that matters to the study, as a fraction.
     """
     costs = {cost.metric.name: cost for cost in _costs(measures, option, rival, margin)}
     said: list[str] = []
@@ -109,7 +110,7 @@ def _costs(measures: Measures, option: str, baseline: str, margin: float) -> lis
     adjusted = tails.benjamini_hochberg([p for _, _, p in found])
     cpu = next((d for metric, d, _ in found if metric == SERVER_CPU), None)
     whole = cpu.after - cpu.before if cpu and (cpu.low > 0 or cpu.high < 0) else None
-    matters_us = margin * cpu.before if cpu else 0.0
+    matters_us = min(margin, _MATERIAL) * cpu.before if cpu else 0.0
     return [
         # the whole has been judged by the verdict already; only its parts are looked for among many
         _Cost(
