@@ -34,7 +34,10 @@ Line = Sequence[tuple[str, str]]
 
 
 def print_verdict(judgement: Judgement, about: About, console: Console) -> None:
-    """Prints what an expert would say, on `console` (standard output); readable at 80 columns."""
+    """Prints what an expert would say, on `console` (standard output); readable at 80 columns.
+
+    print_next follows, once the report is written.
+    """
     _say(console, judgement.question, "dim")
     _say(console, judgement.verdict.sentence, "bold")
     for reason in judgement.verdict.reasons:
@@ -45,15 +48,19 @@ def print_verdict(judgement: Judgement, about: About, console: Console) -> None:
     _factors(judgement, console)
     _footnotes(notes, console)
     console.print()
-    lines = (
-        ("lab", _lab(judgement, about)),
-        ("bundle", about.bundle),
-        ("report", about.report),
-        ("next", about.next_command),
-    )
-    for name, text in lines:
-        if text:
-            _line(console, [(f"{name:<6}{_GAP}", "dim"), (text, "bold" if name == "next" else "")])
+    _pointer("lab", _lab(judgement, about), console)
+
+
+def print_next(about: About, console: Console) -> None:
+    """Where the results are, and what to type next."""
+    _pointer("bundle", about.bundle, console)
+    _pointer("report", about.report, console)
+    _pointer("next", about.next_command, console, "bold")
+
+
+def _pointer(name: str, text: str, console: Console, style: str = "") -> None:
+    if text:
+        _line(console, [(f"{name:<6}{_GAP}", "dim"), (text, style)])
 
 
 def _lab(judgement: Judgement, about: About) -> str:
