@@ -14,7 +14,7 @@ from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
 
 ENGINE = "steelyard.lab.load"
-NULL_SERVER = "steelyard.subjects.null"
+NULL_SERVER = "stub_serve"
 
 
 def under_load(lab: Lab) -> bool:

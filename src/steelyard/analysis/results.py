@@ -16,22 +16,30 @@ Better = Literal["higher", "lower", "neither"]
 
 @dataclass(frozen=True)
 class Metric:
-    """A quantity of equal rank for comparisons. name carries the unit: server_cpu_us_per_txn."""
+    """A quantity of equal rank for comparisons. name carries the unit: server_cpu_us_per_txn.
+
+    floor: the least difference, in unit, that is named as a reason; only costs have one.
+    """
 
     name: str
     title: str
     unit: str
     better: Better
+    floor: float = 0.0
 
 
 @dataclass(frozen=True)
 class Notice:
-    """A finding or warning. subject: option label, or '' for the whole study; runs: where seen."""
+    """A finding or warning. subject: option label, or '' for the whole study; runs: where seen.
+
+    text: what reads alike for every option; detail: the numbers of this one that triggered it.
+    """
 
     code: str
     text: str
     subject: str = ""
     runs: tuple[int, ...] = ()
+    detail: str = ""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def judge_options(
         outcome=said.outcome,
         winner=said.winner,
         sentence=" ".join(part for part in (said.sentence, extra) if part),
-        reasons=reasons(measures, leader, reference, closed),
+        reasons=reasons(measures, leader, reference, margin, closed),
         ties=() if said.winner else (leader, *open_to),
     )
 

@@ -15,17 +15,21 @@ from steelyard.bundle.reader import Bundle
 from steelyard.report import gather
 from steelyard.report.html import write_report
 from steelyard.report.json_export import judgement_json
-from steelyard.report.terminal import print_verdict
+from steelyard.report.terminal import print_next, print_verdict
 
 
 def show(path: Path, html: Path | None = None, images: Path | None = None, as_json: bool = False) -> None:
-    """Judges the bundle, writes its report, prints the verdict. Raises InputError."""
+    """Judges the bundle, prints the verdict, writes its report. Raises InputError."""
     bundle = Bundle(path)
     judgement = judge(bundle.evidence())
     series = gather.series(bundle)
     page = html or path / "report.html"
     next_command = f'steelyard sql {path} "select * from runs"'
     about = gather.about(bundle, str(page), next_command)
+    console = Console()
+    if not as_json:
+        # the answer first: the page takes seconds
+        print_verdict(judgement, about, console)
     try:
         write_report(page, judgement, series, about)
     except OSError as error:
@@ -40,4 +44,4 @@ def show(path: Path, html: Path | None = None, images: Path | None = None, as_js
         json.dump(judgement_json(judgement, about), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
-        print_verdict(judgement, about, Console())
+        print_next(about, console)

@@ -66,7 +66,8 @@ def server_environment(dsn: str) -> dict[str, Any]:
     """
     import psycopg
 
-    with psycopg.connect(dsn, autocommit=True, connect_timeout=5) as connection:
+    # from a database in SQL_ASCII text would come as bytes
+    with psycopg.connect(dsn, autocommit=True, connect_timeout=5, client_encoding="utf8") as connection:
         version = connection.execute("select version()").fetchone()
         rows = connection.execute(
             "select name, current_setting(name, true), source from pg_settings order by name"

@@ -5,16 +5,17 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.analysis.results import Judgement, Metric, Notice
+from steelyard.analysis.results import Judgement, Metric
 from steelyard.report import format as fmt
 from steelyard.report.charts import Figure, config, figures
 from steelyard.report.charts.theme import colours, hues
+from steelyard.report.footnotes import Footnote, footnotes
 from steelyard.report.images import panels, standalone
 from steelyard.report.inputs import About, Series
 from steelyard.report.ranking import (
@@ -22,11 +23,9 @@ from steelyard.report.ranking import (
     MARKS_MEAN,
     Headline,
     Row,
-    all_notices,
     comparisons_of,
     heading,
     headline,
-    noted,
     ranked,
     spoken_of,
 )
@@ -58,8 +57,7 @@ def render(judgement: Judgement, series: Series, about: About) -> str:
     drawn = figures(judgement, series, about)
     named = _renamed(drawn)
     rows = ranked(judgement)
-    notices = all_notices(judgement, about)
-    numbers = {id(notice): place for place, notice in enumerate(notices, start=1)}
+    notes = footnotes(judgement, about)
     found = headline(judgement.metrics)
     # the first sentence answers; what follows it is set smaller
     answer, *further = re.split(r"(?<=[.!?])\s+", judgement.verdict.sentence, maxsplit=1)
@@ -76,10 +74,10 @@ def render(judgement: Judgement, series: Series, about: About) -> str:
             say=_speaker(judgement.options),
             tiles=_tiles(judgement, found),
             columns=_columns(found),
-            rows=[_cells(row, found, _footnotes(row, notices, numbers)) for row in rows],
+            rows=[_cells(row, found, _numbers(row, notes)) for row in rows],
             marks_mean=MARKS_MEAN,
             blocks=_blocks(rows),
-            notices=notices,
+            notices=notes,
             first=[figure for figure in named[:2] if figure.name in ("ratios", "effects")],
             figures=[
                 figure
@@ -94,7 +92,6 @@ def render(judgement: Judgement, series: Series, about: About) -> str:
             scripts=_vega(),
             facts=_facts(about),
             fmt=fmt,
-            noted=noted,
         )
     )
 
@@ -189,9 +186,8 @@ def _cells(row: Row, found: Headline, footnotes: list[int]) -> dict[str, Any]:
     return {"row": row, "cells": cells, "footnotes": footnotes}
 
 
-def _footnotes(row: Row, notices: list[Notice], numbers: Mapping[int, int]) -> list[int]:
-    own = {id(notice) for notice in notices if notice.subject == row.label}
-    return [numbers[key] for key in numbers if key in own]
+def _numbers(row: Row, notes: list[Footnote]) -> list[int]:
+    return [number for number, note in enumerate(notes, start=1) if row.label in note.about]
 
 
 def _blocks(rows: list[Row]) -> str:
