@@ -13,6 +13,7 @@ from steelyard.analysis.gauges import gauge_notices
 from steelyard.analysis.layout import points_of
 from steelyard.analysis.measures import HEADLINES, measure
 from steelyard.analysis.results import Judgement, Notice
+from steelyard.analysis.scaling import scalings
 from steelyard.analysis.soundness import soundness_notices
 from steelyard.analysis.stability import stability_notices
 from steelyard.analysis.verdict import judge_options
@@ -77,6 +78,7 @@ def judge(evidence: Evidence) -> Judgement:
             *soundness_notices(evidence, measures),
             *refused,
         ),
+        scaling=scalings(evidence, measures),
     )
 
 

@@ -122,6 +122,57 @@ class CostDifference:
 
 
 @dataclass(frozen=True)
+class Interval:
+    """A value with its 95 % interval; high is infinite where the interval is open."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ScalingPoint:
+    """One number of clients. linear: throughput a client, over that of the fewest clients.
+
+    oversubscribed: more clients than CPUs, so that some of them only wait for one.
+    """
+
+    clients: int
+    throughput_per_s: float
+    linear: float
+    oversubscribed: bool
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A model of scaling, fitted. parameters: by name, lambda first (transactions/s of one client).
+
+    residual_sd: of the logarithm. aicc: None with too few points for it. fitted_per_s: at the
+    points. peak: number of clients with the most throughput, None where the model has none.
+    """
+
+    model: str
+    parameters: Mapping[str, Interval]
+    residual_sd: float
+    aicc: float | None
+    fitted_per_s: tuple[float, ...]
+    peak: Interval | None
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How an option's throughput grows with clients. curves: the best first; empty: too few points.
+
+    sentence: what can be said of it, and what cannot.
+    """
+
+    option: str
+    points: tuple[ScalingPoint, ...]
+    curves: tuple[Curve, ...]
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The answer. winner is None when no option can be said to be better than all others.
 
@@ -152,3 +203,4 @@ class Judgement:
     fairness: tuple[Fairness, ...]
     costs: tuple[CostDifference, ...]
     notices: tuple[Notice, ...]
+    scaling: tuple[Scaling, ...] = ()

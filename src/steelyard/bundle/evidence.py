@@ -22,6 +22,14 @@ class Option:
 
 
 @dataclass(frozen=True)
+class Topology:
+    """What the server may run on; None where it is not known. cpus: hardware threads of the cores."""
+
+    cores: int | None = None
+    cpus: int | None = None
+
+
+@dataclass(frozen=True)
 class Evidence:
     """Tables as columns (equal lengths within a table); only runs whose status is done.
 
@@ -52,3 +60,4 @@ class Evidence:
     gauges: Columns
     silence: Columns
     notices: Columns
+    topology: Topology = Topology()
