@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from steelyard.analysis.claims import claim_notices
 from steelyard.analysis.comparison import Compared, compare
 from steelyard.analysis.estimates import estimates
 from steelyard.analysis.factorial import effects
 from steelyard.analysis.fairness import fairness
 from steelyard.analysis.gauges import gauge_notices
+from steelyard.analysis.latches import latches
 from steelyard.analysis.layout import points_of
 from steelyard.analysis.measures import HEADLINES, measure
 from steelyard.analysis.results import Judgement, Notice
+from steelyard.analysis.scaling import scalings
 from steelyard.analysis.soundness import soundness_notices
 from steelyard.analysis.stability import stability_notices
 from steelyard.analysis.verdict import judge_options
@@ -48,6 +51,8 @@ def judge(evidence: Evidence) -> Judgement:
         for effect in effects(measures, metric, evidence.options)
     )
     gauges = gauge_notices(evidence)
+    scaling = scalings(evidence, measures)
+    latch = latches(evidence)
     verdict = judge_options(evidence, measures, comparisons, found_effects)
     return Judgement(
         question=evidence.study.question,
@@ -76,7 +81,12 @@ def judge(evidence: Evidence) -> Judgement:
             *gauges,
             *soundness_notices(evidence, measures),
             *refused,
+            *latch.notices,
+            *claim_notices(evidence, scaling, latch.rows),
         ),
+        scaling=scaling,
+        latches=latch.rows,
+        what_if=latch.what_if,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import duckdb
 import numpy as np
 
 from steelyard import _core
-from steelyard.bundle.evidence import Columns, Evidence, Option
+from steelyard.bundle.evidence import Columns, Evidence, Option, Topology
 from steelyard.bundle.schema import FORMAT_VERSION, TABLES, Table
 from steelyard.study.errors import InputError
 from steelyard.study.reading import parse_study
@@ -32,7 +33,7 @@ _POINTS = """
         coalesce(sum(t.count), 0)::DOUBLE as transactions, coalesce(sum(t.errors), 0)::DOUBLE as errors
     from phases p join used_runs using (run)
     left join throughput t on t.run = p.run and t.point = p.point
-        and t.statement = 'transaction' and t.second >= 0
+        and t.statement = 'transaction' and coalesce(t.second, 0) >= 0
     where p.phase = 'measure' group by p.run, p.point order by p.run, p.point
 """
 
@@ -116,6 +117,15 @@ _SILENCE = """
     from gaps join ends using (run) group by run, monitor order by run, monitor
 """
 
+_LATCHES = """
+    select run, point, latch, gets::DOUBLE as gets, misses::DOUBLE as misses,
+        spin_gets::DOUBLE as spin_gets, sleeps::DOUBLE as sleeps, wait_ns::DOUBLE as wait_ns
+    from latches join used_runs using (run) order by run, point, latch
+"""
+
+# the middle of each part between these edges stands for it; a hold's tail matters more than its middle
+_HOLD_EDGES = (*np.linspace(0, 0.98, 50).tolist(), 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 0.99999, 1.0)
+
 
 class Bundle:
     """A bundle opened for reading. Raises InputError when path holds none, or a newer format."""
@@ -189,6 +199,11 @@ class Bundle:
             gauges=self.columns(_GAUGES),
             silence=self.columns(_SILENCE),
             notices=self.columns("select run, code, text from notices order by run"),
+            latches=self.columns(_LATCHES),
+            holds=self._holds(),
+            claims=self.columns("select claims.* from claims join used_runs using (run) order by run, point"),
+            topology=topology_of(self.environment),
+            calibration=self.environment.get("calibration", {}),
         )
 
     def latency_curves(self) -> Columns:
@@ -226,12 +241,39 @@ class Bundle:
                 columns[name].append(value)
         return {name: np.asarray(values) for name, values in columns.items()}
 
+    def _holds(self) -> Columns:
+        rows = self.duckdb.execute(
+            "select run, point, latch, hold_histogram from latches join used_runs using (run)"
+            " where hold_histogram is not null order by run, point, latch"
+        ).fetchall()
+        edges = np.asarray(_HOLD_EDGES)
+        share, middles = np.diff(edges), ((edges[:-1] + edges[1:]) / 2).tolist()
+        found: list[tuple[Any, ...]] = [
+            (run, point, latch, float(ns), part)
+            for run, point, latch, histogram in rows
+            for ns, part in zip(_core.histogram_quantiles(histogram, middles), share.tolist(), strict=True)
+        ]
+        names = ("run", "point", "latch", "ns", "share")
+        return {name: np.asarray([row[i] for row in found]) for i, name in enumerate(names)}
+
     def _source(self, table: Table) -> str:
         if next((self.path / "runs").glob(f"[0-9]*/{table.name}.parquet"), None) is None:
             empty = ", ".join(f'null::{c.type} as "{c.name}"' for c in table.columns)
             return f"select {empty} where false"
         pattern = str(self.path.resolve() / "runs" / "[0-9]*" / f"{table.name}.parquet").replace("'", "''")
         return f"select * from read_parquet('{pattern}', union_by_name = {table.name == 'runs'})"
+
+
+def topology_of(environment: Mapping[str, Any]) -> Topology:
+    """Cores and CPUs that the server may use: those it is kept on, else all that are usable."""
+    cpu: Mapping[str, Any] = environment.get("cpu", {})
+    places: list[Mapping[str, Any]] = cpu.get("topology", [])
+    placement: Mapping[str, Any] = environment.get("placement", {})
+    if not placement.get("apart"):
+        return Topology(cpu.get("cores") or cpu.get("cpus_usable"), cpu.get("cpus_usable"))
+    server = set(placement["server_cpus"])
+    cores = {(p["package"], p["core"]) for p in places if p["cpu"] in server}
+    return Topology(len(cores) or len(server), len(server))
 
 
 def _plain(values: Any) -> np.ndarray[Any, Any]:
