@@ -1,6 +1,7 @@
 """What the Rust crates give to Python."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 __version__: str
 
@@ -39,3 +40,57 @@ def histogram_summary(encoded: bytes) -> tuple[int, int, float, int]:
 
 def histogram_merge(encoded: Sequence[bytes]) -> bytes:
     """One histogram of several. Raises ValueError."""
+
+def latch_protocols() -> list[dict[str, Any]]:
+    """The latch protocols, in the order of their table (crates/latch/src/protocols/table.rs).
+
+    Each: name, source (paper or code), processes (works between processes), shared (readers do not
+    exclude each other), children (may be split into child latches; false for whole caches), spin
+    (default budget in iterations, 0: none to set), sees_misses and sees_sleeps (whether these counters
+    can be seen from outside; where not they are 0), recovers (goes on after the death of a worker).
+    """
+
+def latch_run(plan_json: str, on_event: Callable[[str], None]) -> str:
+    """Runs a shared cache under one latch protocol (crates/latch/src/plan.rs); its result as JSON.
+
+    Required: protocol, workers ("threads" or "processes", the latter forked from this process), points
+    (numbers of workers), warm_up_s, measure_s, cool_down_s, seed. With defaults: children 1, spin null
+    (iterations; null: the protocol's own), gets_per_lookup 2, hold_ns 0 (added to each hold),
+    hold_tail null or {"probability", "hold_ns"} (a lookup's last hold is long), think_ns 0, read_share
+    1.0, keys 1000, skew 0.0 (Zipf), payload_bytes 48, affinity "uniform" or "own" (keys of a worker's
+    own children), cpus [] (workers pinned in turn; empty: free), groups 2 (cna), counters true,
+    sample_every 16 (one lookup in so many is timed; fewer apart when lookups are slow).
+
+    Events: {"event": "phase"} and {"event": "tick"} as of `load_run`, and {"event": "workers", "point",
+    "pids" (empty for threads), "t_ns"} as workers start. The result has the columns of `load_run`
+    (a lookup is a transaction; latency and its percentiles are of timed lookups, think time excluded;
+    clients.errors are payloads that did not fit their checksum), inspect empty, and
+    latches (point, latch, gets, misses, spin_gets, sleeps, wait_ns, hand_overs; a row for each child,
+    named protocol#child; measure phase only; hand_overs: exclusive gets after another worker's),
+    latch_histograms (point, kind "hold" or "wait", count, histogram_base64: ns of timed gets, wait only
+    of misses), samples (t_ns, entity "point0/worker0", metric, value: cpu_user_ns, cpu_system_ns,
+    switches_voluntary, switches_involuntary of the measure phase).
+    errors: worker-died-recovered, worker-died (the protocol cannot recover), worker-stuck (ended by
+    force after the point), torn, overlap (exclusive holders overlapped). engine: besides the keys of
+    `load_run` busy_turn_ns, clock_ns (already taken off the times), sampled_every by point, spin,
+    sees_misses, sees_sleeps, and by point guarded and exclusive_gets, which are equal when holders
+    excluded each other.
+    Raises PlanError, LoadError, OSError when workers cannot be started, and whatever on_event raises.
+    """
+
+def latch_calibrate(cpus: Sequence[int]) -> str:
+    """What this machine's primitives cost, between the first and the last of cpus, as JSON.
+
+    cpus [first, last], rounds, and each {"min", "median", "max"} in ns: line_transfer_ns (a cache line
+    one way, by ping-pong) and futex_other_cpu_ns (post to running), both null with one CPU only;
+    futex_same_cpu_ns, clock_ns (one look at the clock), spin_turn_ns (one iteration of a spin budget),
+    busy_turn_ns (of hold and think time). Raises PlanError.
+    """
+
+def latch_costs(cpus: Sequence[int], rounds: int) -> str:
+    """One get and release of each latch, in interleaved rounds; JSON list of rows.
+
+    round, latch, uncontended_ns, uncontended_without_counters_ns, and of two threads on the first and
+    last CPU that do nothing else: get_ns (elapsed per get), hand_over_ns (elapsed per hand-over); null
+    with one CPU. Raises PlanError.
+    """

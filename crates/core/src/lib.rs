@@ -2,10 +2,12 @@
 
 use pyo3::prelude::*;
 
+mod latch;
 mod load;
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    load::register(module)
+    load::register(module)?;
+    latch::register(module)
 }
