@@ -7,6 +7,9 @@ __version__: str
 class PlanError(Exception):
     """The plan cannot be run; the message names the field."""
 
+class TableError(Exception):
+    """A dispatch table is wrong. args: number of the line, cause."""
+
 class LoadError(Exception):
     """The run could not start or go on; the message says why, never with a password."""
 
@@ -82,4 +85,18 @@ def dispatch_run(plan_json: str, on_event: Callable[[str], None]) -> str:
     priority (global), quantum_ms}. A thread is called `group:number`.
 
     Raises PlanError (the field; for a table its line) and whatever on_event raises.
+    """
+
+def dispatch_life(wish_json: str) -> str:
+    """What becomes of a single thread: the columns `priorities` of a trace (`dispatch_run`), as JSON.
+
+    wish_json: {"tables" (as in a plan), "class", "from" (level), "behaviour": "cpu-bound" | "io-bound" |
+    "starved", "hz", "seconds"}. Raises PlanError.
+    """
+
+def dispatch_table(class_name: str, table: str, hz: int) -> str:
+    """A table as `dispadmin -g` prints it on a machine of hz ticks a second.
+
+    class_name: TS, IA, RT, FX. table: `standard`, `extended` (TS, IA), or text in dispadmin's form.
+    Raises TableError (line and cause), ValueError for an unknown class or hz 0.
     """

@@ -15,7 +15,7 @@ const TS_HEADER: &str = "# Time Sharing Dispatcher Configuration\nRES=1000\n\n\
 
 /// Reads a table of TS or IA.
 pub fn parse_ts(text: &str) -> Result<TsTable, TableError> {
-    let (res, rows) = data(text, LEVELS)?;
+    let Data { res, rows } = data(text, LEVELS)?;
     let mut levels = Vec::with_capacity(LEVELS);
     for (line, row) in rows {
         let [quantum, tqexp, slpret, maxwait, lwait] =
@@ -44,7 +44,7 @@ pub fn parse_fx(text: &str) -> Result<QuantumTable, TableError> {
 }
 
 fn parse_quanta(text: &str, count: usize, name: &str) -> Result<QuantumTable, TableError> {
-    let (res, rows) = data(text, count)?;
+    let Data { res, rows } = data(text, count)?;
     let quanta = rows.into_iter().map(|(line, row)| {
         let [quantum] = values(line, row, [name])?;
         quantum_ms(line, quantum, res)
@@ -52,8 +52,16 @@ fn parse_quanta(text: &str, count: usize, name: &str) -> Result<QuantumTable, Ta
     Ok(QuantumTable(quanta.collect::<Result<_, _>>()?))
 }
 
-/// The resolution, then exactly `count` rows with their line numbers.
-fn data(text: &str, count: usize) -> Result<(u64, Vec<(usize, &str)>), TableError> {
+/// A table's text without comments.
+struct Data<'a> {
+    /// Units of a quantum in a second.
+    res: u64,
+    /// Line number and row.
+    rows: Vec<(usize, &'a str)>,
+}
+
+/// Exactly `count` rows.
+fn data(text: &str, count: usize) -> Result<Data<'_>, TableError> {
     let mut lines =
         text.lines().enumerate().map(|(index, line)| (index + 1, line.trim_matches([' ', '\t', '\r'])));
     let mut lines = lines.by_ref().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
@@ -70,7 +78,7 @@ fn data(text: &str, count: usize) -> Result<(u64, Vec<(usize, &str)>), TableErro
     if let Some((line, _)) = rows.get(count) {
         return Err(TableError::new(*line, format!("too many rows: only {count} levels exist")));
     }
-    Ok((res, rows))
+    Ok(Data { res, rows })
 }
 
 fn resolution(line: &str) -> Option<u64> {

@@ -8,23 +8,26 @@
 //! - [`topology`]: CPUs, chips, latency groups, processor sets
 //! - [`population`]: groups and threads at time 0
 //! - [`thread`], [`queue`], [`agenda`]: one thread, one CPU's run queue, what will happen
-//! - [`reload`]: the cost of a switch
+//! - [`costs`], [`reload`]: what a switch costs
 //! - [`sim`]: the state of the machine, and how time passes
 //! - [`swtch`]: how a thread comes to a CPU and leaves it
 //! - [`placing`]: whose queue it goes to, who steals it
 //! - [`behaviour`]: wake-ups, bursts, sleeps, forks
 //! - [`counts`], [`record`], [`trace`]: what is counted and kept
+//! - [`life`]: what becomes of a single thread
 //! - [`engine`]: one simulation from plan to result
 //! - [`result`]: the result as columns of JSON
 
 pub mod agenda;
 pub mod behaviour;
 pub mod class;
+pub mod costs;
 pub mod counts;
 pub mod dispadmin;
 pub mod distribution;
 pub mod engine;
 pub mod error;
+pub mod life;
 pub mod machine;
 pub mod placing;
 pub mod plan;

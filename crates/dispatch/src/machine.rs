@@ -61,6 +61,25 @@ fn rechoose() -> u64 {
     3
 }
 impl Machine {
+    /// A machine on which switches cost nothing.
+    pub fn free(cpus: u32) -> Self {
+        Self {
+            cpus,
+            cpus_per_chip: 1,
+            lgroups: 1,
+            clock_ghz: 1.0,
+            memory_latency_ns: 0.0,
+            remote_latency_ns: None,
+            cache_kib: 0.0,
+            line_bytes: line(),
+            mlp: overlap(),
+            switch_cycles: 0.0,
+            ast_delay_us: 0.0,
+            nosteal_us: nosteal(),
+            rechoose_ticks: rechoose(),
+        }
+    }
+
     /// The error names the field.
     pub fn check(&self) -> Result<(), PlanError> {
         range("machine.cpus", f64::from(self.cpus), 1.0, f64::from(MOST_CPUS))?;

@@ -127,7 +127,7 @@ fn second() -> f64 {
 }
 
 impl Plan {
-    /// Reads a plan and checks it, except for its tables. The error names the field.
+    /// Reads a plan and checks it. The error names the field.
     pub fn parse(text: &str) -> Result<Self, PlanError> {
         let plan: Self =
             serde_json::from_str(text).map_err(|error| PlanError::new("plan", error.to_string()))?;
@@ -135,7 +135,8 @@ impl Plan {
         Ok(plan)
     }
 
-    fn check(&self) -> Result<(), PlanError> {
+    /// Everything but the tables and the trace.
+    pub fn check(&self) -> Result<(), PlanError> {
         self.machine.check()?;
         range("hz", f64::from(self.hz), 1.0, 100_000.0)?;
         range("update_s", self.update_s, 0.0, LONGEST_S)?;

@@ -4,10 +4,11 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
 use crate::class::{Standing, Tables};
+use crate::costs::Costs;
 use crate::counts::Counts;
 use crate::distribution::Sampler;
 use crate::plan::Plan;
-use crate::sim::{Costs, GroupState};
+use crate::sim::GroupState;
 use crate::thread::Thread;
 use crate::topology::Topology;
 

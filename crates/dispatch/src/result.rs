@@ -109,19 +109,21 @@ fn trace(sim: &Sim, plan: &Plan) -> Value {
     if plan.trace.is_none() {
         return Value::Null;
     }
-    let mut names = Vec::with_capacity(sim.threads.len());
-    for group in &plan.groups {
-        names.extend((0..group.count).map(|number| format!("{}:{number}", group.name)));
-    }
-    names.extend(
-        (names.len()..sim.threads.len())
-            .map(|id| format!("{}:child{id}", plan.groups[sim.threads[id].group as usize].name)),
-    );
+    let names = thread_names(sim, plan);
     let intervals = sim.trace.intervals.iter().map(|interval| {
         let thread = &names[interval.thread as usize];
         let (start_ns, end_ns) = (interval.start_ns, interval.end_ns);
         [json!(interval.cpu), json!(thread), json!(start_ns), json!(end_ns), json!(interval.priority)]
     });
+    json!({
+        "intervals": columns(["cpu", "thread", "start_ns", "end_ns", "priority"], intervals),
+        "priorities": priorities(sim, plan),
+    })
+}
+
+/// Changes of priority or quantum in the order of time.
+pub fn priorities(sim: &Sim, plan: &Plan) -> Value {
+    let names = thread_names(sim, plan);
     let tick_ms = 1000.0 / f64::from(plan.hz);
     let changes = sim.trace.changes.iter().map(|change| {
         [
@@ -134,10 +136,20 @@ fn trace(sim: &Sim, plan: &Plan) -> Value {
             json!(f64::from(change.quantum_ticks) * tick_ms),
         ]
     });
-    json!({
-        "intervals": columns(["cpu", "thread", "start_ns", "end_ns", "priority"], intervals),
-        "priorities": columns(["t_ns", "thread", "reason", "from", "to", "priority", "quantum_ms"], changes),
-    })
+    columns(["t_ns", "thread", "reason", "from", "to", "priority", "quantum_ms"], changes)
+}
+
+/// `group:number` by thread; children of forks have numbers of their own.
+fn thread_names(sim: &Sim, plan: &Plan) -> Vec<String> {
+    let mut names = Vec::with_capacity(sim.threads.len());
+    for group in &plan.groups {
+        names.extend((0..group.count).map(|number| format!("{}:{number}", group.name)));
+    }
+    names.extend(
+        (names.len()..sim.threads.len())
+            .map(|id| format!("{}:child{id}", plan.groups[sim.threads[id].group as usize].name)),
+    );
+    names
 }
 
 fn columns<const N: usize>(names: [&str; N], rows: impl IntoIterator<Item = [Value; N]>) -> Value {

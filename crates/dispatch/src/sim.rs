@@ -6,6 +6,7 @@
 
 use crate::agenda::{Agenda, Event};
 use crate::class::{Reason, Tables};
+use crate::costs::Costs;
 use crate::counts::Counts;
 use crate::distribution::Sampler;
 use crate::error::PlanError;
@@ -42,6 +43,8 @@ pub struct Cpu {
     pub work_ns: f64,
     pub reload: Reload,
     pub missing_lines: f64,
+    /// Stall for one line here.
+    pub line_ns: f64,
     /// The priority was the same since.
     pub traced_ns: u64,
 }
@@ -65,22 +68,6 @@ pub struct GroupState {
     /// Children that may be alive at once.
     pub children_left: u32,
     pub counts: Counts,
-}
-
-/// Times of the machine in ns, and its cache in lines.
-#[derive(Debug, Clone, Copy)]
-pub struct Costs {
-    pub tick_ns: u64,
-    pub switch_ns: u64,
-    pub ast_ns: u64,
-    pub nosteal_ns: u64,
-    pub update_ns: u64,
-    pub sample_ns: u64,
-    pub rechoose_ticks: u64,
-    pub cache_lines: f64,
-    /// Stall for one line of near and of remote memory, overlap taken into account.
-    pub near_line_ns: f64,
-    pub remote_line_ns: f64,
 }
 
 /// A machine with its threads at one moment of simulated time.
@@ -282,25 +269,5 @@ impl Sim {
         }
         let counts = self.groups.iter_mut().map(|group| &mut group.counts);
         self.record.sample(self.now_ns, counts);
-    }
-}
-
-impl Costs {
-    fn new(plan: &Plan) -> Self {
-        let machine = &plan.machine;
-        let ns = |seconds: f64| (seconds * 1e9).round() as u64;
-        let near_line_ns = machine.memory_latency_ns / machine.mlp;
-        Self {
-            tick_ns: 1_000_000_000 / u64::from(plan.hz),
-            switch_ns: (machine.switch_cycles / machine.clock_ghz) as u64,
-            ast_ns: (machine.ast_delay_us * 1e3) as u64,
-            nosteal_ns: (machine.nosteal_us * 1e3) as u64,
-            update_ns: ns(plan.update_s),
-            sample_ns: ns(plan.sample_s),
-            rechoose_ticks: machine.rechoose_ticks,
-            cache_lines: machine.cache_kib * 1024.0 / machine.line_bytes,
-            near_line_ns,
-            remote_line_ns: machine.remote_latency_ns.map_or(near_line_ns, |ns| ns / machine.mlp),
-        }
     }
 }

@@ -40,6 +40,7 @@ impl Sim {
         on.work_start_ns = self.now_ns + self.costs.switch_ns;
         on.work_ns = work_ns;
         on.missing_lines = missing_lines;
+        on.line_ns = line_ns;
         on.reload = Reload { tau_ns: missing_lines * line_ns };
         self.busy[cpu as usize] = priority.max(on.queue.highest());
         self.partitions[place.partition as usize].idle -= 1;
@@ -91,15 +92,13 @@ impl Sim {
         thread.work_ns = (on.work_ns - work_ns).max(1.0);
         let stall_ns = on.reload.stall_ns(work_ns);
         group.counts.reload_ns += stall_ns;
+        let loaded = if on.reload.tau_ns > 0.0 { stall_ns / on.reload.tau_ns } else { 1.0 };
+        thread.footprint.resident_lines += on.missing_lines * loaded;
+        let whole = Reload { tau_ns: group.wanted_lines * on.line_ns };
+        let touched = if whole.tau_ns > 0.0 { whole.stall_ns(work_ns) / whole.tau_ns } else { 1.0 };
         let chip = &mut self.chips[place.chip as usize];
-        if on.reload.tau_ns > 0.0 {
-            let lines = on.missing_lines * stall_ns / on.reload.tau_ns;
-            chip.loaded_lines += lines;
-            thread.footprint.resident_lines += lines;
-        } else {
-            thread.footprint.resident_lines += on.missing_lines;
-        }
-        thread.footprint.mark_lines = chip.loaded_lines;
+        chip.used_lines += group.wanted_lines * touched;
+        thread.footprint.mark_lines = chip.used_lines;
         thread.left_tick = Some(tick);
         on.running = NONE;
         on.turn = on.turn.wrapping_add(1);
