@@ -8,6 +8,9 @@ __version__: str
 class PlanError(Exception):
     """The plan cannot be run; the message names the field."""
 
+class TableError(Exception):
+    """A dispatch table is wrong. args: number of the line, cause."""
+
 class LoadError(Exception):
     """The run could not start or go on; the message says why, never with a password."""
 
@@ -93,4 +96,65 @@ def latch_costs(cpus: Sequence[int], rounds: int) -> str:
     round, latch, uncontended_ns, uncontended_without_counters_ns, and of two threads on the first and
     last CPU that do nothing else: get_ns (elapsed per get), hand_over_ns (elapsed per hand-over); null
     with one CPU. Raises PlanError.
+    """
+
+def dispatch_run(plan_json: str, on_event: Callable[[str], None]) -> str:
+    """Simulates one machine under dispatch tables; the result as JSON. Deterministic for a plan.
+
+    All times of the result are simulated ns from 0, where the warm-up begins.
+
+    The plan (crates/dispatch/src/plan.rs, machine.rs); what has `=` may be left out:
+
+        {"machine": {"cpus": 8, "cpus_per_chip": =1 (CPUs that share a cache), "lgroups": =1,
+                     "clock_ghz": 2.28, "memory_latency_ns": 375, "remote_latency_ns": =null (as near),
+                     "cache_kib": 6144 (a chip's), "line_bytes": =64, "mlp": =4 (misses overlapped),
+                     "switch_cycles": =7600, "ast_delay_us": =0, "nosteal_us": =100,
+                     "rechoose_ticks": =3},
+         "sets": ={"name": [cpu, ...]},  (processor sets; other CPUs form one more)
+         "tables": {"ts": "standard" | "extended" | text in dispadmin's form, "rt": =text, "fx": =text},
+         "groups": [{"name", "count", "class": ="TS" | "IA" | "FX" | "RT", "nice": =0 (-20 to 19),
+                     "priority": =null (FX 0-60, RT 0-59; TS, IA: level to start with, 29),
+                     "foreground": =false (IA), "cpu": DIST, "sleep": DIST (mean 0: never sleeps),
+                     "working_set_kib": =0, "set": =null, "arrive": ={"at_s": 0, "over_s": 0},
+                     "fork": =0 (share of bursts that end in a fork)}, ...],
+         "hz": =100, "update_s": =1 (0: none), "warm_up_s", "measure_s", "sample_s": =1, "seed",
+         "trace": =null | {"threads": =[] ("group:number" each; none: all), "from_s": =0, "to_s",
+                           "limit": =100000}}
+        DIST: {"kind": "fixed" | "exponential", "mean_us"} | {"kind": "lognormal", "mean_us", "cv"}
+
+    on_event gets {"event": "phase", ...} as warm-up and measure begin and {"event": "tick", "t_ns",
+    "point", "phase", "transactions", "errors"} a few times a second of real time.
+
+    The result holds the columns of `load_run`: phases (point 0; clients: all threads), throughput,
+    latency (from wake-up to the end of the burst; a statement is a group, `transaction` all), clients
+    (client: number of the thread in the order of the groups; of more than 1,000 threads every nth, so
+    that at most 1,000 are told), errors and inspect (empty), engine {"events", "wall_s", "threads",
+    "clients_told", "trace_cut"}. And of its own:
+
+    samples: t_ns, entity, metric, value, every sample_s and at the end. Entity a group or `total`:
+    cpu_ns_total (reload and switch within it), wait_ns_total, sleep_ns_total,
+    voluntary_switches_total, involuntary_switches_total, quantum_switches_total (of the involuntary
+    ones), quantum_expiries_total, migrations_total, steals_total, forks_total, reload_ns_total,
+    switch_ns_total, longest_wait_ns (since the last sample), runnable_threads (running ones too).
+    Entity `group:priority`, `total:priority`: priority_ns_total (global priority; on a CPU or waiting).
+
+    trace, null unless asked for: {"intervals": cpu, thread, start_ns, end_ns, priority;
+    "priorities": t_ns, thread, reason (start, expired, waited, returned, forked), from, to (levels),
+    priority (global), quantum_ms}. A thread is called `group:number`.
+
+    Raises PlanError (the field; for a table its line) and whatever on_event raises.
+    """
+
+def dispatch_life(wish_json: str) -> str:
+    """What becomes of a single thread: the columns `priorities` of a trace (`dispatch_run`), as JSON.
+
+    wish_json: {"tables" (as in a plan), "class", "from" (level), "behaviour": "cpu-bound" | "io-bound" |
+    "starved", "hz", "seconds"}. Raises PlanError.
+    """
+
+def dispatch_table(class_name: str, table: str, hz: int) -> str:
+    """A table as `dispadmin -g` prints it on a machine of hz ticks a second.
+
+    class_name: TS, IA, RT, FX. table: `standard`, `extended` (TS, IA), or text in dispadmin's form.
+    Raises TableError (line and cause), ValueError for an unknown class or hz 0.
     """

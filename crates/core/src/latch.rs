@@ -8,15 +8,16 @@ use steelyard_latch::plan::Plan;
 use steelyard_latch::protocols::PROTOCOLS;
 use steelyard_latch::{costs, plan};
 
-use crate::load::{Caller, LoadError, PlanError};
+use crate::caller::Caller;
+use crate::load::{LoadError, PlanError};
 
 impl Listener for Caller {
     fn event(&mut self, line: &str) -> bool {
-        self.call(line)
+        self.tell(line)
     }
 
     fn go_on(&mut self) -> bool {
-        self.check()
+        self.unsignalled()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use pyo3::prelude::*;
 
+mod caller;
+mod dispatch;
 mod latch;
 mod load;
 
@@ -9,5 +11,6 @@ mod load;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     load::register(module)?;
-    latch::register(module)
+    latch::register(module)?;
+    dispatch::register(module)
 }

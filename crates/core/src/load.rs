@@ -11,49 +11,18 @@ use steelyard_load::record::LatencyHistogram;
 use steelyard_load::work::Work;
 use steelyard_load::{record, result, stub, text};
 
+use crate::caller::Caller;
+
 create_exception!(steelyard._core, PlanError, PyException, "The plan cannot be run.");
 create_exception!(steelyard._core, LoadError, PyException, "The run could not start or go on.");
 
-/// Hands events to Python; keeps what Python raised.
-pub struct Caller {
-    on_event: Py<PyAny>,
-    pub raised: Option<PyErr>,
-}
-
-impl Caller {
-    pub fn new(on_event: Py<PyAny>) -> Self {
-        Self { on_event, raised: None }
-    }
-
-    pub fn call(&mut self, line: &str) -> bool {
-        let outcome = Python::attach(|py| self.on_event.call1(py, (line,)).map(|_| ()));
-        self.keep(outcome)
-    }
-
-    /// Whether no signal asks to stop.
-    pub fn check(&mut self) -> bool {
-        let outcome = Python::attach(|py| py.check_signals());
-        self.keep(outcome)
-    }
-
-    fn keep(&mut self, outcome: PyResult<()>) -> bool {
-        match outcome {
-            Ok(()) => true,
-            Err(error) => {
-                self.raised.get_or_insert(error);
-                false
-            }
-        }
-    }
-}
-
 impl Listener for Caller {
     fn event(&mut self, line: &str) -> bool {
-        self.call(line)
+        self.tell(line)
     }
 
     fn go_on(&mut self) -> bool {
-        self.check()
+        self.unsignalled()
     }
 }
 

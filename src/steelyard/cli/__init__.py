@@ -24,6 +24,7 @@ _COMMANDS = {
     "studies": ("studies", "Built-in studies; `studies NAME` prints one to start from."),
     "schema": ("schema", "JSON Schema of study files, of --json, or the tables of a bundle."),
     "data": ("data", "SQL that makes and fills the tables of a study's workload."),
+    "dispatch": ("dispatch", "A dispatch table, or what becomes of a thread under it."),
     "doctor": ("doctor", "What this machine and user permit, and what to do about it."),
 }
 
