@@ -6,8 +6,10 @@ import json
 import signal
 import subprocess
 import sys
+from uuid import uuid4
 
 from steelyard.host.guard import stop
+from steelyard.host.marked import with_mark
 from steelyard.host.placement import pin
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
@@ -33,14 +35,16 @@ class Null:
                 raise InputError(f"the null subject has no settings: scope '{scope}' cannot act on it")
         socket = self._bench.folder / f".s.PGSQL.{_PORT}"
         socket.unlink(missing_ok=True)
+        mark = uuid4().hex
+        self._promise = self._bench.guard.stop_marked(mark, signal.SIGTERM)
         self._server = subprocess.Popen(
             [sys.executable, "-m", "steelyard.subjects.null", str(socket)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            env=with_mark(mark),
         )
-        self._promise = self._bench.guard.stop_process(self._server.pid)
         pin(self._server.pid, self._bench.placement.server)
         assert self._server.stdout is not None and self._server.stderr is not None
         if self._server.stdout.readline().strip() != "ready":
