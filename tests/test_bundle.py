@@ -16,6 +16,7 @@ from steelyard.bundle.export import export
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.schema import TABLES
 from steelyard.bundle.writer import BundleWriter
+from steelyard.report.gather import series
 from steelyard.study.errors import InputError
 from steelyard.study.plan import options
 from steelyard.study.reading import find_study, parse_study
@@ -119,6 +120,38 @@ def test_work_outside_the_measure_phase_does_not_count(writer: BundleWriter) -> 
     # 1000 a second in measure, and a burst in the warm-up and in the cool-down
     readings = {0.5: 0, 0.9: 5000, 1.0: 6000, 3.0: 8000, 5.0: 10000, 5.1: 90000, 6.0: 90000}
     assert rate(writer, readings) == pytest.approx(1000)
+
+
+@pytest.mark.parametrize(
+    ("length_s", "counts", "per_s"),
+    [
+        (0.5, [100], [200]),
+        (1.0, [100], [100]),
+        # of a longer run, a second that measuring cut short is left out
+        (2.5, [100, 120, 60], [100, 120]),
+    ],
+)
+def test_the_throughput_of_a_run_is_drawn_however_short_it_is(
+    writer: BundleWriter, length_s: float, counts: list[int], per_s: list[float]
+) -> None:
+    measured = {
+        "point": [0],
+        "clients": [2],
+        "phase": ["measure"],
+        "start_ns": [SECOND],
+        "end_ns": [SECOND + round(length_s * SECOND)],
+    }
+    n = len(counts)
+    throughput = {
+        "point": [0] * n,
+        "second": list(range(n)),
+        "statement": ["transaction"] * n,
+        "count": counts,
+        "errors": [0] * n,
+    }
+    tables = {"runs": head("A", 1), "phases": measured, "throughput": throughput}
+    writer.write_run(1, {"same": "A"}, tables)
+    assert list(series(Bundle(writer.path)).throughput["tps"]) == per_s
 
 
 def waits(readings: Mapping[float, Mapping[str, float]]) -> dict[str, Sequence[Any]]:

@@ -233,6 +233,14 @@ def test_an_unreachable_address_is_bad_input(lab: Lab) -> None:
     assert not lab.bundle.exists()
 
 
+def test_a_folder_that_was_there_before_stays_when_the_input_is_bad(lab: Lab) -> None:
+    lab.bundle.mkdir(mode=0o700)
+    ended = lab.run("run", with_dsn(lab.folder, "postgresql://a@127.0.0.1:1/d"), "--bundle", lab.bundle)
+    assert ended.returncode == 2
+    assert lab.bundle.stat().st_mode & 0o777 == 0o700
+    assert not list(lab.bundle.iterdir())
+
+
 def test_a_bundle_is_never_written_over(lab: Lab) -> None:
     study = small_study(lab.folder, blocks=1)
     assert lab.run("run", study, "--bundle", lab.bundle).returncode == 0

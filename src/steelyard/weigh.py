@@ -62,6 +62,7 @@ class Assignment:
 
 def start(assignment: Assignment, path: Path, progress: Progress) -> None:
     """Runs a study into a new bundle. Raises InputError, StudyFailed, KeyboardInterrupt."""
+    made = not path.exists()
     writer = BundleWriter.create(
         path,
         assignment.text,
@@ -73,8 +74,19 @@ def start(assignment: Assignment, path: Path, progress: Progress) -> None:
         _run_blocks(assignment, writer, {}, progress)
     except InputError:
         if writer.next_run() == 1:
-            shutil.rmtree(path)
+            _remove(path, made)
         raise
+
+
+def _remove(bundle: Path, made: bool) -> None:
+    """Takes a bundle without runs away; the folder itself only if we made it."""
+    for entry in bundle.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+    if made:
+        bundle.rmdir()
 
 
 def resume(path: Path, assignment: Assignment, progress: Progress) -> None:

@@ -20,6 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
+from steelyard.host.marked import end_marked, marked
+
 # PostgreSQL itself kills children that linger for 5 s after SIGQUIT
 _GRACE_S = 10.0
 
@@ -36,9 +38,14 @@ class Guard:
         )
         self._number = 0
 
-    def stop_process(self, pid: int, how: signal.Signals = signal.SIGTERM) -> int:
-        """Promises that process pid and its group are stopped with signal `how`."""
-        return self._tell({"stop": pid, "born": _born(pid), "signal": int(how)})
+    def stop_marked(self, mark: str, how: signal.Signals = signal.SIGKILL) -> int:
+        """Promises that every process started with this mark (see `marked.with_mark`) is stopped.
+
+        Told before they are started, so that there is no moment in which a server of a killed lab would
+        stay: a child holds our end of the pipe until it has become the server, mark and all, and the
+        guard looks for marks only when the last holder is gone. how: asked first, before SIGKILL.
+        """
+        return self._tell({"marked": mark, "signal": int(how)})
 
     def remove_folder(self, folder: Path) -> int:
         """Promises that the folder is removed."""
@@ -85,14 +92,6 @@ def stop(pid: int, how: signal.Signals) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def _born(pid: int) -> str:
-    """Start time of a process, in ticks since boot: tells it from a later one of the same number."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
-
-
 def _alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -118,8 +117,10 @@ def main(pipe: TextIO = sys.stdin) -> None:
     for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(kind, signal.SIG_IGN)
     for change in reversed(_keep(pipe)):
-        if "stop" in change and _born(change["stop"]) == change["born"]:
-            stop(change["stop"], signal.Signals(change["signal"]))
+        if "marked" in change:
+            for pid in marked(change["marked"]):
+                stop(pid, signal.Signals(change["signal"]))
+            end_marked(change["marked"])
         elif "remove" in change:
             shutil.rmtree(change["remove"], ignore_errors=True)
 

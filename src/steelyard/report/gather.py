@@ -20,10 +20,13 @@ _CLOCK = """
 _THROUGHPUT = """
     with clock as ({clock}), seconds as (
         select t.run, t.point, t.second, c.option,
-            c.begin_s + m.start_ns / 1e9 + t.second as t_s, t.count
-        from throughput t join clock c using (run) join measures m using (run, point)
+            c.begin_s + m.start_ns / 1e9 + t.second as t_s, t.count / m.whole_s as count
+        from throughput t join clock c using (run) join (
+            -- a second that measuring cut short is left out, unless there is no other
+            select *, (end_ns - start_ns) / 1e9 as length_s, least(1, length_s) as whole_s from measures
+        ) m using (run, point)
         where t.statement = 'transaction' and t.second >= 0
-            and t.second + 1 <= (m.end_ns - m.start_ns) / 1e9 + 0.01
+            and t.second + m.whole_s <= m.length_s + 0.01
     ), numbered as (
         select *, row_number() over (order by run, t_s) as n, count(*) over () as total from seconds
     )

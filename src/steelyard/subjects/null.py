@@ -5,8 +5,10 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from uuid import uuid4
 
 from steelyard.host.guard import stop
+from steelyard.host.marked import with_mark
 from steelyard.host.placement import pin
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
@@ -55,14 +57,16 @@ class Null:
         """A stub server, the same for every option."""
         socket = self._bench.folder / f".s.PGSQL.{_PORT}"
         socket.unlink(missing_ok=True)
+        mark = uuid4().hex
+        self._promise = self._bench.guard.stop_marked(mark, signal.SIGTERM)
         self._server = subprocess.Popen(
             [sys.executable, "-c", _SERVE, str(socket)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            env=with_mark(mark),
         )
-        self._promise = self._bench.guard.stop_process(self._server.pid)
         pin(self._server.pid, self._bench.placement.server)
         assert self._server.stdout is not None and self._server.stderr is not None
         if self._server.stdout.readline().strip() != "ready":
