@@ -2,7 +2,7 @@
 
 The guard is a process in a session of its own that holds the reading end of a pipe. Each change is
 told before it is made; when the pipe closes, for whatever reason (also kill -9 of the lab), what
-has not been taken back is undone in reverse order: servers stopped, folders removed.
+has not been taken back is undone in reverse order: servers and programs stopped, folders removed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
+
+from steelyard.host.marked import end_marked
 
 # PostgreSQL itself kills children that linger for 5 s after SIGQUIT
 _GRACE_S = 10.0
@@ -39,6 +41,10 @@ class Guard:
     def stop_process(self, pid: int, how: signal.Signals = signal.SIGTERM) -> int:
         """Promises that process pid and its group are stopped with signal `how`."""
         return self._tell({"stop": pid, "born": _born(pid), "signal": int(how)})
+
+    def stop_marked(self, mark: str) -> int:
+        """Promises that every process with this mark in its environment is killed."""
+        return self._tell({"marked": mark})
 
     def remove_folder(self, folder: Path) -> int:
         """Promises that the folder is removed."""
@@ -120,6 +126,8 @@ def main(pipe: TextIO = sys.stdin) -> None:
     for change in reversed(_keep(pipe)):
         if "stop" in change and _born(change["stop"]) == change["born"]:
             stop(change["stop"], signal.Signals(change["signal"]))
+        elif "marked" in change:
+            end_marked(change["marked"])
         elif "remove" in change:
             shutil.rmtree(change["remove"], ignore_errors=True)
 

@@ -18,6 +18,10 @@ class Workload(Strict):
 
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {}
 
+    def client_settings(self) -> Mapping[str, KeyPath]:
+        """The same, with names that the study itself brings."""
+        return self.CLIENT_SETTINGS
+
     @property
     def contradiction(self) -> str:
         """Why its keys cannot go together; '' when they can."""
