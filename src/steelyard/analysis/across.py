@@ -16,7 +16,7 @@ import numpy as np
 
 from steelyard.analysis import tails
 from steelyard.analysis.layout import points_of
-from steelyard.analysis.measures import HEADLINES, Measures, measure
+from steelyard.analysis.measures import Measures, measure
 from steelyard.analysis.results import Comparison, Metric, Notice
 from steelyard.bundle.evidence import Evidence
 from steelyard.study.spec import Study
@@ -88,7 +88,7 @@ def across(
         for part, key in _FACTS
         if (a := facts.get(part, {}).get(key)) != (b := other_facts.get(part, {}).get(key))
     ]
-    metrics = tuple(metric for metric in HEADLINES if one.metric(metric.name) and other.metric(metric.name))
+    metrics = tuple(metric for metric in one.headlines if other.metric(metric.name))
     margin = evidence.study.plan.smallest_effect_percent / 100
     comparisons: list[Comparison] = []
     for metric in metrics:

@@ -11,7 +11,7 @@ from steelyard.analysis.factorial import effects
 from steelyard.analysis.fairness import fairness
 from steelyard.analysis.gauges import gauge_notices
 from steelyard.analysis.layout import points_of
-from steelyard.analysis.measures import HEADLINES, measure
+from steelyard.analysis.measures import measure
 from steelyard.analysis.results import Judgement, Notice
 from steelyard.analysis.soundness import soundness_notices
 from steelyard.analysis.stability import stability_notices
@@ -43,8 +43,7 @@ def judge(evidence: Evidence) -> Judgement:
     refused = [n for (_, point), found in compared.items() if point is None for n in found.notices]
     found_effects = tuple(
         effect
-        for metric in HEADLINES
-        if metric in measures.metrics
+        for metric in measures.headlines
         for effect in effects(measures, metric, evidence.options)
     )
     gauges = gauge_notices(evidence)

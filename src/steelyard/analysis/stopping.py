@@ -12,7 +12,7 @@ from steelyard.analysis import tails
 from steelyard.analysis.comparison import ALPHA
 from steelyard.analysis.fitting import fit
 from steelyard.analysis.layout import lay_out, points_of
-from steelyard.analysis.measures import THROUGHPUT, Measures, measure
+from steelyard.analysis.measures import Measures, measure
 from steelyard.bundle.evidence import Evidence
 
 FEWEST_BLOCKS = 5
@@ -39,7 +39,7 @@ def narrow_enough(evidence: Evidence, half_width_percent: float, after_blocks: i
 
 
 def _half_width_percent(measures: Measures, options: list[str], point: int) -> float:
-    layout = lay_out(measures, THROUGHPUT.name, options, point)
+    layout = lay_out(measures, measures.work.name, options, point)
     # an option that is too rarely there has no interval at all, hence none that is narrow
     if layout.absent or not layout.positive:
         return math.inf

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ class Evidence:
         of the companion x_limit, NaN without one). NaN where a phase has no sample.
     silence: run, monitor, last_ns (its last sample), measure_end_ns, interval_ns (median gap).
     notices: run (0: of the whole study), code, text.
+    scores: run, point, instance, score, seconds, cpu_ns: copies of a program, where one was run.
     """
 
     study: Study
@@ -52,3 +53,4 @@ class Evidence:
     gauges: Columns
     silence: Columns
     notices: Columns
+    scores: Columns = field(default_factory=dict[str, Any])

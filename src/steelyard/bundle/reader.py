@@ -171,6 +171,9 @@ class Bundle:
             gauges=self.columns(_GAUGES),
             silence=self.columns(_SILENCE),
             notices=self.columns("select run, code, text from notices order by run"),
+            scores=self.columns(
+                "select scores.* from scores join used_runs using (run) order by run, point, instance"
+            ),
         )
 
     def latency_curves(self) -> Columns:
