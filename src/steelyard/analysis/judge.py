@@ -42,9 +42,7 @@ def judge(evidence: Evidence) -> Judgement:
     comparisons = tuple(c for found in compared.values() for c in found.comparisons)
     refused = [n for (_, point), found in compared.items() if point is None for n in found.notices]
     found_effects = tuple(
-        effect
-        for metric in measures.headlines
-        for effect in effects(measures, metric, evidence.options)
+        effect for metric in measures.headlines for effect in effects(measures, metric, evidence.options)
     )
     gauges = gauge_notices(evidence)
     verdict = judge_options(evidence, measures, comparisons, found_effects)

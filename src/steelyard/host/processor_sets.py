@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 
 _CPUS = Path("/sys/devices/system/cpu")
@@ -17,7 +18,7 @@ def divide(cpus: Iterable[int], copies: int) -> list[frozenset[int]]:
     if copies > len(near):
         return [frozenset({near[copy % len(near)]}) for copy in range(copies)]
     edges = [len(near) * copy // copies for copy in range(copies + 1)]
-    return [frozenset(near[start:end]) for start, end in zip(edges, edges[1:], strict=False)]
+    return [frozenset(near[start:end]) for start, end in pairwise(edges)]
 
 
 def _place(cpu: int) -> tuple[int, int, int]:

@@ -139,10 +139,10 @@ def _at(text: str, path: str) -> Any:
             break
     for key in path.split("."):
         try:
-            value = value[int(key)] if isinstance(value, list) else cast(dict[str, Any], value)[key]
+            value = cast(Any, value)[int(key) if isinstance(value, list) else key]
         except (KeyError, IndexError, ValueError, TypeError):
             return None
-    return None if isinstance(value, bool) else value
+    return None if isinstance(value, bool) else cast(Any, value)
 
 
 def _failed(copies: list[Copy], number: int, what: str) -> LoadFailed:

@@ -67,6 +67,7 @@ class ProgramWorkload(Workload):
     """Copies of a program, as many as the point says, started at the same moment."""
 
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {"deadline_s": ("deadline_s",)}
+    POINTS: ClassVar[str] = "copies"
 
     kind: Literal["program"]
     command: list[str] = Field(
@@ -126,6 +127,11 @@ class ProgramWorkload(Workload):
     def engine_threads(self) -> int:
         """None: the engine starts the copies and waits."""
         return 0
+
+    @property
+    def rate_unit(self) -> str:
+        """The score's own."""
+        return f" {self.unit}"
 
     def summary(self) -> dict[str, str]:
         """The command as it stands, and how its score is found."""

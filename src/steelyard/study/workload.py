@@ -17,6 +17,7 @@ class Workload(Strict):
     """Base of the workloads. CLIENT_SETTINGS: what a factor of scope client may set, and where."""
 
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {}
+    POINTS: ClassVar[str] = "clients"  # what plan.clients counts
 
     def client_settings(self) -> Mapping[str, KeyPath]:
         """The same, with names that the study itself brings."""
@@ -40,6 +41,11 @@ class Workload(Strict):
     def engine_threads(self) -> int:
         """Threads of the engine's process that want a CPU."""
         return 1
+
+    @property
+    def rate_unit(self) -> str:
+        """What follows the number of the work done, in running text."""
+        return "/s"
 
     def summary(self) -> dict[str, str]:
         """What the report says of it, by name."""
