@@ -37,7 +37,11 @@ def test_the_trace_reasons_as_the_author_of_the_study_did(lab: Lab) -> None:
     ("table", "arguments", "expected"),
     [
         ("standard", ["--from", "29"], [(0, 29), (120, 19), (280, 9), (480, 0)]),
-        ("extended", ["--from", "29"], [(0, 29), (360, 19), (740, 9), (1120, 4), (1500, 2), (1880, 1), (2260, 0)]),
+        (
+            "extended",
+            ["--from", "29"],
+            [(0, 29), (360, 19), (740, 9), (1120, 4), (1500, 2), (1880, 1), (2260, 0)],
+        ),
         ("standard", ["--behaviour", "io-bound"], [(0, 29), (1000, 52), (2000, 59)]),
         ("extended", ["--behaviour", "starved", "--from", "0"], [(0, 0), (3000, 40), (6000, 41), (9000, 42)]),
     ],
@@ -134,9 +138,7 @@ def test_the_result_has_the_shape_of_every_engine() -> None:
 
 
 def test_the_samples_account_for_all_time() -> None:
-    last = {
-        (row["entity"], row["metric"]): row["value"] for row in rows(simulated(plan())["samples"])
-    }
+    last = {(row["entity"], row["metric"]): row["value"] for row in rows(simulated(plan())["samples"])}
     parts = ("cpu_ns_total", "wait_ns_total", "sleep_ns_total")
     for entity, threads in (("oltp", 6), ("hog", 3), ("total", 9)):
         assert sum(last[entity, part] for part in parts) == threads * 4.5e9

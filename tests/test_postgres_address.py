@@ -11,7 +11,7 @@ import servers
 from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
 from steelyard.study.errors import InputError
-from steelyard.study.spec import Workload
+from steelyard.study.statements import StatementWorkload
 from steelyard.subjects.postgres_address import check
 from steelyard.subjects.postgres_tables import load_statements
 from steelyard.workloads import work_of
@@ -99,7 +99,7 @@ def server() -> Iterator[servers.Server]:
     with servers.postgres() as running:
         with running.connect() as connection:
             connection.execute("drop table item")
-            for statement in load_statements(work_of(Workload(rows=1000))):
+            for statement in load_statements(work_of(StatementWorkload(rows=1000))):
                 connection.execute(statement.encode())
             # pg_hba.conf rejects this user where it comes without TLS
             connection.execute("create user refused")

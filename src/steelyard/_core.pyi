@@ -53,6 +53,9 @@ def latch_protocols() -> list[dict[str, Any]]:
     can be seen from outside; where not they are 0), recovers (goes on after the death of a worker).
     """
 
+def latch_check(plan_json: str) -> None:
+    """Raises PlanError for a plan that `latch_run` would refuse."""
+
 def latch_run(plan_json: str, on_event: Callable[[str], None]) -> str:
     """Runs a shared cache under one latch protocol (crates/latch/src/plan.rs); its result as JSON.
 

@@ -39,6 +39,11 @@ fn latch_run(py: Python<'_>, plan_json: &str, on_event: Py<PyAny>) -> PyResult<S
 }
 
 #[pyfunction]
+fn latch_check(plan_json: &str) -> PyResult<()> {
+    Plan::parse(plan_json).map_err(refuse).map(|_| ())
+}
+
+#[pyfunction]
 fn latch_protocols(py: Python<'_>) -> PyResult<Vec<Bound<'_, pyo3::types::PyDict>>> {
     let told = |protocol: &steelyard_latch::protocols::Protocol| {
         let facts = protocol.facts;
@@ -78,6 +83,7 @@ fn latch_costs(py: Python<'_>, cpus: Vec<usize>, rounds: usize) -> PyResult<Stri
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(latch_run, module)?)?;
+    module.add_function(wrap_pyfunction!(latch_check, module)?)?;
     module.add_function(wrap_pyfunction!(latch_protocols, module)?)?;
     module.add_function(wrap_pyfunction!(latch_calibrate, module)?)?;
     module.add_function(wrap_pyfunction!(latch_costs, module)?)?;

@@ -16,7 +16,7 @@ import numpy as np
 
 from steelyard.analysis import tails
 from steelyard.analysis.layout import points_of
-from steelyard.analysis.measures import HEADLINES, Measures, measure
+from steelyard.analysis.measures import Measures, measure
 from steelyard.analysis.results import Comparison, Metric, Notice
 from steelyard.bundle.evidence import Evidence
 from steelyard.study.spec import Study
@@ -100,7 +100,7 @@ def across(
         Notice("hidden-factor-differs", f"{fact}: {a} here, {b} there")
         for fact, a, b in unlike_facts(facts, other_facts)
     ]
-    metrics = tuple(metric for metric in HEADLINES if one.metric(metric.name) and other.metric(metric.name))
+    metrics = tuple(metric for metric in one.headlines if other.metric(metric.name))
     margin = evidence.study.plan.smallest_effect_percent / 100
     comparisons: list[Comparison] = []
     for metric in metrics:

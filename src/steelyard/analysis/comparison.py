@@ -159,7 +159,7 @@ def _comparison(scene: _Scene, option: str, baseline: str, test: _Test) -> Compa
         outcome=outcome,
         warnings=scene.cautions.of(option, baseline),
     )
-    if unclear and scene.metric in HEADLINES:
+    if unclear and scene.metric.name in HEADLINES:
         return replace(found, warnings=(_may_be_small(scene.metric, found), *found.warnings))
     return found
 

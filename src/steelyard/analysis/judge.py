@@ -13,7 +13,7 @@ from steelyard.analysis.fairness import fairness
 from steelyard.analysis.gauges import gauge_notices
 from steelyard.analysis.latches import latches
 from steelyard.analysis.layout import points_of
-from steelyard.analysis.measures import HEADLINES, measure
+from steelyard.analysis.measures import measure
 from steelyard.analysis.results import Judgement, Notice
 from steelyard.analysis.scaling import scalings
 from steelyard.analysis.soundness import soundness_notices
@@ -45,10 +45,7 @@ def judge(evidence: Evidence) -> Judgement:
     comparisons = tuple(c for found in compared.values() for c in found.comparisons)
     refused = [n for (_, point), found in compared.items() if point is None for n in found.notices]
     found_effects = tuple(
-        effect
-        for metric in HEADLINES
-        if metric in measures.metrics
-        for effect in effects(measures, metric, evidence.options)
+        effect for metric in measures.headlines for effect in effects(measures, metric, evidence.options)
     )
     gauges = gauge_notices(evidence)
     scaling = scalings(evidence, measures)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.analysis.program import SCORE, program_measures
 from steelyard.analysis.results import Better, Metric
 from steelyard.analysis.tails import Floats
 from steelyard.bundle.evidence import Columns, Evidence
@@ -23,7 +24,7 @@ Ints = NDArray[np.int64]
 THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")
 SERVER_CPU = Metric("server_cpu_us_per_txn", "server CPU", "us/txn", "lower")
 P99 = Metric("p99_ns", "latency p99", "ns", "lower")
-HEADLINES = (THROUGHPUT, SERVER_CPU, P99)  # what verdicts are made of
+HEADLINES = (THROUGHPUT.name, SCORE, SERVER_CPU.name, P99.name)  # what verdicts are made of
 
 
 WAIT_PREFIX = "wait_"
@@ -147,7 +148,7 @@ METRICS: tuple[Metric, ...] = (
 class Measures:
     """One row a (run, point), in order of run and point; values are NaN where not measured.
 
-    metrics: those measured, and not 0 throughout; wait types found follow METRICS.
+    metrics: those measured, and not 0 throughout; wait types and scores found follow METRICS.
     """
 
     metrics: tuple[Metric, ...]
@@ -159,14 +160,24 @@ class Measures:
     clients: Ints
     values: Mapping[str, Floats]
 
+    @property
+    def headlines(self) -> tuple[Metric, ...]:
+        """What verdicts are made of, as far as measured."""
+        return tuple(m for m in self.metrics if m.name in HEADLINES)
+
+    @property
+    def work(self) -> Metric:
+        """Work done: the score of a program, the throughput of anything else."""
+        return self.metric(SCORE) or THROUGHPUT
+
     def metric(self, name: str) -> Metric | None:
         """The metric of this name, None when it was not measured."""
         return next((m for m in self.metrics if m.name == name), None)
 
 
-def foremost(study: Study) -> Metric:
-    """What a study is about first: throughput, or latency where an open loop gives the throughput."""
-    return P99 if study.workload.open_loop else THROUGHPUT
+def foremost(study: Study, measures: Measures) -> Metric:
+    """What a study is about first: work done, or latency where an open loop gives the work."""
+    return P99 if study.workload.open_loop else measures.work
 
 
 def measure(evidence: Evidence) -> Measures:
@@ -185,12 +196,12 @@ def measure(evidence: Evidence) -> Measures:
         rate = _summed(evidence.rates, row_of, source.monitor, source.entity, source.counter)
         values[source.metric.name] = _divide(rate * source.scale, per_s)
     values[_ERRORS.name] = _divide(_floats(points["errors"])[order], transactions)
-    waits = _waits(evidence, row_of, per_s)
-    values |= {metric.name: column for metric, column in waits}
+    further = [*_waits(evidence, row_of, per_s), *program_measures(evidence, row_of)]
+    values |= {metric.name: column for metric, column in further}
 
     of_run = {int(r): i for i, r in enumerate(evidence.runs["run"])}
     at = np.array([of_run[int(r)] for r in run], dtype=int)
-    candidates = (*METRICS, *(metric for metric, _ in waits))
+    candidates = (*METRICS, *(metric for metric, _ in further))
     return Measures(
         metrics=tuple(m for m in candidates if (values[m.name] > 0).any()),
         run=run,

@@ -76,7 +76,7 @@ class Rivals:
 
 def metrics_that_count(study: Study, measures: Measures) -> tuple[Metric, ...]:
     """The two of equal rank, as far as measured."""
-    return tuple(m for m in (foremost(study), SERVER_CPU) if m in measures.metrics)
+    return tuple(m for m in (foremost(study, measures), SERVER_CPU) if m in measures.metrics)
 
 
 def rivals(

@@ -28,11 +28,11 @@ _TITLES = {"usl": "the Universal Scalability Law", "shared-core": "the shared-co
 def scalings(evidence: Evidence, measures: Measures) -> tuple[Scaling, ...]:
     """Every option at all its points; nothing of an open loop, whose rate is given, or of one point."""
     points = points_of(measures)
-    arrival = evidence.study.workload.arrival
-    if len(points) < 2 or arrival.kind == "open":
+    workload = evidence.study.workload
+    if len(points) < 2 or workload.open_loop:
         return ()
     # who thinks does not compete for a CPU
-    topology = evidence.topology if arrival.think_ms == 0 else Topology()
+    topology = Topology() if workload.thinks else evidence.topology
     found: list[Scaling] = []
     for option in evidence.options:
         seen = {

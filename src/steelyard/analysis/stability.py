@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from steelyard.analysis import tails
 from steelyard.analysis.layout import lay_out
-from steelyard.analysis.measures import THROUGHPUT, Measures
+from steelyard.analysis.measures import Measures
 from steelyard.analysis.results import Notice
 from steelyard.analysis.tails import Floats
 from steelyard.analysis.words import p_value, percent, signed, span
@@ -176,7 +176,7 @@ def _slope(x: Floats, y: Floats) -> float:
 
 def _drift_over(evidence: Evidence, measures: Measures) -> list[Notice]:
     """Throughput against the order of runs, options allowed for."""
-    layout = lay_out(measures, THROUGHPUT.name, [o.label for o in evidence.options])
+    layout = lay_out(measures, measures.work.name, [o.label for o in evidence.options])
     df = layout.values.size - len(layout.options) - 1
     if len(layout.blocks) < 3 or not layout.positive or df < 3:
         return []
@@ -193,7 +193,7 @@ def _drift_over(evidence: Evidence, measures: Measures) -> list[Notice]:
         return []
     word = "rose" if change > 0 else "fell"
     text = (
-        f"throughput {word} by {percent(abs(change))} from the first run of the study to the last"
+        f"{measures.work.title} {word} by {percent(abs(change))} from the first run of the study to the last"
         f" ({p_value(p)}); blocks in random order keep that out of the comparisons"
     )
     return [Notice("drift-over-study", text)]
@@ -205,7 +205,7 @@ def _outliers(evidence: Evidence, measures: Measures) -> list[Notice]:
     Far is measured in units of what runs usually scatter; the second condition spares blocks in
     which the whole machine was slower.
     """
-    layout = lay_out(measures, THROUGHPUT.name, [o.label for o in evidence.options])
+    layout = lay_out(measures, measures.work.name, [o.label for o in evidence.options])
     if len(layout.blocks) < 4 or len(layout.options) < 2 or not layout.positive:
         return []
     y = np.log(layout.values)
@@ -224,7 +224,7 @@ def _outliers(evidence: Evidence, measures: Measures) -> list[Notice]:
         measures,
         "outlier",
         found,
-        "throughput far from the median of the option, where runs of a block usually differ by"
+        f"{measures.work.title} far from the median of the option, where runs of a block usually differ by"
         f" {percent(usual)}",
         lambda values: span(values, signed),
     )

@@ -26,7 +26,7 @@ def widest_half_width_percent(evidence: Evidence) -> float:
     Intervals are those that the report will show: simultaneous over options, each point by itself.
     """
     measures = measure(evidence)
-    metric = foremost(evidence.study)
+    metric = foremost(evidence.study, measures)
     options = [option.label for option in evidence.options]
     return max(
         (_half_width_percent(measures, metric.name, options, point) for point in points_of(measures)),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from steelyard.analysis.measures import THROUGHPUT, Measures
+from steelyard.analysis.measures import Measures
 from steelyard.analysis.results import Comparison, Effect, Metric, Verdict
 from steelyard.analysis.rivals import Duel, Rivals, metrics_that_count, rivals, turned
 from steelyard.analysis.why import reasons
@@ -66,7 +66,7 @@ def judge_options(
     said = _two(case, leader) if len(met.options) == 2 else _many(case, leader, open_to)
     reference = _reference(case, leader)
     closed = not evidence.study.workload.open_loop
-    extra = _allocation(effects, counting)
+    extra = _allocation(effects, counting, measures)
     return Verdict(
         outcome=said.outcome,
         winner=said.winner,
@@ -204,10 +204,10 @@ def _missing(case: _Case, duel: Duel) -> str:
     return f"At this scatter about {needed} blocks would settle whether {_margin(case)} is exceeded."
 
 
-def _allocation(effects: Sequence[Effect], counting: Sequence[Metric]) -> str:
+def _allocation(effects: Sequence[Effect], counting: Sequence[Metric], measures: Measures) -> str:
     """Which factor matters most; nothing to say of a single factor."""
     factors = {name for e in effects for name in e.factors}
-    metric = counting[0] if counting else THROUGHPUT
+    metric = counting[0] if counting else measures.work
     mine = [e for e in effects if e.metric == metric.name and e.p_value < _SIGNIFICANT]
     mine.sort(key=lambda e: -e.share)
     if len(factors) < 2 or not mine:

@@ -17,8 +17,9 @@ from steelyard.analysis import tails
 from steelyard.analysis.comparison import ALPHA
 from steelyard.analysis.layout import lay_out
 from steelyard.analysis.measures import SERVER_CPU, THROUGHPUT, WAIT_PREFIX, Measures
+from steelyard.analysis.program import COSTS
 from steelyard.analysis.results import CostDifference, Metric
-from steelyard.analysis.words import digits, percent, quantity
+from steelyard.analysis.words import digits, each, percent, quantity
 
 USER = "server_user_us_per_txn"
 SYSTEM = "server_system_us_per_txn"
@@ -32,6 +33,7 @@ _OTHERS = (
     "read_bytes_per_txn",
     "written_bytes_per_txn",
     _ENGINE,
+    *COSTS,
 )
 _WORTH_SAYING = 0.05  # relative change of a cost
 _MATERIAL = 0.03  # of the baseline's server CPU, for times; the study's own margin where that is less
@@ -142,7 +144,7 @@ def _tested(
         metric=metric.name,
         option=option,
         baseline=baseline,
-        unit=metric.unit.removesuffix("/txn"),
+        unit=metric.unit.partition("/")[0],
         before=before,
         after=after,
         low=mean - half,
@@ -234,6 +236,6 @@ def _other(cost: _Cost, option: str, rival: str) -> str:
     relative = percent(abs(cost.change) / d.before) if d.before > 0 else ""
     how_much = f" ({relative} {less})" if relative else f" ({less})"
     return (
-        f"{title[0].upper()}{title[1:]}: {cost.say(d.after)} a transaction under {option},"
+        f"{title[0].upper()}{title[1:]}: {cost.say(d.after)} {each(cost.metric)} under {option},"
         f" {cost.say(d.before)} under {rival}{how_much}."
     )

@@ -55,6 +55,7 @@ class Evidence:
     claims: run, point, figure, value, decimals: what the source of a recording says of itself.
     topology: what the server may run on. calibration: costs of this machine, by name with unit
         (hand_over_ns, wake_up_ns, spin_ns); empty where none was measured.
+    scores: run, point, instance, score, seconds, cpu_ns: copies of a program, where one was run.
     """
 
     study: Study
@@ -76,5 +77,8 @@ class Evidence:
     )
     holds: Columns = field(default_factory=lambda: _none("run", "point", "latch", "ns", "share"))
     claims: Columns = field(default_factory=lambda: _none("run", "point", "figure", "value", "decimals"))
+    scores: Columns = field(
+        default_factory=lambda: _none("run", "point", "instance", "score", "seconds", "cpu_ns")
+    )
     topology: Topology = Topology()
     calibration: Mapping[str, float] = field(default_factory=dict[str, float])

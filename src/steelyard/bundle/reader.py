@@ -204,6 +204,9 @@ class Bundle:
             claims=self.columns("select claims.* from claims join used_runs using (run) order by run, point"),
             topology=topology_of(self.environment),
             calibration=self.environment.get("calibration", {}),
+            scores=self.columns(
+                "select scores.* from scores join used_runs using (run) order by run, point, instance"
+            ),
         )
 
     def latency_curves(self) -> Columns:

@@ -122,6 +122,19 @@ TABLES: tuple[Table, ...] = (
         ),
     ),
     Table(
+        "scores",
+        "one copy of a program (workload kind 'program')",
+        (
+            _RUN,
+            _POINT,
+            Column("instance", "INTEGER", "number of the copy, from 0"),
+            Column("score", "DOUBLE", "as the copy told it, in the study's workload.unit"),
+            Column("seconds", "DOUBLE", "as the copy told it, or from the common start to its end"),
+            Column("exit_code", "INTEGER", ""),
+            Column("cpu_ns", "BIGINT", "CPU time of the copy and of all children it waited for"),
+        ),
+    ),
+    Table(
         "samples",
         "one reading of one metric",
         (

@@ -55,7 +55,9 @@ def _finish(work: Callable[[Progress], None], assignment: Assignment, path: Path
     code = Exit.DONE
     progress = Progress(Console(stderr=True))
     labels = tuple(option.label for option in assignment.options)
-    progress.start(MatrixPlan(labels, len(assignment.blocks), _run_s(assignment.study)))
+    study = assignment.study
+    unit = study.workload.rate_unit
+    progress.start(MatrixPlan(labels, len(assignment.blocks), _run_s(study), unit))
     try:
         work(progress)
     except StudyFailed as error:

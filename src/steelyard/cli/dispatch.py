@@ -60,7 +60,9 @@ def command(
     lives = [_life(one, hz, level, how, seconds or _SECONDS[how]) for one in tables]
     if as_json:
         told_json = [_life_json(life) for life in lives]
-        click.echo(json.dumps({"class": class_name, "hz": hz, "behaviour": how, "lives": told_json}, indent=2))
+        click.echo(
+            json.dumps({"class": class_name, "hz": hz, "behaviour": how, "lives": told_json}, indent=2)
+        )
         return
     click.echo(f"{class_name}, {hz} ticks/s: a {how} thread from {level}")
     click.echo("\n".join(beside(*lives) if len(lives) == 2 else [lives[0].table, *told(lives[0])]))

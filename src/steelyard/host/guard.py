@@ -2,7 +2,7 @@
 
 The guard is a process in a session of its own that holds the reading end of a pipe. Each change is
 told before it is made; when the pipe closes, for whatever reason (also kill -9 of the lab), what
-has not been taken back is undone in reverse order: servers stopped, folders removed.
+has not been taken back is undone in reverse order: servers and programs stopped, folders removed.
 """
 
 from __future__ import annotations

@@ -18,8 +18,9 @@ import psycopg
 
 from steelyard.host.placement import Placement
 from steelyard.lab.engine_plan import engine_plan
+from steelyard.lab.engines import LoadFailed
 from steelyard.lab.environment import server_environment
-from steelyard.lab.load import LoadFailed, LoadProcess
+from steelyard.lab.load import LoadProcess
 from steelyard.lab.watch import Watch
 from steelyard.monitors import Target
 from steelyard.study.plan import Slot
@@ -258,7 +259,7 @@ def _tables(result: Mapping[str, Any], origin_ns: int) -> dict[str, Columns]:
             "monitor": ["engine"] * len(samples["t_ns"]),
         },
         "notices": result.get("notices", {"code": [], "text": []}),
-        **({"latches": result["latches"]} if "latches" in result else {}),
+        **{name: result[name] for name in ("latches", "scores") if name in result},
     }
 
 
@@ -273,6 +274,12 @@ def _why_nothing(tables: Mapping[str, Columns]) -> str:
 
 
 def _throughput(tables: Mapping[str, Columns]) -> float:
+    """Transactions a second, or the highest total score of a point."""
+    if "scores" in tables:
+        totals: dict[int, float] = {}
+        for point, score in zip(tables["scores"]["point"], tables["scores"]["score"], strict=True):
+            totals[point] = totals.get(point, 0.0) + score
+        return max(totals.values(), default=0.0)
     phases, rows = tables["phases"], tables["throughput"]
     seconds = sum(
         (end - start) / 1e9

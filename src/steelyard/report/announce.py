@@ -34,7 +34,7 @@ def print_plan(study: Study, options: Sequence[Option], seconds: float, console:
     say("options", f"{len(labels)}: {', '.join(labels[:_MOST_LABELS])}{more}")
     say(
         "plan",
-        f"{plan.blocks} blocks x {len(labels)} options, {', '.join(map(str, plan.clients))} clients,"
-        f" {plan.warm_up_s:g} s warm-up, {plan.measure_s:g} s measured a point:"
+        f"{plan.blocks} blocks x {len(labels)} options, {', '.join(map(str, plan.clients))}"
+        f" {study.workload.POINTS}, {plan.warm_up_s:g} s warm-up, {plan.measure_s:g} s measured a point:"
         f" about {fmt.duration(round(seconds))}",
     )

@@ -8,6 +8,7 @@ from typing import Any, cast
 from steelyard.bundle.reader import Bundle
 from steelyard.report.inputs import About, FactorFacts, MonitorCost, Notice, Phases, Series
 from steelyard.study.model import Setting
+from steelyard.study.program import ProgramWorkload
 
 # more than this many points on a time line are not seen, only loaded
 _POINTS = 3000
@@ -93,6 +94,14 @@ _CLIENTS = """
     group by u.option, p.clients, c.client order by u.option, p.clients, c.client
 """
 
+_COPIES = """
+    select u.option, p.clients, s.instance as client, median(s.score) as transactions,
+        null::DOUBLE as mean_ns, null::DOUBLE as p99_ns
+    from scores s join used_runs u using (run) join phases p
+        on p.run = s.run and p.point = s.point and p.phase = 'measure'
+    group by u.option, p.clients, s.instance order by u.option, p.clients, s.instance
+"""
+
 _MONITOR_COST = """
     with readings as (
         select s.run, s.entity as name, s.t_ns, s.value from samples s join measures m using (run)
@@ -113,7 +122,7 @@ def series(bundle: Bundle) -> Series:
         cpu=bundle.columns(_CPU.format(clock=_CLOCK, points=_POINTS)),
         gauges=bundle.columns(_GAUGES),
         statements=bundle.columns(_STATEMENTS),
-        clients=bundle.columns(_CLIENTS),
+        clients=bundle.columns(_COPIES if isinstance(bundle.study.workload, ProgramWorkload) else _CLIENTS),
         latency=bundle.latency_curves(),
     )
 
@@ -147,6 +156,7 @@ def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
         runs_done=done,
         runs_void=void,
         subject=study.subject.kind,
+        points_are=study.workload.POINTS,
         server_version=", ".join(versions),
         report=report,
         next_command=next_command,

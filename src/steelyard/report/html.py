@@ -15,6 +15,7 @@ from steelyard.analysis.results import Judgement, Metric
 from steelyard.report import format as fmt
 from steelyard.report.charts import Figure, config, figures
 from steelyard.report.charts.theme import colours, hues
+from steelyard.report.copies import copies_table
 from steelyard.report.footnotes import Footnote, footnotes
 from steelyard.report.images import panels, standalone
 from steelyard.report.inputs import About, Series
@@ -77,6 +78,7 @@ def render(judgement: Judgement, series: Series, about: About) -> str:
             rows=[_cells(row, found, _numbers(row, notes)) for row in rows],
             marks_mean=MARKS_MEAN,
             blocks=_blocks(rows),
+            copies=copies_table(judgement, about),
             notices=notes,
             first=[figure for figure in named[:2] if figure.name in ("ratios", "effects")],
             figures=[
@@ -165,9 +167,9 @@ def _columns(found: Headline) -> list[str]:
 
     return [
         "option",
-        *head(found.throughput, "TPS [95 % interval]"),
+        *head(found.throughput, f"{found.work} [95 % interval]"),
         *head(found.throughput, "ratio to the baseline"),
-        *head(found.cpu, "server CPU a transaction"),
+        *head(found.cpu, heading(found.cpu) if found.cpu else ""),
         *head(found.p50, "p50"),
         *head(found.p99, "p99"),
     ]
@@ -241,7 +243,7 @@ def _facts(about: About) -> list[tuple[str, dict[str, str]]]:
     """How it was measured, as groups of named facts."""
     phases = about.phases
     plan = {
-        "clients": ", ".join(str(number) for number in phases.clients),
+        about.points_are: ", ".join(str(number) for number in phases.clients),
         "blocks": f"{phases.blocks}, each holding every option once in random order (seed {phases.seed})",
         "each run": (
             f"{fmt.duration(phases.warm_up_s)} warm-up, {fmt.duration(phases.measure_s)} measure, "

@@ -8,17 +8,18 @@ from steelyard.analysis.results import Judgement
 from steelyard.report import format as fmt
 from steelyard.report.footnotes import footnotes
 from steelyard.report.inputs import About
-from steelyard.report.ranking import MARKS_MEAN, headline, ranked
+from steelyard.report.ranking import MARKS_MEAN, heading, headline, ranked
 
 
 def to_markdown(judgement: Judgement, about: About) -> str:
     """Question, answer, reasons, table of options, notices."""
     found = headline(judgement.metrics)
+    cpu = heading(found.cpu) if found.cpu and found.throughput and found.work != "TPS" else "server CPU/txn"
     lines = [f"**{_safe(judgement.question)}**", "", _safe(judgement.verdict.sentence), ""]
     lines += [f"- {_safe(reason)}" for reason in judgement.verdict.reasons]
     lines += [
         "",
-        "| | option | TPS [95 % interval] | ratio to the baseline | server CPU/txn | p50 | p99 | blocks |",
+        f"| | option | {found.work} [95 % interval] | ratio to the baseline | {cpu} | p50 | p99 | blocks |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for row in ranked(judgement):

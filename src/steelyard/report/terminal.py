@@ -9,6 +9,7 @@ from rich.text import Text
 
 from steelyard.analysis.results import Judgement, Metric
 from steelyard.report import format as fmt
+from steelyard.report.copies import copies_table
 from steelyard.report.footnotes import Footnote, footnotes
 from steelyard.report.inputs import About
 from steelyard.report.progress import MatrixPlan as MatrixPlan
@@ -45,6 +46,7 @@ def print_verdict(judgement: Judgement, about: About, console: Console) -> None:
     console.print()
     notes = footnotes(judgement, about)
     _table(judgement, notes, console)
+    _copies(judgement, about, console)
     _factors(judgement, console)
     _footnotes(notes, console)
     console.print()
@@ -150,8 +152,8 @@ def _joined(texts: Sequence[str], widths: Sequence[int]) -> str:
 
 def _heads(found: Headline) -> list[str]:
     return [
-        *(["TPS", "ratio"] if found.throughput else []),
-        *(["CPU/txn"] if found.cpu else []),
+        *([found.work, "ratio"] if found.throughput else []),
+        *([f"CPU/{found.cpu.unit.partition('/')[2]}"] if found.cpu else []),
         *([" / ".join(_tails(found))] if _tails(found) else []),
     ]
 
@@ -163,7 +165,8 @@ def _tails(found: Headline) -> list[str]:
 def _cells(row: Row, found: Headline) -> list[str]:
     cells: list[str] = []
     if found.throughput:
-        cells.append(_thousands(row))
+        work = row.throughput
+        cells.append(fmt.thousands(work.value, work.low, work.high) if work else fmt.MISSING)
         versus = row.comparison
         missing = "baseline" if row.is_baseline else fmt.MISSING
         cells.append(fmt.ratio(versus.ratio, versus.low, versus.high) if versus else missing)
@@ -176,21 +179,21 @@ def _cells(row: Row, found: Headline) -> list[str]:
     return cells
 
 
-def _thousands(row: Row) -> str:
-    """`21.4k [21.2–21.6]`: short enough for 80 columns."""
-    if row.throughput is None:
-        return fmt.MISSING
-    fit = row.throughput
-    scale, sign = (1e6, "M") if fit.value >= 999_500 else (1e3, "k") if fit.value >= 9_995 else (1.0, "")
-    middle, low, high = fmt.together([fit.value / scale, fit.low / scale, fit.high / scale])
-    return f"{middle}{sign} [{fmt.span(low, high)}]"
-
-
 def _side_by_side(pairs: Sequence[tuple[Metric, float]]) -> str:
     """`161 / 402 µs`: the unit that suits the first."""
     metric, first = pairs[0]
     scale, unit = fmt.unit_for(first, metric.unit)
     return fmt.with_unit(" / ".join(fmt.significant(value / scale) for _, value in pairs), unit)
+
+
+def _copies(judgement: Judgement, about: About, console: Console) -> None:
+    table = copies_table(judgement, about)
+    if table is None:
+        return
+    widths = [max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)]
+    console.print()
+    for number, row in enumerate((table.head, *table.rows)):
+        _line(console, [(_joined(row, widths), "" if number else "dim")])
 
 
 def _factors(judgement: Judgement, console: Console) -> None:

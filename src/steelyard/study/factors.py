@@ -33,8 +33,9 @@ def changes(study: Study, levels: Mapping[str, str]) -> dict[Scope, dict[str, Se
 def changed(workload: W, client: Mapping[str, Setting]) -> W:
     """The workload with client settings in place of its own. Raises ValidationError."""
     raw: dict[str, Any] = workload.model_dump(exclude_unset=True)
+    paths = workload.client_settings()
     for key, value in client.items():
-        *path, last = workload.CLIENT_SETTINGS[key]
+        *path, last = paths[key]
         table = raw
         for part in path:
             table = table.setdefault(part, {})
@@ -83,7 +84,7 @@ def check_effects(study: Study, workloads: Sequence[Workload], levels: Sequence[
             if factor.scope != "client":
                 continue
             for setting in settings_of(name, factor)[code]:
-                if reason := reasons.get(study.workload.CLIENT_SETTINGS[setting]):
+                if reason := reasons.get(study.workload.client_settings()[setting]):
                     raise InputError(
                         f"{setting} has no effect in {'_'.join(codes.values())}: {reason}",
                         "leave the combination out with [[exclude]]",
@@ -104,7 +105,7 @@ def _check_levels(study: Study, name: str, factor: Factor) -> None:
     """Client settings can be judged now; what a server takes is known only when it has started."""
     known: Sequence[str] | None = {
         "version": ["bindir"],
-        "client": sorted(study.workload.CLIENT_SETTINGS),
+        "client": sorted(study.workload.client_settings()),
     }.get(factor.scope)
     for code, settings in settings_of(name, factor).items():
         at = ("factors", name, "levels", code)

@@ -12,6 +12,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from steelyard.study.cache import CacheWorkload
 from steelyard.study.model import Code, Setting, Strict
+from steelyard.study.program import ProgramWorkload
 from steelyard.study.statements import StatementWorkload
 
 Scope = Literal["version", "server", "session", "client"]
@@ -20,7 +21,7 @@ Scope = Literal["version", "server", "session", "client"]
 class Subject(Strict):
     """What is weighed."""
 
-    kind: str = Field(description="a registered subject: postgres, null")
+    kind: str = Field(description="a registered subject: postgres, command, null")
     bindir: str | None = Field(default=None, description="folder of the server's programs; default: embedded")
     dsn: str | None = Field(
         default=None,
@@ -83,11 +84,13 @@ class Plan(Strict):
 
 def _workload(value: Any) -> str:
     kind = cast(dict[str, Any], value).get("kind") if isinstance(value, dict) else value.kind
-    return kind if kind in ("cache",) else "statements"
+    return kind if kind in ("cache", "program") else "statements"
 
 
 AnyWorkload = Annotated[
-    Annotated[StatementWorkload, Tag("statements")] | Annotated[CacheWorkload, Tag("cache")],
+    Annotated[StatementWorkload, Tag("statements")]
+    | Annotated[CacheWorkload, Tag("cache")]
+    | Annotated[ProgramWorkload, Tag("program")],
     Discriminator(_workload),
 ]
 

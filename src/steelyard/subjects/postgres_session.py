@@ -7,8 +7,9 @@ from typing import Any
 
 import psycopg
 
+from steelyard.study.model import Setting
 from steelyard.study.plan import Option
-from steelyard.study.spec import Setting, Subject
+from steelyard.study.spec import Subject
 from steelyard.subjects import SubjectFailed
 from steelyard.subjects.postgres_settings import not_taken, written
 

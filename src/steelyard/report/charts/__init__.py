@@ -36,7 +36,7 @@ def figures(judgement: Judgement, series: Series, about: About) -> list[Figure]:
         first[1],
         costs.figure(judgement) if first[0] is not ratios else None,
         timeline.figure(series, palette),
-        scaling.figure(judgement, palette),
+        scaling.figure(judgement, palette, about.points_are),
         latency.figure(series, palette),
         gauges.figure(series, palette),
         statements.figure(judgement, series, palette),

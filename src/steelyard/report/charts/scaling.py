@@ -9,9 +9,10 @@ from steelyard.report.charts.theme import Colours, paint
 from steelyard.report.ranking import heading, headline
 
 
-def figure(judgement: Judgement, palette: Colours) -> Figure | None:
+def figure(judgement: Judgement, palette: Colours, points_are: str = "clients") -> Figure | None:
     """Drawn only when the study has two points or more."""
-    metrics = headline(judgement.metrics).judged()
+    shown = headline(judgement.metrics)
+    metrics = [*shown.judged(), *([shown.each] if shown.each else [])]
     found = [
         (metric, [item for item in judgement.estimates if item.metric == metric.name and item.clients])
         for metric in metrics
@@ -21,14 +22,14 @@ def figure(judgement: Judgement, palette: Colours) -> Figure | None:
         return None
     return Figure(
         name="scaling",
-        title="With more clients",
-        caption="Geometric mean over blocks at each number of clients; the band is its 95 % interval.",
+        title=f"With more {points_are}",
+        caption=f"Geometric mean over blocks at each number of {points_are}; the band is its 95 % interval.",
         panels=tuple(
-            Panel(f"scaling-{metric.name}", heading(metric), _lines(metric, items, palette))
+            Panel(f"scaling-{metric.name}", heading(metric), _lines(metric, items, palette, points_are))
             for metric, items in drawn
         ),
         table=Table(
-            ("option", "metric", "clients", "value [95 % interval]"),
+            ("option", "metric", points_are, "value [95 % interval]"),
             tuple(
                 (
                     item.option,
@@ -45,7 +46,7 @@ def figure(judgement: Judgement, palette: Colours) -> Figure | None:
     )
 
 
-def _lines(metric: Metric, items: list[Estimate], palette: Colours) -> Spec:
+def _lines(metric: Metric, items: list[Estimate], palette: Colours, points_are: str) -> Spec:
     scale, unit = fmt.unit_for(max(item.value for item in items), metric.unit)
     rows = paint(
         [
@@ -63,7 +64,7 @@ def _lines(metric: Metric, items: list[Estimate], palette: Colours) -> Spec:
     )
     ticks = sorted({item.clients for item in items if item.clients})
     x = quantitative(
-        "clients", "clients", scale={"type": "log", "nice": False}, axis={"values": ticks, "format": "d"}
+        "clients", points_are, scale={"type": "log", "nice": False}, axis={"values": ticks, "format": "d"}
     )
     y = quantitative("value", unit or None, axis=plain_axis(tickCount=5), scale={"zero": True})
     colour = palette.encode()
