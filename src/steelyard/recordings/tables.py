@@ -146,7 +146,7 @@ def _read(place: Path) -> TableRecording:
 
 
 def _environment(recording: TableRecording, found: Sequence[Option]) -> dict[str, Any]:
-    server = {"version": recording.server.version, "origin": "recording", "set": {}}
+    server: dict[str, Any] = {"version": recording.server.version, "origin": "recording", "set": {}}
     work = f"{recording.transactions_per_client:,} transactions a client"
     return {
         **recording.environment,

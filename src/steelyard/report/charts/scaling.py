@@ -1,16 +1,21 @@
-"""What more clients bring: throughput, CPU per transaction and p99 over the number of clients."""
+"""What more clients bring: throughput, % of linear, CPU per transaction and p99 over clients."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from steelyard.analysis.results import Estimate, Judgement, Metric
 from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, view
-from steelyard.report.charts.theme import Colours, paint
+from steelyard.report.charts.theme import DASHES, Colours, paint
+from steelyard.report.inputs import Series, rows
 from steelyard.report.ranking import heading, headline
 
+_MOST_NOTES = 4
 
-def figure(judgement: Judgement, palette: Colours) -> Figure | None:
-    """Drawn only when the study has two points or more."""
+
+def figure(judgement: Judgement, series: Series, palette: Colours) -> Figure | None:
+    """Drawn only when the study has two points or more; curves of other bundles in grey behind."""
     metrics = headline(judgement.metrics).judged()
     found = [
         (metric, [item for item in judgement.estimates if item.metric == metric.name and item.clients])
@@ -19,35 +24,68 @@ def figure(judgement: Judgement, palette: Colours) -> Figure | None:
     drawn = [(metric, items) for metric, items in found if len({item.clients for item in items}) > 1]
     if not drawn:
         return None
+    overlays = rows(series.overlays)
+    panels = [
+        Panel(
+            f"scaling-{metric.name}",
+            heading(metric),
+            _lines(metric, items, palette, overlays if metric == headline(metrics).throughput else []),
+        )
+        for metric, items in drawn
+    ]
+    if linear := _linear(judgement):
+        metric = Metric("linear_percent", "% of linear", "", "higher")
+        behind = [{**row, "tps": 100 * row["linear"]} for row in overlays]
+        panels.insert(1, Panel("scaling-linear", metric.title, _lines(metric, linear, palette, behind)))
     return Figure(
         name="scaling",
         title="With more clients",
-        caption="Geometric mean over blocks at each number of clients; the band is its 95 % interval.",
-        panels=tuple(
-            Panel(f"scaling-{metric.name}", heading(metric), _lines(metric, items, palette))
-            for metric, items in drawn
-        ),
-        table=Table(
-            ("option", "metric", "clients", "value [95 % interval]"),
-            tuple(
-                (
-                    item.option,
-                    heading(metric),
-                    str(item.clients),
-                    fmt.interval(item.value, item.low, item.high, metric.unit),
-                )
-                for metric, items in drawn
-                for item in items
-            ),
-        ),
+        caption="Geometric mean over blocks at each number of clients; the band is its 95 % interval."
+        + (" In grey: " + ", ".join(dict.fromkeys(r["source"] for r in overlays)) if overlays else ""),
+        panels=tuple(panels),
+        table=_table(judgement, drawn),
         layout="grid",
         key="line",
+        notes=tuple(f"{found.option}: {found.sentence}" for found in judgement.scaling[:_MOST_NOTES]),
     )
 
 
-def _lines(metric: Metric, items: list[Estimate], palette: Colours) -> Spec:
+def _linear(judgement: Judgement) -> list[Estimate]:
+    """% of linear, as values without interval."""
+    return [
+        Estimate("linear_percent", one.option, p.clients, v, v, v, 0)
+        for one in judgement.scaling
+        for p in one.points
+        for v in [100 * p.linear]
+    ]
+
+
+def _table(judgement: Judgement, drawn: Sequence[tuple[Metric, list[Estimate]]]) -> Table:
+    """A row an option and number of clients."""
+    cells = {
+        (item.option, item.clients, metric.name): fmt.interval(item.value, item.low, item.high, metric.unit)
+        for metric, items in drawn
+        for item in items
+    }
+    linear = {(item.option, item.clients): fmt.significant(item.value) for item in _linear(judgement)}
+    points = dict.fromkeys((item.option, item.clients) for _, items in drawn for item in items)
+    return Table(
+        ("option", "clients", *(f"{heading(metric)} [95 % interval]" for metric, _ in drawn), "% of linear"),
+        tuple(
+            (
+                option,
+                str(clients),
+                *(cells.get((option, clients, metric.name), fmt.MISSING) for metric, _ in drawn),
+                linear.get((option, clients), fmt.MISSING),
+            )
+            for option, clients in points
+        ),
+    )
+
+
+def _lines(metric: Metric, items: list[Estimate], palette: Colours, behind: list[Spec]) -> Spec:
     scale, unit = fmt.unit_for(max(item.value for item in items), metric.unit)
-    rows = paint(
+    every = paint(
         [
             {
                 "option": item.option,
@@ -61,7 +99,7 @@ def _lines(metric: Metric, items: list[Estimate], palette: Colours) -> Spec:
         ],
         palette,
     )
-    ticks = sorted({item.clients for item in items if item.clients})
+    ticks = sorted({item.clients for item in items if item.clients} | {row["clients"] for row in behind})
     x = quantitative(
         "clients", "clients", scale={"type": "log", "nice": False}, axis={"values": ticks, "format": "d"}
     )
@@ -95,4 +133,29 @@ def _lines(metric: Metric, items: list[Estimate], palette: Colours) -> Spec:
                 },
             },
         )
-    return view(220, layers, rows)
+    layers = [*_behind(behind, scale, x, y), *layers]
+    return view(220, layers, every)
+
+
+def _behind(rows: list[Spec], scale: float, x: Spec, y: Spec) -> list[Spec]:
+    """Curves of other bundles: grey, dashed each in its own way, named at their end."""
+    if not rows:
+        return []
+    values = [
+        {"source": row["source"], "clients": row["clients"], "value": row["tps"] / scale} for row in rows
+    ]
+    ends = {row["source"]: row for row in values}
+    dash = {"field": "source", "type": "nominal", "scale": {"range": list(DASHES[1:])}, "legend": None}
+    shared = {"x": x, "y": y, "detail": {"field": "source"}}
+    return [
+        {
+            "data": {"values": values},
+            "mark": {"type": "line", "style": "mutedline", "strokeWidth": 1.3},
+            "encoding": {**shared, "strokeDash": dash},
+        },
+        {
+            "data": {"values": list(ends.values())},
+            "mark": {"type": "text", "style": "muted", "align": "right", "dy": -7, "fontSize": 10.5},
+            "encoding": {**shared, "text": {"field": "source", "type": "nominal"}},
+        },
+    ]
