@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from steelyard.analysis.results import Judgement, LatchRow
 from steelyard.report import format as fmt
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, view
+from steelyard.report.charts.figure import Figure, Panel, Spec, Table, quantitative, view
 from steelyard.report.charts.theme import Colours, paint
 
 _HEAD = (
-    "option, latch",
+    "latch",
     "clients",
     "gets",
     "misses",
@@ -40,7 +40,7 @@ def figure(judgement: Judgement, palette: Colours) -> Figure | None:
     measured = any(row.hold_is_measured for row in rows)
     return Figure(
         name="latches",
-        title="Latches",
+        title=f"Latch {rows[0].latch} under {rows[0].option}" if _alone(rows) else "Latches",
         caption="A get that fails at first is a miss; a miss that spins in vain sleeps. n/a: not available,"
         " which is not zero. Hold: "
         + (
@@ -85,6 +85,10 @@ def alternatives(judgement: Judgement) -> Figure | None:
     )
 
 
+def _alone(rows: Sequence[LatchRow]) -> bool:
+    return len({(row.option, row.latch) for row in rows}) == 1
+
+
 def _named(judgement: Judgement, option: str, latch: str) -> str:
     return f"{option}, {latch}" if len(judgement.options) > 1 else latch
 
@@ -110,8 +114,12 @@ def _table(rows: Sequence[LatchRow]) -> Table:
         )
         for row in rows
     ]
-    # a column of which nothing is known says nothing
-    kept = [i for i in range(len(_HEAD)) if i < 7 or any(cells[i] != fmt.MISSING for cells in every)]
+    # a column of which nothing is known says nothing, nor does the name of the only latch
+    kept = [
+        i
+        for i in range(1 if _alone(rows) else 0, len(_HEAD))
+        if i < 7 or any(cells[i] != fmt.MISSING for cells in every)
+    ]
     return Table(tuple(_HEAD[i] for i in kept), tuple(tuple(cells[i] for i in kept) for cells in every))
 
 
@@ -137,7 +145,7 @@ def _panel(rows: Sequence[LatchRow], palette: Colours, name: str, title: str, sc
     if len({item["clients"] for item in drawn}) < 2:
         return None
     x = quantitative("clients", "clients", axis={"format": "d", "tickMinStep": 1})
-    y = quantitative("value", None, axis=plain_axis(tickCount=5), scale={"zero": True})
+    y = quantitative("value", None, axis={"tickCount": 5, "format": "~r"}, scale={"zero": True})
     dash = {
         "field": "kind",
         "type": "nominal",

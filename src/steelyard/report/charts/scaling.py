@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle, pairwise
 
 from steelyard.analysis.results import Estimate, Judgement, Metric
 from steelyard.report import format as fmt
@@ -100,9 +101,9 @@ def _lines(metric: Metric, items: list[Estimate], palette: Colours, behind: list
         palette,
     )
     ticks = sorted({item.clients for item in items if item.clients} | {row["clients"] for row in behind})
-    x = quantitative(
-        "clients", "clients", scale={"type": "log", "nice": False}, axis={"values": ticks, "format": "d"}
-    )
+    evenly = len({b - a for a, b in pairwise(ticks)}) == 1
+    scale_x = {"nice": False, "zero": False} if evenly else {"type": "log", "nice": False}
+    x = quantitative("clients", "clients", scale=scale_x, axis={"values": ticks, "format": "d"})
     y = quantitative("value", unit or None, axis=plain_axis(tickCount=5), scale={"zero": True})
     colour = palette.encode()
     shape = {} if not palette.by_option else {"shape": palette.shape()}
@@ -153,9 +154,13 @@ def _behind(rows: list[Spec], scale: float, x: Spec, y: Spec) -> list[Spec]:
             "mark": {"type": "line", "style": "mutedline", "strokeWidth": 1.3},
             "encoding": {**shared, "strokeDash": dash},
         },
-        {
-            "data": {"values": list(ends.values())},
-            "mark": {"type": "text", "style": "muted", "align": "right", "dy": -7, "fontSize": 10.5},
-            "encoding": {**shared, "text": {"field": "source", "type": "nominal"}},
-        },
+        *(
+            {
+                "data": {"values": [end]},
+                # two ends that meet are named above and below
+                "mark": {"type": "text", "style": "muted", "align": "right", "dy": dy, "fontSize": 10.5},
+                "encoding": {**shared, "text": {"field": "source", "type": "nominal"}},
+            }
+            for end, dy in zip(ends.values(), cycle((-7, 11)), strict=False)
+        ),
     ]
