@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.bundle.export import export
-from steelyard.bundle.reader import Bundle
+from steelyard.bundle.reader import Bundle, topology_of
 from steelyard.bundle.schema import TABLES
 from steelyard.bundle.writer import BundleWriter
 from steelyard.report.gather import series
@@ -226,3 +227,72 @@ def test_every_table_is_exported(writer: BundleWriter, tmp_path: Path, kind: str
 def test_an_unknown_table_is_not_exported(writer: BundleWriter, tmp_path: Path) -> None:
     with pytest.raises(InputError, match='did you mean "samples"'):
         list(export(Bundle(writer.path), tmp_path / "out", "csv", ["sample"]))
+
+
+def histogram(counts: Mapping[int, int]) -> bytes:
+    """HdrHistogram's V2 encoding of values below 2048 ns, each of which has a bucket of its own."""
+
+    def varint(number: int) -> bytes:
+        zigzag = (number << 1) ^ (number >> 63)
+        out = b""
+        while zigzag >= 0x80:
+            out, zigzag = out + bytes([zigzag & 0x7F | 0x80]), zigzag >> 7
+        return out + bytes([zigzag])
+
+    payload, at = b"", 0
+    for value, count in sorted(counts.items()):
+        payload += (varint(at - value) if value > at else b"") + varint(count)
+        at = value + 1
+    return struct.pack(">iiiiqqd", 0x1C849313, len(payload), 0, 3, 1, 10**9, 1.0) + payload
+
+
+def latches(**columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
+    return {"point": [0], "latch": ["RC"], **columns}
+
+
+def with_latches(writer: BundleWriter, table: Mapping[str, Sequence[Any]]) -> Bundle:
+    writer.write_run(1, {"same": "A"}, {"runs": head("A", 1), "phases": phases(), "latches": table})
+    return Bundle(writer.path)
+
+
+def test_a_latch_counter_that_is_not_available_is_null_and_never_zero(writer: BundleWriter) -> None:
+    bundle = with_latches(writer, latches(gets=[7], misses=[None], sleeps=[0]))
+    row = bundle.duckdb.execute("select gets, misses, spin_gets, sleeps, wait_ns from latches").fetchone()
+    assert row == (7, None, None, 0, None)
+    found = bundle.evidence().latches
+    assert (found["gets"][0], found["sleeps"][0]) == (7, 0)
+    assert all(np.isnan(found[name][0]) for name in ("misses", "spin_gets", "wait_ns"))
+
+
+def test_hold_times_come_back_as_shares(writer: BundleWriter) -> None:
+    bundle = with_latches(writer, latches(hold_histogram=[histogram({100: 75, 900: 25})]))
+    holds = bundle.evidence().holds
+    assert float(holds["share"].sum()) == pytest.approx(1)
+    assert float(holds["share"][holds["ns"] == 900].sum()) == pytest.approx(0.25, abs=0.02)
+    assert set(holds["ns"].tolist()) == {100, 900}
+
+
+@pytest.mark.parametrize(
+    ("environment", "topology"),
+    [
+        ({}, (None, None)),
+        ({"cpu": {"cores": 6, "cpus_usable": 12}}, (6, 12)),
+        ({"cpu": {"cpus_usable": 2}}, (2, 2)),
+        (
+            {
+                "cpu": {
+                    "cores": 2,
+                    "cpus_usable": 4,
+                    "topology": [{"cpu": c, "core": c // 2, "package": "0"} for c in range(4)],
+                },
+                "placement": {"server_cpus": [0, 1, 2], "engine_cpus": [3], "apart": True},
+            },
+            (2, 3),
+        ),
+    ],
+)
+def test_the_server_has_the_cpus_that_it_is_kept_on(
+    environment: dict[str, Any], topology: tuple[int | None, int | None]
+) -> None:
+    found = topology_of(environment)
+    assert (found.cores, found.cpus) == topology

@@ -165,10 +165,15 @@ def _logs(measures: Measures, metric: Metric, option: str, point: int) -> np.nda
 
 
 def _welch(here: np.ndarray[Any, Any], there: np.ndarray[Any, Any]) -> tuple[float, float, float, float, int]:
-    """Difference of means, its standard error, degrees of freedom, p-value, fewest runs."""
+    """Difference of means, its standard error, degrees of freedom, p-value, fewest runs.
+
+    One run has a difference, of which nobody can say how sure it is: its error is infinite.
+    """
     runs = min(len(here), len(there))
-    if runs < 2:
+    if not runs:
         return math.nan, math.nan, math.nan, math.nan, runs
+    if runs < 2:
+        return float(there.mean() - here.mean()), math.inf, 0.0, 1.0, runs
     a, b = here.var(ddof=1) / len(here), there.var(ddof=1) / len(there)
     error = math.sqrt(a + b)
     difference = float(there.mean() - here.mean())

@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.analysis.latch_model import Holds, Network, alternatives, predict, think_ns
 from steelyard.analysis.results import LatchRow, Notice, WhatIf
-from steelyard.analysis.words import digits, listed
+from steelyard.analysis.words import listed
 from steelyard.bundle.evidence import Columns, Evidence
 
 _COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns")
@@ -210,7 +210,7 @@ def _contradictions(rows: list[LatchRow]) -> list[Notice]:
         }
         for what, true in wrong.items():
             if true:
-                found.setdefault((row.option, row.latch, what), []).append(digits(row.clients))
+                found.setdefault((row.option, row.latch, what), []).append(str(row.clients))
     return [
         Notice("latch-counters-contradict", f"{latch}: {what} at {listed(clients)} clients", option)
         for (option, latch, what), clients in found.items()

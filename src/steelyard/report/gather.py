@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from steelyard.analysis.results import Scaling
 from steelyard.bundle.reader import Bundle
 from steelyard.report.inputs import About, FactorFacts, MonitorCost, Notice, Phases, Series
 from steelyard.study.model import Setting
@@ -125,6 +126,18 @@ def series(bundle: Bundle) -> Series:
         clients=bundle.columns(_COPIES if isinstance(bundle.study.workload, ProgramWorkload) else _CLIENTS),
         latency=bundle.latency_curves(),
     )
+
+
+def overlays(others: Sequence[tuple[str, Sequence[Scaling]]]) -> dict[str, list[Any]]:
+    """The curves of other bundles, each given by its name and its judgement's scaling."""
+    found = [
+        (f"{name} {scaling.option}", point.clients, point.throughput_per_s, point.linear)
+        for name, scalings in others
+        for scaling in scalings
+        for point in scaling.points
+    ]
+    names = ("source", "clients", "tps", "linear")
+    return {name: [row[i] for row in found] for i, name in enumerate(names)}
 
 
 def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:

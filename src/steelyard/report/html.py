@@ -242,8 +242,8 @@ def _vega() -> Markup:
 def _facts(about: About) -> list[tuple[str, dict[str, str]]]:
     """How it was measured, as groups of named facts."""
     phases = about.phases
-    plan = {
-        about.points_are: ", ".join(str(number) for number in phases.clients),
+    plan = {about.points_are: ", ".join(str(number) for number in phases.clients)}
+    measured = {
         "blocks": f"{phases.blocks}, each holding every option once in random order (seed {phases.seed})",
         "each run": (
             f"{fmt.duration(phases.warm_up_s)} warm-up, {fmt.duration(phases.measure_s)} measure, "
@@ -252,6 +252,8 @@ def _facts(about: About) -> list[tuple[str, dict[str, str]]]:
         "runs": f"{about.runs_done} done"
         + (f", {about.runs_void} void and redone" if about.runs_void else ""),
     }
+    if about.subject != "recording":
+        plan |= measured
     server = {"subject": about.subject, "version": about.server_version}
     monitors = {
         monitor.name: f"every {fmt.duration(monitor.interval_s)}"
@@ -262,7 +264,7 @@ def _facts(about: About) -> list[tuple[str, dict[str, str]]]:
         ("Plan", plan),
         ("Machine", dict(about.machine)),
         ("Server", {name: text for name, text in server.items() if text}),
-        ("Load engine", dict(about.engine)),
+        ("Load engine", dict(about.engine) if about.subject != "recording" else {}),
         ("Monitors and their own cost", monitors),
     )
     return [(title, facts) for title, facts in groups if facts]

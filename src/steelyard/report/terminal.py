@@ -27,6 +27,7 @@ from steelyard.report.ranking import (
 _MOST_ROWS = 16
 _BEST_ROWS = 10
 _MOST_NOTICES = 12
+_MOST_CURVES = 4
 _GAP = "  "
 _JOINT = "\ue000"  # keeps a number and its per cent sign on one line
 _STYLES = {"better": "green", "worse": "red", "equivalent": "", "inconclusive": "dim"}
@@ -48,6 +49,7 @@ def print_verdict(judgement: Judgement, about: About, console: Console) -> None:
     _table(judgement, notes, console)
     _copies(judgement, about, console)
     _factors(judgement, console)
+    _scaling(judgement, console)
     _footnotes(notes, console)
     console.print()
     _pointer("lab", _lab(judgement, about), console)
@@ -209,6 +211,18 @@ def _factors(judgement: Judgement, console: Console) -> None:
     for name, effect in zip(names, drawn, strict=True):
         levels = _levels(effect.levels.items()) if len(effect.factors) == 1 else ""
         _say(console, levels, hang=f"  {name:<{width}}{_GAP}{fmt.share(effect.share):>7}{_GAP}")
+
+
+def _scaling(judgement: Judgement, console: Console) -> None:
+    if not judgement.scaling:
+        return
+    console.print()
+    _line(console, [("  With more clients", "dim")])
+    for found in judgement.scaling[:_MOST_CURVES]:
+        _say(console, found.sentence, hang=f"  {found.option}{_GAP}")
+    if len(judgement.scaling) > _MOST_CURVES:
+        more = fmt.count(len(judgement.scaling) - _MOST_CURVES, "more option")
+        _line(console, [(f"  … {more} in the report", "dim")])
 
 
 def _levels(levels: Iterable[tuple[tuple[str, ...], float]]) -> str:
