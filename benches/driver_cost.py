@@ -143,9 +143,7 @@ class Driver:
     """A process that loads the server for a time given ahead, whenever it has its turn."""
 
     def __init__(self, server: Server, command: list[Any], entered: str = "") -> None:
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         os.sched_setaffinity(self._process.pid, server.driver_cpus)
         assert self._process.stdin is not None
         self._process.stdin.write(entered)
@@ -154,6 +152,8 @@ class Driver:
 
     def turn(self) -> bool:
         """Runs for a moment, then stands still; False when it has ended."""
+        if self._process.returncode is not None:
+            return False
         self._process.send_signal(signal.SIGCONT)
         return self._turn(_TURN_S)
 
