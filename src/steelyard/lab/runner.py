@@ -19,6 +19,7 @@ import psycopg
 from steelyard.host.placement import Placement
 from steelyard.lab.engine_plan import engine_plan
 from steelyard.lab.environment import server_environment
+from steelyard.lab.host import Host
 from steelyard.lab.load import LoadFailed, LoadProcess
 from steelyard.lab.watch import Watch
 from steelyard.monitors import Target
@@ -75,6 +76,7 @@ class Laboratory:
     work: Work
     subject: Subject
     placement: Placement
+    host: Host
     progress: Progress
 
     def block(self, slots: Sequence[Slot], attempt: int = 1) -> Iterator[Run]:
@@ -99,6 +101,7 @@ class Laboratory:
         run = Run(slot, attempt, "void", "", started_at, 0.0)
         tps = 0.0
         try:
+            self.host.change(slot.option)
             endpoint = self.subject.start(slot.option)
             self.subject.reset()
             facts = {**endpoint.facts, **(server_environment(endpoint.dsn) if endpoint.dsn else {})}
@@ -111,6 +114,7 @@ class Laboratory:
             run = replace(run, cause=str(error).strip())
         finally:
             log = self.subject.stop()
+            self.host.restore()
         run = replace(
             run,
             server_log="" if run.status == "done" else log,
@@ -130,6 +134,7 @@ class Laboratory:
             engine = LoadProcess("load", plan, self.placement.engine)
             pids = {"engine": engine.pid} | ({"server": subject.pid} if subject.pid is not None else {})
         try:
+            pids = self.host.settle(slot.option, pids)
             target = Target(pids={**pids, "monitors": os.getpid()}, dsn=subject.dsn)
             watch = Watch(self._rates(), target, origin_ns)
             watch.start(self.placement.engine)
