@@ -5,10 +5,11 @@ use steelyard_latch::engine::{Listener, run};
 use steelyard_latch::plan::Plan;
 use steelyard_latch::protocols::PROTOCOLS;
 
-/// Kills the worker of each number as soon as the run has ticked so often.
+/// Kills workers one after another while the run measures.
 struct Killer {
     victims: Vec<usize>,
     pids: Vec<i32>,
+    measuring: bool,
     ticks: usize,
 }
 
@@ -19,12 +20,13 @@ impl Listener for Killer {
             self.pids =
                 event["pids"].as_array().unwrap().iter().map(|pid| pid.as_i64().unwrap() as i32).collect();
         }
+        self.measuring |= event["phase"] == "measure";
         true
     }
 
     fn go_on(&mut self) -> bool {
-        self.ticks += 1;
-        if self.ticks % 6 == 0
+        self.ticks += usize::from(self.measuring);
+        if self.ticks % 6 == 5
             && let Some(victim) = self.victims.pop()
         {
             // SAFETY: the pid is a child of this process that nobody has reaped but after its death.
@@ -43,7 +45,7 @@ fn plan(protocol: &str, workers: &str, extra: &str) -> Plan {
 }
 
 fn result(plan: &Plan, victims: &[usize]) -> Value {
-    let mut killer = Killer { victims: victims.to_vec(), pids: Vec::new(), ticks: 0 };
+    let mut killer = Killer { victims: victims.to_vec(), pids: Vec::new(), measuring: false, ticks: 0 };
     serde_json::from_str(&run(plan, &mut killer).unwrap()).unwrap()
 }
 
@@ -133,14 +135,11 @@ fn the_planned_hold_is_the_measured_one() {
 
 /// Holds are long and without pauses, so a worker that is killed either holds the latch or waits for it.
 fn killed(protocol: &str, read_share: f64) -> Value {
-    let extra = format!(
-        r#", "points": [4], "hold_ns": 3000000, "read_share": {read_share}, "measure_s": 0.8, "warm_up_s": 0"#
+    let json = format!(
+        r#"{{"protocol": "{protocol}", "workers": "processes", "points": [4], "hold_ns": 3000000,
+        "read_share": {read_share}, "warm_up_s": 0, "measure_s": 0.8, "cool_down_s": 0, "seed": 1, "keys": 64}}"#
     );
-    let json = plan(protocol, "processes", "").protocol;
-    let text = format!(
-        r#"{{"protocol": "{json}", "workers": "processes", "cool_down_s": 0, "seed": 1, "keys": 64 {extra}}}"#
-    );
-    result(&Plan::parse(&text).unwrap(), &[2, 1, 0])
+    result(&Plan::parse(&json).unwrap(), &[2, 1, 0])
 }
 
 #[test]
