@@ -97,8 +97,24 @@ def latch_costs(cpus: Sequence[int], rounds: int) -> str:
     """One get and release of each latch, in interleaved rounds; JSON list of rows.
 
     round, latch, uncontended_ns, uncontended_without_counters_ns, and of two threads on the first and
-    last CPU that do nothing else: get_ns (elapsed per get), hand_over_ns (elapsed per hand-over); null
-    with one CPU. Raises PlanError.
+    last CPU that do nothing else: get_ns (elapsed per get), hand_over_ns (elapsed per hand-over, median over
+    bursts in which both had a CPU; null where a latch batches so that there is none); null with one
+    CPU. Raises PlanError.
+    """
+
+def latch_simulate(plan_json: str) -> str:
+    """The closed loop of `latch_run` as discrete events; deterministic for its seed.
+
+    Plan (all times ns): workers, hold ({"kind": "constant", "ns"}, {"kind": "exponential", "mean_ns"} or
+    {"kind": "values", "ns": [...]}: measured values, equally likely), think (likewise; where both are
+    constant workers fall into step, as no real ones do), spin_ns (budget as time, 0: sleeps at once), order "barging" (Oracle, LWLock) or "fifo" (granted in turn), duration_ns, seed;
+    with defaults children 1 (chosen uniformly a lookup), gets_per_lookup 2, between_ns 0 (from get to get
+    within a lookup), hand_over_ns 0 (added to a hold after another worker's that was waited for), line_ns
+    0 (the same, found free), wake_ns 0 (post to running), post_ns 0 (cost to the releaser), shared_gets
+    false, read_share 1.0 (lookups whose last get is shared), preempted null or {"probability", "for_ns"}
+    of a hold, warm_up_ns 0. CPUs are not modelled: every worker has its own.
+    Gives lookups, lookups_per_s, gets, misses, spin_gets, sleeps, wait_ns, hand_overs of duration_ns, and
+    events (simulated). Raises PlanError.
     """
 
 def dispatch_run(plan_json: str, on_event: Callable[[str], None]) -> str:

@@ -6,7 +6,7 @@ use steelyard_latch::engine::{self, Listener};
 use steelyard_latch::error::LatchError;
 use steelyard_latch::plan::Plan;
 use steelyard_latch::protocols::PROTOCOLS;
-use steelyard_latch::{costs, plan};
+use steelyard_latch::{costs, plan, simulate};
 
 use crate::caller::Caller;
 use crate::load::{LoadError, PlanError};
@@ -81,11 +81,19 @@ fn latch_costs(py: Python<'_>, cpus: Vec<usize>, rounds: usize) -> PyResult<Stri
     Ok(py.detach(|| costs::compare(&cpus, rounds).to_string()))
 }
 
+#[pyfunction]
+fn latch_simulate(py: Python<'_>, plan_json: &str) -> PyResult<String> {
+    let plan = simulate::SimulationPlan::parse(plan_json).map_err(refuse)?;
+    let forecast = py.detach(|| simulate::simulate(&plan));
+    Ok(forecast.to_json())
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(latch_run, module)?)?;
     module.add_function(wrap_pyfunction!(latch_check, module)?)?;
     module.add_function(wrap_pyfunction!(latch_protocols, module)?)?;
     module.add_function(wrap_pyfunction!(latch_calibrate, module)?)?;
     module.add_function(wrap_pyfunction!(latch_costs, module)?)?;
+    module.add_function(wrap_pyfunction!(latch_simulate, module)?)?;
     Ok(())
 }

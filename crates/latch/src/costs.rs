@@ -116,10 +116,13 @@ pub fn uncontended_ns<L: Latch>(count: u64, counting: bool) -> f64 {
 /// What two threads that do nothing but get a latch exclusively came to.
 #[derive(Debug, Clone, Copy)]
 pub struct Contended {
-    pub elapsed_ns: u64,
-    pub gets: u64,
-    pub hand_overs: u64,
+    /// Elapsed by gets of both.
+    pub get_ns: f64,
+    /// Median over bursts in which at least every second get was handed over: both threads had a CPU.
+    pub hand_over_ns: Option<f64>,
 }
+
+const BURST: u64 = 32;
 
 /// Two threads, each on its CPU, for `ns`.
 pub fn contended<L: Latch>(cpus: [usize; 2], ns: u64) -> Contended {
@@ -127,55 +130,77 @@ pub fn contended<L: Latch>(cpus: [usize; 2], ns: u64) -> Contended {
     let counters = [[Counters::default()], [Counters::default()]];
     let child = Child::<L>::new(0);
     let mode = Child::<L>::mode(true);
+    let bursts = both(cpus, |number| {
+        let worker = worker(number as u32, &seats, &counters[number], &times[number], L::FACTS.spin, true);
+        let hand_overs = &counters[number][0].hand_overs;
+        let (mut bursts, mut begin_ns) = (Vec::new(), now_ns());
+        let end_ns = begin_ns + ns;
+        while begin_ns < end_ns {
+            let before = hand_overs.get();
+            for _ in 0..BURST {
+                child.get(mode, &worker, |_| ());
+            }
+            let now = now_ns();
+            let handed = hand_overs.get() - before;
+            if handed >= BURST / 2 {
+                // the other was handed as many
+                bursts.push((now - begin_ns) as f64 / (2 * handed) as f64);
+            }
+            begin_ns = now;
+        }
+        bursts
+    });
+    let gets: u64 = counters.iter().flatten().map(|counters| counters.gets.get()).sum();
+    Contended { get_ns: ns as f64 / gets as f64, hand_over_ns: median(bursts) }
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+/// Runs `side` on two CPUs at once; what both gave.
+fn both(cpus: [usize; 2], side: impl Fn(usize) -> Vec<f64> + Sync) -> Vec<f64> {
     let started = std::sync::Barrier::new(2);
     let run = |number: usize| {
         pin(cpus[number]);
-        let worker = worker(number as u32, &seats, &counters[number], &times[number], L::FACTS.spin, true);
         started.wait();
-        let end_ns = now_ns() + ns;
-        while now_ns() < end_ns {
-            for _ in 0..256 {
-                child.get(mode, &worker, |_| ());
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for number in 0..2 {
-            scope.spawn(move || run(number));
-        }
-    });
-    let sum = |of: fn(&Counters) -> u64| counters.iter().flatten().map(of).sum();
-    Contended { elapsed_ns: ns, gets: sum(|c| c.gets.get()), hand_overs: sum(|c| c.hand_overs.get()) }
-}
-
-/// ns one way: two threads, one on each CPU, pass a token to and fro.
-fn pass(
-    cpus: [usize; 2],
-    count: u32,
-    wait: impl Fn(usize, u32) + Sync,
-    give: impl Fn(usize, u32) + Sync,
-) -> f64 {
-    let started = std::sync::Barrier::new(2);
-    let run = |side: usize| {
-        pin(cpus[side]);
-        started.wait();
-        let begin = Instant::now();
-        for turn in 0..count {
-            if side == 0 {
-                give(1, turn);
-                wait(0, turn);
-            } else {
-                wait(1, turn);
-                give(0, turn);
-            }
-        }
-        begin.elapsed().as_nanos() as f64 / f64::from(2 * count)
+        side(number)
     };
     std::thread::scope(|scope| {
         let other = scope.spawn(|| run(1));
-        let ns = scope.spawn(|| run(0)).join().unwrap_or(f64::NAN);
-        other.join().unwrap_or(f64::NAN).min(ns)
+        let mut values = scope.spawn(|| run(0)).join().unwrap_or_default();
+        values.extend(other.join().unwrap_or_default());
+        values
     })
+}
+
+/// ns one way: two threads, one on each CPU, pass a token to and fro. The median over short bursts, for
+/// in a long one a thread loses its CPU and the other waits for it.
+fn pass(
+    cpus: [usize; 2],
+    bursts: u32,
+    turns: u32,
+    wait: impl Fn(usize, u32) + Sync,
+    give: impl Fn(usize, u32) + Sync,
+) -> f64 {
+    let times = both(cpus, |side| {
+        let burst = |number: u32| {
+            let begin = Instant::now();
+            for turn in number * turns..(number + 1) * turns {
+                if side == 0 {
+                    give(1, turn);
+                    wait(0, turn);
+                } else {
+                    wait(1, turn);
+                    give(0, turn);
+                }
+            }
+            begin.elapsed().as_nanos() as f64 / f64::from(2 * turns)
+        };
+        (0..bursts).map(burst).collect()
+    });
+    median(times).unwrap_or(f64::NAN)
 }
 
 fn line_transfer_ns(cpus: [usize; 2]) -> f64 {
@@ -186,11 +211,11 @@ fn line_transfer_ns(cpus: [usize; 2]) -> f64 {
         let mut looks = 0_u32;
         while ball.load(Ordering::Acquire) != wanted {
             looks += 1;
-            // two jobs on one CPU would otherwise wait out their time slices
-            if looks.is_multiple_of(1 << 20) { std::thread::yield_now() } else { std::hint::spin_loop() }
+            // whoever has the CPU that the other thread needs gets out of its way
+            if looks.is_multiple_of(10_000) { std::thread::yield_now() } else { std::hint::spin_loop() }
         }
     };
-    pass(cpus, 20_000, wait, |side, turn| ball.store(2 * turn + 2 - side as u32, Ordering::Release))
+    pass(cpus, 400, 50, wait, |side, turn| ball.store(2 * turn + 2 - side as u32, Ordering::Release))
 }
 
 fn futex_hand_over_ns(cpus: [usize; 2]) -> f64 {
@@ -198,7 +223,7 @@ fn futex_hand_over_ns(cpus: [usize; 2]) -> f64 {
     let wait = |side: usize, _| {
         parkers[side].wait();
     };
-    pass(cpus, 2_000, wait, |side, _| parkers[side].post())
+    pass(cpus, 100, 5, wait, |side, _| parkers[side].post())
 }
 
 /// The machine's costs in ns, each with its spread over rounds; those between CPUs are null where only
@@ -221,7 +246,7 @@ pub fn calibrate(cpus: &[usize]) -> Value {
 /// ns of one get and release of each latch: uncontended with and without counters, and between two CPUs;
 /// rounds are interleaved, so that the latches can be compared.
 pub fn compare(cpus: &[usize], rounds: usize) -> Value {
-    const COUNT: u64 = 1_000_000;
+    const COUNT: u64 = 300_000;
     let pair = [cpus[0], cpus[cpus.len() - 1]];
     let latches: Vec<(&Protocol, _)> =
         PROTOCOLS.iter().filter_map(|protocol| Some((protocol, protocol.alone?))).collect();
@@ -230,14 +255,14 @@ pub fn compare(cpus: &[usize], rounds: usize) -> Value {
         for (protocol, alone) in &latches {
             let counted_ns = (alone.uncontended_ns)(COUNT, true);
             let bare_ns = (alone.uncontended_ns)(COUNT, false);
-            let both = (pair[0] != pair[1]).then(|| (alone.contended)(pair, 50_000_000));
+            let both = (pair[0] != pair[1]).then(|| (alone.contended)(pair, 30_000_000));
             rows.push(json!({
                 "round": round,
                 "latch": protocol.facts.name,
                 "uncontended_ns": counted_ns,
                 "uncontended_without_counters_ns": bare_ns,
-                "get_ns": both.map(|both| both.elapsed_ns as f64 / both.gets.max(1) as f64),
-                "hand_over_ns": both.map(|both| both.elapsed_ns as f64 / both.hand_overs.max(1) as f64),
+                "get_ns": both.map(|both| both.get_ns),
+                "hand_over_ns": both.and_then(|both| both.hand_over_ns),
             }));
         }
     }

@@ -112,7 +112,10 @@ impl Run<'_> {
             stage.records.iter().position(|record| record.ready.load(Ordering::Acquire) == 0)
         {
             self.go_on()?;
-            if !crew.deaths().is_empty() || Instant::now() > limit {
+            if let Some(death) = crew.deaths().first() {
+                return Err(LatchError::Lost { worker: death.worker });
+            }
+            if Instant::now() > limit {
                 return Err(LatchError::NotReady { worker, seconds: READY.as_secs() });
             }
             std::thread::sleep(Duration::from_millis(1));

@@ -23,6 +23,8 @@ pub enum LatchError {
     Workers(#[from] std::io::Error),
     #[error("worker {worker} was not ready within {seconds} s")]
     NotReady { worker: usize, seconds: u64 },
+    #[error("worker {worker} ended before it was ready")]
+    Lost { worker: usize },
     #[error("stopped")]
     Stopped,
 }

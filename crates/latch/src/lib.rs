@@ -39,6 +39,8 @@ pub mod region;
 pub mod result;
 pub mod seat;
 #[cfg(not(feature = "loom"))]
+pub mod simulate;
+#[cfg(not(feature = "loom"))]
 pub mod stage;
 pub mod sync;
 pub mod wait_list;

@@ -82,6 +82,12 @@ impl Worker<'_> {
         }
     }
 
+    /// What was counted so far was warm-up.
+    fn restart(&self) {
+        self.times.restart();
+        self.counters.iter().for_each(Counters::restart);
+    }
+
     /// Stays for the planned hold.
     #[inline]
     pub fn hold(&self, long: bool) {
@@ -130,6 +136,8 @@ pub fn pin(cpu: usize) {
     }
 }
 
+const SLOW_NS: u64 = 1_000_000;
+
 /// Works until the point's end or until it is stopped.
 pub fn work(stage: &Stage, number: usize) {
     let plan = stage.plan;
@@ -146,14 +154,15 @@ pub fn work(stage: &Stage, number: usize) {
     let seconds = &stage.seconds[number * window.seconds()..][..window.seconds()];
     let think_turns = stage.turns(plan.think_ns);
     let (mut before, mut measuring) = (usage(), false);
-    let (mut pending, mut left, mut looks) = (0, 0, 0_u32);
+    let (mut pending, mut left, mut turn, mut slow) = (0, 0, 0_u32, false);
+    let mut looked_ns = window.start_ns;
     for operation in draws.iter().copied().cycle() {
-        let look = left == 0;
-        worker.timed = match (look, looks % 2) {
-            (false, _) => Timed::Nothing,
-            (true, 0) => Timed::Lookup,
-            (true, _) => Timed::Gets,
-        };
+        let look = left == 0 || slow;
+        worker.timed = Timed::Nothing;
+        if left == 0 {
+            (left, turn) = (stage.stride, turn.wrapping_add(1));
+            worker.timed = if turn.is_multiple_of(2) { Timed::Gets } else { Timed::Lookup };
+        }
         let begin_ns = if look { now_ns() } else { 0 };
         let sound = stage.cache.operate(operation, &worker);
         pending += 1;
@@ -165,21 +174,34 @@ pub fn work(stage: &Stage, number: usize) {
             if end_ns >= window.end_ns || stage.gate.stopped() {
                 break;
             }
-            (left, looks) = (stage.stride, looks.wrapping_add(1));
-            seconds[window.second(end_ns)].add(pending);
+            // a batch that was cut off by the end is not counted, so a slow worker counts one by one
+            (slow, looked_ns) = (end_ns - looked_ns > SLOW_NS, end_ns);
             record.done.add(pending);
-            pending = 0;
-            if !measuring && end_ns >= window.measure_ns {
-                measuring = true;
-                before = usage();
-                worker.times.restart();
-                worker.counters.iter().for_each(Counters::restart);
-            } else if measuring && worker.timed == Timed::Lookup {
-                worker.times.lookup.record((end_ns - begin_ns).saturating_sub(worker.clock_ns));
+            if measuring {
+                seconds[window.second(end_ns)].add(pending);
+                if worker.timed == Timed::Lookup {
+                    worker.times.lookup.record((end_ns - begin_ns).saturating_sub(worker.clock_ns));
+                }
+            } else {
+                // lookups and gets are measured from the same moment: the first look after the edge
+                if let Some(last) = window.warm_up().checked_sub(1) {
+                    seconds[window.second(end_ns).min(last)].add(pending);
+                }
+                if end_ns >= window.measure_ns {
+                    measuring = true;
+                    before = usage();
+                    worker.restart();
+                }
             }
+            pending = 0;
         }
         left -= 1;
         busy(think_turns);
+    }
+    if !measuring {
+        // never had its turn in the measure phase
+        before = usage();
+        worker.restart();
     }
     let after = usage();
     let used = [&record.user_ns, &record.system_ns, &record.voluntary, &record.involuntary];

@@ -98,14 +98,13 @@ impl<P: Policy> Queued<P> {
         self.flag(&list);
     }
 
-    /// Out of the list, having got the latch without being posted.
+    /// Out of the list, having got the latch. Whoever took it out of the list has, under the list's lock,
+    /// marked it woken: the mark must not outlive it, for a post that it never takes clears nothing.
     fn leave(&self, me: &Me) {
         let list = self.list.lock(me);
-        let stood = list.remove(me.id());
+        list.remove(me.id());
         self.flag(&list);
-        if !stood && P::ONE_WAKE {
-            self.word.fetch_and(!WOKEN, Ordering::Relaxed);
-        }
+        self.word.fetch_and(!WOKEN, Ordering::Relaxed);
     }
 
     /// Posts the first in the list, and with a reader the readers right behind it.
@@ -145,7 +144,7 @@ impl<P: Policy> Held for Queued<P> {
     #[cold]
     fn wait_get(&self, mode: Mode, me: &Me) -> Wait {
         let mut wait = Wait::MISSED;
-        let mut posted = false;
+        let (mut posted, mut enqueued) = (false, false);
         me.begin_wait(self.index);
         loop {
             // a woken process tries again, and spins again, as a newcomer would
@@ -154,6 +153,7 @@ impl<P: Policy> Held for Queued<P> {
                 break;
             }
             self.enqueue(mode, me);
+            enqueued = true;
             if self.attempt(mode, me, posted) {
                 break;
             }
@@ -163,7 +163,7 @@ impl<P: Policy> Held for Queued<P> {
                 self.word.fetch_and(!WOKEN, Ordering::Relaxed);
             }
         }
-        if me.seat().queued.load(Ordering::Relaxed) != 0 {
+        if enqueued {
             self.leave(me);
         }
         me.end_wait();
