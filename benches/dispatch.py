@@ -44,7 +44,12 @@ print(json.dumps(engine | {"rss_bytes": resource.getrusage(resource.RUSAGE_SELF)
 
 def simulate(case: Case, table: str) -> dict[str, Any]:
     mix = [
-        ("oltp", case.oltp, {"kind": "exponential", "mean_us": 800}, {"kind": "exponential", "mean_us": 6000}),
+        (
+            "oltp",
+            case.oltp,
+            {"kind": "exponential", "mean_us": 800},
+            {"kind": "exponential", "mean_us": 6000},
+        ),
         ("hog", case.hogs, {"kind": "fixed", "mean_us": 100_000}, {"kind": "fixed", "mean_us": 0}),
     ]
     groups = [
@@ -88,14 +93,14 @@ def measure(case: Case, rounds: int) -> dict[str, Any]:
 
 def bytes_per_thread() -> float:
     few, many = 10_000, 110_000
-    sizes = [
-        simulate(Case("memory", 8, count, 0, 0.1), "standard")["rss_bytes"] for count in (few, many)
-    ]
+    sizes = [simulate(Case("memory", 8, count, 0, 0.1), "standard")["rss_bytes"] for count in (few, many)]
     return (sizes[1] - sizes[0]) / (many - few)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="fewer rounds, shorter simulations")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()

@@ -30,7 +30,7 @@ def test_a_table_is_printed_in_the_form_that_is_read(lab: Lab) -> None:
 def test_the_trace_reasons_as_the_author_of_the_study_did(lab: Lab) -> None:
     text = lab.run("dispatch", "extended", "standard", "--trace", "--from", "13").stdout
     assert text.endswith("at 13 it used its slice: next 6 under extended, 3 under standard\n")
-    assert "used its slice of 380 ms at 13: tqexp 6" in text
+    assert "380 ms      6    380 ms  slice used at 13 (tqexp)" in text
 
 
 @pytest.mark.parametrize(
@@ -134,9 +134,7 @@ def test_the_result_has_the_shape_of_every_engine() -> None:
 
 
 def test_the_samples_account_for_all_time() -> None:
-    last = {
-        (row["entity"], row["metric"]): row["value"] for row in rows(simulated(plan())["samples"])
-    }
+    last = {(row["entity"], row["metric"]): row["value"] for row in rows(simulated(plan())["samples"])}
     parts = ("cpu_ns_total", "wait_ns_total", "sleep_ns_total")
     for entity, threads in (("oltp", 6), ("hog", 3), ("total", 9)):
         assert sum(last[entity, part] for part in parts) == threads * 4.5e9
