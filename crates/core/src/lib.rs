@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod calibrate;
 mod caller;
 mod dispatch;
 mod load;
@@ -10,5 +11,6 @@ mod load;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     load::register(module)?;
-    dispatch::register(module)
+    dispatch::register(module)?;
+    calibrate::register(module)
 }

@@ -151,8 +151,8 @@ fn timed_walk(array: &mut [u8], rounds: usize) -> f64 {
 }
 
 fn rounds_for(array: &mut [u8]) -> io::Result<usize> {
-    let one_ns = alone(array, 20)?;
-    Ok((REPETITION_NS / one_ns).clamp(20.0, 100_000.0) as usize)
+    let one_ns = alone(array, 2)?;
+    Ok((REPETITION_NS / one_ns).clamp(4.0, 100_000.0) as usize)
 }
 
 /// ns of a round of one process: two walks over the array, two passes to itself.
@@ -218,4 +218,33 @@ fn pass(to: &mut PipeWriter) -> io::Result<()> {
 
 fn take(from: &mut PipeReader) -> io::Result<()> {
     from.read_exact(&mut [0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_is_the_median_with_the_interval_of_its_ranks() {
+        let estimate = Estimate::of((1..=100).rev().map(f64::from).collect());
+        assert_eq!((estimate.ns, estimate.low_ns, estimate.high_ns, estimate.n), (50.5, 41.0, 61.0, 100));
+        assert_eq!(Estimate::of(vec![3.0]).ns, 3.0);
+    }
+
+    #[test]
+    fn each_set_is_measured_and_a_refusal_stops_it() {
+        let told = switches(0, &[4096, 65_536], 5, &mut || true).unwrap().unwrap();
+        assert_eq!(
+            told.iter().map(|one| (one.bytes, one.switch.n)).collect::<Vec<_>>(),
+            [(4096, 5), (65_536, 5)]
+        );
+        assert!(told.iter().all(|one| one.switch.low_ns <= one.switch.ns && one.walk_ns > 0.0));
+        assert!(switches(0, &[4096], 5, &mut || false).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_chase_takes_time_and_a_cpu_that_is_not_there_is_refused() {
+        assert!(chase(0, 1 << 20, 5).unwrap().ns > 0.0);
+        assert!(chase(100_000, 1 << 20, 5).is_err());
+    }
 }
