@@ -132,7 +132,8 @@ def dispatch_run(plan_json: str, on_event: Callable[[str], None]) -> str:
                      "rechoose_ticks": =3},
          "sets": ={"name": [cpu, ...]},  (processor sets; other CPUs form one more)
          "tables": {"ts": "standard" | "extended" | text in dispadmin's form, "rt": =text, "fx": =text},
-         "groups": [{"name", "count", "class": ="TS" | "IA" | "FX" | "RT", "nice": =0 (-20 to 19),
+         "groups": [{"name" (no colon, not `transaction`, not `total`), "count",
+                     "class": ="TS" | "IA" | "FX" | "RT", "nice": =0 (-20 to 19),
                      "priority": =null (FX 0-60, RT 0-59; TS, IA: level to start with, 29),
                      "foreground": =false (IA), "cpu": DIST, "sleep": DIST (mean 0: never sleeps),
                      "working_set_kib": =0, "set": =null, "arrive": ={"at_s": 0, "over_s": 0},
