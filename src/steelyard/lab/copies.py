@@ -53,10 +53,11 @@ class Copies:
         held, gate = os.pipe2(os.O_CLOEXEC)
         failed, failure = os.pipe2(os.O_CLOEXEC)
         self._pids: dict[int, int] = {}
+        parent = os.getpid()
         for number, copy in enumerate(copies):
             pid = os.fork()
             if pid == 0:
-                _become(number, copy, held, gate, failure)
+                _become(number, copy, parent, held, gate, failure)
             self._pids[pid] = number
         for end in (held, failure):
             os.close(end)
@@ -104,11 +105,10 @@ class Copies:
         self._pids.clear()
 
 
-def _become(number: int, copy: Copy, held: int, gate: int, failure: int) -> Any:
+def _become(number: int, copy: Copy, parent: int, held: int, gate: int, failure: int) -> Any:
     """The forked child: turns into the copy once the gate opens, or tells why it cannot."""
     doing = "cannot be started"
     try:
-        parent = os.getppid()
         os.setpgid(0, 0)
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:

@@ -50,9 +50,14 @@ def check(study: Study) -> None:
             for code, settings in settings_of(name, factor).items():
                 for key, value in settings.items():
                     _check_setting(key, value, ("factors", name, "levels", code))
-    for option in options(study):
+    found = options(study)
+    for option in found:
         _check_fit(study, option)
         _check_programs(study, option)
+    if "share" in subject.settings and all(_settings(study, o)["placement"] != "set" for o in found):
+        raise InputError(
+            "has no effect: no option has placement 'set'", "leave it out", ("subject", "settings", "share")
+        )
 
 
 def make(bench: Bench) -> Command:
