@@ -150,12 +150,19 @@ class Command:
     def _prepare(self, workload: ProgramWorkload) -> None:
         if not workload.prepare:
             return
-        command = [filled(word, self._folders()) for word in workload.prepare]
+        known = self._folders()
+        command = [filled(word, known) for word in workload.prepare]
+        # of the variables, those that are the same for all copies and options
+        variables = {
+            name: filled(str(text), known)
+            for name, text in workload.environment.items()
+            if names_in(str(text)) <= known.keys()
+        }
         try:
             done = subprocess.run(
                 command,
                 cwd=self._bench.folder,
-                env={**os.environ, VARIABLE: self._mark},
+                env={**os.environ, **variables, VARIABLE: self._mark},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=workload.deadline_s,
