@@ -6,7 +6,9 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -329,3 +331,32 @@ def test_the_warehouses_score_in_as_many_jvms_as_the_study_says(lab: Lab) -> Non
         ("set", 0, 1, True, True),
         ("set", 1, 2, True, True),
     ]
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The command that runs the shipped program, compiled."""
+    if shutil.which("javac") is None:
+        pytest.skip("no JDK: apt-get install openjdk-17-jdk-headless")
+    folder = tmp_path_factory.mktemp("classes")
+    source = resources.files("steelyard.catalog") / "programs" / "Warehouse.java"
+    subprocess.run(["javac", "-Xlint:all", "-Werror", "-d", folder, str(source)], check=True)
+    return ["java", "-Xmx96m", "-cp", str(folder), "Warehouse"]
+
+
+def test_the_warehouses_count_what_they_do_and_make_garbage(warehouse: list[str]) -> None:
+    done = subprocess.run([*warehouse, "0.1", "1.5", "3", "4"], capture_output=True, text=True, check=True)
+    (line,) = done.stdout.splitlines()
+    told = json.loads(line)
+    assert told["bops"] == pytest.approx(told["operations"] / told["seconds"], rel=1e-3)
+    assert told["operations"] > 0 and told["warehouses"] == 3 and told["working_set_mb"] == 4
+    assert "not a SPEC benchmark" in told["note"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["1", "1"], ["1", "x", "1"], ["1", "0", "1"], ["1", "1", "0"], ["1", "1", "1", "0"]]
+)
+def test_the_warehouses_refuse_what_they_cannot_run(warehouse: list[str], arguments: list[str]) -> None:
+    done = subprocess.run([*warehouse, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "usage: java Warehouse.java WARM_UP_SECONDS SECONDS WAREHOUSES" in done.stderr and not done.stdout
