@@ -37,9 +37,13 @@ class Finding:
 
 
 def merged(
-    measures: Measures, code: str, found: Sequence[Finding], say: Callable[[Sequence[float]], str]
+    measures: Measures,
+    code: str,
+    found: Sequence[Finding],
+    text: str,
+    detail: Callable[[Sequence[float]], str],
 ) -> list[Notice]:
-    """One notice an option, with the runs in which it was seen; say(values) is its text."""
+    """One notice an option, with the runs in which it was seen; detail(values) are its numbers."""
     option_of = dict(zip(measures.run.tolist(), measures.option.tolist(), strict=True))
     by_option: dict[str, list[Finding]] = {}
     for finding in found:
@@ -47,9 +51,10 @@ def merged(
     return [
         Notice(
             code,
-            say([f.value for f in findings]),
+            text,
             option,
-            tuple(sorted({f.run for f in findings})),
+            runs=tuple(sorted({f.run for f in findings})),
+            detail=detail([f.value for f in findings]),
         )
         for option, findings in by_option.items()
     ]
@@ -71,7 +76,7 @@ def _errors(measures: Measures) -> list[Notice]:
     found = [
         Finding(int(measures.run[i]), float(ratio[i] / (1 + ratio[i]))) for i in np.flatnonzero(ratio > 0)
     ]
-    return merged(measures, "errors", found, lambda shares: f"{span(shares, percent)} of transactions failed")
+    return merged(measures, "errors", found, "transactions failed", lambda shares: span(shares, percent))
 
 
 def _drift_within(evidence: Evidence, measures: Measures) -> list[Notice]:
@@ -92,12 +97,12 @@ def _drift_within(evidence: Evidence, measures: Measures) -> list[Notice]:
         if p < _SIGNIFICANT:
             word = "rises" if mean > 0 else "falls"
             text = (
-                f"throughput {word} by {percent(abs(mean))} from the start of measure to its end"
-                f" (mean of {n} runs, {p_value(p)}): what was compared is not a steady state;"
-                " a longer warm_up_s may help"
+                f"throughput {word} from the start of measure to its end: what was compared is not a"
+                " steady state; a longer warm_up_s may help"
             )
+            detail = f"by {percent(abs(mean))}, mean of {n} runs, {p_value(p)}"
             runs = tuple(sorted(f.run for f in found))
-            notices.append(Notice("drift-within-runs", text, option, runs))
+            notices.append(Notice("drift-within-runs", text, option, runs, detail))
     return notices
 
 
@@ -112,15 +117,12 @@ def _warm_up(evidence: Evidence, measures: Measures) -> list[Notice]:
     known = set(measures.run.tolist())
     found = [Finding(run, bias) for run, (_, bias) in worst.items() if run in known]
     notices: list[Notice] = []
-    for notice in merged(measures, "warm-up", found, lambda values: span(values, signed)):
+    text = "the first seconds of measure still look like warm-up (MSER-5): a longer warm_up_s may help"
+    for notice in merged(measures, "warm-up", found, text, lambda values: span(values, signed)):
         if 2 * len(notice.runs) < len(set(measures.run[measures.option == notice.subject].tolist())):
             continue
         cuts = span([worst[run][0] for run in notice.runs], lambda cut: f"{cut:.0f}")
-        text = (
-            f"the first {cuts} s of measure still look like warm-up (MSER-5), and shift throughput by"
-            f" {notice.text}: a longer warm_up_s may help"
-        )
-        notices.append(replace(notice, text=text))
+        notices.append(replace(notice, detail=f"{cuts} s, which shift throughput by {notice.detail}"))
     return notices
 
 
@@ -222,8 +224,7 @@ def _outliers(evidence: Evidence, measures: Measures) -> list[Notice]:
         measures,
         "outlier",
         found,
-        lambda values: (
-            f"{measures.work.title} {span(values, signed)} from the median of this"
-            f" option, where runs of a block usually differ by {percent(usual)}"
-        ),
+        f"{measures.work.title} far from the median of the option, where runs of a block usually differ by"
+        f" {percent(usual)}",
+        lambda values: span(values, signed),
     )

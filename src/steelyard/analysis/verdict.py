@@ -71,7 +71,7 @@ def judge_options(
         outcome=said.outcome,
         winner=said.winner,
         sentence=" ".join(part for part in (said.sentence, extra) if part),
-        reasons=reasons(measures, leader, reference, closed),
+        reasons=reasons(measures, leader, reference, margin, closed),
         ties=() if said.winner else (leader, *open_to),
     )
 
@@ -157,6 +157,8 @@ def _gains(case: _Case, duel: Duel) -> str:
     margin = "" if duel.equal else _margin(case)
     parts += [_no_difference(m, c, margin) for m, c in others]
     blocks = shown[0][1].blocks
+    if blocks == 1:
+        return f"{'; '.join(parts)} (one block: no interval)"
     interval = "95 % interval" + "s" * (len(shown) > 1)
     return f"{'; '.join(parts)} ({interval}, {blocks} block{'s' * (blocks != 1)})"
 
@@ -179,7 +181,7 @@ def _no_difference(metric: Metric, c: Comparison, margin: str) -> str:
     title = metric.title + (" a transaction" if metric.unit.endswith("/txn") else "")
     ratio = f"ratio {c.ratio:.3f} [{c.low:.3f} to {c.high:.3f}]"
     if not math.isfinite(c.high):
-        return f"{title} has a ratio of {c.ratio:.3f}, and one block cannot say how sure that is"
+        return f"{title} has a ratio of {c.ratio:.3f}"
     if c.outcome == "equivalent":
         return f"{title} is equivalent within {margin}, {ratio}" if margin else f"{title} {ratio}"
     return f"{title} is inconclusive, {ratio}"
@@ -190,6 +192,8 @@ def _missing(case: _Case, duel: Duel) -> str:
     open_ones = [c for _, c in case.shown(duel) if c.outcome == "inconclusive"]
     blocks = max((c.blocks for c in open_ones), default=0)
     widths = [math.log(c.high / c.low) / 2 for c in open_ones if c.low > 0 and math.isfinite(c.high)]
+    if not widths and case.evidence.study.subject.kind == "recording":
+        return "A recording cannot be repeated to find out."
     if not widths:
         return "Five blocks or more are needed for an interval (plan.blocks)."
     # half-widths shrink with the root of the blocks; half the margin leaves room for an estimate

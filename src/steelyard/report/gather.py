@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from steelyard.analysis.results import Scaling
 from steelyard.bundle.reader import Bundle
 from steelyard.report.inputs import About, FactorFacts, MonitorCost, Notice, Phases, Series
 from steelyard.study.model import Setting
@@ -21,10 +22,13 @@ _CLOCK = """
 _THROUGHPUT = """
     with clock as ({clock}), seconds as (
         select t.run, t.point, t.second, c.option,
-            c.begin_s + m.start_ns / 1e9 + t.second as t_s, t.count
-        from throughput t join clock c using (run) join measures m using (run, point)
+            c.begin_s + m.start_ns / 1e9 + t.second as t_s, t.count / m.whole_s as count
+        from throughput t join clock c using (run) join (
+            -- a second that measuring cut short is left out, unless there is no other
+            select *, (end_ns - start_ns) / 1e9 as length_s, least(1, length_s) as whole_s from measures
+        ) m using (run, point)
         where t.statement = 'transaction' and t.second >= 0
-            and t.second + 1 <= (m.end_ns - m.start_ns) / 1e9 + 0.01
+            and t.second + m.whole_s <= m.length_s + 0.01
     ), numbered as (
         select *, row_number() over (order by run, t_s) as n, count(*) over () as total from seconds
     )
@@ -122,6 +126,18 @@ def series(bundle: Bundle) -> Series:
         clients=bundle.columns(_COPIES if isinstance(bundle.study.workload, ProgramWorkload) else _CLIENTS),
         latency=bundle.latency_curves(),
     )
+
+
+def overlays(others: Sequence[tuple[str, Sequence[Scaling]]]) -> dict[str, list[Any]]:
+    """The curves of other bundles, each given by its name and its judgement's scaling."""
+    found = [
+        (f"{name} {scaling.option}", point.clients, point.throughput_per_s, point.linear)
+        for name, scalings in others
+        for scaling in scalings
+        for point in scaling.points
+    ]
+    names = ("source", "clients", "tps", "linear")
+    return {name: [row[i] for row in found] for i, name in enumerate(names)}
 
 
 def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:

@@ -31,6 +31,8 @@ class Series:
     clients: option, clients, client, transactions, mean_ns, p99_ns: medians over runs; of
         copies of a program, their scores stand as transactions.
     latency: option, clients, quantile (0 to 1), ns: median over runs.
+    overlays: source (bundle and option), clients, tps, linear (1: in proportion): curves of other
+        bundles, drawn behind those of this one.
     """
 
     throughput: Columns = field(default_factory=dict[str, Any])
@@ -39,6 +41,7 @@ class Series:
     statements: Columns = field(default_factory=dict[str, Any])
     clients: Columns = field(default_factory=dict[str, Any])
     latency: Columns = field(default_factory=dict[str, Any])
+    overlays: Columns = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True)

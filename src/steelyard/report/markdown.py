@@ -6,8 +6,9 @@ import re
 
 from steelyard.analysis.results import Judgement
 from steelyard.report import format as fmt
+from steelyard.report.footnotes import footnotes
 from steelyard.report.inputs import About
-from steelyard.report.ranking import MARKS_MEAN, all_notices, heading, headline, ranked
+from steelyard.report.ranking import MARKS_MEAN, heading, headline, ranked
 
 
 def to_markdown(judgement: Judgement, about: About) -> str:
@@ -38,9 +39,7 @@ def to_markdown(judgement: Judgement, about: About) -> str:
         ]
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", f"{MARKS_MEAN}.", ""]
-    for notice in all_notices(judgement, about):
-        of = f"{_code(notice.subject)}: " if notice.subject else ""
-        lines.append(f"- {of}{_safe(notice.text)}")
+    lines += [f"- {_safe(note.sentence)}" for note in footnotes(judgement, about)]
     machine = ", ".join(_safe(text) for text in about.machine.values())
     server = f"{_safe(about.server_version)}; " if about.server_version else ""
     lines += [

@@ -1,4 +1,4 @@
-"""The judgement as rows of one table: options from the fastest to the slowest, with what is said."""
+"""The judgement as rows of one table: options from the fastest to the slowest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from steelyard.analysis.results import (
     Estimate,
     Judgement,
     Metric,
-    Notice,
     Outcome,
 )
 from steelyard.report.inputs import About
@@ -154,20 +153,6 @@ def spoken_of(judgement: Judgement) -> str | None:
         return winner
     others = [row.label for row in ranked(judgement) if not row.is_baseline]
     return others[0] if others else None
-
-
-def all_notices(judgement: Judgement, about: About) -> list[Notice]:
-    """Notices of the analysis, of comparisons, and of the lab: each text once; first of the whole study."""
-    found: dict[tuple[str, str, str], Notice] = {}
-    warnings = (notice for item in judgement.comparisons for notice in item.warnings)
-    for notice in (*judgement.notices, *about.notices, *warnings):
-        found.setdefault((notice.code, notice.text, notice.subject), notice)
-    return sorted(found.values(), key=lambda notice: notice.subject != "")
-
-
-def noted(notice: Notice) -> str:
-    """Its text, with the option it is about in front unless the text names it."""
-    return notice.text if notice.subject in notice.text else f"{notice.subject}: {notice.text}"
 
 
 def at_one_point(items: Iterable[_Item]) -> list[_Item]:

@@ -38,6 +38,11 @@ class Workload(Strict):
         return False
 
     @property
+    def thinks(self) -> bool:
+        """Whether clients pause without wanting a CPU."""
+        return False
+
+    @property
     def engine_threads(self) -> int:
         """Threads of the engine's process that want a CPU."""
         return 1

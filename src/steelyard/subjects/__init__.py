@@ -98,6 +98,7 @@ class Subject(Protocol):
 
 SUBJECTS: dict[str, str] = {
     "postgres": "steelyard.subjects.postgres",
+    "latch": "steelyard.subjects.latch",
     "command": "steelyard.subjects.command",
     "null": "steelyard.subjects.null",
 }
