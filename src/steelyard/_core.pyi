@@ -177,3 +177,13 @@ def dispatch_table(class_name: str, table: str, hz: int) -> str:
     class_name: TS, IA, RT, FX. table: `standard`, `extended` (TS, IA), or text in dispadmin's form.
     Raises TableError (line and cause), ValueError for an unknown class or hz 0.
     """
+
+def calibrate_switches(cpu: int, sets: Sequence[int], repetitions: int) -> str:
+    """Cost of a switch on a CPU for working sets (bytes), as JSON: [{"bytes", "switch", "walk_ns"}, ...].
+
+    switch: {"ns", "low_ns", "high_ns", "n"}: median of the repetitions (5 or more) and its 95 % interval;
+    noise can make it negative. walk_ns: one warm walk over the set. Raises OSError.
+    """
+
+def calibrate_memory(cpu: int, size_bytes: int, repetitions: int) -> str:
+    """Latency of a chase in random order over so many bytes, as JSON like `switch` above. Raises OSError."""

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod calibrate;
 mod caller;
 mod dispatch;
 mod latch;
@@ -12,5 +13,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     load::register(module)?;
     latch::register(module)?;
-    dispatch::register(module)
+    dispatch::register(module)?;
+    calibrate::register(module)
 }

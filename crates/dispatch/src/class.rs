@@ -151,6 +151,12 @@ impl Standing {
         self.timeleft = self.quantum(tables);
     }
 
+    /// It gave the CPU up after its quantum.
+    pub fn requeued(&mut self, tables: &Tables) {
+        self.dispwait = 0;
+        self.refill(tables);
+    }
+
     /// Has it gone without a full quantum for longer than its level allows?
     pub fn waited_long(&self, tables: &Tables) -> bool {
         self.class.shared() && self.dispwait > tables.ts.0[self.umdpri()].maxwait_s

@@ -16,10 +16,12 @@
 //! - [`counts`], [`record`], [`trace`]: what is counted and kept
 //! - [`life`]: what becomes of a single thread
 //! - [`engine`]: one simulation from plan to result
+//! - [`calibrate`]: what a switch and a miss cost on the machine at hand
 //! - [`result`]: the result as columns of JSON
 
 pub mod agenda;
 pub mod behaviour;
+pub mod calibrate;
 pub mod class;
 pub mod costs;
 pub mod counts;

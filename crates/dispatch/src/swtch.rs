@@ -171,7 +171,7 @@ impl Sim {
         let thread = &mut self.threads[id as usize];
         let expired = std::mem::take(&mut thread.to_back);
         if expired {
-            thread.standing.refill(&self.tables);
+            thread.standing.requeued(&self.tables);
         }
         let priority = thread.priority;
         thread.left_tick = Some(tick);

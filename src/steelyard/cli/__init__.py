@@ -25,6 +25,7 @@ _COMMANDS = {
     "schema": ("schema", "JSON Schema of study files, of --json, or the tables of a bundle."),
     "data": ("data", "SQL that makes and fills the tables of a study's workload."),
     "dispatch": ("dispatch", "A dispatch table, or what becomes of a thread under it."),
+    "calibrate": ("calibrate", "What a context switch and a cache miss cost on this machine."),
     "doctor": ("doctor", "What this machine and user permit, and what to do about it."),
 }
 

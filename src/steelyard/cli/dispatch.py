@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from steelyard.report.thread_life import Life
     from steelyard.subjects.dispatch_tables import DispatchTable
 
-_SECONDS = {"cpu-bound": 5.0, "io-bound": 61.0, "starved": 10.0}
+_SECONDS = {"cpu-bound": 3.5, "io-bound": 61.0, "starved": 10.0}
 
 
 @click.command()
@@ -64,7 +64,7 @@ def command(
             json.dumps({"class": class_name, "hz": hz, "behaviour": how, "lives": told_json}, indent=2)
         )
         return
-    click.echo(f"{class_name}, {hz} ticks/s: a {how} thread from {level}")
+    click.echo(f"{class_name}, {hz} ticks/s: one thread, {how}, from level {level}")
     click.echo("\n".join(beside(*lives) if len(lives) == 2 else [lives[0].table, *told(lives[0])]))
 
 

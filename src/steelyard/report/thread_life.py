@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Life:
 def told(life: Life) -> list[str]:
     """Lines of text, headings first: when, level, quantum, why."""
     lines = [f"{'at':>9}  {'level':>5}  {'quantum':>8}  why"]
-    for step, held, times in _folded(life.steps):
+    for step, times in _folded(life.steps):
         again = f" ({times} times)" if times > 1 else ""
         quantum = f"{step.quantum_ms:g} ms"
-        lines.append(f"{_when(step.t_ns):>9}  {step.level:5}  {quantum:>8}  {_why(step, held)}{again}")
+        lines.append(f"{_when(step.t_ns):>9}  {step.level:5}  {quantum:>8}  {_why(step)}{again}")
     return [*lines, f"{'':9}  {_end(life)}"]
 
 
@@ -48,14 +48,16 @@ def beside(one: Life, other: Life) -> list[str]:
 
 def parting(one: Life, other: Life) -> str:
     """`at 13 it used its slice: next 6 under extended, 3 under standard`: the first difference."""
-    for a, b in zip(one.steps, other.steps, strict=False):
+    pairs = list(zip(one.steps, other.steps, strict=False))
+    for a, b in pairs:
         if (a.reason, a.before) != (b.reason, b.before):
             return f"under {one.table} {_short(a)}, under {other.table} {_short(b)}"
         if a.level != b.level:
             return f"{_short(a)}: next {a.level} under {one.table}, {b.level} under {other.table}"
+    for a, b in pairs:
         if a.quantum_ms != b.quantum_ms:
             slices = f"{a.quantum_ms:g} ms under {one.table}, {b.quantum_ms:g} ms under {other.table}"
-            return f"at {a.level} its slice is {slices}"
+            return f"the same levels; at {a.level} its slice is {slices}"
     return f"the same life under {one.table} and {other.table}"
 
 
@@ -71,35 +73,27 @@ def _short(step: Step) -> str:
             return f"at {step.before} it was due for a rise on its return to user mode"
 
 
-def _why(step: Step, slice_ms: float) -> str:
+def _why(step: Step) -> str:
     match step.reason:
         case "start":
             return "a new thread"
         case "expired" if step.before == step.level:
-            return f"used its slice of {slice_ms:g} ms at {step.before}, stays there, goes to the back"
+            return f"slice used at {step.before}, stays there"
         case "expired":
-            return f"used its slice of {slice_ms:g} ms at {step.before}: tqexp {step.level}"
+            return f"slice used at {step.before} (tqexp)"
         case "waited":
-            return f"over maxwait at {step.before}, off the CPU at the update: lwait {step.level}"
+            return f"maxwait over at {step.before}, off the CPU (lwait)"
         case "returned":
-            return f"over maxwait at {step.before}, on the CPU at the update: slpret {step.level}"
+            return f"maxwait over at {step.before}, on the CPU (slpret)"
         case _:
             return step.reason
 
 
-def _folded(steps: Sequence[Step]) -> Iterator[tuple[Step, float, int]]:
-    """Each step with the slice that it had before, and how often it comes in a row."""
-    held = steps[0].quantum_ms if steps else 0.0
-    index = 0
-    while index < len(steps):
-        step = steps[index]
-        alike = (step.reason, step.before, step.level)
-        end = index + 1
-        while end < len(steps) and (steps[end].reason, steps[end].before, steps[end].level) == alike:
-            end += 1
-        yield step, held, end - index
-        held = step.quantum_ms
-        index = end
+def _folded(steps: Sequence[Step]) -> Iterator[tuple[Step, int]]:
+    """Each step, and how often it comes in a row."""
+    for _, alike in groupby(steps, lambda step: (step.reason, step.before, step.level)):
+        run = list(alike)
+        yield run[0], len(run)
 
 
 def _end(life: Life) -> str:
