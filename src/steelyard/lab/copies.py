@@ -23,7 +23,10 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Copy:
-    """One copy. command: whole path and arguments; environment: on top of ours, empty: not set."""
+    """One copy. command: whole path and arguments; environment: on top of ours, empty: not set.
+
+    cpus: those it is bound to; none: those of the engine.
+    """
 
     command: Sequence[str]
     environment: Mapping[str, str]
@@ -122,8 +125,9 @@ def _become(number: int, copy: Copy, parent: int, held: int, gate: int, failure:
         doing = f"cannot enter {copy.folder}"
         os.chdir(copy.folder)
         doing = f"cannot run on CPUs {','.join(map(str, copy.cpus))}"
-        os.sched_setaffinity(0, copy.cpus)
-        if os.sched_getaffinity(0) != set(copy.cpus):
+        if copy.cpus:
+            os.sched_setaffinity(0, copy.cpus)
+        if copy.cpus and os.sched_getaffinity(0) != set(copy.cpus):
             raise OSError(0, "the machine gives it others (a cpuset?)")
         # a program expects the signals as a shell leaves them
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)

@@ -118,7 +118,8 @@ class Command:
         places = self._bench.placement
         cpus = places.server | places.engine
         settings = _settings(self._bench.study, option)
-        sets = divide(cpus, number) if settings["placement"] == "set" else [cpus] * number
+        apart = settings["placement"] == "set"
+        sets = divide(cpus, number) if apart else [cpus] * number
         found: list[dict[str, Any]] = []
         for instance, own in enumerate(sets):
             values: dict[str, Setting] = {
@@ -142,7 +143,7 @@ class Command:
                     "command": [_found(command[0]), *command[1:]],
                     "environment": {**variables, VARIABLE: self._mark},
                     "folder": str(folder),
-                    "cpus": sorted(own),
+                    "cpus": sorted(own) if apart else [],
                 }
             )
         return found

@@ -21,6 +21,8 @@ from steelyard.study.plan import Option, options, workload_of
 from steelyard.study.spec import Study
 from steelyard.subjects import Bench, Inside
 
+TAKES = CacheWorkload
+
 # the settings beneath the workload, and what they are unless the study says otherwise
 _DEFAULTS: dict[str, Setting] = {
     "protocol": "oracle-x",
@@ -36,8 +38,6 @@ _DEFAULTS: dict[str, Setting] = {
 
 def check(study: Study) -> None:
     """Settings that a latch has, and combinations that its protocol can do. Raises InputError."""
-    if not isinstance(study.workload, CacheWorkload):
-        raise InputError("the subject latch is a shared cache", 'kind = "cache"', ("workload", "kind"))
     for key in ("session", "bindir", "dsn"):
         if getattr(study.subject, key):
             raise InputError("a latch has no sessions and no address", "leave it out", ("subject", key))
