@@ -22,6 +22,8 @@ from steelyard.bundle.writer import BundleWriter
 from steelyard.host.guard import Guard
 from steelyard.host.placement import Placement, place
 from steelyard.lab.environment import environment
+from steelyard.lab.host import Host
+from steelyard.lab.host_probe import permitted
 from steelyard.lab.runner import Laboratory, Progress, Run, StudyFailed
 from steelyard.monitors import MONITORS
 from steelyard.study.errors import InputError, nearest
@@ -35,13 +37,17 @@ from steelyard.workloads import work_of
 
 @dataclass(frozen=True)
 class Assignment:
-    """A study ready to run. options: in the order of the study; blocks: all of them, planned."""
+    """A study ready to run. options: in the order of the study; blocks: all of them, planned.
+
+    refused: what this machine refuses of the study's host settings, a sentence each.
+    """
 
     study: Study
     text: str
     origin: str
     options: Sequence[Option]
     blocks: Sequence[Sequence[Slot]]
+    refused: Sequence[str] = ()
 
     @classmethod
     def of(cls, text: str, origin: str) -> Assignment:
@@ -57,7 +63,8 @@ class Assignment:
                 if name not in MONITORS:
                     raise InputError(f'no monitor "{name}"{nearest(name, MONITORS)}', at=("monitors", name))
             check(study)
-        return cls(study, text, origin, found, list(blocks(study, found)))
+            found, refused = permitted(study, found)
+        return cls(study, text, origin, found, list(blocks(study, found)), refused)
 
 
 def start(assignment: Assignment, path: Path, progress: Progress) -> None:
@@ -101,6 +108,12 @@ def resume(path: Path, assignment: Assignment, progress: Progress) -> None:
             f"{path}: the study was edited since it began; runs of two studies cannot be mixed",
             "start it anew with `steelyard run`, or resume the bundle without naming the study",
         )
+    labels = [option["label"] for option in bundle.head["options"]]
+    if labels != [option.label for option in assignment.options]:
+        raise InputError(
+            f"{path}: this machine permits other options now than when the study began",
+            "resume it as the same user on the same machine",
+        )
     writer = BundleWriter(path)
     rows = bundle.duckdb.execute(
         "select block, max(attempt), count(*) filter (status = 'done' and attempt = last), "
@@ -128,9 +141,9 @@ def _run_blocks(
     ):
         bench = Bench(study, work_of(study.workload), folder, placement, guard)
         subject = make(bench)
-        laboratory = Laboratory(
-            study, bench.work, subject, placement, progress, partial(_refuse_other_server, writer.path)
-        )
+        host = Host(guard, placement)
+        admit = partial(_refuse_other_server, writer.path)
+        laboratory = Laboratory(study, bench.work, subject, placement, host, progress, admit)
         whole = sum(attempt == 0 for attempt in attempts.values())
         try:
             for slots in assignment.blocks:
@@ -139,16 +152,22 @@ def _run_blocks(
                 if _narrow_enough(study, writer.path, whole):
                     return
                 for run in laboratory.block(slots, attempt):
-                    _keep(writer, run)
+                    _keep(writer, run, assignment.refused)
                 whole += 1
         except (SubjectFailed, OSError) as error:
             raise StudyFailed(str(error)) from error
         finally:
             subject.stop()
+            host.restore()
 
 
-def _keep(writer: BundleWriter, run: Run) -> None:
+def _keep(writer: BundleWriter, run: Run, refused: Sequence[str]) -> None:
     number = writer.next_run()
+    notices = run.tables.get("notices", {"code": (), "text": ()})
+    told = {
+        "code": [*notices["code"], *("host-refused" for _ in refused)],
+        "text": [*notices["text"], *refused],
+    }
     head: dict[str, list[Any]] = {
         "option": [run.slot.option.label],
         "block": [run.slot.block],
@@ -159,7 +178,7 @@ def _keep(writer: BundleWriter, run: Run) -> None:
         "started_at": [run.started_at],
         "seconds": [run.seconds],
     }
-    writer.write_run(number, run.slot.option.levels, {**run.tables, "runs": head})
+    writer.write_run(number, run.slot.option.levels, {**run.tables, "notices": told, "runs": head})
     if run.server_log:
         writer.write_log(number, run.server_log)
     if run.server_facts:

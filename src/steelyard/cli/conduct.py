@@ -33,7 +33,7 @@ def conduct(
     study = assignment.study
     console = Console(stderr=True)
     runs = sum(map(len, assignment.blocks))
-    print_plan(study, assignment.options, runs * _run_s(study), console)
+    print_plan(study, assignment.options, runs * _run_s(study), console, assignment.refused)
     if dry_run:
         return
     path = bundle or Path(f"{study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")

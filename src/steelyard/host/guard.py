@@ -2,7 +2,8 @@
 
 The guard is a process in a session of its own that holds the reading end of a pipe. Each change is
 told before it is made; when the pipe closes, for whatever reason (also kill -9 of the lab), what
-has not been taken back is undone in reverse order: servers and programs stopped, folders removed.
+has not been taken back is undone in reverse order: servers and programs stopped, folders removed,
+values of the machine written back.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
+from steelyard.host.knob import value_of, write
 from steelyard.host.marked import end_marked, marked
 
 # PostgreSQL itself kills children that linger for 5 s after SIGQUIT
@@ -50,6 +52,10 @@ class Guard:
     def remove_folder(self, folder: Path) -> int:
         """Promises that the folder is removed."""
         return self._tell({"remove": str(folder)})
+
+    def write_back(self, path: Path, old: str, ours: str) -> int:
+        """Promises that the file gets its old value back, unless by then it holds another than ours."""
+        return self._tell({"write": str(path), "old": old, "ours": ours})
 
     def forget(self, number: int) -> None:
         """The change has been undone by the lab itself."""
@@ -99,6 +105,23 @@ def _alive(pid: int) -> bool:
         return False
 
 
+def _write_back(path: Path, old: str, ours: str) -> None:
+    try:
+        if (now := value_of(path)) == ours:
+            write(path, old)
+        elif now != old:
+            _tell_user(f"{path}: left at {now}: somebody else changed it from ours ({ours}); it was {old}")
+    except OSError as error:
+        _tell_user(f"{path}: could not be set back to {old}: {error.strerror}")
+
+
+def _tell_user(text: str) -> None:
+    # the terminal may be gone with the lab
+    with suppress(OSError):
+        sys.stderr.write(f"warning: {text}\n")
+        sys.stderr.flush()
+
+
 def _keep(lines: Iterable[str]) -> list[dict[str, Any]]:
     """The changes still standing when the pipe closes, in the order made."""
     standing: dict[int, dict[str, Any]] = {}
@@ -123,6 +146,8 @@ def main(pipe: TextIO = sys.stdin) -> None:
             end_marked(change["marked"])
         elif "remove" in change:
             shutil.rmtree(change["remove"], ignore_errors=True)
+        elif "write" in change:
+            _write_back(Path(change["write"]), change["old"], change["ours"])
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import __version__
+from steelyard.host.knob import chosen
 from steelyard.lab.machine import (
-    chosen,
     cpu_facts,
     field,
     kernel_facts,

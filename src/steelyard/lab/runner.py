@@ -20,6 +20,7 @@ from steelyard.host.placement import Placement
 from steelyard.lab.engine_plan import engine_plan
 from steelyard.lab.engines import LoadFailed
 from steelyard.lab.environment import server_environment
+from steelyard.lab.host import Host
 from steelyard.lab.load import LoadProcess
 from steelyard.lab.watch import Watch
 from steelyard.monitors import Target
@@ -83,6 +84,7 @@ class Laboratory:
     work: Work
     subject: Subject
     placement: Placement
+    host: Host
     progress: Progress
     admit: Callable[[str, Mapping[str, Any]], None]
 
@@ -111,6 +113,7 @@ class Laboratory:
         run = Run(slot, attempt, "void", "", started_at, 0.0)
         tps = 0.0
         try:
+            self.host.change(slot.option)
             endpoint = self.subject.start(slot.option)
             self.subject.reset()
             facts = {**endpoint.facts, **(server_environment(endpoint.dsn) if endpoint.dsn else {})}
@@ -124,6 +127,7 @@ class Laboratory:
             run = replace(run, cause=str(error).strip())
         finally:
             log = self.subject.stop()
+            self.host.restore()
         run = replace(
             run,
             server_log="" if run.status == "done" else log,
@@ -143,6 +147,7 @@ class Laboratory:
             engine = LoadProcess("load", plan, self.placement.engine)
             pids = {"engine": engine.pid} | ({"server": subject.pid} if subject.pid is not None else {})
         try:
+            pids = self.host.settle(slot.option, pids)
             target = Target(pids={**pids, "monitors": os.getpid()}, dsn=subject.dsn)
             watch = Watch(self._rates(), target, origin_ns)
             watch.start(self.placement.engine)

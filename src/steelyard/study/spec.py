@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from steelyard.study.cache import CacheWorkload
-from steelyard.study.model import Code, Setting, Strict
+from steelyard.study.model import Code, Setting, Strict, flat
 from steelyard.study.program import ProgramWorkload
 from steelyard.study.statements import StatementWorkload
 
-Scope = Literal["version", "server", "session", "client"]
+Scope = Literal["version", "server", "session", "client", "host"]
 
 
 class Subject(Strict):
@@ -50,7 +50,7 @@ class Factor(Strict):
     setting: str | None = Field(
         default=None, description="which setting the levels give; default: the factor's name"
     )
-    levels: dict[Code, Setting | dict[str, Setting]] = Field(min_length=2)
+    levels: dict[Code, Setting | Annotated[dict[str, Setting], BeforeValidator(flat)]] = Field(min_length=2)
 
 
 class Stop(Strict):
@@ -106,6 +106,10 @@ class Study(Strict):
     exclude: list[dict[str, str | list[str]]] = Field(
         default_factory=list[dict[str, str | list[str]]],
         description="combinations that make no sense: codes by factor, and a reason under 'why'",
+    )
+    host: Annotated[dict[str, Setting], BeforeValidator(flat)] = Field(
+        default_factory=dict,
+        description="settings of scope host held the same in every option",
     )
     plan: Plan = Plan()
     monitors: dict[str, Annotated[float, Field(gt=0, le=100)]] | None = Field(

@@ -30,7 +30,7 @@ def check(study: Study) -> None:
         if getattr(subject, key):
             raise InputError("the null subject has no settings", "leave it out", ("subject", key))
     for name, factor in study.factors.items():
-        if factor.scope != "client":
+        if factor.scope not in ("client", "host"):
             raise InputError(
                 f"the null subject has no settings: scope '{factor.scope}' cannot act on it",
                 'scope = "client"',

@@ -5,6 +5,7 @@ from __future__ import annotations
 import psycopg
 
 from steelyard.study.errors import InputError
+from steelyard.study.factors import settings_of
 from steelyard.study.plan import Option
 from steelyard.study.reading import expand
 from steelyard.study.spec import Study
@@ -14,13 +15,27 @@ from steelyard.subjects.postgres_session import INSPECT, session_statements
 
 
 def check_foreign(study: Study) -> None:
-    """Only sessions and clients are ours to change. Raises InputError."""
+    """Only sessions, clients and what is ours on this host can change. Raises InputError."""
+    foreign = [(("host", key), key) for key in study.host]
     for name, factor in study.factors.items():
         if factor.scope in ("version", "server"):
             raise InputError(
                 f"subject.dsn names a server that is not ours: scope '{factor.scope}' cannot act there",
                 "only factors of scope session and client can",
                 ("factors", name, "scope"),
+            )
+        if factor.scope == "host":
+            foreign += [
+                (("factors", name, "levels", code), key)
+                for code, settings in settings_of(name, factor).items()
+                for key in settings
+            ]
+    for at, key in foreign:
+        if key.startswith("server."):
+            raise InputError(
+                f"subject.dsn names a server that is not ours: {key} cannot be set there",
+                "engine., hogs. and settings of this machine can",
+                at,
             )
 
 
