@@ -66,9 +66,9 @@ def check_factors(study: Study) -> None:
                 )
     _check_fixed(study, "server", study.subject.settings, ("subject", "settings"))
     _check_fixed(study, "session", study.subject.session, ("subject", "session"))
-    _check_fixed(study, "host", study.host, ("host",))
     for key, value in study.host.items():
         _check_host_setting(key, value, ("host", key))
+    _check_fixed(study, "host", study.host, ("host",))
     for number, rule in enumerate(study.exclude):
         _check_exclusion(study, number, rule)
 
