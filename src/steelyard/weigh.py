@@ -23,7 +23,7 @@ from steelyard.host.guard import Guard
 from steelyard.host.placement import Placement, place
 from steelyard.lab.environment import environment
 from steelyard.lab.host import Host
-from steelyard.lab.host_probe import permitted
+from steelyard.lab.refusals import permitted
 from steelyard.lab.runner import Laboratory, Progress, Run, StudyFailed
 from steelyard.monitors import MONITORS
 from steelyard.study.errors import InputError, nearest
