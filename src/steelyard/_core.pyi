@@ -98,7 +98,8 @@ def latch_simulate(plan_json: str) -> str:
 
     Plan (all times ns): workers, hold ({"kind": "constant", "ns"}, {"kind": "exponential", "mean_ns"} or
     {"kind": "values", "ns": [...]}: measured values, equally likely), think (likewise; where both are
-    constant workers fall into step, as no real ones do), spin_ns (budget as time, 0: sleeps at once), order "barging" (Oracle, LWLock) or "fifo" (granted in turn), duration_ns, seed;
+    constant workers fall into step, as no real ones do), spin_ns (budget as time, 0: sleeps at once),
+    order "barging" (Oracle, LWLock) or "fifo" (granted in turn), duration_ns, seed;
     with defaults children 1 (chosen uniformly a lookup), gets_per_lookup 2, between_ns 0 (from get to get
     within a lookup), hand_over_ns 0 (added to a hold after another worker's that was waited for), line_ns
     0 (the same, found free), wake_ns 0 (post to running), post_ns 0 (cost to the releaser), shared_gets
