@@ -62,7 +62,7 @@ def latches(evidence: Evidence) -> Latches:
         network = _network(evidence, mine, holds)
         done += [_completed(row, mine, holds, network) for row in mine]
         what_if += _asked(mine[-1], holds, network)
-    return Latches(tuple(done), tuple(what_if), tuple(_contradictions(done)))
+    return Latches(tuple(done), tuple(what_if), tuple(_contradictions(done, evidence.study.workload.POINTS)))
 
 
 def _same(one: LatchRow, other: LatchRow) -> bool:
@@ -209,7 +209,7 @@ def _asked(last: LatchRow, holds: Mapping[_Key, Holds], network: Network | None)
     ]
 
 
-def _contradictions(rows: list[LatchRow]) -> list[Notice]:
+def _contradictions(rows: list[LatchRow], points_are: str) -> list[Notice]:
     """Counters that cannot be: each bound holds for every protocol (sleeps + spin_gets >= misses)."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
@@ -224,6 +224,6 @@ def _contradictions(rows: list[LatchRow]) -> list[Notice]:
             if true:
                 found.setdefault((row.option, row.latch, what), []).append(str(row.clients))
     return [
-        Notice("latch-counters-contradict", f"{latch}: {what} at {listed(clients)} clients", option)
+        Notice("latch-counters-contradict", f"{latch}: {what} at {listed(clients)} {points_are}", option)
         for (option, latch, what), clients in found.items()
     ]
