@@ -69,7 +69,8 @@ def _incomplete(fitted: Fit) -> tuple[str, str]:
 
 def _zeros(fitted: Fit, metric: Metric) -> tuple[str, str]:
     count = int((fitted.layout.values <= 0).sum())
-    text = f"{metric.title} is 0 in {count} runs: compared by differences instead of log ratios"
+    where = f"in {count} runs" if count else "at some points"
+    text = f"{metric.title} is 0 {where}: compared by differences instead of log ratios"
     return "zeros", "" if fitted.logs else text
 
 

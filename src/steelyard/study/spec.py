@@ -119,3 +119,7 @@ class Study(Strict):
         default=None,
         description="readings a second by monitor; default: what the subject offers, once a second",
     )
+    overlay: list[str] = Field(
+        default_factory=list,
+        description="published recordings whose curves the report draws too, by name",
+    )

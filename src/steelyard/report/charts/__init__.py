@@ -40,9 +40,9 @@ def figures(judgement: Judgement, series: Series, about: About) -> list[Figure]:
         scaling.figure(judgement, series, palette, about.points_are),
         latches.figure(judgement, palette),
         latches.alternatives(judgement),
-        latency.figure(series, palette),
+        latency.figure(series, palette, about),
         gauges.figure(series, palette),
         statements.figure(judgement, series, palette),
-        clients.figure(judgement, series, palette),
+        clients.figure(judgement, series, about, palette),
     )
     return [figure for figure in found if figure is not None]
