@@ -18,7 +18,7 @@ _Columns = dict[str, list[Any]]
 _MOST_BLOCKS = 1000
 _SAMPLES = 30  # of a measure phase, at most one a simulated second
 _TRACED_ROWS = 4000
-_TABLES = ("phases", "throughput", "latency", "clients", "samples")
+_TABLES = ("phases", "throughput", "latency", "clients", "errors", "inspect", "samples")
 
 
 def run(plan_json: str, say: Say) -> str:
@@ -55,8 +55,7 @@ def run(plan_json: str, say: Say) -> str:
                 whole.setdefault(name, {}).setdefault(column, []).extend(values)
         origin_ns = result["phases"]["end_ns"][-1]
         events += result["engine"]["events"]
-    nothing: dict[str, Any] = {"errors": result["errors"], "inspect": result["inspect"]}
-    return json.dumps({**whole, **nothing, "engine": {"events": events}})
+    return json.dumps({**whole, "engine": {"events": events}})
 
 
 def _placed(say: Say, point: int, count: int, origin_ns: int) -> Say:
@@ -86,12 +85,9 @@ def _weigh(result: dict[str, Any], scaled: str, groups: Sequence[Mapping[str, An
             for statement in rows["statement"]
         ]
         _keep(rows, [statement is not None for statement in rows["statement"]])
-    before = 0
-    for group in groups:
-        if group["name"] == scaled:
-            break
-        before += group["count"]
-    mine = range(before, before + group["count"])
+    place = next(i for i, group in enumerate(groups) if group["name"] == scaled)
+    before = sum(int(group["count"]) for group in groups[:place])
+    mine = range(before, before + int(groups[place]["count"]))
     _keep(result["clients"], [number in mine for number in result["clients"]["client"]])
     result["clients"]["client"] = [number - before for number in result["clients"]["client"]]
 

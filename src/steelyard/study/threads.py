@@ -105,6 +105,11 @@ class ThreadsWorkload(Workload):
                 yield ("groups", name, "foreground"), f"the class {group.class_name} knows no focus"
 
     @property
+    def simulated(self) -> bool:
+        """They are, and pass faster or more slowly than ours."""
+        return True
+
+    @property
     def thinks(self) -> bool:
         """Whether the weighed threads sleep, by themselves, between bursts."""
         return self.groups[self.scaled].sleep.mean_us > 0

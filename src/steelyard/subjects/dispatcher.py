@@ -97,6 +97,7 @@ class Dispatcher:
             simulated=True,
             facts={
                 "version": "simulated machine",
+                "simulated_cpus": settings["cpus"],
                 "settings": settings,
                 "sources": dict.fromkeys(settings, "study"),
             },
