@@ -18,6 +18,7 @@ _Columns = dict[str, list[Any]]
 _MOST_BLOCKS = 1000
 _SAMPLES = 30  # of a measure phase, at most one a simulated second
 _TRACED_ROWS = 4000
+_TRACED = 4  # of the weighed group, unless the study names threads
 _TABLES = ("phases", "throughput", "latency", "clients", "errors", "inspect", "samples")
 
 
@@ -25,9 +26,9 @@ def run(plan_json: str, say: Say) -> str:
     """Runs the points of a plan; the result as JSON, with the columns of every engine.
 
     plan: as `_core.dispatch_run` takes it, with `points` (numbers of threads of the group `scaled`),
-    `block` and the study's `seed` in place of the simulation's; trace: threads (none: the first of each
-    group) and window_s, from the start of measure; only the last point of block 1 is traced. The
-    transactions are the bursts of the group `scaled`; `clients` are its threads. Raises PlanError.
+    `block` and the study's `seed` in place of the simulation's; trace: threads (none: the first ones)
+    and window_s, from the start of measure; only the last point of block 1 is traced. Transactions are
+    the bursts of the group `scaled`; `clients` are its threads. Raises PlanError.
     """
     plan = json.loads(plan_json)
     points: list[int] = plan.pop("points")
@@ -43,7 +44,7 @@ def run(plan_json: str, say: Say) -> str:
     for point, count in enumerate(points):
         plan["groups"] = [{**g, "count": count} if g["name"] == scaled else g for g in plan["groups"]]
         traced = point == len(points) - 1 and block == 1
-        plan["trace"] = _trace_wish(plan, wish) if traced else None
+        plan["trace"] = _trace_wish(plan, wish, scaled) if traced else None
         result = json.loads(_core.dispatch_run(json.dumps(plan), _placed(say, point, count, origin_ns)))
         _weigh(result, scaled, plan["groups"])
         _place(result, point, count, origin_ns)
@@ -69,10 +70,14 @@ def _placed(say: Say, point: int, count: int, origin_ns: int) -> Say:
     return heard
 
 
-def _trace_wish(plan: Mapping[str, Any], wish: Mapping[str, Any]) -> dict[str, Any]:
+def _trace_wish(plan: Mapping[str, Any], wish: Mapping[str, Any], scaled: str) -> dict[str, Any]:
     from_s = plan["warm_up_s"]
     to_s = min(from_s + wish["window_s"], from_s + plan["measure_s"])
-    threads = wish["threads"] or [f"{group['name']}:0" for group in plan["groups"]]
+    threads = wish["threads"] or [
+        f"{group['name']}:{number}"
+        for group in plan["groups"]
+        for number in range(min(group["count"], _TRACED if group["name"] == scaled else 1))
+    ]
     return {"threads": threads, "from_s": from_s, "to_s": to_s, "limit": _TRACED_ROWS}
 
 

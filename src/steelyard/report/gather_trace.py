@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from steelyard.analysis.region import table_factor
 from steelyard.bundle.reader import Bundle
 
 _MOST_OPTIONS = 4  # baseline first; a page cannot show the threads of more
@@ -27,7 +28,7 @@ _PRIORITIES = """
     join phases p on p.run = g.run and p.point = g.point and p.phase = 'measure'
     join counted c on c.option = u.option and c.clients = p.clients
     where u.option in ({options}) group by u.option, p.clients, g.priority
-    having sum(g.seconds) > 0 order by u.option, p.clients, g.priority
+    having sum(g.seconds) > 0 order by list_position([{options}], u.option), p.clients, g.priority
 """
 
 _TRACE = """
@@ -35,21 +36,24 @@ _TRACE = """
         from trace t join used_runs u using (run) where u.option in ({options}))
     select option, thread, reason, cpu, (start_ns - first_ns) / 1e9 as start_s,
         (end_ns - first_ns) / 1e9 as end_s, priority
-    from whole order by option, thread, start_ns
+    from whole order by list_position([{options}], option), thread, start_ns
 """
 
 
 def scheduling(bundle: Bundle, scaled: str) -> dict[str, Any]:
-    """The series `priorities` and `trace`. scaled: the group of threads that is weighed."""
+    """The series `priorities` and `trace`. scaled: the group of threads that is weighed.
+
+    Of the options those are shown that differ from the baseline in their table alone.
+    """
+    factor = table_factor(bundle.study)
+    levels = {option["label"]: option["levels"] for option in bundle.head["options"]}
     baseline = bundle.head["baseline"]
-    levels = next(o["levels"] for o in bundle.head["options"] if o["label"] == baseline)
 
-    def unlike(option: dict[str, Any]) -> int:
-        return sum(levels[name] != code for name, code in option["levels"].items())
+    def alike(label: str) -> bool:
+        return all(levels[label][name] == code for name, code in levels[baseline].items() if name != factor)
 
-    # the options nearest to the baseline: those that differ in the table alone are among them
-    near = sorted(bundle.head["options"], key=unlike)
-    shown = [o["label"] for o in near if unlike(o) <= 1][:_MOST_OPTIONS]
+    others = [label for label in levels if label != baseline and alike(label)]
+    shown = [baseline, *others][:_MOST_OPTIONS]
     options = ", ".join(f"'{label}'" for label in shown)
     return {
         "priorities": bundle.columns(_PRIORITIES.format(scaled=scaled, options=options)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.report import format as fmt
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, quantitative, view
+from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
 from steelyard.report.charts.theme import Colours, paint
 from steelyard.report.inputs import Series, rows
 
@@ -33,7 +33,7 @@ def figure(series: Series, palette: Colours) -> Figure | None:
         ),
         table=_table(data, points),
         layout="grid",
-        key="line",
+        key="line" if palette.by_option else "none",
     )
 
 
@@ -48,9 +48,7 @@ def _steps(data: list[dict[str, Any]], palette: Colours) -> Spec:
     encoding: Spec = {
         "x": quantitative("priority", "priority", axis={"tickCount": 6, "format": "d"}),
         "y": quantitative("seconds", "s", axis={"tickCount": 4, "format": "~s"}),
-        "color": palette.encode(),
-        "detail": {"field": "option"},
-        **({"strokeDash": palette.dash()} if palette.by_option else {}),
+        **_look(palette),
         "tooltip": [
             {"field": "option", "type": "nominal"},
             {"field": "priority", "type": "quantitative"},
@@ -62,6 +60,14 @@ def _steps(data: list[dict[str, Any]], palette: Colours) -> Spec:
         [{"mark": {"type": "line", "interpolate": "step"}, "encoding": encoding}],
         paint(every, palette),
     )
+
+
+def _look(palette: Colours) -> Spec:
+    """Few options are drawn: where the page has no colour for each, the chart brings its own."""
+    if palette.by_option:
+        return {"color": palette.encode(), "strokeDash": palette.dash()}
+    legend = {"orient": "bottom", "title": None, "disable": False}
+    return {name: nominal("option", None, legend=legend) for name in ("color", "strokeDash")}
 
 
 def _table(data: list[dict[str, Any]], points: list[int]) -> Table:

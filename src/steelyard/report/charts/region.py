@@ -20,8 +20,6 @@ def figure(judgement: Judgement) -> Figure | None:
     level, baseline = cells[0].level, cells[0].baseline
     panels = list(dict.fromkeys(_panel_of(cell) for cell in cells))
     largest = max(abs(cell.ratio - 1) for cell in cells)
-    wins = sum(cell.low > 1 + _MARGIN for cell in cells)
-    loses = sum(cell.high < 1 - _MARGIN for cell in cells)
     return Figure(
         name="region",
         title=f"Where {level} gives more than {baseline}",
@@ -38,7 +36,6 @@ def figure(judgement: Judgement) -> Figure | None:
         ),
         table=_table(cells, names),
         layout="grid",
-        notes=(f"Of {len(cells)} cells {level} wins {wins} by more than 1 % and loses {loses} by as much.",),
     )
 
 

@@ -38,12 +38,12 @@ def figure(series: Series) -> Figure | None:
         " and the global priority. The same threads meet the same bursts under every option.",
         panels=tuple(panels),
         table=_table(data, options),
-        layout="grid",
+        layout="pairs",
     )
 
 
 def _time(end_s: float) -> Spec:
-    return {"scale": {"domain": [0, end_s], "nice": False}, "axis": {"tickCount": 6}}
+    return {"scale": {"domain": [0, end_s], "nice": False}, "axis": {"tickCount": 5}}
 
 
 def _thread() -> Spec:
@@ -79,9 +79,10 @@ def _priority(data: list[dict[str, Any]], end_s: float) -> Spec:
         for row in sorted(data, key=lambda row: (row["start_s"], row["end_s"]))
         for t_s in dict.fromkeys((row["start_s"], row["end_s"]))
     ]
+    top = max(60, *(row["priority"] for row in drawn)) if drawn else 60
     encoding = {
         "x": quantitative("t_s", "s", **_time(end_s)),
-        "y": quantitative("priority", "priority", axis={"tickCount": 6}, scale={"zero": True}),
+        "y": quantitative("priority", "priority", axis={"tickCount": 6}, scale={"domain": [0, top]}),
         "color": _thread(),
         "tooltip": [
             {"field": "thread", "type": "nominal"},
