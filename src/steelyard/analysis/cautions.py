@@ -69,9 +69,9 @@ def _incomplete(fitted: Fit) -> tuple[str, str]:
 
 def _zeros(fitted: Fit, metric: Metric) -> tuple[str, str]:
     count = int((fitted.layout.values <= 0).sum())
-    where = f"in {count} runs" if count else "at some points"
-    text = f"{metric.title} is 0 {where}: compared by differences instead of log ratios"
-    return "zeros", "" if fitted.logs else text
+    text = f"{metric.title} is 0 in {count} runs: compared by differences instead of log ratios"
+    # the mean over points hides the zeros of some: there is no run to name
+    return "zeros", "" if fitted.logs or not count else text
 
 
 def _drift(fitted: Fit, metric: Metric) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from steelyard.study.cache import CacheWorkload
 from steelyard.study.model import Code, Setting, Strict, flat
 from steelyard.study.program import ProgramWorkload
 from steelyard.study.statements import StatementWorkload
+from steelyard.study.threads import ThreadsWorkload
 
 Scope = Literal["version", "server", "session", "client", "host"]
 
@@ -87,13 +88,14 @@ class Plan(Strict):
 
 def _workload(value: Any) -> str:
     kind = cast(dict[str, Any], value).get("kind") if isinstance(value, dict) else value.kind
-    return kind if kind in ("cache", "program") else "statements"
+    return kind if kind in ("cache", "program", "threads") else "statements"
 
 
 AnyWorkload = Annotated[
     Annotated[StatementWorkload, Tag("statements")]
     | Annotated[CacheWorkload, Tag("cache")]
-    | Annotated[ProgramWorkload, Tag("program")],
+    | Annotated[ProgramWorkload, Tag("program")]
+    | Annotated[ThreadsWorkload, Tag("threads")],
     Discriminator(_workload),
 ]
 

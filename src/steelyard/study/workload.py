@@ -39,6 +39,11 @@ class Workload(Strict):
         return False
 
     @property
+    def simulated(self) -> bool:
+        """Whether the plan's seconds are simulated."""
+        return False
+
+    @property
     def thinks(self) -> bool:
         """Whether clients pause without wanting a CPU."""
         return False

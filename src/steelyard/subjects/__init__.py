@@ -99,6 +99,7 @@ class Subject(Protocol):
 SUBJECTS: dict[str, str] = {
     "postgres": "steelyard.subjects.postgres",
     "latch": "steelyard.subjects.latch",
+    "dispatcher": "steelyard.subjects.dispatcher",
     "command": "steelyard.subjects.command",
     "null": "steelyard.subjects.null",
 }

@@ -11,9 +11,12 @@ from steelyard.report.charts import (
     gauges,
     latches,
     latency,
+    priorities,
+    region,
     scaling,
     statements,
     timeline,
+    trace,
 )
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table
 from steelyard.report.charts.theme import colours, config
@@ -36,8 +39,11 @@ def figures(judgement: Judgement, series: Series, about: About) -> list[Figure]:
         costs.figure(judgement) if first[0] is ratios else None,
         first[1],
         costs.figure(judgement) if first[0] is not ratios else None,
+        region.figure(judgement),
         timeline.figure(series, palette),
         scaling.figure(judgement, series, palette, about.points_are),
+        priorities.figure(series, palette),
+        trace.figure(series),
         latches.figure(judgement, palette),
         latches.alternatives(judgement),
         latency.figure(series, palette, about),
