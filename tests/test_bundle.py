@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.bundle.export import export
-from steelyard.bundle.reader import Bundle
+from steelyard.bundle.reader import Bundle, topology_of
 from steelyard.bundle.schema import TABLES
 from steelyard.bundle.writer import BundleWriter
+from steelyard.report.gather import series
 from steelyard.study.errors import InputError
 from steelyard.study.plan import options
 from steelyard.study.reading import find_study, parse_study
@@ -121,6 +123,76 @@ def test_work_outside_the_measure_phase_does_not_count(writer: BundleWriter) -> 
     assert rate(writer, readings) == pytest.approx(1000)
 
 
+@pytest.mark.parametrize(
+    ("length_s", "counts", "per_s"),
+    [
+        (0.5, [100], [200]),
+        (1.0, [100], [100]),
+        # of a longer run, a second that measuring cut short is left out
+        (2.5, [100, 120, 60], [100, 120]),
+    ],
+)
+def test_the_throughput_of_a_run_is_drawn_however_short_it_is(
+    writer: BundleWriter, length_s: float, counts: list[int], per_s: list[float]
+) -> None:
+    measured = {
+        "point": [0],
+        "clients": [2],
+        "phase": ["measure"],
+        "start_ns": [SECOND],
+        "end_ns": [SECOND + round(length_s * SECOND)],
+    }
+    n = len(counts)
+    throughput = {
+        "point": [0] * n,
+        "second": list(range(n)),
+        "statement": ["transaction"] * n,
+        "count": counts,
+        "errors": [0] * n,
+    }
+    tables = {"runs": head("A", 1), "phases": measured, "throughput": throughput}
+    writer.write_run(1, {"same": "A"}, tables)
+    assert list(series(Bundle(writer.path)).throughput["tps"]) == per_s
+
+
+def waits(readings: Mapping[float, Mapping[str, float]]) -> dict[str, Sequence[Any]]:
+    """Readings of one monitor: counters by entity, by time."""
+    rows = [(t, entity, value) for t, found in readings.items() for entity, value in found.items()]
+    return {
+        "t_ns": [round(t * SECOND) for t, _, _ in rows],
+        "monitor": ["postgres-waits"] * len(rows),
+        "entity": [entity for _, entity, _ in rows],
+        "metric": ["samples_total"] * len(rows),
+        "value": [value for _, _, value in rows],
+    }
+
+
+@pytest.mark.parametrize(
+    ("late", "per_s"),
+    [
+        # measure is 1-5 s; readings each second from 0.5 s on, at first without the counter
+        ({3.5: 40, 4.5: 60, 5.5: 60}, 15),
+        # rises from 0 at 0.5 s to 8 at 1.5 s: half of that before measure begins
+        ({1.5: 8, 2.5: 8, 5.5: 8}, 1),
+        # seen once more after measure only: half of its rise lies before the end
+        ({5.5: 8}, 1),
+    ],
+)
+def test_a_counter_that_appears_late_was_zero_in_the_readings_before(
+    writer: BundleWriter, late: Mapping[float, float], per_s: float
+) -> None:
+    times = [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]
+    readings = {t: {"sessions": t, **({"Lock:tuple": late[t]} if t in late else {})} for t in times}
+    writer.write_run(1, {"same": "A"}, {"runs": head("A", 1), "phases": phases(), "samples": waits(readings)})
+    rates = Bundle(writer.path).evidence().rates
+    found = dict(zip(rates["entity"], rates["rate_per_s"], strict=True))
+    assert found == {"Lock:tuple": pytest.approx(per_s), "sessions": pytest.approx(1)}
+
+
+def test_a_monitor_that_begins_late_has_no_zero_before_its_first_reading(writer: BundleWriter) -> None:
+    assert rate(writer, {3.0: 500, 4.0: 600, 6.0: 800}) == pytest.approx(100)
+
+
 def test_a_gauge_is_told_apart_by_phase(writer: BundleWriter) -> None:
     readings = {0.5: 1, 1.5: 10, 3.0: 50, 4.9: 40, 5.5: 39, 6.5: 2}
     tables = {"runs": head("A", 1), "phases": phases(), "samples": samples("memory_bytes", readings)}
@@ -155,3 +227,72 @@ def test_every_table_is_exported(writer: BundleWriter, tmp_path: Path, kind: str
 def test_an_unknown_table_is_not_exported(writer: BundleWriter, tmp_path: Path) -> None:
     with pytest.raises(InputError, match='did you mean "samples"'):
         list(export(Bundle(writer.path), tmp_path / "out", "csv", ["sample"]))
+
+
+def histogram(counts: Mapping[int, int]) -> bytes:
+    """HdrHistogram's V2 encoding of values below 2048 ns, each of which has a bucket of its own."""
+
+    def varint(number: int) -> bytes:
+        zigzag = (number << 1) ^ (number >> 63)
+        out = b""
+        while zigzag >= 0x80:
+            out, zigzag = out + bytes([zigzag & 0x7F | 0x80]), zigzag >> 7
+        return out + bytes([zigzag])
+
+    payload, at = b"", 0
+    for value, count in sorted(counts.items()):
+        payload += (varint(at - value) if value > at else b"") + varint(count)
+        at = value + 1
+    return struct.pack(">iiiiqqd", 0x1C849313, len(payload), 0, 3, 1, 10**9, 1.0) + payload
+
+
+def latches(**columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
+    return {"point": [0], "latch": ["RC"], **columns}
+
+
+def with_latches(writer: BundleWriter, table: Mapping[str, Sequence[Any]]) -> Bundle:
+    writer.write_run(1, {"same": "A"}, {"runs": head("A", 1), "phases": phases(), "latches": table})
+    return Bundle(writer.path)
+
+
+def test_a_latch_counter_that_is_not_available_is_null_and_never_zero(writer: BundleWriter) -> None:
+    bundle = with_latches(writer, latches(gets=[7], misses=[None], sleeps=[0]))
+    row = bundle.duckdb.execute("select gets, misses, spin_gets, sleeps, wait_ns from latches").fetchone()
+    assert row == (7, None, None, 0, None)
+    found = bundle.evidence().latches
+    assert (found["gets"][0], found["sleeps"][0]) == (7, 0)
+    assert all(np.isnan(found[name][0]) for name in ("misses", "spin_gets", "wait_ns"))
+
+
+def test_hold_times_come_back_as_shares(writer: BundleWriter) -> None:
+    bundle = with_latches(writer, latches(hold_histogram=[histogram({100: 75, 900: 25})]))
+    holds = bundle.evidence().holds
+    assert float(holds["share"].sum()) == pytest.approx(1)
+    assert float(holds["share"][holds["ns"] == 900].sum()) == pytest.approx(0.25, abs=0.02)
+    assert set(holds["ns"].tolist()) == {100, 900}
+
+
+@pytest.mark.parametrize(
+    ("environment", "topology"),
+    [
+        ({}, (None, None)),
+        ({"cpu": {"cores": 6, "cpus_usable": 12}}, (6, 12)),
+        ({"cpu": {"cpus_usable": 2}}, (2, 2)),
+        (
+            {
+                "cpu": {
+                    "cores": 2,
+                    "cpus_usable": 4,
+                    "topology": [{"cpu": c, "core": c // 2, "package": "0"} for c in range(4)],
+                },
+                "placement": {"server_cpus": [0, 1, 2], "engine_cpus": [3], "apart": True},
+            },
+            (2, 3),
+        ),
+    ],
+)
+def test_the_server_has_the_cpus_that_it_is_kept_on(
+    environment: dict[str, Any], topology: tuple[int | None, int | None]
+) -> None:
+    found = topology_of(environment)
+    assert (found.cores, found.cpus) == topology

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +91,11 @@ def test_schemas_are_published(made: Lab, what: str) -> None:
         (["run", "demmo"], 'did you mean "demo"'),
         (["run", "demo", "--clients", "many"], "whole numbers with commas"),
         (["run", "demo", "--block", "3"], "--block"),
+        (["run", "demo", "--clients", "0"], "error: --clients: Input should be greater than or equal to 1"),
+        (["run", "demo", "--clients", "8,99999"], "error: --clients: Input should be less than or equal to"),
+        (["run", "demo", "--blocks", "5000"], "error: --blocks: Input should be less than or equal to 1000"),
+        (["run", "demo", "--measure", "1e9"], "error: --measure: Input should be less than or equal to"),
+        (["run", "demo", "--measure", "nan"], "error: --measure: "),
         (["run", "monitor.toml"], 'did you mean "processes"'),
         (["report", "nowhere"], "not a bundle"),
     ],
@@ -101,6 +107,50 @@ def test_bad_input_ends_in_a_sentence_and_exit_code_2(made: Lab, arguments: list
     assert done.returncode == 2
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_override_does_not_shift_the_lines_of_the_study(made: Lab) -> None:
+    text = small_study(made.folder).read_text()
+    (made.folder / "shifted.toml").write_text("# a comment\n\n" + text.replace("rows = 1000", "rwos = 1000"))
+    done = made.run("run", "shifted.toml", "--blocks", "3")
+    assert done.returncode == 2
+    assert 'shifted.toml:10: workload.rwos: unknown key "rwos"; did you mean "rows"?' in done.stderr
+
+
+def test_try_judges_five_blocks_of_the_null_subject(made: Lab) -> None:
+    done = made.run("try", "--bundle", made.folder / "try.bundle", "--json")
+    assert done.returncode == 0, done.stderr
+    judgement = json.loads(done.stdout)["judgement"]
+    compared = [c for c in judgement["comparisons"] if c["metric"] == "throughput_per_s"]
+    assert [(c["option"], c["baseline"], c["blocks"]) for c in compared] == [("named", "simple", 5)]
+    assert 0 < compared[0]["low"] < compared[0]["ratio"] < compared[0]["high"]
+
+
+def failing(lab: Lab, statement: str) -> Path:
+    """A study of two options on PostgreSQL with a statement of its own."""
+    study = small_study(lab.folder, subject="postgres")
+    text = study.read_text().replace("rows = 1000", 'kind = "sql"')
+    study.write_text(f'{text}\n[workload.statements.own]\nsql = "{statement}"\n')
+    return study
+
+
+def test_a_study_that_cannot_run_is_not_told_to_be_resumed(lab: Lab) -> None:
+    done = lab.run("run", failing(lab, "select nothing from nowhere"), "--bundle", lab.bundle)
+    assert done.returncode == 1
+    assert 'relation "nowhere" does not exist' in done.stderr
+    assert "resume" not in done.stderr
+
+
+def test_a_study_of_which_one_option_cannot_run_is_not_told_to_be_resumed(lab: Lab) -> None:
+    # a simple query may hold two statements, a prepared one may not
+    study = failing(lab, "select 1; select 2")
+    study.write_text(study.read_text().replace("blocks = 2", "blocks = 2\nseed = 5"))
+    done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 1
+    assert "option named: no transaction succeeded" in done.stderr
+    finished = lab.run("sql", lab.bundle, "select option from runs", "--json")
+    assert json.loads(finished.stdout) == [{"option": "simple"}]
+    assert "resume" not in done.stderr
 
 
 def test_help_imports_nothing_heavy() -> None:

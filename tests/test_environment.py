@@ -157,16 +157,29 @@ def test_the_machine_is_described_in_json():
     assert "average_1_min" in facts["load at start"]
 
 
-def test_the_state_of_the_work_tree_is_recorded(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert "git_commit" not in environment()["steelyard"]
-    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org"]
-    for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"]):
-        subprocess.run([*git, *command], check=True)
-    clean = environment()["steelyard"]
-    assert len(clean["git_commit"]) == 40 and clean["git_dirty"] is False
-    (tmp_path / "new").touch()
-    assert environment()["steelyard"]["git_dirty"] is True
+def test_the_state_of_the_code_that_measures_is_recorded(tmp_path, monkeypatch):
+    def state():
+        found = environment(package=package)["steelyard"]
+        return found.get("package_git_commit"), found.get("package_git_dirty")
+
+    def git(*command):
+        asked = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", *command]
+        return subprocess.run(asked, check=True, cwd=tmp_path, capture_output=True, text=True).stdout.strip()
+
+    package = tmp_path / "src"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "x")
+    # installed into a folder that lies in somebody's work tree
+    assert state() == (None, None)
+    git("add", ".")
+    git("commit", "-q", "-m", "y")
+    assert state() == (git("rev-parse", "HEAD"), False)
+    monkeypatch.chdir("/")
+    assert state() == (git("rev-parse", "HEAD"), False)
+    (package / "new").touch()
+    assert state() == (git("rev-parse", "HEAD"), True)
 
 
 def test_a_machine_that_tells_nothing_is_no_error(tmp_path):

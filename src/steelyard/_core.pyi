@@ -1,11 +1,15 @@
 """What the Rust crates give to Python."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 __version__: str
 
 class PlanError(Exception):
     """The plan cannot be run; the message names the field."""
+
+class TableError(Exception):
+    """A dispatch table is wrong. args: number of the line, cause."""
 
 class LoadError(Exception):
     """The run could not start or go on; the message says why, never with a password."""
@@ -39,3 +43,147 @@ def histogram_summary(encoded: bytes) -> tuple[int, int, float, int]:
 
 def histogram_merge(encoded: Sequence[bytes]) -> bytes:
     """One histogram of several. Raises ValueError."""
+
+def latch_protocols() -> list[dict[str, Any]]:
+    """The latch protocols, in the order of their table (crates/latch/src/protocols/table.rs).
+
+    Each: name, source (paper or code), processes (works between processes), shared (readers do not
+    exclude each other), children (may be split into child latches; false for whole caches), spin
+    (default budget in iterations, 0: none to set), sees_misses and sees_sleeps (whether these counters
+    can be seen from outside; where not they are 0), recovers (goes on after the death of a worker).
+    """
+
+def latch_check(plan_json: str) -> None:
+    """Raises PlanError for a plan that `latch_run` would refuse."""
+
+def latch_run(plan_json: str, on_event: Callable[[str], None]) -> str:
+    """Runs a shared cache under one latch protocol (crates/latch/src/plan.rs); its result as JSON.
+
+    Required: protocol, workers ("threads" or "processes", the latter forked from this process), points
+    (numbers of workers), warm_up_s, measure_s, cool_down_s, seed. With defaults: children 1, spin null
+    (iterations; null: the protocol's own), gets_per_lookup 2, hold_ns 0 (added to each hold),
+    hold_tail null or {"probability", "hold_ns"} (a lookup's last hold is long), think_ns 0, read_share
+    1.0, keys 1000, skew 0.0 (Zipf), payload_bytes 48, affinity "uniform" or "own" (keys of a worker's
+    own children), cpus [] (workers pinned in turn; empty: free), groups 2 (cna), counters true,
+    sample_every 16 (one lookup in so many is timed; fewer apart when lookups are slow).
+
+    Events: {"event": "phase"} and {"event": "tick"} as of `load_run`, and {"event": "workers", "point",
+    "pids" (empty for threads), "t_ns"} as workers start. The result has the columns of `load_run`
+    (a lookup is a transaction; latency and its percentiles are of timed lookups, think time excluded;
+    clients.errors are payloads that did not fit their checksum), inspect empty, and
+    latches (point, latch, gets, misses, spin_gets, sleeps, wait_ns, hand_overs; a row for each child,
+    named protocol#child; measure phase only; hand_overs: exclusive gets after another worker's),
+    latch_histograms (point, kind "hold" or "wait", count, histogram_base64: ns of timed gets, wait only
+    of misses), samples (t_ns, entity "point0/worker0", metric, value: cpu_user_ns, cpu_system_ns,
+    switches_voluntary, switches_involuntary of the measure phase).
+    errors: worker-died-recovered, worker-died (the protocol cannot recover), worker-stuck (ended by
+    force after the point), torn, overlap (exclusive holders overlapped). engine: besides the keys of
+    `load_run` busy_turn_ns, clock_ns (already taken off the times), sampled_every by point, spin,
+    sees_misses, sees_sleeps, and by point guarded and exclusive_gets, which are equal when holders
+    excluded each other.
+    Raises PlanError, LoadError, OSError when workers cannot be started, and whatever on_event raises.
+    """
+
+def latch_calibrate(cpus: Sequence[int]) -> str:
+    """What this machine's primitives cost, between the first and the last of cpus, as JSON.
+
+    cpus [first, last], rounds, and each {"min", "median", "max"} in ns: line_transfer_ns (a cache line
+    one way, by ping-pong) and futex_other_cpu_ns (post to running), both null with one CPU only;
+    futex_same_cpu_ns, clock_ns (one look at the clock), spin_turn_ns (one iteration of a spin budget),
+    busy_turn_ns (of hold and think time). Raises PlanError.
+    """
+
+def latch_costs(cpus: Sequence[int], rounds: int) -> str:
+    """One get and release of each latch, in interleaved rounds; JSON list of rows.
+
+    round, latch, uncontended_ns, uncontended_without_counters_ns, and of two threads on the first and
+    last CPU that do nothing else: get_ns (elapsed per get), hand_over_ns (elapsed per hand-over, median over
+    bursts in which both had a CPU; null where a latch batches so that there is none); null with one
+    CPU. Raises PlanError.
+    """
+
+def latch_simulate(plan_json: str) -> str:
+    """The closed loop of `latch_run` as discrete events; deterministic for its seed.
+
+    Plan (all times ns): workers, hold ({"kind": "constant", "ns"}, {"kind": "exponential", "mean_ns"} or
+    {"kind": "values", "ns": [...]}: measured values, equally likely), think (likewise; where both are
+    constant workers fall into step, as no real ones do), spin_ns (budget as time, 0: sleeps at once), order "barging" (Oracle, LWLock) or "fifo" (granted in turn), duration_ns, seed;
+    with defaults children 1 (chosen uniformly a lookup), gets_per_lookup 2, between_ns 0 (from get to get
+    within a lookup), hand_over_ns 0 (added to a hold after another worker's that was waited for), line_ns
+    0 (the same, found free), wake_ns 0 (post to running), post_ns 0 (cost to the releaser), shared_gets
+    false, read_share 1.0 (lookups whose last get is shared), preempted null or {"probability", "for_ns"}
+    of a hold, warm_up_ns 0. CPUs are not modelled: every worker has its own.
+    Gives lookups, lookups_per_s, gets, misses, spin_gets, sleeps, wait_ns, hand_overs of duration_ns, and
+    events (simulated). Raises PlanError.
+    """
+
+def dispatch_run(plan_json: str, on_event: Callable[[str], None]) -> str:
+    """Simulates one machine under dispatch tables; the result as JSON. Deterministic for a plan.
+
+    All times of the result are simulated ns from 0, where the warm-up begins.
+
+    The plan (crates/dispatch/src/plan.rs, machine.rs); what has `=` may be left out:
+
+        {"machine": {"cpus": 8, "cpus_per_chip": =1 (CPUs that share a cache), "lgroups": =1,
+                     "clock_ghz": 2.28, "memory_latency_ns": 375, "remote_latency_ns": =null (as near),
+                     "cache_kib": 6144 (a chip's), "line_bytes": =64, "mlp": =4 (misses overlapped),
+                     "switch_cycles": =7600, "ast_delay_us": =0, "nosteal_us": =100,
+                     "rechoose_ticks": =3},
+         "sets": ={"name": [cpu, ...]},  (processor sets; other CPUs form one more)
+         "tables": {"ts": "standard" | "extended" | text in dispadmin's form, "rt": =text, "fx": =text},
+         "groups": [{"name", "count", "class": ="TS" | "IA" | "FX" | "RT", "nice": =0 (-20 to 19),
+                     "priority": =null (FX 0-60, RT 0-59; TS, IA: level to start with, 29),
+                     "foreground": =false (IA), "cpu": DIST, "sleep": DIST (mean 0: never sleeps),
+                     "working_set_kib": =0, "set": =null, "arrive": ={"at_s": 0, "over_s": 0},
+                     "fork": =0 (share of bursts that end in a fork)}, ...],
+         "hz": =100, "update_s": =1 (0: none), "warm_up_s", "measure_s", "sample_s": =1, "seed",
+         "trace": =null | {"threads": =[] ("group:number" each; none: all), "from_s": =0, "to_s",
+                           "limit": =100000}}
+        DIST: {"kind": "fixed" | "exponential", "mean_us"} | {"kind": "lognormal", "mean_us", "cv"}
+
+    on_event gets {"event": "phase", ...} as warm-up and measure begin and {"event": "tick", "t_ns",
+    "point", "phase", "transactions", "errors"} a few times a second of real time.
+
+    The result holds the columns of `load_run`: phases (point 0; clients: all threads), throughput,
+    latency (from wake-up to the end of the burst; a statement is a group, `transaction` all), clients
+    (client: number of the thread in the order of the groups; of more than 1,000 threads every nth, so
+    that at most 1,000 are told), errors and inspect (empty), engine {"events", "wall_s", "threads",
+    "clients_told", "trace_cut"}. And of its own:
+
+    samples: t_ns, entity, metric, value, every sample_s and at the end. Entity a group or `total`:
+    cpu_ns_total (reload and switch within it), wait_ns_total, sleep_ns_total,
+    voluntary_switches_total, involuntary_switches_total, quantum_switches_total (of the involuntary
+    ones), quantum_expiries_total, migrations_total, steals_total, forks_total, reload_ns_total,
+    switch_ns_total, longest_wait_ns (since the last sample), runnable_threads (running ones too).
+    Entity `group:priority`, `total:priority`: priority_ns_total (global priority; on a CPU or waiting).
+
+    trace, null unless asked for: {"intervals": cpu, thread, start_ns, end_ns, priority;
+    "priorities": t_ns, thread, reason (start, expired, waited, returned, forked), from, to (levels),
+    priority (global), quantum_ms}. A thread is called `group:number`.
+
+    Raises PlanError (the field; for a table its line) and whatever on_event raises.
+    """
+
+def dispatch_life(wish_json: str) -> str:
+    """What becomes of a single thread: the columns `priorities` of a trace (`dispatch_run`), as JSON.
+
+    wish_json: {"tables" (as in a plan), "class", "from" (level), "behaviour": "cpu-bound" | "io-bound" |
+    "starved", "hz", "seconds"}. Raises PlanError.
+    """
+
+def dispatch_table(class_name: str, table: str, hz: int) -> str:
+    """A table as `dispadmin -g` prints it on a machine of hz ticks a second.
+
+    class_name: TS, IA, RT, FX. table: `standard`, `extended` (TS, IA), or text in dispadmin's form.
+    Raises TableError (line and cause), ValueError for an unknown class or hz 0.
+    """
+
+def calibrate_switches(cpu: int, sets: Sequence[int], repetitions: int) -> str:
+    """Cost of a switch on a CPU for working sets (bytes), as JSON: [{"bytes", "switch", "walk_ns"}, ...].
+
+    switch: {"ns", "low_ns", "high_ns", "n"}: median of the repetitions (5 or more) and its 95 % interval;
+    noise can make it negative. walk_ns: one warm walk over the set. Raises OSError.
+    """
+
+def calibrate_memory(cpu: int, size_bytes: int, repetitions: int) -> str:
+    """Latency of a chase in random order over so many bytes, as JSON like `switch` above. Raises OSError."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,6 +22,8 @@ from steelyard.bundle.writer import BundleWriter
 from steelyard.host.guard import Guard
 from steelyard.host.placement import Placement, place
 from steelyard.lab.environment import environment
+from steelyard.lab.host import Host
+from steelyard.lab.host_probe import permitted
 from steelyard.lab.runner import Laboratory, Progress, Run, StudyFailed
 from steelyard.monitors import MONITORS
 from steelyard.study.errors import InputError, nearest
@@ -34,13 +37,17 @@ from steelyard.workloads import work_of
 
 @dataclass(frozen=True)
 class Assignment:
-    """A study ready to run. options: in the order of the study; blocks: all of them, planned."""
+    """A study ready to run. options: in the order of the study; blocks: all of them, planned.
+
+    refused: what this machine refuses of the study's host settings, a sentence each.
+    """
 
     study: Study
     text: str
     origin: str
     options: Sequence[Option]
     blocks: Sequence[Sequence[Slot]]
+    refused: Sequence[str] = ()
 
     @classmethod
     def of(cls, text: str, origin: str) -> Assignment:
@@ -56,11 +63,13 @@ class Assignment:
                 if name not in MONITORS:
                     raise InputError(f'no monitor "{name}"{nearest(name, MONITORS)}', at=("monitors", name))
             check(study)
-        return cls(study, text, origin, found, list(blocks(study, found)))
+            found, refused = permitted(study, found)
+        return cls(study, text, origin, found, list(blocks(study, found)), refused)
 
 
 def start(assignment: Assignment, path: Path, progress: Progress) -> None:
     """Runs a study into a new bundle. Raises InputError, StudyFailed, KeyboardInterrupt."""
+    made = not path.exists()
     writer = BundleWriter.create(
         path,
         assignment.text,
@@ -72,17 +81,38 @@ def start(assignment: Assignment, path: Path, progress: Progress) -> None:
         _run_blocks(assignment, writer, {}, progress)
     except InputError:
         if writer.next_run() == 1:
-            shutil.rmtree(path)
+            _remove(path, made)
         raise
 
 
+def _remove(bundle: Path, made: bool) -> None:
+    """Takes a bundle without runs away; the folder itself only if we made it."""
+    for entry in bundle.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+    if made:
+        bundle.rmdir()
+
+
 def resume(path: Path, assignment: Assignment, progress: Progress) -> None:
-    """Goes on where a bundle stopped: blocks that are whole stay, others are run anew."""
+    """Goes on where a bundle stopped: blocks that are whole stay, others are run anew.
+
+    Raises InputError, the bundle untouched, when the study, the machine or the server is another, or
+    somebody else is writing to it.
+    """
     bundle = Bundle(path)
     if bundle.study_text != assignment.text:
         raise InputError(
             f"{path}: the study was edited since it began; runs of two studies cannot be mixed",
             "start it anew with `steelyard run`, or resume the bundle without naming the study",
+        )
+    labels = [option["label"] for option in bundle.head["options"]]
+    if labels != [option.label for option in assignment.options]:
+        raise InputError(
+            f"{path}: this machine permits other options now than when the study began",
+            "resume it as the same user on the same machine",
         )
     writer = BundleWriter(path)
     rows = bundle.duckdb.execute(
@@ -90,6 +120,10 @@ def resume(path: Path, assignment: Assignment, progress: Progress) -> None:
         "from (select *, max(attempt) over (partition by block) as last from runs) group by block"
     ).fetchall()
     attempts = {block: 0 if done == len(assignment.options) else attempt + 1 for block, attempt, done in rows}
+    if any(attempts.get(slots[0].block, 1) for slots in assignment.blocks):
+        now = {**environment(), "placement": _facts(_placement(assignment))}
+        # what is not found out before a server runs is as it was: the server's part is looked at then
+        _refuse_other(path, bundle.environment, {**bundle.environment, **now})
     _run_blocks(assignment, writer, attempts, progress)
 
 
@@ -107,23 +141,34 @@ def _run_blocks(
     ):
         bench = Bench(study, work_of(study.workload), folder, placement, guard)
         subject = make(bench)
-        laboratory = Laboratory(study, bench.work, subject, placement, progress)
+        host = Host(guard, placement)
+        laboratory = Laboratory(
+            study, bench.work, subject, placement, host, progress, partial(_refuse_other_server, writer.path)
+        )
+        whole = sum(attempt == 0 for attempt in attempts.values())
         try:
             for slots in assignment.blocks:
                 if (attempt := attempts.get(slots[0].block, 1)) == 0:
                     continue
-                for run in laboratory.block(slots, attempt):
-                    _keep(writer, run)
-                if _narrow_enough(study, writer.path, slots[0].block):
+                if _narrow_enough(study, writer.path, whole):
                     return
+                for run in laboratory.block(slots, attempt):
+                    _keep(writer, run, assignment.refused)
+                whole += 1
         except (SubjectFailed, OSError) as error:
             raise StudyFailed(str(error)) from error
         finally:
             subject.stop()
+            host.restore()
 
 
-def _keep(writer: BundleWriter, run: Run) -> None:
+def _keep(writer: BundleWriter, run: Run, refused: Sequence[str]) -> None:
     number = writer.next_run()
+    notices = run.tables.get("notices", {"code": [], "text": []})
+    told = {
+        "code": [*notices["code"], *("host-refused" for _ in refused)],
+        "text": [*notices["text"], *refused],
+    }
     head: dict[str, list[Any]] = {
         "option": [run.slot.option.label],
         "block": [run.slot.block],
@@ -134,20 +179,40 @@ def _keep(writer: BundleWriter, run: Run) -> None:
         "started_at": [run.started_at],
         "seconds": [run.seconds],
     }
-    writer.write_run(number, run.slot.option.levels, {**run.tables, "runs": head})
+    writer.write_run(number, run.slot.option.levels, {**run.tables, "notices": told, "runs": head})
     if run.server_log:
         writer.write_log(number, run.server_log)
     if run.server_facts:
         writer.add_server(run.slot.option.label, run.server_facts)
 
 
-def _narrow_enough(study: Study, path: Path, block: int) -> bool:
-    stop = study.plan.stop
-    if stop is None or block < stop.after_blocks:
-        return False
-    from steelyard.analysis.stopping import widest_half_width_percent
+def _refuse_other_server(path: Path, option: str, facts: Mapping[str, Any]) -> None:
+    """An option's server must stay what it was in the runs that are kept."""
+    environment = Bundle(path).environment
+    if (then := environment.get("servers", {}).get(option)) is not None:
+        _refuse_other(path, {**environment, "server": then}, {**environment, "server": facts})
 
-    return widest_half_width_percent(Bundle(path).evidence()) <= stop.half_width_percent
+
+def _refuse_other(path: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    from steelyard.analysis.across import unlike_facts
+
+    if unlike := unlike_facts(then, now):
+        differs = "; ".join(f"{fact}: {a} then, {b} now" for fact, a, b in unlike)
+        raise InputError(
+            f"{path}: runs from here would not be comparable with those in it: {differs}",
+            "resume it where and as it began, or start it anew with `steelyard run`"
+            " and set the two side by side with `steelyard compare`",
+        )
+
+
+def _narrow_enough(study: Study, path: Path, blocks: int) -> bool:
+    """blocks: how many are whole so far."""
+    stop = study.plan.stop
+    if stop is None or blocks < stop.after_blocks:
+        return False
+    from steelyard.analysis.stopping import narrow_enough
+
+    return narrow_enough(Bundle(path).evidence(), stop.half_width_percent, stop.after_blocks)
 
 
 def _placement(assignment: Assignment) -> Placement:

@@ -91,6 +91,24 @@ def test_the_widest_interval_counts_over_options_and_points():
     assert widest_half_width_percent(evidence) == pytest.approx(max(widths))
 
 
+def test_an_open_loop_stops_on_latency_since_its_rate_gives_the_throughput():
+    study = study_of({"f": "AB"}, rate_per_s=1000)
+    evidence = evidence_of(study, {"A": Truth(), "B": Truth()}, noise=0.05, blocks=6)
+    found = judge(evidence).comparisons
+    (p99,) = (100 * ((c.high / c.low) ** 0.5 - 1) for c in found if c.metric == "p99_ns")
+    (throughput,) = (c for c in found if c.metric == THROUGHPUT.name)
+    assert throughput.high == pytest.approx(throughput.low)
+    assert widest_half_width_percent(evidence) == pytest.approx(p99)
+    assert p99 > 1
+    assert not narrow_enough(evidence, half_width_percent=1)
+
+
+def test_a_block_cut_short_does_not_count_towards_stopping():
+    steady = {"A": Truth(), "B": Truth(throughput_per_s=12_000)}
+    five = evidence_of(STUDY, steady, noise=0.001, blocks=5, void=[(5, "B")])
+    assert not narrow_enough(five, half_width_percent=1)
+
+
 def test_three_blocks_are_too_few_to_see_5_percent():
     # facts: +-4.7 % at 3 blocks
     found = [

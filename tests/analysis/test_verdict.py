@@ -96,7 +96,7 @@ def test_a_factorial_study_says_which_factor_matters_most():
 def test_one_block_is_inconclusive():
     said = verdict({"A": Truth(), "B": FASTER}, blocks=1)
     assert said.outcome == "inconclusive"
-    assert "one block cannot say" in said.sentence
+    assert "one block: no interval" in said.sentence
     assert "Five blocks or more" in said.sentence
 
 

@@ -6,7 +6,7 @@ import builders
 import pytest
 from rich.console import Console
 
-from steelyard.report.terminal import MatrixPlan, Progress, print_verdict
+from steelyard.report.terminal import MatrixPlan, Progress, print_next, print_verdict
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -14,7 +14,9 @@ GOLDEN = Path(__file__).parent / "golden"
 def _printed(case: builders.Case, width: int = 80, **how: bool) -> str:
     judgement, _, about = case
     out = io.StringIO()
-    print_verdict(judgement, about, Console(file=out, width=width, **how))
+    console = Console(file=out, width=width, **how)
+    print_verdict(judgement, about, console)
+    print_next(about, console)
     return out.getvalue()
 
 

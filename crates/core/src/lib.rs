@@ -2,10 +2,17 @@
 
 use pyo3::prelude::*;
 
+mod calibrate;
+mod caller;
+mod dispatch;
+mod latch;
 mod load;
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    load::register(module)
+    load::register(module)?;
+    latch::register(module)?;
+    dispatch::register(module)?;
+    calibrate::register(module)
 }

@@ -11,36 +11,18 @@ use steelyard_load::record::LatencyHistogram;
 use steelyard_load::work::Work;
 use steelyard_load::{record, result, stub, text};
 
+use crate::caller::Caller;
+
 create_exception!(steelyard._core, PlanError, PyException, "The plan cannot be run.");
 create_exception!(steelyard._core, LoadError, PyException, "The run could not start or go on.");
 
-/// Hands events to Python; keeps what Python raised.
-struct Caller {
-    on_event: Py<PyAny>,
-    raised: Option<PyErr>,
-}
-
-impl Caller {
-    fn keep(&mut self, outcome: PyResult<()>) -> bool {
-        match outcome {
-            Ok(()) => true,
-            Err(error) => {
-                self.raised.get_or_insert(error);
-                false
-            }
-        }
-    }
-}
-
 impl Listener for Caller {
     fn event(&mut self, line: &str) -> bool {
-        let outcome = Python::attach(|py| self.on_event.call1(py, (line,)).map(|_| ()));
-        self.keep(outcome)
+        self.tell(line)
     }
 
     fn go_on(&mut self) -> bool {
-        let outcome = Python::attach(|py| py.check_signals());
-        self.keep(outcome)
+        self.unsignalled()
     }
 }
 
@@ -48,7 +30,7 @@ impl Listener for Caller {
 fn load_run(py: Python<'_>, plan_json: &str, on_event: Py<PyAny>) -> PyResult<String> {
     let refuse = |error: steelyard_load::error::PlanError| PlanError::new_err(error.to_string());
     let work = Work::new(Plan::parse(plan_json).map_err(refuse)?).map_err(refuse)?;
-    let mut caller = Caller { on_event, raised: None };
+    let mut caller = Caller::new(on_event);
     let outcome = py.detach(|| engine::run(&work, &mut caller));
     match (outcome, caller.raised) {
         (_, Some(raised)) => Err(raised),

@@ -141,7 +141,9 @@ impl Loop<'_> {
             self.wait(soon.then(|| due.saturating_sub(now_ns())), &mut ready)?;
         }
         self.take_arrivals(self.window.end_ns);
-        self.record.backlog = self.waiting.len();
+        for intended_ns in self.waiting.drain(..) {
+            self.record.never_began(self.window.end_ns - intended_ns);
+        }
         self.drain(seat, &mut ready)?;
         for client in &self.clients {
             if let Some(transport) = &client.transport {

@@ -23,7 +23,7 @@ const TICK: u64 = 3;
 /// What has happened to a client's connection.
 #[derive(Debug)]
 pub enum Done {
-    /// Bytes came: [`Uring::take`] them.
+    /// Bytes came: read [`Uring::bytes`], then [`Uring::give_back`] their buffer.
     Bytes { client: usize, buffer: u16, length: usize },
     /// The connection ended; error 0: the server closed it.
     Ended { client: usize, error: i32 },
@@ -147,12 +147,15 @@ impl Uring {
         Ok(())
     }
 
-    /// Copies received bytes, and gives their buffer back.
-    pub fn take(&mut self, buffer: u16, length: usize, into: &mut [u8]) {
-        let length = length.min(BUFFER_BYTES).min(into.len());
+    /// Received bytes, where the kernel put them.
+    pub fn bytes(&self, buffer: u16, length: usize) -> &[u8] {
         // SAFETY: the kernel has filled `length` bytes of this buffer and does not touch it until
-        // it is given back; `into` is ours and does not overlap.
-        unsafe { std::ptr::copy_nonoverlapping(self.pool.buffer(buffer), into.as_mut_ptr(), length) };
+        // it is given back, which takes the ring mutably.
+        unsafe { std::slice::from_raw_parts(self.pool.buffer(buffer), length.min(BUFFER_BYTES)) }
+    }
+
+    /// The kernel may fill the buffer anew.
+    pub fn give_back(&mut self, buffer: u16) {
         self.pool.give_back(buffer);
     }
 

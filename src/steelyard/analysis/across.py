@@ -16,7 +16,7 @@ import numpy as np
 
 from steelyard.analysis import tails
 from steelyard.analysis.layout import points_of
-from steelyard.analysis.measures import HEADLINES, Measures, measure
+from steelyard.analysis.measures import Measures, measure
 from steelyard.analysis.results import Comparison, Metric, Notice
 from steelyard.bundle.evidence import Evidence
 from steelyard.study.spec import Study
@@ -24,7 +24,7 @@ from steelyard.study.spec import Study
 ALPHA = 0.05
 
 # facts that change results; those of the moment (load, uptime) do not count as hidden factors
-_FACTS = (
+FACTS = (
     ("cpu", "model"),
     ("cpu", "cpus_usable"),
     ("cpu", "smt"),
@@ -34,6 +34,8 @@ _FACTS = (
     ("kernel", "clock_source"),
     ("mitigations", "active"),
     ("virtualization", "hypervisor"),
+    ("placement", "server_cpus"),
+    ("placement", "engine_cpus"),
     ("server", "version"),
     ("steelyard", "version"),
 )
@@ -48,6 +50,17 @@ class Across:
     metrics: tuple[Metric, ...]
     comparisons: tuple[Comparison, ...]
     notices: tuple[Notice, ...]
+
+
+def unlike_facts(
+    here: Mapping[str, Mapping[str, Any]], there: Mapping[str, Mapping[str, Any]]
+) -> list[tuple[str, Any, Any]]:
+    """FACTS that differ between two environments: name, value in each ('unknown' where it is not kept)."""
+    return [
+        (f"{part} {key}".replace("_", " "), "unknown" if a is None else a, "unknown" if b is None else b)
+        for part, key in FACTS
+        if (a := here.get(part, {}).get(key)) != (b := there.get(part, {}).get(key))
+    ]
 
 
 def unlike_work(here: Study, there: Study) -> list[str]:
@@ -84,11 +97,10 @@ def across(
     ]
     notices = [Notice("not-interleaved", "the runs of the two bundles were not interleaved")]
     notices += [
-        Notice("hidden-factor-differs", f"{part} {key}: {a or 'unknown'} here, {b or 'unknown'} there")
-        for part, key in _FACTS
-        if (a := facts.get(part, {}).get(key)) != (b := other_facts.get(part, {}).get(key))
+        Notice("hidden-factor-differs", f"{fact}: {a} here, {b} there")
+        for fact, a, b in unlike_facts(facts, other_facts)
     ]
-    metrics = tuple(metric for metric in HEADLINES if one.metric(metric.name) and other.metric(metric.name))
+    metrics = tuple(metric for metric in one.headlines if other.metric(metric.name))
     margin = evidence.study.plan.smallest_effect_percent / 100
     comparisons: list[Comparison] = []
     for metric in metrics:
@@ -153,10 +165,15 @@ def _logs(measures: Measures, metric: Metric, option: str, point: int) -> np.nda
 
 
 def _welch(here: np.ndarray[Any, Any], there: np.ndarray[Any, Any]) -> tuple[float, float, float, float, int]:
-    """Difference of means, its standard error, degrees of freedom, p-value, fewest runs."""
+    """Difference of means, its standard error, degrees of freedom, p-value, fewest runs.
+
+    One run has a difference, of which nobody can say how sure it is: its error is infinite.
+    """
     runs = min(len(here), len(there))
-    if runs < 2:
+    if not runs:
         return math.nan, math.nan, math.nan, math.nan, runs
+    if runs < 2:
+        return float(there.mean() - here.mean()), math.inf, 0.0, 1.0, runs
     a, b = here.var(ddof=1) / len(here), there.var(ddof=1) / len(there)
     error = math.sqrt(a + b)
     difference = float(there.mean() - here.mean())

@@ -30,7 +30,7 @@ class Cautions:
                 _drift(fitted, metric),
                 _unequal(fitted, metric),
             )
-            if text and (metric in HEADLINES or code not in _OF_HEADLINES)
+            if text and (metric.name in HEADLINES or code not in _OF_HEADLINES)
         )
         failed = lay_out(measures, "errors_per_txn", fitted.layout.options, point)
         self._failed = (

@@ -159,7 +159,7 @@ def _comparison(scene: _Scene, option: str, baseline: str, test: _Test) -> Compa
         outcome=outcome,
         warnings=scene.cautions.of(option, baseline),
     )
-    if unclear and scene.metric in HEADLINES:
+    if unclear and scene.metric.name in HEADLINES:
         return replace(found, warnings=(_may_be_small(scene.metric, found), *found.warnings))
     return found
 
@@ -179,12 +179,13 @@ def _outcome(better: Better, distance: float, proven: bool, small: bool) -> Outc
 
 
 def _may_be_small(metric: Metric, found: Comparison) -> Notice:
+    at = "" if found.clients is None else f" at {found.clients} clients"
     return Notice(
         "may-be-small",
-        f"{metric.title} of {found.option} against {found.baseline}: the difference is proven, but"
-        f" perhaps smaller than the {100 * found.margin:.3g} % that matters (interval of the ratio"
-        f" {found.low:.3f} to {found.high:.3f})",
+        f"proven to differ from {found.baseline}, but perhaps by less than the"
+        f" {100 * found.margin:.3g} % that matters",
         found.option,
+        detail=f"{metric.title}{at} {found.low:.3f} to {found.high:.3f} times",
     )
 
 

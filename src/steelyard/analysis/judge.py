@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from steelyard.analysis.comparison import Compared, compare
+from steelyard.analysis.claims import claim_notices
+from steelyard.analysis.comparison import compare
 from steelyard.analysis.estimates import estimates
 from steelyard.analysis.factorial import effects
 from steelyard.analysis.fairness import fairness
 from steelyard.analysis.gauges import gauge_notices
+from steelyard.analysis.latches import latches
 from steelyard.analysis.layout import points_of
-from steelyard.analysis.measures import HEADLINES, measure
+from steelyard.analysis.measures import measure
 from steelyard.analysis.results import Judgement, Notice
+from steelyard.analysis.scaling import scalings
 from steelyard.analysis.soundness import soundness_notices
 from steelyard.analysis.stability import stability_notices
 from steelyard.analysis.verdict import judge_options
@@ -29,25 +32,21 @@ def judge(evidence: Evidence) -> Judgement:
     where there are several.
     """
     measures = measure(evidence)
-    labels = tuple(option.label for option in evidence.options)
-    baseline = evidence.baseline
+    labels, baseline = tuple(option.label for option in evidence.options), evidence.baseline
     margin = evidence.study.plan.smallest_effect_percent / 100
     points = points_of(measures)
     views = (None, *points) if len(points) > 1 else (None,)
-    compared: dict[tuple[str, int | None], Compared] = {
+    compared = {
         (metric.name, point): compare(measures, metric, labels, baseline, margin, point)
         for metric in measures.metrics
         for point in views
     }
     comparisons = tuple(c for found in compared.values() for c in found.comparisons)
-    refused = [n for (_, point), found in compared.items() if point is None for n in found.notices]
     found_effects = tuple(
-        effect
-        for metric in HEADLINES
-        if metric in measures.metrics
-        for effect in effects(measures, metric, evidence.options)
+        effect for metric in measures.headlines for effect in effects(measures, metric, evidence.options)
     )
     gauges = gauge_notices(evidence)
+    scaling, latch = scalings(evidence, measures), latches(evidence)
     verdict = judge_options(evidence, measures, comparisons, found_effects)
     return Judgement(
         question=evidence.study.question,
@@ -75,8 +74,13 @@ def judge(evidence: Evidence) -> Judgement:
             *stability_notices(evidence, measures),
             *gauges,
             *soundness_notices(evidence, measures),
-            *refused,
+            *(n for (_, point), found in compared.items() if point is None for n in found.notices),
+            *latch.notices,
+            *claim_notices(evidence, scaling, latch.rows),
         ),
+        scaling=scaling,
+        latches=latch.rows,
+        what_if=latch.what_if,
     )
 
 

@@ -16,22 +16,30 @@ Better = Literal["higher", "lower", "neither"]
 
 @dataclass(frozen=True)
 class Metric:
-    """A quantity of equal rank for comparisons. name carries the unit: server_cpu_us_per_txn."""
+    """A quantity of equal rank for comparisons. name carries the unit: server_cpu_us_per_txn.
+
+    floor: the least difference, in unit, that is named as a reason; only costs have one.
+    """
 
     name: str
     title: str
     unit: str
     better: Better
+    floor: float = 0.0
 
 
 @dataclass(frozen=True)
 class Notice:
-    """A finding or warning. subject: option label, or '' for the whole study; runs: where seen."""
+    """A finding or warning. subject: option label, or '' for the whole study; runs: where seen.
+
+    text: what reads alike for every option; detail: the numbers of this one that triggered it.
+    """
 
     code: str
     text: str
     subject: str = ""
     runs: tuple[int, ...] = ()
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,6 +130,101 @@ class CostDifference:
 
 
 @dataclass(frozen=True)
+class Interval:
+    """A value with its 95 % interval; high is infinite where the interval is open."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ScalingPoint:
+    """One number of clients. linear: throughput a client, over that of the fewest clients.
+
+    oversubscribed: more clients than CPUs, so that some of them only wait for one.
+    """
+
+    clients: int
+    throughput_per_s: float
+    linear: float
+    oversubscribed: bool
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A model of scaling, fitted. parameters: by name, lambda first (transactions/s of one client).
+
+    residual_sd: of the logarithm. aicc: None with too few points for it. fitted_per_s: at the
+    points. peak: number of clients with the most throughput, None where the model has none.
+    """
+
+    model: str
+    parameters: Mapping[str, Interval]
+    residual_sd: float
+    aicc: float | None
+    fitted_per_s: tuple[float, ...]
+    peak: Interval | None
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How an option's throughput grows with clients. curves: the best first; empty: too few points.
+
+    sentence: what can be said of it, and what cannot.
+    """
+
+    option: str
+    points: tuple[ScalingPoint, ...]
+    curves: tuple[Curve, ...]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class LatchRow:
+    """One latch of an option at one number of clients: counters summed over runs; None: not available.
+
+    gets_per_txn: of all latches of that name. spin_efficiency: share of misses that never slept; a
+    lower bound, 1 - sleeps per miss, where spins are not counted. hold_ns: mean measured, or the
+    effective hold that explains the misses (hold_is_measured tells). predicted: misses a get and
+    gets a second that the model expects of the measured holds.
+    """
+
+    option: str
+    latch: str
+    clients: int
+    gets: float | None
+    misses: float | None
+    spin_gets: float | None
+    sleeps: float | None
+    wait_ns: float | None
+    misses_per_get: float | None
+    sleeps_per_miss: float | None
+    gets_per_txn: float | None
+    wait_per_sleep_ns: float | None
+    spin_efficiency: float | None
+    hold_ns: float | None
+    hold_is_measured: bool
+    gets_per_s: float | None
+    predicted_misses_per_get: float | None
+    predicted_gets_per_s: float | None
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """What the model expects of a latch if one thing were changed, at the most clients measured."""
+
+    option: str
+    latch: str
+    clients: int
+    change: str
+    gets_per_s: float
+    misses_per_get: float
+    sleeps_per_miss: float
+    wait_mean_ns: float
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The answer. winner is None when no option can be said to be better than all others.
 
@@ -152,3 +255,6 @@ class Judgement:
     fairness: tuple[Fairness, ...]
     costs: tuple[CostDifference, ...]
     notices: tuple[Notice, ...]
+    scaling: tuple[Scaling, ...] = ()
+    latches: tuple[LatchRow, ...] = ()
+    what_if: tuple[WhatIf, ...] = ()

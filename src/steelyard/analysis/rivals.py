@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from steelyard.analysis import tails
 from steelyard.analysis.comparison import ALPHA, pairs
-from steelyard.analysis.measures import P99, SERVER_CPU, THROUGHPUT, Measures
+from steelyard.analysis.measures import SERVER_CPU, Measures, foremost
 from steelyard.analysis.results import Comparison, Metric, Outcome
 from steelyard.study.spec import Study
 
@@ -76,8 +76,7 @@ class Rivals:
 
 def metrics_that_count(study: Study, measures: Measures) -> tuple[Metric, ...]:
     """The two of equal rank, as far as measured."""
-    first = P99 if study.workload.open_loop else THROUGHPUT
-    return tuple(m for m in (first, SERVER_CPU) if m in measures.metrics)
+    return tuple(m for m in (foremost(study, measures), SERVER_CPU) if m in measures.metrics)
 
 
 def rivals(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -44,10 +44,9 @@ def _engine(evidence: Evidence, measures: Measures) -> list[Notice]:
         measures,
         "engine-saturated",
         [Finding(run, share) for run, share in busy.items() if share > _SATURATED],
-        lambda shares: (
-            f"the load engine used {span(shares, percent)} of the CPU that its threads can use:"
-            " throughput may be the engine's limit, not the server's; raise workload.threads"
-        ),
+        f"the load engine used more than {100 * _SATURATED:.0f} % of the CPU that its threads can use:"
+        " throughput may be the engine's limit, not the server's; raise workload.threads",
+        lambda shares: span(shares, percent),
     )
 
 
@@ -78,10 +77,8 @@ def _steal(evidence: Evidence, measures: Measures) -> list[Notice]:
         measures,
         "steal",
         [Finding(run, share) for run, share in shares.items() if share > _STEAL],
-        lambda values: (
-            f"other guests of the host took {span(values, percent)} of the CPU time: trust CPU per"
-            " transaction more than throughput"
-        ),
+        "other guests of the host took CPU time: trust CPU per transaction more than throughput",
+        lambda values: span(values, percent),
     )
 
 
@@ -106,16 +103,13 @@ def _thrash(evidence: Evidence, measures: Measures) -> list[Notice]:
             runs[key[0]] = max(runs.get(key[0], 0.0), ratio)
     notices: list[Notice] = []
     for entity, runs in worst.items():
-
-        def say(ratios: Sequence[float], entity: str = entity) -> str:
-            each = span([100 * ratio for ratio in ratios], digits)
-            return (
-                f"{entity}: {each} entries were thrown out for every 100 transactions; the cache is"
-                " too small for this work"
-            )
-
-        found = [Finding(run, ratio) for run, ratio in runs.items()]
-        notices += merged(measures, "cache-thrash", found, say)
+        notices += merged(
+            measures,
+            "cache-thrash",
+            [Finding(run, 100 * ratio) for run, ratio in runs.items()],
+            f"{entity}: entries are thrown out all the time; the cache is too small for this work",
+            lambda ratios: f"{span(ratios, digits)} for every 100 transactions",
+        )
     return notices
 
 
@@ -136,14 +130,14 @@ def _silent(evidence: Evidence, measures: Measures) -> list[Notice]:
             found.setdefault(str(monitor), []).append(Finding(int(run), quiet_ns))
     notices: list[Notice] = []
     for monitor, findings in found.items():
-
-        def say(quiet: Sequence[float], monitor: str = monitor) -> str:
-            return (
-                f"monitor {monitor} fell silent {span(quiet, lambda ns: quantity(ns, 'ns'))} before"
-                " the end of measure while transactions went on: its figures cover only a part"
-            )
-
-        notices += merged(measures, "monitor-silent", findings, say)
+        notices += merged(
+            measures,
+            "monitor-silent",
+            findings,
+            f"monitor {monitor} fell silent before the end of measure while transactions went on: its"
+            " figures cover only a part",
+            lambda quiet: f"for {span(quiet, lambda ns: quantity(ns, 'ns'))}",
+        )
     return notices
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from steelyard.analysis import tails
 from steelyard.analysis.layout import lay_out
-from steelyard.analysis.measures import THROUGHPUT, Measures
+from steelyard.analysis.measures import Measures
 from steelyard.analysis.results import Notice
 from steelyard.analysis.tails import Floats
 from steelyard.analysis.words import p_value, percent, signed, span
@@ -37,9 +37,13 @@ class Finding:
 
 
 def merged(
-    measures: Measures, code: str, found: Sequence[Finding], say: Callable[[Sequence[float]], str]
+    measures: Measures,
+    code: str,
+    found: Sequence[Finding],
+    text: str,
+    detail: Callable[[Sequence[float]], str],
 ) -> list[Notice]:
-    """One notice an option, with the runs in which it was seen; say(values) is its text."""
+    """One notice an option, with the runs in which it was seen; detail(values) are its numbers."""
     option_of = dict(zip(measures.run.tolist(), measures.option.tolist(), strict=True))
     by_option: dict[str, list[Finding]] = {}
     for finding in found:
@@ -47,9 +51,10 @@ def merged(
     return [
         Notice(
             code,
-            say([f.value for f in findings]),
+            text,
             option,
-            tuple(sorted({f.run for f in findings})),
+            runs=tuple(sorted({f.run for f in findings})),
+            detail=detail([f.value for f in findings]),
         )
         for option, findings in by_option.items()
     ]
@@ -71,7 +76,7 @@ def _errors(measures: Measures) -> list[Notice]:
     found = [
         Finding(int(measures.run[i]), float(ratio[i] / (1 + ratio[i]))) for i in np.flatnonzero(ratio > 0)
     ]
-    return merged(measures, "errors", found, lambda shares: f"{span(shares, percent)} of transactions failed")
+    return merged(measures, "errors", found, "transactions failed", lambda shares: span(shares, percent))
 
 
 def _drift_within(evidence: Evidence, measures: Measures) -> list[Notice]:
@@ -92,12 +97,12 @@ def _drift_within(evidence: Evidence, measures: Measures) -> list[Notice]:
         if p < _SIGNIFICANT:
             word = "rises" if mean > 0 else "falls"
             text = (
-                f"throughput {word} by {percent(abs(mean))} from the start of measure to its end"
-                f" (mean of {n} runs, {p_value(p)}): what was compared is not a steady state;"
-                " a longer warm_up_s may help"
+                f"throughput {word} from the start of measure to its end: what was compared is not a"
+                " steady state; a longer warm_up_s may help"
             )
+            detail = f"by {percent(abs(mean))}, mean of {n} runs, {p_value(p)}"
             runs = tuple(sorted(f.run for f in found))
-            notices.append(Notice("drift-within-runs", text, option, runs))
+            notices.append(Notice("drift-within-runs", text, option, runs, detail))
     return notices
 
 
@@ -112,15 +117,12 @@ def _warm_up(evidence: Evidence, measures: Measures) -> list[Notice]:
     known = set(measures.run.tolist())
     found = [Finding(run, bias) for run, (_, bias) in worst.items() if run in known]
     notices: list[Notice] = []
-    for notice in merged(measures, "warm-up", found, lambda values: span(values, signed)):
+    text = "the first seconds of measure still look like warm-up (MSER-5): a longer warm_up_s may help"
+    for notice in merged(measures, "warm-up", found, text, lambda values: span(values, signed)):
         if 2 * len(notice.runs) < len(set(measures.run[measures.option == notice.subject].tolist())):
             continue
         cuts = span([worst[run][0] for run in notice.runs], lambda cut: f"{cut:.0f}")
-        text = (
-            f"the first {cuts} s of measure still look like warm-up (MSER-5), and shift throughput by"
-            f" {notice.text}: a longer warm_up_s may help"
-        )
-        notices.append(replace(notice, text=text))
+        notices.append(replace(notice, detail=f"{cuts} s, which shift throughput by {notice.detail}"))
     return notices
 
 
@@ -174,7 +176,7 @@ def _slope(x: Floats, y: Floats) -> float:
 
 def _drift_over(evidence: Evidence, measures: Measures) -> list[Notice]:
     """Throughput against the order of runs, options allowed for."""
-    layout = lay_out(measures, THROUGHPUT.name, [o.label for o in evidence.options])
+    layout = lay_out(measures, measures.work.name, [o.label for o in evidence.options])
     df = layout.values.size - len(layout.options) - 1
     if len(layout.blocks) < 3 or not layout.positive or df < 3:
         return []
@@ -191,7 +193,7 @@ def _drift_over(evidence: Evidence, measures: Measures) -> list[Notice]:
         return []
     word = "rose" if change > 0 else "fell"
     text = (
-        f"throughput {word} by {percent(abs(change))} from the first run of the study to the last"
+        f"{measures.work.title} {word} by {percent(abs(change))} from the first run of the study to the last"
         f" ({p_value(p)}); blocks in random order keep that out of the comparisons"
     )
     return [Notice("drift-over-study", text)]
@@ -203,7 +205,7 @@ def _outliers(evidence: Evidence, measures: Measures) -> list[Notice]:
     Far is measured in units of what runs usually scatter; the second condition spares blocks in
     which the whole machine was slower.
     """
-    layout = lay_out(measures, THROUGHPUT.name, [o.label for o in evidence.options])
+    layout = lay_out(measures, measures.work.name, [o.label for o in evidence.options])
     if len(layout.blocks) < 4 or len(layout.options) < 2 or not layout.positive:
         return []
     y = np.log(layout.values)
@@ -222,8 +224,7 @@ def _outliers(evidence: Evidence, measures: Measures) -> list[Notice]:
         measures,
         "outlier",
         found,
-        lambda values: (
-            f"throughput {span(values, signed)} from the median of this"
-            f" option, where runs of a block usually differ by {percent(usual)}"
-        ),
+        f"{measures.work.title} far from the median of the option, where runs of a block usually differ by"
+        f" {percent(usual)}",
+        lambda values: span(values, signed),
     )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from steelyard.analysis.measures import THROUGHPUT, Measures
+from steelyard.analysis.measures import Measures
 from steelyard.analysis.results import Comparison, Effect, Metric, Verdict
 from steelyard.analysis.rivals import Duel, Rivals, metrics_that_count, rivals, turned
 from steelyard.analysis.why import reasons
@@ -66,12 +66,12 @@ def judge_options(
     said = _two(case, leader) if len(met.options) == 2 else _many(case, leader, open_to)
     reference = _reference(case, leader)
     closed = not evidence.study.workload.open_loop
-    extra = _allocation(effects, counting)
+    extra = _allocation(effects, counting, measures)
     return Verdict(
         outcome=said.outcome,
         winner=said.winner,
         sentence=" ".join(part for part in (said.sentence, extra) if part),
-        reasons=reasons(measures, leader, reference, closed),
+        reasons=reasons(measures, leader, reference, margin, closed),
         ties=() if said.winner else (leader, *open_to),
     )
 
@@ -157,6 +157,8 @@ def _gains(case: _Case, duel: Duel) -> str:
     margin = "" if duel.equal else _margin(case)
     parts += [_no_difference(m, c, margin) for m, c in others]
     blocks = shown[0][1].blocks
+    if blocks == 1:
+        return f"{'; '.join(parts)} (one block: no interval)"
     interval = "95 % interval" + "s" * (len(shown) > 1)
     return f"{'; '.join(parts)} ({interval}, {blocks} block{'s' * (blocks != 1)})"
 
@@ -179,7 +181,7 @@ def _no_difference(metric: Metric, c: Comparison, margin: str) -> str:
     title = metric.title + (" a transaction" if metric.unit.endswith("/txn") else "")
     ratio = f"ratio {c.ratio:.3f} [{c.low:.3f} to {c.high:.3f}]"
     if not math.isfinite(c.high):
-        return f"{title} has a ratio of {c.ratio:.3f}, and one block cannot say how sure that is"
+        return f"{title} has a ratio of {c.ratio:.3f}"
     if c.outcome == "equivalent":
         return f"{title} is equivalent within {margin}, {ratio}" if margin else f"{title} {ratio}"
     return f"{title} is inconclusive, {ratio}"
@@ -190,6 +192,8 @@ def _missing(case: _Case, duel: Duel) -> str:
     open_ones = [c for _, c in case.shown(duel) if c.outcome == "inconclusive"]
     blocks = max((c.blocks for c in open_ones), default=0)
     widths = [math.log(c.high / c.low) / 2 for c in open_ones if c.low > 0 and math.isfinite(c.high)]
+    if not widths and case.evidence.study.subject.kind == "recording":
+        return "A recording cannot be repeated to find out."
     if not widths:
         return "Five blocks or more are needed for an interval (plan.blocks)."
     # half-widths shrink with the root of the blocks; half the margin leaves room for an estimate
@@ -204,10 +208,10 @@ def _missing(case: _Case, duel: Duel) -> str:
     return f"At this scatter about {needed} blocks would settle whether {_margin(case)} is exceeded."
 
 
-def _allocation(effects: Sequence[Effect], counting: Sequence[Metric]) -> str:
+def _allocation(effects: Sequence[Effect], counting: Sequence[Metric], measures: Measures) -> str:
     """Which factor matters most; nothing to say of a single factor."""
     factors = {name for e in effects for name in e.factors}
-    metric = counting[0] if counting else THROUGHPUT
+    metric = counting[0] if counting else measures.work
     mine = [e for e in effects if e.metric == metric.name and e.p_value < _SIGNIFICANT]
     mine.sort(key=lambda e: -e.share)
     if len(factors) < 2 or not mine:

@@ -1,7 +1,9 @@
 """Why: the costs of a transaction that differ between two options, in numbers and in sentences.
 
 The sentences say what was counted and no more: which costs differ, by how much, how sure. Costs
-are many, so sentences keep to those that hold at a false discovery rate of 5 %.
+are many, so sentences keep to those that hold at a false discovery rate of 5 %, and to those that
+are material: at least the floor of their kind of cost and, for times, a share of the baseline's
+server CPU.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from steelyard.analysis import tails
 from steelyard.analysis.comparison import ALPHA
 from steelyard.analysis.layout import lay_out
 from steelyard.analysis.measures import SERVER_CPU, THROUGHPUT, WAIT_PREFIX, Measures
+from steelyard.analysis.program import COSTS
 from steelyard.analysis.results import CostDifference, Metric
-from steelyard.analysis.words import digits, percent, quantity
+from steelyard.analysis.words import digits, each, percent, quantity
 
 USER = "server_user_us_per_txn"
 SYSTEM = "server_system_us_per_txn"
@@ -30,18 +33,24 @@ _OTHERS = (
     "read_bytes_per_txn",
     "written_bytes_per_txn",
     _ENGINE,
+    *COSTS,
 )
 _WORTH_SAYING = 0.05  # relative change of a cost
+_MATERIAL = 0.03  # of the baseline's server CPU, for times; the study's own margin where that is less
 _MOST_SENTENCES = 6
 
 
 @dataclass(frozen=True)
 class _Cost:
-    """A cost with what sentences need beside it. p_value: adjusted over all costs of the pair."""
+    """A cost with what sentences need beside it. p_value: adjusted over all costs of the pair.
+
+    floor: the least change that is material, in the cost's unit.
+    """
 
     metric: Metric
     difference: CostDifference
     p_value: float
+    floor: float
 
     @property
     def change(self) -> float:
@@ -52,6 +61,11 @@ class _Cost:
     def proven(self) -> bool:
         """Whether it differs, all costs considered."""
         return self.p_value <= ALPHA
+
+    @property
+    def material(self) -> bool:
+        """Whether so large a change can be a reason."""
+        return abs(self.change) >= self.floor
 
     def say(self, value: float) -> str:
         """A value with its unit, in the step of unit that suits the cost itself."""
@@ -64,25 +78,30 @@ def cost_differences(measures: Measures, option: str, baseline: str) -> tuple[Co
 
     Runs of one block are paired; a run's value is the mean over its points.
     """
-    return tuple(cost.difference for cost in _costs(measures, option, baseline))
+    return tuple(cost.difference for cost in _costs(measures, option, baseline, 0.0))
 
 
-def reasons(measures: Measures, option: str, rival: str, closed_loop: bool = True) -> tuple[str, ...]:
-    """What goes with the difference between two options, a sentence each, CPU first."""
-    costs = {cost.metric.name: cost for cost in _costs(measures, option, rival)}
+def reasons(
+    measures: Measures, option: str, rival: str, margin: float, closed_loop: bool = True
+) -> tuple[str, ...]:
+    """What goes with the difference between two options, a sentence each, CPU first.
+
+    margin: the smallest difference that matters to the study, as a fraction.
+    """
+    costs = {cost.metric.name: cost for cost in _costs(measures, option, rival, margin)}
     said: list[str] = []
     if SERVER_CPU.name in costs:
         said.append(_cpu(costs, option, rival))
         said += _pace(measures, costs[SERVER_CPU.name]) if closed_loop else ()
     rest = [cost for name, cost in costs.items() if name not in (SERVER_CPU.name, *_PARTS)]
-    rest = [cost for cost in rest if cost.proven and _relative(cost) >= _WORTH_SAYING]
+    rest = [c for c in rest if c.proven and c.material and _relative(c) >= _WORTH_SAYING]
     # times first, the longest before the others; then what is counted, by relative change
     rest.sort(key=lambda c: (c.difference.unit != "us", -abs(c.change) if _timed(c) else 0.0))
     said += [_other(cost, option, rival) for cost in rest[: _MOST_SENTENCES - len(said)]]
     return tuple(said)
 
 
-def _costs(measures: Measures, option: str, baseline: str) -> list[_Cost]:
+def _costs(measures: Measures, option: str, baseline: str, margin: float) -> list[_Cost]:
     waits = tuple(m.name for m in measures.metrics if m.name.startswith(WAIT_PREFIX))
     found: list[tuple[Metric, CostDifference, float]] = []
     for name in (SERVER_CPU.name, *_PARTS, *_OTHERS, *waits):
@@ -93,9 +112,15 @@ def _costs(measures: Measures, option: str, baseline: str) -> list[_Cost]:
     adjusted = tails.benjamini_hochberg([p for _, _, p in found])
     cpu = next((d for metric, d, _ in found if metric == SERVER_CPU), None)
     whole = cpu.after - cpu.before if cpu and (cpu.low > 0 or cpu.high < 0) else None
+    matters_us = min(margin, _MATERIAL) * cpu.before if cpu else 0.0
     return [
         # the whole has been judged by the verdict already; only its parts are looked for among many
-        _Cost(metric, _shared(difference, whole), raw if metric == SERVER_CPU else float(p))
+        _Cost(
+            metric,
+            _shared(difference, whole),
+            p_value=raw if metric == SERVER_CPU else float(p),
+            floor=max(metric.floor, matters_us if difference.unit == "us" else 0.0),
+        )
         for (metric, difference, raw), p in zip(found, adjusted, strict=True)
     ]
 
@@ -119,7 +144,7 @@ def _tested(
         metric=metric.name,
         option=option,
         baseline=baseline,
-        unit=metric.unit.removesuffix("/txn"),
+        unit=metric.unit.partition("/")[0],
         before=before,
         after=after,
         low=mean - half,
@@ -159,28 +184,41 @@ def _cpu(costs: dict[str, _Cost], option: str, rival: str) -> str:
             f" {cost.say(d.before)} under {rival} (difference {cost.say(d.low)} to"
             f" {cost.say(d.high)})."
         )
+    if not cost.material:
+        return (
+            f"Server CPU a transaction differs too little to matter: {cost.say(d.after)} under {option},"
+            f" {cost.say(d.before)} under {rival} ({_signed(cost)})."
+        )
     ends = sorted((abs(d.low), abs(d.high)))
     verb, more = ("saves", "") if cost.change < 0 else ("costs", "more ")
-    sign = "-" if cost.change < 0 else "+"
     text = (
         f"{option} {verb} {cost.say(abs(cost.change))} {more or 'of '}server CPU a transaction against"
-        f" {rival} ({sign}{percent(abs(cost.change) / d.before)}, from {cost.say(d.before)} to"
+        f" {rival} ({_signed(cost)}, from {cost.say(d.before)} to"
         f" {cost.say(d.after)}; 95 % interval of the difference {cost.say(ends[0])} to"
         f" {cost.say(ends[1])})"
     )
     modes = [
         f"{part.say(abs(part.change))} {'less' if part.change < 0 else 'more'} in {mode} mode"
         for name, mode in ((USER, "user"), (SYSTEM, "system"))
-        if (part := costs.get(name)) and part.proven
+        if (part := costs.get(name)) and part.proven and part.material
     ]
     return f"{text}: {' and '.join(modes)}." if modes else f"{text}."
 
 
+def _signed(cost: _Cost) -> str:
+    return f"{'-' if cost.change < 0 else '+'}{percent(abs(cost.change) / cost.difference.before)}"
+
+
 def _pace(measures: Measures, cpu: _Cost) -> tuple[str, ...]:
-    """How far server CPU goes as an explanation of throughput; nothing where it does not differ."""
+    """How far server CPU goes as an explanation of throughput; nothing where that hardly differs."""
     d = cpu.difference
     layout = lay_out(measures, THROUGHPUT.name, [d.baseline, d.option])
-    if not cpu.proven or len(layout.options) < 2 or not layout.blocks or not layout.positive:
+    if (
+        not (cpu.proven and cpu.material)
+        or len(layout.options) < 2
+        or not layout.blocks
+        or not layout.positive
+    ):
         return ()
     before, after = np.exp(np.log(layout.values).mean(axis=0)).tolist()
     return (
@@ -198,6 +236,6 @@ def _other(cost: _Cost, option: str, rival: str) -> str:
     relative = percent(abs(cost.change) / d.before) if d.before > 0 else ""
     how_much = f" ({relative} {less})" if relative else f" ({less})"
     return (
-        f"{title[0].upper()}{title[1:]}: {cost.say(d.after)} a transaction under {option},"
+        f"{title[0].upper()}{title[1:]}: {cost.say(d.after)} {each(cost.metric)} under {option},"
         f" {cost.say(d.before)} under {rival}{how_much}."
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from steelyard.analysis.results import Metric
+
 _STEPS = {
     "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
     "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")),
@@ -50,6 +52,12 @@ def quantity(value: float, unit: str, like: float | None = None) -> str:
     guide = abs(value if like is None else like)
     size, name = next((step for step in steps if guide >= step[0]), steps[-1])
     return f"{digits(value / size)} {name}"
+
+
+def each(metric: Metric) -> str:
+    """What a cost is counted for: `a transaction`, `per bops`."""
+    per = metric.unit.partition("/")[2]
+    return "a transaction" if per == "txn" else f"per {per}"
 
 
 def span(values: Sequence[float], say: Callable[[float], str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,18 @@ class Option:
 
     label: str
     levels: Mapping[str, str]
+
+
+def _none(*names: str) -> Columns:
+    return {name: np.empty(0) for name in names}
+
+
+@dataclass(frozen=True)
+class Topology:
+    """What the server may run on; None where it is not known. cpus: hardware threads of the cores."""
+
+    cores: int | None = None
+    cpus: int | None = None
 
 
 @dataclass(frozen=True)
@@ -38,6 +50,12 @@ class Evidence:
         of the companion x_limit, NaN without one). NaN where a phase has no sample.
     silence: run, monitor, last_ns (its last sample), measure_end_ns, interval_ns (median gap).
     notices: run (0: of the whole study), code, text.
+    latches: run, point, latch, gets, misses, spin_gets, sleeps, wait_ns; NaN where not available.
+    holds: run, point, latch, ns, share: hold times, each with the share of holds that last so long.
+    claims: run, point, figure, value, decimals: what the source of a recording says of itself.
+    topology: what the server may run on. calibration: costs of this machine, by name with unit
+        (hand_over_ns, wake_up_ns, spin_ns); empty where none was measured.
+    scores: run, point, instance, score, seconds, cpu_ns: copies of a program, where one was run.
     """
 
     study: Study
@@ -52,3 +70,15 @@ class Evidence:
     gauges: Columns
     silence: Columns
     notices: Columns
+    latches: Columns = field(
+        default_factory=lambda: _none(
+            "run", "point", "latch", "gets", "misses", "spin_gets", "sleeps", "wait_ns"
+        )
+    )
+    holds: Columns = field(default_factory=lambda: _none("run", "point", "latch", "ns", "share"))
+    claims: Columns = field(default_factory=lambda: _none("run", "point", "figure", "value", "decimals"))
+    scores: Columns = field(
+        default_factory=lambda: _none("run", "point", "instance", "score", "seconds", "cpu_ns")
+    )
+    topology: Topology = Topology()
+    calibration: Mapping[str, float] = field(default_factory=dict[str, float])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import duckdb
 import numpy as np
 
 from steelyard import _core
-from steelyard.bundle.evidence import Columns, Evidence, Option
+from steelyard.bundle.evidence import Columns, Evidence, Option, Topology
 from steelyard.bundle.schema import FORMAT_VERSION, TABLES, Table
 from steelyard.study.errors import InputError
 from steelyard.study.reading import parse_study
@@ -32,7 +33,7 @@ _POINTS = """
         coalesce(sum(t.count), 0)::DOUBLE as transactions, coalesce(sum(t.errors), 0)::DOUBLE as errors
     from phases p join used_runs using (run)
     left join throughput t on t.run = p.run and t.point = p.point
-        and t.statement = 'transaction' and t.second >= 0
+        and t.statement = 'transaction' and coalesce(t.second, 0) >= 0
     where p.phase = 'measure' group by p.run, p.point order by p.run, p.point
 """
 
@@ -41,7 +42,8 @@ _SECONDS = """
     where statement = 'transaction' and second >= 0 order by run, point, second
 """
 
-# a counter's value at the edges of a phase lies on the line between the readings around it
+# A counter's value at the edges of a phase lies on the line between the readings around it. Monitors list
+# only what exists: a counter that the monitor's earlier readings (zero_ns to zeroed_ns) lack was 0 in them.
 _RATES = """
     with edges as (
         select s.run, p.point, s.monitor, s.entity, s.metric, p.start_ns, p.end_ns,
@@ -52,14 +54,27 @@ _RATES = """
         from samples s join measures p using (run)
         where suffix(s.metric, '_total')
         group by s.run, p.point, s.monitor, s.entity, s.metric, p.start_ns, p.end_ns
+    ), late as (
+        select l.run, l.monitor, l.b1, min(t_ns) as zero_ns, max(t_ns) as zeroed_ns
+        from (select distinct run, monitor, b1 from edges where b0 is null) l
+        join readings r on r.run = l.run and r.monitor = l.monitor and r.t_ns < l.b1
+        group by l.run, l.monitor, l.b1
+    ), begun as (
+        select edges.*, greatest(start_ns, zero_ns) as zero_start_ns, zeroed_ns,
+            v1 / (edges.b1 - zeroed_ns) as rise_per_ns
+        from edges left join late on b0 is null and late.run = edges.run
+            and late.monitor = edges.monitor and late.b1 = edges.b1
     ), ends as (
         select *,
-            case when b0 is null then v1 when b1 is null then v0
+            case when zeroed_ns is not null then rise_per_ns * greatest(0, zero_start_ns - zeroed_ns)
+                when b0 is null then v1 when b1 is null then v0
                 else v0 + (v1 - v0) * (start_ns - b0) / (b1 - b0) end as first,
-            case when b0 is null then b1 else start_ns end as first_ns,
-            case when e1 is null then w0 else w0 + (w1 - w0) * (end_ns - e0) / (e1 - e0) end as last,
-            case when e1 is null then e0 else end_ns end as last_ns
-        from edges
+            case when zeroed_ns is not null then zero_start_ns
+                when b0 is null then b1 else start_ns end as first_ns,
+            case when e0 is null then rise_per_ns * greatest(0, end_ns - zeroed_ns)
+                when e1 is null then w0 else w0 + (w1 - w0) * (end_ns - e0) / (e1 - e0) end as last,
+            case when e0 is not null and e1 is null then e0 else end_ns end as last_ns
+        from begun
     )
     select run, point, monitor, entity, metric, (last - first) / ((last_ns - first_ns) / 1e9) as rate_per_s
     from ends where last_ns > first_ns order by run, point, monitor, entity, metric
@@ -93,14 +108,23 @@ _GAUGES = """
 
 _SILENCE = """
     with ends as (select run, max(end_ns) as measure_end_ns from measures group by run),
-    readings as (
+    gaps as (
         select run, monitor, t_ns, t_ns - lag(t_ns) over (partition by run, monitor order by t_ns) as gap
-        from (select distinct run, monitor, t_ns from samples)
+        from readings
     )
     select run, monitor, max(t_ns) as last_ns, any_value(measure_end_ns) as measure_end_ns,
         median(gap) as interval_ns
-    from readings join ends using (run) group by run, monitor order by run, monitor
+    from gaps join ends using (run) group by run, monitor order by run, monitor
 """
+
+_LATCHES = """
+    select run, point, latch, gets::DOUBLE as gets, misses::DOUBLE as misses,
+        spin_gets::DOUBLE as spin_gets, sleeps::DOUBLE as sleeps, wait_ns::DOUBLE as wait_ns
+    from latches join used_runs using (run) order by run, point, latch
+"""
+
+# the middle of each part between these edges stands for it; a hold's tail matters more than its middle
+_HOLD_EDGES = (*np.linspace(0, 0.98, 50).tolist(), 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 0.99999, 1.0)
 
 
 class Bundle:
@@ -156,6 +180,10 @@ class Bundle:
         runs = self.columns("select run, option, block, slot from used_runs order by run")
         if not len(runs["run"]):
             raise InputError(f"{self.path}: no finished run in it yet", f"steelyard resume {self.path}")
+        # samples are many: their times are collected once for both queries that ask for them
+        self.duckdb.execute(
+            "create or replace table readings as select distinct run, monitor, t_ns from samples"
+        )
         return Evidence(
             study=self.study,
             options=tuple(Option(o["label"], o["levels"]) for o in self.head["options"]),
@@ -171,6 +199,14 @@ class Bundle:
             gauges=self.columns(_GAUGES),
             silence=self.columns(_SILENCE),
             notices=self.columns("select run, code, text from notices order by run"),
+            latches=self.columns(_LATCHES),
+            holds=self._holds(),
+            claims=self.columns("select claims.* from claims join used_runs using (run) order by run, point"),
+            topology=topology_of(self.environment),
+            calibration=self.environment.get("calibration", {}),
+            scores=self.columns(
+                "select scores.* from scores join used_runs using (run) order by run, point, instance"
+            ),
         )
 
     def latency_curves(self) -> Columns:
@@ -208,12 +244,39 @@ class Bundle:
                 columns[name].append(value)
         return {name: np.asarray(values) for name, values in columns.items()}
 
+    def _holds(self) -> Columns:
+        rows = self.duckdb.execute(
+            "select run, point, latch, hold_histogram from latches join used_runs using (run)"
+            " where hold_histogram is not null order by run, point, latch"
+        ).fetchall()
+        edges = np.asarray(_HOLD_EDGES)
+        share, middles = np.diff(edges), ((edges[:-1] + edges[1:]) / 2).tolist()
+        found: list[tuple[Any, ...]] = [
+            (run, point, latch, float(ns), part)
+            for run, point, latch, histogram in rows
+            for ns, part in zip(_core.histogram_quantiles(histogram, middles), share.tolist(), strict=True)
+        ]
+        names = ("run", "point", "latch", "ns", "share")
+        return {name: np.asarray([row[i] for row in found]) for i, name in enumerate(names)}
+
     def _source(self, table: Table) -> str:
         if next((self.path / "runs").glob(f"[0-9]*/{table.name}.parquet"), None) is None:
             empty = ", ".join(f'null::{c.type} as "{c.name}"' for c in table.columns)
             return f"select {empty} where false"
         pattern = str(self.path.resolve() / "runs" / "[0-9]*" / f"{table.name}.parquet").replace("'", "''")
         return f"select * from read_parquet('{pattern}', union_by_name = {table.name == 'runs'})"
+
+
+def topology_of(environment: Mapping[str, Any]) -> Topology:
+    """Cores and CPUs that the server may use: those it is kept on, else all that are usable."""
+    cpu: Mapping[str, Any] = environment.get("cpu", {})
+    places: list[Mapping[str, Any]] = cpu.get("topology", [])
+    placement: Mapping[str, Any] = environment.get("placement", {})
+    if not placement.get("apart"):
+        return Topology(cpu.get("cores") or cpu.get("cpus_usable"), cpu.get("cpus_usable"))
+    server = set(placement["server_cpus"])
+    cores = {(p["package"], p["core"]) for p in places if p["cpu"] in server}
+    return Topology(len(cores) or len(server), len(server))
 
 
 def _plain(values: Any) -> np.ndarray[Any, Any]:

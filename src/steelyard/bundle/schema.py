@@ -15,11 +15,12 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its DuckDB type, and what it holds."""
+    """One column: its DuckDB type, and what it holds. nullable: NULL where it is not available."""
 
     name: str
     type: str
     text: str
+    nullable: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,13 @@ TABLES: tuple[Table, ...] = (
         (
             _RUN,
             _POINT,
-            Column("second", "INTEGER", "from 0 at the start of measure; negative in the warm-up"),
+            Column(
+                "second",
+                "INTEGER",
+                "from 0 at the start of measure; negative in the warm-up; NULL: the whole measure phase,"
+                " of a recording that tells no seconds",
+                nullable=True,
+            ),
             _STATEMENT,
             Column("count", "BIGINT", "completed without error"),
             Column("errors", "BIGINT", ""),
@@ -86,7 +93,7 @@ TABLES: tuple[Table, ...] = (
             _RUN,
             _POINT,
             _STATEMENT,
-            Column("count", "BIGINT", "values in the histogram"),
+            Column("count", "BIGINT", "values in the histogram: those done, and an open loop's backlog"),
             Column("histogram", "BLOB", "HdrHistogram, V2 encoding, ns"),
         ),
     ),
@@ -115,6 +122,19 @@ TABLES: tuple[Table, ...] = (
         ),
     ),
     Table(
+        "scores",
+        "one copy of a program (workload kind 'program')",
+        (
+            _RUN,
+            _POINT,
+            Column("instance", "INTEGER", "number of the copy, from 0"),
+            Column("score", "DOUBLE", "as the copy told it, in the study's workload.unit"),
+            Column("seconds", "DOUBLE", "as the copy told it, or from the common start to its end"),
+            Column("exit_code", "INTEGER", ""),
+            Column("cpu_ns", "BIGINT", "CPU time of the copy and of all children it waited for"),
+        ),
+    ),
+    Table(
         "samples",
         "one reading of one metric",
         (
@@ -124,6 +144,37 @@ TABLES: tuple[Table, ...] = (
             Column("entity", "VARCHAR", "of what: cpu0, server, database ..."),
             Column("metric", "VARCHAR", "name with its unit; `_total` for counters"),
             Column("value", "DOUBLE", ""),
+        ),
+    ),
+    Table(
+        "latches",
+        "one latch over the measure phase; NULL: not available, which is never the same as 0",
+        (
+            _RUN,
+            _POINT,
+            Column("latch", "VARCHAR", "its name, or the family of its children"),
+            Column("gets", "BIGINT", "acquisitions", nullable=True),
+            Column("misses", "BIGINT", "of these, the first try failed", nullable=True),
+            Column("spin_gets", "BIGINT", "of the misses, those that never slept", nullable=True),
+            Column("sleeps", "BIGINT", "sleeps, several of one acquisition included", nullable=True),
+            Column("wait_ns", "BIGINT", "time asleep, spinning excluded", nullable=True),
+            Column("hold_histogram", "BLOB", "hold times, HdrHistogram V2, ns", nullable=True),
+            Column("wait_histogram", "BLOB", "waits of misses, HdrHistogram V2, ns", nullable=True),
+        ),
+    ),
+    Table(
+        "claims",
+        "a figure that the source of a recording gives and its own counters can prove",
+        (
+            _RUN,
+            _POINT,
+            Column(
+                "figure",
+                "VARCHAR",
+                "linear_percent, misses_per_get_percent, sleeps_per_miss_percent or gets_per_txn",
+            ),
+            Column("value", "DOUBLE", "as the source gives it"),
+            Column("decimals", "INTEGER", "decimal places that it gives"),
         ),
     ),
     Table(

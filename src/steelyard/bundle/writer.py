@@ -6,13 +6,14 @@ full disk) costs the run in progress and nothing else.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import duckdb
 import numpy as np
@@ -26,10 +27,14 @@ Rows = Mapping[str, Sequence[Any]]
 
 
 class BundleWriter:
-    """Adds runs to the bundle at `path`."""
+    """Adds runs to the bundle at `path`; no other writer can, as long as this one lives.
+
+    Raises InputError when there is another already.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._lock = _lock(path)
         self._duckdb = duckdb.connect()
 
     @classmethod
@@ -70,8 +75,9 @@ class BundleWriter:
     def write_run(self, run: int, levels: Mapping[str, str], tables: Mapping[str, Rows]) -> None:
         """Keeps one run: all its tables, or none when this raises OSError.
 
-        tables: columns (equal lengths) by table, without `run`, which is added to each; levels:
-        code by factor, kept as columns of `runs`.
+        tables: columns (equal lengths) by table, without `run`, which is added to each; None where
+        a nullable column has no value, and such a column may be left out; levels: code by factor,
+        kept as columns of `runs`.
         """
         place = self.path / "runs" / f"{run:04d}"
         draft = place.with_name(f".{place.name}.draft")
@@ -119,8 +125,10 @@ class BundleWriter:
         length = len(next(iter(rows.values()), ()))
         data: dict[str, np.ndarray[Any, Any]] = {"run": np.full(length, run, dtype=np.int32)}
         for column in columns:
-            if column.name != "run":
-                data[column.name] = _array(rows[column.name], column.type)
+            if column.nullable and column.name not in rows:
+                data[column.name] = _array([None] * length, column)
+            elif column.name != "run":
+                data[column.name] = _array(rows[column.name], column)
         select = ", ".join(f'"{c.name}"::{c.type} as "{c.name}"' for c in columns)
         target = str(place).replace("'", "''")
         self._duckdb.execute(f"copy (select {select} from data) to '{target}' (format parquet)")
@@ -128,13 +136,13 @@ class BundleWriter:
             os.fsync(file.fileno())
 
 
-def _array(values: Sequence[Any], type_: str) -> np.ndarray[Any, Any]:
-    if type_ in ("VARCHAR", "BLOB"):
-        # object arrays keep bytes whole: a fixed-width numpy string drops trailing zeros
+def _array(values: Sequence[Any], column: Column) -> np.ndarray[Any, Any]:
+    if column.type in ("VARCHAR", "BLOB") or (column.nullable and any(v is None for v in values)):
+        # object arrays keep None, and bytes whole: a fixed-width numpy string drops trailing zeros
         array = np.empty(len(values), dtype=object)
         array[:] = values
         return array
-    return np.asarray(values, dtype=np.float64 if type_ == "DOUBLE" else np.int64)
+    return np.asarray(values, dtype=np.float64 if column.type == "DOUBLE" else np.int64)
 
 
 def _write_text(place: Path, text: str) -> None:
@@ -146,6 +154,20 @@ def _write_text(place: Path, text: str) -> None:
     draft.rename(place)
     with suppress(OSError):
         _sync(place.parent)
+
+
+def _lock(bundle: Path) -> BinaryIO:
+    """Holds the bundle while the file is open: also kill -9 lets it go, and no lock file stays behind."""
+    try:
+        file = (bundle / "bundle.json").open("r+b")  # for writing: NFS locks no other exclusively
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError(
+            f"{bundle}: another steelyard is writing to it", "wait until it has ended, or stop it first"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{bundle}: cannot be written: {error.strerror}") from error
+    return file
 
 
 def _sync(folder: Path) -> None:

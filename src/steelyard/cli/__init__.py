@@ -18,11 +18,14 @@ _COMMANDS = {
     "resume": ("resume", "Go on with a study that was interrupted."),
     "report": ("report", "Verdict and report of a bundle, again."),
     "compare": ("compare", "The same study from two or more bundles, side by side."),
+    "recording": ("recording", "Published measurements as a bundle, to report or overlay."),
     "sql": ("sql", "Ask a bundle in SQL."),
     "export": ("export", "Tables of a bundle as CSV, Parquet or JSON."),
     "studies": ("studies", "Built-in studies; `studies NAME` prints one to start from."),
     "schema": ("schema", "JSON Schema of study files, of --json, or the tables of a bundle."),
     "data": ("data", "SQL that makes and fills the tables of a study's workload."),
+    "dispatch": ("dispatch", "A dispatch table, or what becomes of a thread under it."),
+    "calibrate": ("calibrate", "What a context switch and a cache miss cost on this machine."),
     "doctor": ("doctor", "What this machine and user permit, and what to do about it."),
 }
 

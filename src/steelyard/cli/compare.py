@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -44,8 +41,10 @@ def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool) -> 
             )
         )
     if as_json:
-        json.dump([asdict(one) for one in found], sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        from pydantic import TypeAdapter
+
+        # an interval without an end is null: JSON has no infinity
+        click.echo(TypeAdapter(list[Across]).dump_json(found, indent=2))
         return
     for one in found:
         print_across(one, Console())

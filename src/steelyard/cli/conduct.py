@@ -21,8 +21,8 @@ from steelyard.study.reading import find_study
 from steelyard.study.spec import Study
 from steelyard.weigh import Assignment, resume, start
 
-# set-up of a run beside its phases: server start, copy of the data, connecting; seen on two cores
-_SET_UP_S = 1.5
+# a run beside its phases: server start, copy of the data, connecting; seen on two cores
+_SET_UP_S = {"null": 0.5, "postgres": 1.5}
 
 
 def conduct(
@@ -33,7 +33,7 @@ def conduct(
     study = assignment.study
     console = Console(stderr=True)
     runs = sum(map(len, assignment.blocks))
-    print_plan(study, assignment.options, runs * _run_s(study), console)
+    print_plan(study, assignment.options, runs * _run_s(study), console, assignment.refused)
     if dry_run:
         return
     path = bundle or Path(f"{study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")
@@ -48,14 +48,16 @@ def conduct_again(bundle: Path, study: str | None, as_json: bool = False) -> Non
 
 
 def _run_s(study: Study) -> float:
-    return run_seconds(study) + _SET_UP_S
+    return run_seconds(study) + _SET_UP_S.get(study.subject.kind, 1.5)
 
 
 def _finish(work: Callable[[Progress], None], assignment: Assignment, path: Path, as_json: bool) -> None:
     code = Exit.DONE
     progress = Progress(Console(stderr=True))
     labels = tuple(option.label for option in assignment.options)
-    progress.start(MatrixPlan(labels, len(assignment.blocks), _run_s(assignment.study)))
+    study = assignment.study
+    unit = study.workload.rate_unit
+    progress.start(MatrixPlan(labels, len(assignment.blocks), _run_s(study), unit))
     try:
         work(progress)
     except StudyFailed as error:
@@ -72,7 +74,8 @@ def _finish(work: Callable[[Progress], None], assignment: Assignment, path: Path
         click.echo(f"error: {failure}", err=True)
         if logs := sorted(path.glob("logs/*.log")):
             click.echo(f"hint: the server's last words are in {logs[-1]}", err=True)
-        click.echo(f"hint: finished runs are kept: steelyard resume {path}", err=True)
+        if _worth_resuming(path, assignment, code):
+            click.echo(f"hint: finished runs are kept: steelyard resume {path}", err=True)
     from steelyard.cli.showing import show
 
     try:
@@ -82,3 +85,15 @@ def _finish(work: Callable[[Progress], None], assignment: Assignment, path: Path
         if code is Exit.DONE:
             raise
     sys.exit(code)
+
+
+def _worth_resuming(path: Path, assignment: Assignment, code: Exit) -> bool:
+    """Whether there are runs to go on from, and after a failure, whether every option can run at all."""
+    try:
+        found = Bundle(path).columns("select distinct option from runs where status = 'done'")["option"]
+    except InputError:
+        return False
+    done = set(map(str, found))
+    return done >= {option.label for option in assignment.options} or (
+        code is Exit.INTERRUPTED and bool(done)
+    )

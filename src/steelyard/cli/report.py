@@ -15,9 +15,17 @@ import click
     help="Where to write the page. Default: BUNDLE/report.html.",
 )
 @click.option("--images", type=click.Path(path_type=Path), help="Folder for every chart as PNG and SVG.")
+@click.option(
+    "--overlay",
+    multiple=True,
+    metavar="BUNDLE",
+    help="Draw the curves of another bundle, or of a recording by name, behind these. Repeatable.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
-def command(bundle: Path, html: Path | None, images: Path | None, as_json: bool) -> None:
+def command(
+    bundle: Path, html: Path | None, images: Path | None, overlay: tuple[str, ...], as_json: bool
+) -> None:
     """Judge BUNDLE again: verdict here, charts in a page that needs no network."""
     from steelyard.cli.showing import show
 
-    show(bundle, html, images, as_json)
+    show(bundle, html, images, as_json, overlay)

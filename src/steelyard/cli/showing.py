@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,21 +13,37 @@ import click
 from rich.console import Console
 
 from steelyard.analysis.judge import judge
+from steelyard.bundle.evidence import Evidence
 from steelyard.bundle.reader import Bundle
+from steelyard.recordings.tables import catalogue, write_recording
 from steelyard.report import gather
 from steelyard.report.html import write_report
 from steelyard.report.json_export import judgement_json
-from steelyard.report.terminal import print_verdict
+from steelyard.report.terminal import print_next, print_verdict
 
 
-def show(path: Path, html: Path | None = None, images: Path | None = None, as_json: bool = False) -> None:
-    """Judges the bundle, writes its report, prints the verdict. Raises InputError."""
+def show(
+    path: Path,
+    html: Path | None = None,
+    images: Path | None = None,
+    as_json: bool = False,
+    overlay: Sequence[str] = (),
+) -> None:
+    """Judges the bundle, prints the verdict, writes its report. Raises InputError.
+
+    overlay: bundles, or recordings by name, whose curves are drawn too.
+    """
     bundle = Bundle(path)
     judgement = judge(bundle.evidence())
-    series = gather.series(bundle)
+    curves = gather.overlays([(Path(other).stem, judge(_evidence(other)).scaling) for other in overlay])
+    series = replace(gather.series(bundle), overlays=curves)
     page = html or path / "report.html"
     next_command = f'steelyard sql {path} "select * from runs"'
     about = gather.about(bundle, str(page), next_command)
+    console = Console()
+    if not as_json:
+        # the answer first: the page takes seconds
+        print_verdict(judgement, about, console)
     try:
         write_report(page, judgement, series, about)
     except OSError as error:
@@ -40,4 +58,13 @@ def show(path: Path, html: Path | None = None, images: Path | None = None, as_js
         json.dump(judgement_json(judgement, about), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
-        print_verdict(judgement, about, Console())
+        print_next(about, console)
+
+
+def _evidence(name: str) -> Evidence:
+    if name not in catalogue():
+        return Bundle(Path(name)).evidence()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / name
+        write_recording(name, place)
+        return Bundle(place).evidence()

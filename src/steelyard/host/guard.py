@@ -2,7 +2,8 @@
 
 The guard is a process in a session of its own that holds the reading end of a pipe. Each change is
 told before it is made; when the pipe closes, for whatever reason (also kill -9 of the lab), what
-has not been taken back is undone in reverse order: servers stopped, folders removed.
+has not been taken back is undone in reverse order: servers and programs stopped, folders removed,
+values of the machine written back.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
+from steelyard.host.knob import value_of, write
+from steelyard.host.marked import end_marked, marked
+
 # PostgreSQL itself kills children that linger for 5 s after SIGQUIT
 _GRACE_S = 10.0
 
@@ -36,13 +40,22 @@ class Guard:
         )
         self._number = 0
 
-    def stop_process(self, pid: int, how: signal.Signals = signal.SIGTERM) -> int:
-        """Promises that process pid and its group are stopped with signal `how`."""
-        return self._tell({"stop": pid, "born": _born(pid), "signal": int(how)})
+    def stop_marked(self, mark: str, how: signal.Signals = signal.SIGKILL) -> int:
+        """Promises that every process started with this mark (see `marked.with_mark`) is stopped.
+
+        Told before they are started, so that there is no moment in which a server of a killed lab would
+        stay: a child holds our end of the pipe until it has become the server, mark and all, and the
+        guard looks for marks only when the last holder is gone. how: asked first, before SIGKILL.
+        """
+        return self._tell({"marked": mark, "signal": int(how)})
 
     def remove_folder(self, folder: Path) -> int:
         """Promises that the folder is removed."""
         return self._tell({"remove": str(folder)})
+
+    def write_back(self, path: Path, old: str, ours: str) -> int:
+        """Promises that the file gets its old value back, unless by then it holds another than ours."""
+        return self._tell({"write": str(path), "old": old, "ours": ours})
 
     def forget(self, number: int) -> None:
         """The change has been undone by the lab itself."""
@@ -85,19 +98,28 @@ def stop(pid: int, how: signal.Signals) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def _born(pid: int) -> str:
-    """Start time of a process, in ticks since boot: tells it from a later one of the same number."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
-
-
 def _alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (OSError, IndexError):
         return False
+
+
+def _write_back(path: Path, old: str, ours: str) -> None:
+    try:
+        if (now := value_of(path)) == ours:
+            write(path, old)
+        elif now != old:
+            _tell_user(f"{path}: left at {now}: somebody else changed it from ours ({ours}); it was {old}")
+    except OSError as error:
+        _tell_user(f"{path}: could not be set back to {old}: {error.strerror}")
+
+
+def _tell_user(text: str) -> None:
+    # the terminal may be gone with the lab
+    with suppress(OSError):
+        sys.stderr.write(f"warning: {text}\n")
+        sys.stderr.flush()
 
 
 def _keep(lines: Iterable[str]) -> list[dict[str, Any]]:
@@ -118,10 +140,14 @@ def main(pipe: TextIO = sys.stdin) -> None:
     for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(kind, signal.SIG_IGN)
     for change in reversed(_keep(pipe)):
-        if "stop" in change and _born(change["stop"]) == change["born"]:
-            stop(change["stop"], signal.Signals(change["signal"]))
+        if "marked" in change:
+            for pid in marked(change["marked"]):
+                stop(pid, signal.Signals(change["signal"]))
+            end_marked(change["marked"])
         elif "remove" in change:
             shutil.rmtree(change["remove"], ignore_errors=True)
+        elif "write" in change:
+            _write_back(Path(change["write"]), change["old"], change["ours"])
 
 
 if __name__ == "__main__":

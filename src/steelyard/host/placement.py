@@ -23,9 +23,12 @@ class Placement:
 
 
 def place(engine_threads: int, pin: bool) -> Placement:
-    """The engine gets as many of the last CPUs as it has threads, at most half; the server the rest."""
+    """The engine gets as many of the last CPUs as it has threads, at most half; the server the rest.
+
+    An engine without threads of its own only waits, and takes no CPU from the server.
+    """
     cpus = sorted(os.sched_getaffinity(0))
-    if not pin or len(cpus) < 2:
+    if not pin or len(cpus) < 2 or not engine_threads:
         return Placement(frozenset(cpus), frozenset(cpus))
     engine = cpus[-min(engine_threads, len(cpus) // 2) :]
     return Placement(frozenset(cpus) - frozenset(engine), frozenset(engine))

@@ -18,6 +18,7 @@ from steelyard.lab.machine import read_text
 from steelyard.lab.permissions import (
     capabilities,
     cpu_stalled_us,
+    host_settings,
     io_uring,
     open_files,
     perf_events,
@@ -60,6 +61,7 @@ def diagnose(jitter_s: float = 2.0) -> list[Finding]:
         io_uring(),
         perf_events(),
         tracefs(),
+        *host_settings(),
         *capabilities(),
     ]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import __version__
+from steelyard.host.knob import chosen
 from steelyard.lab.machine import (
-    chosen,
     cpu_facts,
     field,
     kernel_facts,
@@ -28,6 +28,7 @@ from steelyard.lab.redaction import redact
 __all__ = ["environment", "redact", "server_environment"]
 
 _PROC, _SYS = Path("/proc"), Path("/sys")
+_PACKAGE = Path(__file__).parent.parent
 
 
 _MEMORY_KNOBS = (
@@ -39,13 +40,16 @@ _MEMORY_KNOBS = (
 )
 
 
-def environment(data_dir: Path | None = None, proc: Path = _PROC, sys: Path = _SYS) -> dict[str, Any]:
+def environment(
+    data_dir: Path | None = None, proc: Path = _PROC, sys: Path = _SYS, package: Path = _PACKAGE
+) -> dict[str, Any]:
     """Facts in groups, fit for JSON, secrets removed; what cannot be read is left out.
 
-    data_dir: where servers keep their data; default: the folder for temporary files.
+    data_dir: where servers keep their data; default: the folder for temporary files. package: the
+    code that measures.
     """
     facts = {
-        "steelyard": _ourselves(),
+        "steelyard": _ourselves(package),
         "cpu": cpu_facts(proc, sys),
         "kernel": kernel_facts(proc, sys),
         "mitigations": mitigation_facts(sys),
@@ -66,7 +70,8 @@ def server_environment(dsn: str) -> dict[str, Any]:
     """
     import psycopg
 
-    with psycopg.connect(dsn, autocommit=True, connect_timeout=5) as connection:
+    # from a database in SQL_ASCII text would come as bytes
+    with psycopg.connect(dsn, autocommit=True, connect_timeout=5, client_encoding="utf8") as connection:
         version = connection.execute("select version()").fetchone()
         rows = connection.execute(
             "select name, current_setting(name, true), source from pg_settings order by name"
@@ -87,14 +92,23 @@ def _is_default(source: str) -> bool:
     return source in ("default", "override")
 
 
-def _ourselves() -> dict[str, Any]:
-    commit = output("git", "rev-parse", "HEAD")
-    changes = output("git", "status", "--porcelain") if commit else None
+def _ourselves(package: Path) -> dict[str, Any]:
     return {
         "version": __version__,
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "git_commit": commit,
-        "git_dirty": None if changes is None else bool(changes),
+        **_checkout(package),
+    }
+
+
+def _checkout(package: Path) -> dict[str, Any]:
+    """Git's state of the code that measures; nothing when it was installed, wherever that is."""
+    git = ("git", "-C", str(package))
+    # a virtual environment may lie in a work tree of somebody else
+    if output(*git, "ls-files", "--error-unmatch", "__init__.py") is None:
+        return {}
+    return {
+        "package_git_commit": output(*git, "rev-parse", "HEAD"),
+        "package_git_dirty": bool(output(*git, "status", "--porcelain")),
     }
 
 

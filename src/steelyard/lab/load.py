@@ -16,12 +16,9 @@ from contextlib import suppress
 from typing import Any
 
 from steelyard.host.placement import pin
+from steelyard.lab.engines import LoadFailed, engine
 
 _PR_SET_PDEATHSIG = 1
-
-
-class LoadFailed(Exception):
-    """The engine could not go on: the text says why."""
 
 
 class LoadProcess:
@@ -82,16 +79,16 @@ def main() -> None:
     """The child: runs the plan given on standard input."""
     # the engine must not outlive a killed lab and go on loading a server
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    engine, parent = sys.argv[1:]
+    name, parent = sys.argv[1:]
     if os.getppid() != int(parent):
         return
     from steelyard import _core
 
-    run: Callable[[str, Callable[[str], None]], str] = getattr(_core, f"{engine}_run")
+    run = engine(name)
     plan = sys.stdin.read()
     try:
         result = run(plan, _say)
-    except (_core.PlanError, _core.LoadError) as error:
+    except (_core.PlanError, _core.LoadError, LoadFailed) as error:
         _say(json.dumps({"event": "failed", "cause": str(error)}))
     else:
         _say('{"event": "result", "result": ' + result + "}")

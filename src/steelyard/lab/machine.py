@@ -48,12 +48,6 @@ def output(*command: str) -> str | None:
     return done.stdout.strip()
 
 
-def chosen(text: str) -> str:
-    """`always [madvise] never` -> madvise."""
-    found = re.search(r"\[([\w-]+)\]", text)
-    return found[1] if found else text
-
-
 def cpu_facts(proc: Path, sys: Path) -> dict[str, Any]:
     """Model, cores, frequency, caches, topology."""
     info = read_text(proc / "cpuinfo")

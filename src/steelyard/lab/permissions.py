@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.lab.finding import Finding
+from steelyard.lab.host_probe import own_slice_ms, refusals
 from steelyard.lab.machine import read_text
 
 _PROC, _SYS = Path("/proc"), Path("/sys")
@@ -108,6 +109,26 @@ def tracefs() -> Finding:
         "not mounted or not readable: no kernel locks and scheduling (not needed yet)",
         "sudo mount -t tracefs nodev /sys/kernel/tracing; sudo mount -o remount,mode=755 /sys/kernel/tracing",
     )
+
+
+def host_settings() -> Iterator[Finding]:
+    """Each kind of host setting, tried on a process of our own."""
+    own = f"; the kernel's own is {own_slice_ms():g} ms" if own_slice_ms() else ""
+    for name, use, settings in (
+        ("host: slices", f"slice_ms of 0.1 to 100{own}", {"server.slice_ms": 0.1}),
+        ("host: policies", "policy = batch, idle", {"server.policy": "batch"}),
+        ("host: real time", "policy = rr, fifo", {"server.policy": "rr"}),
+        ("host: nice", "nice, also below 0", {"server.nice": -5}),
+        ("host: cpus", "cpus = a list", {"server.cpus": str(min(os.sched_getaffinity(0)))}),
+        ("host: sysctl", "sysctl.NAME", {"sysctl.kernel.sched_rr_timeslice_ms": 1}),
+        ("host: huge pages", "thp = always, madvise, never", {"thp": "-"}),
+        ("host: base slice", "sched.base_slice_ns", {"sched.base_slice_ns": 0}),
+    ):
+        refused = next(iter(refusals(settings)), None)
+        if refused is None:
+            yield Finding(name, "ok", f"permitted: {use}", "nothing to do")
+        else:
+            yield Finding(name, "missing", f"{refused.setting}: {refused.why}", refused.hint)
 
 
 def capabilities() -> Iterator[Finding]:

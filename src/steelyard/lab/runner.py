@@ -18,8 +18,10 @@ import psycopg
 
 from steelyard.host.placement import Placement
 from steelyard.lab.engine_plan import engine_plan
+from steelyard.lab.engines import LoadFailed
 from steelyard.lab.environment import server_environment
-from steelyard.lab.load import LoadFailed, LoadProcess
+from steelyard.lab.host import Host
+from steelyard.lab.load import LoadProcess
 from steelyard.lab.watch import Watch
 from steelyard.monitors import Target
 from steelyard.study.plan import Slot
@@ -54,7 +56,10 @@ class StudyFailed(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """One run as measured: its place, what became of it, and its tables as columns."""
+    """One run as measured: its place, what became of it, and its tables as columns.
+
+    A void run has tables only when its load went on to the end and nothing succeeded.
+    """
 
     slot: Slot
     attempt: int
@@ -69,23 +74,32 @@ class Run:
 
 @dataclass(frozen=True)
 class Laboratory:
-    """What all runs of a study share."""
+    """What all runs of a study share.
+
+    admit: told an option's label and what its server says of itself, before the load; raises
+    InputError when that server must not go into the study.
+    """
 
     study: Study
     work: Work
     subject: Subject
     placement: Placement
+    host: Host
     progress: Progress
+    admit: Callable[[str, Mapping[str, Any]], None]
 
     def block(self, slots: Sequence[Slot], attempt: int = 1) -> Iterator[Run]:
         """The runs of one block. After a void run the whole block is redone, once.
 
-        attempt: number of the first attempt. Raises StudyFailed when a run of the second is void.
+        attempt: number of the first attempt. Raises StudyFailed when a run of the second is void,
+        and at once when nothing succeeded in a run: the same work would fail again.
         """
         for number in (attempt, attempt + 1):
             for slot in slots:
                 run = self._run(slot, number)
                 yield run
+                if run.status == "void" and run.tables:
+                    raise StudyFailed(f"option {slot.option.label}: {run.cause}")
                 if run.status == "void":
                     break
             else:
@@ -99,18 +113,21 @@ class Laboratory:
         run = Run(slot, attempt, "void", "", started_at, 0.0)
         tps = 0.0
         try:
+            self.host.change(slot.option)
             endpoint = self.subject.start(slot.option)
             self.subject.reset()
             facts = {**endpoint.facts, **(server_environment(endpoint.dsn) if endpoint.dsn else {})}
+            self.admit(slot.option.label, facts)
             tables = self._load(slot, endpoint, origin_ns)
-            run = replace(run, status="done", tables=tables, server_facts=facts)
             tps = _throughput(tables)
-            if tps == 0:
-                raise StudyFailed(f"option {slot.option.label}: {_why_nothing(tables)}")
+            cause = "" if tps else _why_nothing(tables)
+            status = "void" if cause else "done"
+            run = replace(run, status=status, cause=cause, tables=tables, server_facts=facts)
         except (LoadFailed, psycopg.Error) as error:
             run = replace(run, cause=str(error).strip())
         finally:
             log = self.subject.stop()
+            self.host.restore()
         run = replace(
             run,
             server_log="" if run.status == "done" else log,
@@ -130,6 +147,7 @@ class Laboratory:
             engine = LoadProcess("load", plan, self.placement.engine)
             pids = {"engine": engine.pid} | ({"server": subject.pid} if subject.pid is not None else {})
         try:
+            pids = self.host.settle(slot.option, pids)
             target = Target(pids={**pids, "monitors": os.getpid()}, dsn=subject.dsn)
             watch = Watch(self._rates(), target, origin_ns)
             watch.start(self.placement.engine)
@@ -214,13 +232,14 @@ def _engine_samples(result: Mapping[str, Any], t_ns: int) -> Iterator[tuple[int,
 
 
 def _backlog(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Arrivals of an open loop that never got a client have no latency: the percentiles lack them."""
+    """Arrivals of an open loop that never got a client: their latency is known from below alone."""
     for point, waiting in enumerate(result["engine"].get("backlog", ())):
         if waiting:
             yield (
                 "backlog",
                 f"point {point}: {waiting} arrivals still waited for a client at the end:"
-                " the rate is more than the server takes, and latencies lack these arrivals",
+                " the rate is more than the server takes, and latencies are lower bounds,"
+                " as they count these arrivals with what they had waited by then",
             )
 
 
@@ -245,7 +264,7 @@ def _tables(result: Mapping[str, Any], origin_ns: int) -> dict[str, Columns]:
             "monitor": ["engine"] * len(samples["t_ns"]),
         },
         "notices": result.get("notices", {"code": [], "text": []}),
-        **({"latches": result["latches"]} if "latches" in result else {}),
+        **{name: result[name] for name in ("latches", "scores") if name in result},
     }
 
 
@@ -260,6 +279,12 @@ def _why_nothing(tables: Mapping[str, Columns]) -> str:
 
 
 def _throughput(tables: Mapping[str, Columns]) -> float:
+    """Transactions a second, or the highest total score of a point."""
+    if "scores" in tables:
+        totals: dict[int, float] = {}
+        for point, score in zip(tables["scores"]["point"], tables["scores"]["score"], strict=True):
+            totals[point] = totals.get(point, 0.0) + score
+        return max(totals.values(), default=0.0)
     phases, rows = tables["phases"], tables["throughput"]
     seconds = sum(
         (end - start) / 1e9

@@ -27,7 +27,11 @@ def connect(target: Target) -> psycopg.Connection[Any]:
         raise Unavailable("the subject has no PostgreSQL address (subject.kind = 'postgres' has)")
     try:
         connection = psycopg.connect(
-            target.dsn, autocommit=True, application_name=APPLICATION_NAME, connect_timeout=5
+            target.dsn,
+            autocommit=True,
+            application_name=APPLICATION_NAME,
+            connect_timeout=5,
+            client_encoding="utf8",  # from a database in SQL_ASCII text would come as bytes
         )
     except psycopg.ProgrammingError:
         # its message quotes the part that it could not read, which may be a password

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
+from operator import add
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,9 +32,12 @@ _IO = re.compile(rb"\nread_bytes: (\d+)\nwrite_bytes: (\d+)")
 _SIGCHLD_BIT = 1 << 16
 
 
-def added(*usages: list[int]) -> list[int]:
+def added(first: list[int], *others: list[int]) -> list[int]:
     """The sums, place by place."""
-    return list(map(sum, zip(*usages, strict=True)))
+    total = list(first)
+    for other in others:
+        total = list(map(add, total, other))
+    return total
 
 
 def nothing() -> list[int]:

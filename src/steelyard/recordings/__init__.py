@@ -1,1 +1,1 @@
-"""Importers of what other tools measured: one file a format."""
+"""Measurements made elsewhere, written as bundles: compare and report cannot tell them apart."""

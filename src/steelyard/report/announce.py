@@ -14,8 +14,13 @@ from steelyard.study.spec import Study
 _MOST_LABELS = 8
 
 
-def print_plan(study: Study, options: Sequence[Option], seconds: float, console: Console) -> None:
-    """Question, factors, options, blocks and expected length, on `console` (standard error)."""
+def print_plan(
+    study: Study, options: Sequence[Option], seconds: float, console: Console, refused: Sequence[str] = ()
+) -> None:
+    """Question, factors, options, blocks and expected length, on `console` (standard error).
+
+    refused: what this machine refuses of the study.
+    """
     plan = study.plan
 
     def say(name: str, text: str) -> None:
@@ -29,12 +34,14 @@ def print_plan(study: Study, options: Sequence[Option], seconds: float, console:
     )
     for name, factor in study.factors.items():
         say("factor", f"{name} ({factor.scope}): {', '.join(factor.levels)}")
+    for sentence in refused:
+        say("refused", sentence)
     labels = [option.label for option in options]
     more = f" and {len(labels) - _MOST_LABELS} more" if len(labels) > _MOST_LABELS else ""
     say("options", f"{len(labels)}: {', '.join(labels[:_MOST_LABELS])}{more}")
     say(
         "plan",
-        f"{plan.blocks} blocks x {len(labels)} options, {', '.join(map(str, plan.clients))} clients,"
-        f" {plan.warm_up_s:g} s warm-up, {plan.measure_s:g} s measured a point:"
+        f"{plan.blocks} blocks x {len(labels)} options, {', '.join(map(str, plan.clients))}"
+        f" {study.workload.POINTS}, {plan.warm_up_s:g} s warm-up, {plan.measure_s:g} s measured a point:"
         f" about {fmt.duration(round(seconds))}",
     )

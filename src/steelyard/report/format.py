@@ -42,7 +42,12 @@ def interval(value: float, low: float, high: float, unit: str = "") -> str:
 
 
 def span(low: str, high: str) -> str:
-    """Two ends of an interval; a dash between, or `to` where a sign would be taken for it."""
+    """Two ends of an interval; a dash between, or `to` where a sign would be taken for it.
+
+    Of a positive quantity, all from nothing to infinity is no interval, and is called so.
+    """
+    if (low, high) == ("0", "∞"):
+        return "no interval"
     return f"{low} to {high}" if low.startswith("−") or high.startswith("−") else f"{low}–{high}"
 
 
@@ -55,9 +60,10 @@ def quantity(value: float, unit: str = "") -> str:
 def unit_for(value: float, unit: str) -> tuple[float, str]:
     """Divisor and unit name that suit a value: (1e3, "µs") for 402_000 ns.
 
-    A cost `us/txn` is scaled likewise; the `/txn` is left to the heading.
+    A cost `us/txn` is scaled likewise; what it is counted for is left to the heading.
     """
-    unit = unit.removesuffix("/txn")
+    short, _, per = unit.partition("/")
+    unit = short if per and short in ("us", "1", "B") else unit.removesuffix("/txn")
     if not math.isfinite(value):
         value = 0.0
     if unit == "1":
@@ -90,6 +96,13 @@ def ratio(value: float, low: float, high: float) -> str:
     """`1.42 [1.38–1.46]`."""
     middle, bottom, top = together([value, low, high])
     return f"{middle} [{span(bottom, top)}]"
+
+
+def thousands(value: float, low: float, high: float) -> str:
+    """`21.4k [21.2–21.6]`: short enough for several in 80 columns."""
+    scale, sign = (1e6, "M") if value >= 999_500 else (1e3, "k") if value >= 9_995 else (1.0, "")
+    middle, bottom, top = together([value / scale, low / scale, high / scale])
+    return f"{middle}{sign} [{span(bottom, top)}]"
 
 
 def change(value: float) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from steelyard.analysis.results import Scaling
 from steelyard.bundle.reader import Bundle
 from steelyard.report.inputs import About, FactorFacts, MonitorCost, Notice, Phases, Series
 from steelyard.study.model import Setting
+from steelyard.study.program import ProgramWorkload
 
 # more than this many points on a time line are not seen, only loaded
 _POINTS = 3000
@@ -20,10 +22,13 @@ _CLOCK = """
 _THROUGHPUT = """
     with clock as ({clock}), seconds as (
         select t.run, t.point, t.second, c.option,
-            c.begin_s + m.start_ns / 1e9 + t.second as t_s, t.count
-        from throughput t join clock c using (run) join measures m using (run, point)
+            c.begin_s + m.start_ns / 1e9 + t.second as t_s, t.count / m.whole_s as count
+        from throughput t join clock c using (run) join (
+            -- a second that measuring cut short is left out, unless there is no other
+            select *, (end_ns - start_ns) / 1e9 as length_s, least(1, length_s) as whole_s from measures
+        ) m using (run, point)
         where t.statement = 'transaction' and t.second >= 0
-            and t.second + 1 <= (m.end_ns - m.start_ns) / 1e9 + 0.01
+            and t.second + m.whole_s <= m.length_s + 0.01
     ), numbered as (
         select *, row_number() over (order by run, t_s) as n, count(*) over () as total from seconds
     )
@@ -90,6 +95,14 @@ _CLIENTS = """
     group by u.option, p.clients, c.client order by u.option, p.clients, c.client
 """
 
+_COPIES = """
+    select u.option, p.clients, s.instance as client, median(s.score) as transactions,
+        null::DOUBLE as mean_ns, null::DOUBLE as p99_ns
+    from scores s join used_runs u using (run) join phases p
+        on p.run = s.run and p.point = s.point and p.phase = 'measure'
+    group by u.option, p.clients, s.instance order by u.option, p.clients, s.instance
+"""
+
 _MONITOR_COST = """
     with readings as (
         select s.run, s.entity as name, s.t_ns, s.value from samples s join measures m using (run)
@@ -110,9 +123,21 @@ def series(bundle: Bundle) -> Series:
         cpu=bundle.columns(_CPU.format(clock=_CLOCK, points=_POINTS)),
         gauges=bundle.columns(_GAUGES),
         statements=bundle.columns(_STATEMENTS),
-        clients=bundle.columns(_CLIENTS),
+        clients=bundle.columns(_COPIES if isinstance(bundle.study.workload, ProgramWorkload) else _CLIENTS),
         latency=bundle.latency_curves(),
     )
+
+
+def overlays(others: Sequence[tuple[str, Sequence[Scaling]]]) -> dict[str, list[Any]]:
+    """The curves of other bundles, each given by its name and its judgement's scaling."""
+    found = [
+        (f"{name} {scaling.option}", point.clients, point.throughput_per_s, point.linear)
+        for name, scalings in others
+        for scaling in scalings
+        for point in scaling.points
+    ]
+    names = ("source", "clients", "tps", "linear")
+    return {name: [row[i] for row in found] for i, name in enumerate(names)}
 
 
 def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
@@ -144,6 +169,7 @@ def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
         runs_done=done,
         runs_void=void,
         subject=study.subject.kind,
+        points_are=study.workload.POINTS,
         server_version=", ".join(versions),
         report=report,
         next_command=next_command,

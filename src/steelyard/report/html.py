@@ -5,16 +5,18 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.analysis.results import Judgement, Metric, Notice
+from steelyard.analysis.results import Judgement, Metric
 from steelyard.report import format as fmt
 from steelyard.report.charts import Figure, config, figures
 from steelyard.report.charts.theme import colours, hues
+from steelyard.report.copies import copies_table
+from steelyard.report.footnotes import Footnote, footnotes
 from steelyard.report.images import panels, standalone
 from steelyard.report.inputs import About, Series
 from steelyard.report.ranking import (
@@ -22,11 +24,9 @@ from steelyard.report.ranking import (
     MARKS_MEAN,
     Headline,
     Row,
-    all_notices,
     comparisons_of,
     heading,
     headline,
-    noted,
     ranked,
     spoken_of,
 )
@@ -58,8 +58,7 @@ def render(judgement: Judgement, series: Series, about: About) -> str:
     drawn = figures(judgement, series, about)
     named = _renamed(drawn)
     rows = ranked(judgement)
-    notices = all_notices(judgement, about)
-    numbers = {id(notice): place for place, notice in enumerate(notices, start=1)}
+    notes = footnotes(judgement, about)
     found = headline(judgement.metrics)
     # the first sentence answers; what follows it is set smaller
     answer, *further = re.split(r"(?<=[.!?])\s+", judgement.verdict.sentence, maxsplit=1)
@@ -76,10 +75,11 @@ def render(judgement: Judgement, series: Series, about: About) -> str:
             say=_speaker(judgement.options),
             tiles=_tiles(judgement, found),
             columns=_columns(found),
-            rows=[_cells(row, found, _footnotes(row, notices, numbers)) for row in rows],
+            rows=[_cells(row, found, _numbers(row, notes)) for row in rows],
             marks_mean=MARKS_MEAN,
             blocks=_blocks(rows),
-            notices=notices,
+            copies=copies_table(judgement, about),
+            notices=notes,
             first=[figure for figure in named[:2] if figure.name in ("ratios", "effects")],
             figures=[
                 figure
@@ -94,7 +94,6 @@ def render(judgement: Judgement, series: Series, about: About) -> str:
             scripts=_vega(),
             facts=_facts(about),
             fmt=fmt,
-            noted=noted,
         )
     )
 
@@ -168,9 +167,9 @@ def _columns(found: Headline) -> list[str]:
 
     return [
         "option",
-        *head(found.throughput, "TPS [95 % interval]"),
+        *head(found.throughput, f"{found.work} [95 % interval]"),
         *head(found.throughput, "ratio to the baseline"),
-        *head(found.cpu, "server CPU a transaction"),
+        *head(found.cpu, heading(found.cpu) if found.cpu else ""),
         *head(found.p50, "p50"),
         *head(found.p99, "p99"),
     ]
@@ -189,9 +188,8 @@ def _cells(row: Row, found: Headline, footnotes: list[int]) -> dict[str, Any]:
     return {"row": row, "cells": cells, "footnotes": footnotes}
 
 
-def _footnotes(row: Row, notices: list[Notice], numbers: Mapping[int, int]) -> list[int]:
-    own = {id(notice) for notice in notices if notice.subject == row.label}
-    return [numbers[key] for key in numbers if key in own]
+def _numbers(row: Row, notes: list[Footnote]) -> list[int]:
+    return [number for number, note in enumerate(notes, start=1) if row.label in note.about]
 
 
 def _blocks(rows: list[Row]) -> str:
@@ -244,8 +242,8 @@ def _vega() -> Markup:
 def _facts(about: About) -> list[tuple[str, dict[str, str]]]:
     """How it was measured, as groups of named facts."""
     phases = about.phases
-    plan = {
-        "clients": ", ".join(str(number) for number in phases.clients),
+    plan = {about.points_are: ", ".join(str(number) for number in phases.clients)}
+    measured = {
         "blocks": f"{phases.blocks}, each holding every option once in random order (seed {phases.seed})",
         "each run": (
             f"{fmt.duration(phases.warm_up_s)} warm-up, {fmt.duration(phases.measure_s)} measure, "
@@ -254,6 +252,8 @@ def _facts(about: About) -> list[tuple[str, dict[str, str]]]:
         "runs": f"{about.runs_done} done"
         + (f", {about.runs_void} void and redone" if about.runs_void else ""),
     }
+    if about.subject != "recording":
+        plan |= measured
     server = {"subject": about.subject, "version": about.server_version}
     monitors = {
         monitor.name: f"every {fmt.duration(monitor.interval_s)}"
@@ -264,7 +264,7 @@ def _facts(about: About) -> list[tuple[str, dict[str, str]]]:
         ("Plan", plan),
         ("Machine", dict(about.machine)),
         ("Server", {name: text for name, text in server.items() if text}),
-        ("Load engine", dict(about.engine)),
+        ("Load engine", dict(about.engine) if about.subject != "recording" else {}),
         ("Monitors and their own cost", monitors),
     )
     return [(title, facts) for title, facts in groups if facts]

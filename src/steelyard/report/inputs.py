@@ -28,8 +28,11 @@ class Series:
     gauges: option, t_s (since the start of measure), monitor, entity, metric, value, limit (NaN or
         absent: none): median over runs. The metric's last word is its unit: cache_bytes.
     statements: option, statement, per_s.
-    clients: option, clients, client, transactions, mean_ns, p99_ns: medians over runs.
+    clients: option, clients, client, transactions, mean_ns, p99_ns: medians over runs; of
+        copies of a program, their scores stand as transactions.
     latency: option, clients, quantile (0 to 1), ns: median over runs.
+    overlays: source (bundle and option), clients, tps, linear (1: in proportion): curves of other
+        bundles, drawn behind those of this one.
     """
 
     throughput: Columns = field(default_factory=dict[str, Any])
@@ -38,6 +41,7 @@ class Series:
     statements: Columns = field(default_factory=dict[str, Any])
     clients: Columns = field(default_factory=dict[str, Any])
     latency: Columns = field(default_factory=dict[str, Any])
+    overlays: Columns = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,8 @@ class About:
     when: start of the study, UTC, ISO 8601. machine, server_settings, engine: facts by name, in the
     order to be shown (cpu, cores, kernel, virtualisation, governor, mitigations ...). option_levels:
     code by factor, for each option. bundle, report: names as the user would type them; report
-    is '' where none was written. next_command: what to type next. notices: of the lab.
+    is '' where none was written. points_are: what the plan's numbers of clients count. next_command:
+    what to type next. notices: of the lab.
     """
 
     name: str
@@ -89,6 +94,7 @@ class About:
     runs_done: int
     runs_void: int
     subject: str = ""
+    points_are: str = "clients"
     server_version: str = ""
     report: str = ""
     next_command: str = ""

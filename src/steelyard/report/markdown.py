@@ -6,18 +6,20 @@ import re
 
 from steelyard.analysis.results import Judgement
 from steelyard.report import format as fmt
+from steelyard.report.footnotes import footnotes
 from steelyard.report.inputs import About
-from steelyard.report.ranking import MARKS_MEAN, all_notices, headline, ranked
+from steelyard.report.ranking import MARKS_MEAN, heading, headline, ranked
 
 
 def to_markdown(judgement: Judgement, about: About) -> str:
     """Question, answer, reasons, table of options, notices."""
     found = headline(judgement.metrics)
+    cpu = heading(found.cpu) if found.cpu and found.throughput and found.work != "TPS" else "server CPU/txn"
     lines = [f"**{_safe(judgement.question)}**", "", _safe(judgement.verdict.sentence), ""]
     lines += [f"- {_safe(reason)}" for reason in judgement.verdict.reasons]
     lines += [
         "",
-        "| | option | TPS [95 % interval] | ratio to the baseline | server CPU/txn | p50 | p99 | blocks |",
+        f"| | option | {found.work} [95 % interval] | ratio to the baseline | {cpu} | p50 | p99 | blocks |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for row in ranked(judgement):
@@ -37,9 +39,7 @@ def to_markdown(judgement: Judgement, about: About) -> str:
         ]
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", f"{MARKS_MEAN}.", ""]
-    for notice in all_notices(judgement, about):
-        of = f"{_code(notice.subject)}: " if notice.subject else ""
-        lines.append(f"- {of}{_safe(notice.text)}")
+    lines += [f"- {_safe(note.sentence)}" for note in footnotes(judgement, about)]
     machine = ", ".join(_safe(text) for text in about.machine.values())
     server = f"{_safe(about.server_version)}; " if about.server_version else ""
     lines += [

@@ -20,11 +20,12 @@ _BAR = 24
 
 @dataclass(frozen=True)
 class MatrixPlan:
-    """What is to be run. run_s: expected length of one run, set-up included."""
+    """What is to be run. run_s: expected length of one run, set-up included; unit: of its rate."""
 
     options: tuple[str, ...]
     blocks: int
     run_s: float
+    unit: str = "/s"
 
 
 class Progress:
@@ -108,7 +109,7 @@ class Progress:
                 text.append("\n")
         if self._now:
             label, block, slot = self._now
-            rate = "" if self._tps is None else f"  {fmt.significant(self._tps)}/s"
+            rate = "" if self._tps is None else f"  {fmt.significant(self._tps)}{plan.unit}"
             text.append(f"  block {block}, run {slot}: {label}{rate}")
         return text
 
@@ -123,7 +124,7 @@ class Progress:
         if status == "done" and self._ended < total and now - self._said_at < self._every_s:
             return
         self._said_at = now
-        rate = f"{fmt.significant(tps)}/s" if status == "done" else status
+        rate = f"{fmt.significant(tps)}{self._plan.unit}" if status == "done" else status
         left = f"{fmt.duration(round(self.left_s()))} left"
         self._console.print(
             Text(f"{self._ended} of {total} runs, block {block}: {label} {rate}, {left}"), soft_wrap=True

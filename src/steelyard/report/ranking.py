@@ -1,4 +1,4 @@
-"""The judgement as rows of one table: options from the fastest to the slowest, with what is said."""
+"""The judgement as rows of one table: options from the fastest to the slowest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from steelyard.analysis.results import (
     Estimate,
     Judgement,
     Metric,
-    Notice,
     Outcome,
 )
 from steelyard.report.inputs import About
@@ -37,12 +36,21 @@ _Item = TypeVar("_Item", bound=_AtPoint)
 
 @dataclass(frozen=True)
 class Headline:
-    """The metrics that every report shows; None where the study did not measure it."""
+    """The metrics that every report shows; None where the study did not measure it.
+
+    throughput: of a program, its total score; each: the score of one copy.
+    """
 
     throughput: Metric | None
     cpu: Metric | None
     p50: Metric | None
     p99: Metric | None
+    each: Metric | None
+
+    @property
+    def work(self) -> str:
+        """How a table calls the work done: TPS, or the unit of a program's score."""
+        return self.throughput.unit if self.throughput and self.throughput.name == "score" else "TPS"
 
     def judged(self) -> list[Metric]:
         """Those that get a picture of ratios: throughput, CPU, p99."""
@@ -71,18 +79,22 @@ class Row:
 def headline(metrics: Sequence[Metric]) -> Headline:
     """Finds the metrics of equal rank by their names (units last: server_cpu_us_per_txn)."""
     return Headline(
-        throughput=_first(metrics, lambda name: name.startswith(("throughput", "tps"))),
+        throughput=_first(metrics, lambda name: name.startswith(("throughput", "tps")) or name == "score"),
         cpu=_first(metrics, lambda name: "server_cpu" in name and name.endswith("_per_txn"))
-        or _first(metrics, lambda name: "cpu" in name and name.endswith("_per_txn")),
+        or _first(metrics, lambda name: "cpu" in name and name.endswith(("_per_txn", "_per_score"))),
         p50=_first(metrics, lambda name: "p50" in name.split("_")),
         p99=_first(metrics, lambda name: "p99" in name.split("_")),
+        each=_first(metrics, lambda name: name == "score_per_instance"),
     )
 
 
 def heading(metric: Metric) -> str:
     """`Server CPU per transaction` for a metric titled `server CPU` in us/txn."""
     title = metric.title[:1].upper() + metric.title[1:]
-    return f"{title} per transaction" if metric.unit.endswith("/txn") else title
+    if not metric.name.endswith(("_per_txn", "_per_score")):
+        return title
+    per = metric.unit.partition("/")[2]
+    return f"{title} per {'transaction' if per == 'txn' else per}"
 
 
 def ranked(judgement: Judgement) -> list[Row]:
@@ -141,20 +153,6 @@ def spoken_of(judgement: Judgement) -> str | None:
         return winner
     others = [row.label for row in ranked(judgement) if not row.is_baseline]
     return others[0] if others else None
-
-
-def all_notices(judgement: Judgement, about: About) -> list[Notice]:
-    """Notices of the analysis, of comparisons, and of the lab: each text once; first of the whole study."""
-    found: dict[tuple[str, str, str], Notice] = {}
-    warnings = (notice for item in judgement.comparisons for notice in item.warnings)
-    for notice in (*judgement.notices, *about.notices, *warnings):
-        found.setdefault((notice.code, notice.text, notice.subject), notice)
-    return sorted(found.values(), key=lambda notice: notice.subject != "")
-
-
-def noted(notice: Notice) -> str:
-    """Its text, with the option it is about in front unless the text names it."""
-    return notice.text if notice.subject in notice.text else f"{notice.subject}: {notice.text}"
 
 
 def at_one_point(items: Iterable[_Item]) -> list[_Item]:

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from steelyard.analysis.results import Judgement, Metric, Notice
+from steelyard.analysis.results import Judgement, Metric
 from steelyard.report import format as fmt
+from steelyard.report.copies import copies_table
+from steelyard.report.footnotes import Footnote, footnotes
 from steelyard.report.inputs import About
 from steelyard.report.progress import MatrixPlan as MatrixPlan
 from steelyard.report.progress import Progress as Progress
@@ -16,17 +18,16 @@ from steelyard.report.ranking import (
     MARKS_MEAN,
     Headline,
     Row,
-    all_notices,
     effects_of,
     heading,
     headline,
-    noted,
     ranked,
 )
 
 _MOST_ROWS = 16
 _BEST_ROWS = 10
 _MOST_NOTICES = 12
+_MOST_CURVES = 4
 _GAP = "  "
 _JOINT = "\ue000"  # keeps a number and its per cent sign on one line
 _STYLES = {"better": "green", "worse": "red", "equivalent": "", "inconclusive": "dim"}
@@ -35,26 +36,35 @@ Line = Sequence[tuple[str, str]]
 
 
 def print_verdict(judgement: Judgement, about: About, console: Console) -> None:
-    """Prints what an expert would say, on `console` (standard output); readable at 80 columns."""
+    """Prints what an expert would say, on `console` (standard output); readable at 80 columns.
+
+    print_next follows, once the report is written.
+    """
     _say(console, judgement.question, "dim")
     _say(console, judgement.verdict.sentence, "bold")
     for reason in judgement.verdict.reasons:
         _say(console, reason, hang="  - ")
     console.print()
-    notices = all_notices(judgement, about)
-    _table(judgement, notices, console)
+    notes = footnotes(judgement, about)
+    _table(judgement, notes, console)
+    _copies(judgement, about, console)
     _factors(judgement, console)
-    _footnotes(notices, console)
+    _scaling(judgement, console)
+    _footnotes(notes, console)
     console.print()
-    lines = (
-        ("lab", _lab(judgement, about)),
-        ("bundle", about.bundle),
-        ("report", about.report),
-        ("next", about.next_command),
-    )
-    for name, text in lines:
-        if text:
-            _line(console, [(f"{name:<6}{_GAP}", "dim"), (text, "bold" if name == "next" else "")])
+    _pointer("lab", _lab(judgement, about), console)
+
+
+def print_next(about: About, console: Console) -> None:
+    """Where the results are, and what to type next."""
+    _pointer("bundle", about.bundle, console)
+    _pointer("report", about.report, console)
+    _pointer("next", about.next_command, console, "bold")
+
+
+def _pointer(name: str, text: str, console: Console, style: str = "") -> None:
+    if text:
+        _line(console, [(f"{name:<6}{_GAP}", "dim"), (text, style)])
 
 
 def _lab(judgement: Judgement, about: About) -> str:
@@ -94,16 +104,13 @@ def _printable(text: str) -> str:
     return "".join(" " if ord(char) < 32 or 127 <= ord(char) < 160 else char for char in text)
 
 
-def _table(judgement: Judgement, notices: Sequence[Notice], console: Console) -> None:
+def _table(judgement: Judgement, notes: Sequence[Footnote], console: Console) -> None:
     found = headline(judgement.metrics)
     every = ranked(judgement)
     shown = _shown(every)
     heads = _heads(found)
     cells = [_cells(row, found) for row in shown]
-    marks = {notice.subject: "" for notice in notices}
-    for number, notice in enumerate(notices, start=1):
-        marks[notice.subject] += f"[{number}]"
-    labels = [row.label + marks.get(row.label, "") for row in shown]
+    labels = [row.label + _marks(row, notes) for row in shown]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     room = console.width - 2 - sum(width + len(_GAP) for width in widths)
     beside = max(map(len, labels)) <= room
@@ -127,6 +134,10 @@ def _table(judgement: Judgement, notices: Sequence[Notice], console: Console) ->
     _say(console, f"{many}95 % intervals; {MARKS_MEAN}", "dim", hang="  ")
 
 
+def _marks(row: Row, notes: Sequence[Footnote]) -> str:
+    return "".join(f"[{number}]" for number, note in enumerate(notes, start=1) if row.label in note.about)
+
+
 def _shown(rows: list[Row]) -> list[Row]:
     if len(rows) <= _MOST_ROWS:
         return rows
@@ -143,8 +154,8 @@ def _joined(texts: Sequence[str], widths: Sequence[int]) -> str:
 
 def _heads(found: Headline) -> list[str]:
     return [
-        *(["TPS", "ratio"] if found.throughput else []),
-        *(["CPU/txn"] if found.cpu else []),
+        *([found.work, "ratio"] if found.throughput else []),
+        *([f"CPU/{found.cpu.unit.partition('/')[2]}"] if found.cpu else []),
         *([" / ".join(_tails(found))] if _tails(found) else []),
     ]
 
@@ -156,7 +167,8 @@ def _tails(found: Headline) -> list[str]:
 def _cells(row: Row, found: Headline) -> list[str]:
     cells: list[str] = []
     if found.throughput:
-        cells.append(_thousands(row))
+        work = row.throughput
+        cells.append(fmt.thousands(work.value, work.low, work.high) if work else fmt.MISSING)
         versus = row.comparison
         missing = "baseline" if row.is_baseline else fmt.MISSING
         cells.append(fmt.ratio(versus.ratio, versus.low, versus.high) if versus else missing)
@@ -169,21 +181,21 @@ def _cells(row: Row, found: Headline) -> list[str]:
     return cells
 
 
-def _thousands(row: Row) -> str:
-    """`21.4k [21.2–21.6]`: short enough for 80 columns."""
-    if row.throughput is None:
-        return fmt.MISSING
-    fit = row.throughput
-    scale, sign = (1e6, "M") if fit.value >= 999_500 else (1e3, "k") if fit.value >= 9_995 else (1.0, "")
-    middle, low, high = fmt.together([fit.value / scale, fit.low / scale, fit.high / scale])
-    return f"{middle}{sign} [{fmt.span(low, high)}]"
-
-
 def _side_by_side(pairs: Sequence[tuple[Metric, float]]) -> str:
     """`161 / 402 µs`: the unit that suits the first."""
     metric, first = pairs[0]
     scale, unit = fmt.unit_for(first, metric.unit)
     return fmt.with_unit(" / ".join(fmt.significant(value / scale) for _, value in pairs), unit)
+
+
+def _copies(judgement: Judgement, about: About, console: Console) -> None:
+    table = copies_table(judgement, about)
+    if table is None:
+        return
+    widths = [max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)]
+    console.print()
+    for number, row in enumerate((table.head, *table.rows)):
+        _line(console, [(_joined(row, widths), "" if number else "dim")])
 
 
 def _factors(judgement: Judgement, console: Console) -> None:
@@ -201,16 +213,28 @@ def _factors(judgement: Judgement, console: Console) -> None:
         _say(console, levels, hang=f"  {name:<{width}}{_GAP}{fmt.share(effect.share):>7}{_GAP}")
 
 
+def _scaling(judgement: Judgement, console: Console) -> None:
+    if not judgement.scaling:
+        return
+    console.print()
+    _line(console, [("  With more clients", "dim")])
+    for found in judgement.scaling[:_MOST_CURVES]:
+        _say(console, found.sentence, hang=f"  {found.option}{_GAP}")
+    if len(judgement.scaling) > _MOST_CURVES:
+        more = fmt.count(len(judgement.scaling) - _MOST_CURVES, "more option")
+        _line(console, [(f"  … {more} in the report", "dim")])
+
+
 def _levels(levels: Iterable[tuple[tuple[str, ...], float]]) -> str:
     best_first = sorted(levels, key=lambda level: -level[1])
     return ", ".join(f"{'+'.join(codes)}{_JOINT}{fmt.change(ratio)}" for codes, ratio in best_first)
 
 
-def _footnotes(notices: Sequence[Notice], console: Console) -> None:
-    if notices:
+def _footnotes(notes: Sequence[Footnote], console: Console) -> None:
+    if notes:
         console.print()
-    for number, notice in enumerate(notices[:_MOST_NOTICES], start=1):
-        _say(console, noted(notice), hang=f"  [{number}] ")
-    if len(notices) > _MOST_NOTICES:
-        more = fmt.count(len(notices) - _MOST_NOTICES, "more notice")
+    for number, note in enumerate(notes[:_MOST_NOTICES], start=1):
+        _say(console, note.sentence, hang=f"  [{number}] ")
+    if len(notes) > _MOST_NOTICES:
+        more = fmt.count(len(notes) - _MOST_NOTICES, "more notice")
         _line(console, [(f"  … {more} in the report", "dim")])

@@ -10,9 +10,13 @@ import tomllib
 from typing import Any
 
 import tomli_w
+from pydantic import ValidationError
 
 from steelyard.study.errors import InputError
 from steelyard.study.reading import find_study
+from steelyard.study.spec import Plan
+
+_OPTIONS = {"blocks": "--blocks", "clients": "--clients", "measure_s": "--measure"}
 
 
 def adjusted(
@@ -37,6 +41,21 @@ def adjusted(
             ) from None
     if not changes:
         return text, name
+    _check(changes)
     raw = tomllib.loads(text)
     raw["plan"] = {**raw.get("plan", {}), **changes}
     return tomli_w.dumps(raw), name
+
+
+def _check(changes: dict[str, Any]) -> None:
+    """In the words of the command line: the user never sees the text that these are written into."""
+    try:
+        Plan.model_validate(changes)
+    except ValidationError as error:
+        raise InputError(
+            "\n".join(
+                f"{_OPTIONS[str(item['loc'][0])]}: {item['msg']} (given: {item['input']})"
+                for item in error.errors()
+            ),
+            "steelyard run --help",
+        ) from None

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.explain import explain
+from steelyard.study.host import check_setting, idle
 from steelyard.study.model import Setting
 from steelyard.study.spec import Factor, Scope, Study
 from steelyard.study.workload import Workload
@@ -23,7 +24,7 @@ _RESERVED = frozenset(
 
 def changes(study: Study, levels: Mapping[str, str]) -> dict[Scope, dict[str, Setting]]:
     """What a combination of levels (code by factor) sets, by scope."""
-    found: dict[Scope, dict[str, Setting]] = {}
+    found: dict[Scope, dict[str, Setting]] = {"host": dict(study.host)} if study.host else {}
     for name, code in levels.items():
         factor = study.factors[name]
         found.setdefault(factor.scope, {}).update(settings_of(name, factor)[code])
@@ -33,8 +34,9 @@ def changes(study: Study, levels: Mapping[str, str]) -> dict[Scope, dict[str, Se
 def changed(workload: W, client: Mapping[str, Setting]) -> W:
     """The workload with client settings in place of its own. Raises ValidationError."""
     raw: dict[str, Any] = workload.model_dump(exclude_unset=True)
+    paths = workload.client_settings()
     for key, value in client.items():
-        *path, last = workload.CLIENT_SETTINGS[key]
+        *path, last = paths[key]
         table = raw
         for part in path:
             table = table.setdefault(part, {})
@@ -64,6 +66,9 @@ def check_factors(study: Study) -> None:
                 )
     _check_fixed(study, "server", study.subject.settings, ("subject", "settings"))
     _check_fixed(study, "session", study.subject.session, ("subject", "session"))
+    for key, value in study.host.items():
+        _check_host_setting(key, value, ("host", key))
+    _check_fixed(study, "host", study.host, ("host",))
     for number, rule in enumerate(study.exclude):
         _check_exclusion(study, number, rule)
 
@@ -83,7 +88,7 @@ def check_effects(study: Study, workloads: Sequence[Workload], levels: Sequence[
             if factor.scope != "client":
                 continue
             for setting in settings_of(name, factor)[code]:
-                if reason := reasons.get(study.workload.CLIENT_SETTINGS[setting]):
+                if reason := reasons.get(study.workload.client_settings()[setting]):
                     raise InputError(
                         f"{setting} has no effect in {'_'.join(codes.values())}: {reason}",
                         "leave the combination out with [[exclude]]",
@@ -104,7 +109,7 @@ def _check_levels(study: Study, name: str, factor: Factor) -> None:
     """Client settings can be judged now; what a server takes is known only when it has started."""
     known: Sequence[str] | None = {
         "version": ["bindir"],
-        "client": sorted(study.workload.CLIENT_SETTINGS),
+        "client": sorted(study.workload.client_settings()),
     }.get(factor.scope)
     for code, settings in settings_of(name, factor).items():
         at = ("factors", name, "levels", code)
@@ -120,6 +125,37 @@ def _check_levels(study: Study, name: str, factor: Factor) -> None:
                 changed(study.workload, settings)
             except ValidationError as error:
                 raise InputError(explain(error.errors()[0]), at=at) from None
+        if factor.scope == "host":
+            for key, value in settings.items():
+                _check_host_setting(key, value, at)
+
+
+def _check_host_setting(key: str, value: Setting, at: Sequence[str]) -> None:
+    try:
+        check_setting(key, value)
+    except ValueError as error:
+        raise InputError(str(error), at=at) from None
+
+
+def check_host(study: Study, levels: Sequence[Mapping[str, str]]) -> None:
+    """Raises InputError for a host setting that has no effect beside the others of its option.
+
+    levels: codes by factor of every option. A fixed setting may be idle in some of them.
+    """
+    reasons = [idle(changes(study, codes).get("host", {})) for codes in levels]
+    for key in study.host:
+        if all(key in found for found in reasons):
+            raise InputError(f"has no effect: {reasons[0][key]}", "leave it out", ("host", key))
+    for found, codes in zip(reasons, levels, strict=True):
+        for name, code in codes.items():
+            factor = study.factors[name]
+            for key in settings_of(name, factor)[code] if factor.scope == "host" else ():
+                if key in found:
+                    raise InputError(
+                        f"{key} has no effect in {'_'.join(codes.values())}: {found[key]}",
+                        "leave the setting out, or the combination with [[exclude]]",
+                        ("factors", name, "levels", code),
+                    )
 
 
 def _check_fixed(study: Study, scope: Scope, fixed: Mapping[str, Setting], at: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ _PART = re.compile(r""""([^"]*)"|'([^']*)'|([\w-]+)""")
 
 
 def _parts(dotted: str) -> tuple[str, ...]:
-    return tuple("".join(groups) for groups in _PART.findall(dotted))
+    return tuple(word for groups in _PART.findall(dotted) for word in "".join(groups).split("."))
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int | None:
@@ -20,7 +20,8 @@ def line_of(text: str, path: Sequence[str | int]) -> int | None:
     path: keys and, for arrays of tables, indices, as pydantic gives them. None: not in the file.
     """
     best_line, best_depth = None, 0
-    wanted = [str(part) for part in path]
+    # a dot in a name stands quoted or bare, and bare it parts tables
+    wanted = [word for part in path for word in str(part).split(".")]
     prefix: tuple[str, ...] = ()
     seen: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.explain import explain
-from steelyard.study.factors import changed, changes, check_factors, matches
+from steelyard.study.factors import changed, changes, check_factors, check_host, matches
 from steelyard.study.model import Setting
 from steelyard.study.spec import Scope, Study
 from steelyard.study.workload import Workload
@@ -60,6 +60,7 @@ def options(study: Study) -> list[Option]:
         raise InputError(f'no option "{baseline}"{nearest(baseline, labels)}', at=("plan", "baseline"))
     for option in found:
         workload_of(study, option)
+    check_host(study, [option.levels for option in found])
     return found
 
 

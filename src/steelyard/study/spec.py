@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from steelyard.study.cache import CacheWorkload
-from steelyard.study.model import Code, Setting, Strict
+from steelyard.study.model import Code, Setting, Strict, flat
+from steelyard.study.program import ProgramWorkload
 from steelyard.study.statements import StatementWorkload
 
-Scope = Literal["version", "server", "session", "client"]
+Scope = Literal["version", "server", "session", "client", "host"]
 
 
 class Subject(Strict):
     """What is weighed."""
 
-    kind: str = Field(description="a registered subject: postgres, null")
+    kind: str = Field(description="a registered subject: postgres, command, null")
     bindir: str | None = Field(default=None, description="folder of the server's programs; default: embedded")
     dsn: str | None = Field(
         default=None,
@@ -49,7 +50,7 @@ class Factor(Strict):
     setting: str | None = Field(
         default=None, description="which setting the levels give; default: the factor's name"
     )
-    levels: dict[Code, Setting | dict[str, Setting]] = Field(min_length=2)
+    levels: dict[Code, Setting | Annotated[dict[str, Setting], BeforeValidator(flat)]] = Field(min_length=2)
 
 
 class Stop(Strict):
@@ -83,11 +84,13 @@ class Plan(Strict):
 
 def _workload(value: Any) -> str:
     kind = cast(dict[str, Any], value).get("kind") if isinstance(value, dict) else value.kind
-    return kind if kind in ("cache",) else "statements"
+    return kind if kind in ("cache", "program") else "statements"
 
 
 AnyWorkload = Annotated[
-    Annotated[StatementWorkload, Tag("statements")] | Annotated[CacheWorkload, Tag("cache")],
+    Annotated[StatementWorkload, Tag("statements")]
+    | Annotated[CacheWorkload, Tag("cache")]
+    | Annotated[ProgramWorkload, Tag("program")],
     Discriminator(_workload),
 ]
 
@@ -103,6 +106,10 @@ class Study(Strict):
     exclude: list[dict[str, str | list[str]]] = Field(
         default_factory=list[dict[str, str | list[str]]],
         description="combinations that make no sense: codes by factor, and a reason under 'why'",
+    )
+    host: Annotated[dict[str, Setting], BeforeValidator(flat)] = Field(
+        default_factory=dict,
+        description="settings of scope host held the same in every option",
     )
     plan: Plan = Plan()
     monitors: dict[str, Annotated[float, Field(gt=0, le=100)]] | None = Field(

@@ -134,6 +134,11 @@ class StatementWorkload(Workload):
         return self.arrival.kind == "open"
 
     @property
+    def thinks(self) -> bool:
+        """Whether there is think time."""
+        return self.arrival.think_ms > 0
+
+    @property
     def engine_threads(self) -> int:
         """Event-loop threads."""
         return self.threads

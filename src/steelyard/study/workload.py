@@ -17,6 +17,11 @@ class Workload(Strict):
     """Base of the workloads. CLIENT_SETTINGS: what a factor of scope client may set, and where."""
 
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {}
+    POINTS: ClassVar[str] = "clients"  # what plan.clients counts
+
+    def client_settings(self) -> Mapping[str, KeyPath]:
+        """The same, with names that the study itself brings."""
+        return self.CLIENT_SETTINGS
 
     @property
     def contradiction(self) -> str:
@@ -33,9 +38,19 @@ class Workload(Strict):
         return False
 
     @property
+    def thinks(self) -> bool:
+        """Whether clients pause without wanting a CPU."""
+        return False
+
+    @property
     def engine_threads(self) -> int:
         """Threads of the engine's process that want a CPU."""
         return 1
+
+    @property
+    def rate_unit(self) -> str:
+        """What follows the number of the work done, in running text."""
+        return "/s"
 
     def summary(self) -> dict[str, str]:
         """What the report says of it, by name."""

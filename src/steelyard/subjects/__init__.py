@@ -1,7 +1,7 @@
 """Subjects: what is weighed. A subject is one file and its line in SUBJECTS.
 
 Its module has `check(study)`, which refuses what the subject cannot do before anything starts, and
-`make(bench)`, which gives the subject itself.
+`make(bench)`, which gives the subject itself; TAKES, where its work is other than statements.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from steelyard.host.placement import Placement
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.plan import Option
 from steelyard.study.spec import Study
+from steelyard.study.statements import StatementWorkload
+from steelyard.study.workload import Workload
 from steelyard.workloads import Work
 
 
@@ -97,13 +99,21 @@ class Subject(Protocol):
 SUBJECTS: dict[str, str] = {
     "postgres": "steelyard.subjects.postgres",
     "latch": "steelyard.subjects.latch",
+    "command": "steelyard.subjects.command",
     "null": "steelyard.subjects.null",
 }
 
 
 def check(study: Study) -> None:
     """What can be told without starting anything. Raises InputError for what the subject cannot do."""
-    _module(study).check(study)
+    module = _module(study)
+    takes: type[Workload] = getattr(module, "TAKES", StatementWorkload)
+    if not isinstance(study.workload, takes):
+        raise InputError(
+            f'the subject "{study.subject.kind}" cannot run a workload of kind "{study.workload.kind}"',
+            at=("workload", "kind"),
+        )
+    module.check(study)
 
 
 def make(bench: Bench) -> Subject:

@@ -9,6 +9,7 @@ import shutil
 import stat
 import subprocess
 from functools import cache
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -69,6 +70,13 @@ def version_of(bindir: Path) -> str:
     return found[0]
 
 
+def identity_of(bindir: Path) -> str:
+    """Tells builds apart, also of one version: eight digits of where the programs are and when made."""
+    program = (bindir / "postgres").resolve()
+    found = program.stat()
+    return sha256(f"{program} {found.st_size} {found.st_mtime_ns}".encode()).hexdigest()[:8]
+
+
 def server_user() -> pwd.struct_passwd | None:
     """Who runs the server: None for ourselves; as root, `postgres` or else `nobody`.
 
@@ -91,16 +99,22 @@ def reachable(bindir: Path, user: pwd.struct_passwd | None) -> Path:
     """bindir, or a copy of its installation that `user` can reach.
 
     A virtual environment under root's home is closed to every other user: the installation is
-    copied once per version into /var/cache.
+    copied once per build into /var/cache.
     """
     if user is None or all(_open_to_others(part) for part in (bindir, *bindir.parents)):
         return bindir
     installation = bindir.parent
-    stamp = f"{version_of(bindir)}-{int((bindir / 'postgres').stat().st_mtime)}"
-    copy = Path("/var/cache/steelyard") / f"postgres-{stamp}"
+    build = f"{version_of(bindir)}-{identity_of(bindir)}"
+    copy = Path("/var/cache/steelyard") / f"postgres-{build}"
     if not copy.exists():
         draft = copy.with_name(f".{copy.name}.{os.getpid()}")
-        shutil.copytree(installation, draft, symlinks=True, ignore=shutil.ignore_patterns("include", "pgxs"))
+        # a wheel's programs find the libraries that came with them by the path from their own place
+        package = installation.parent
+        for source in (installation, package.with_name(f"{package.name}.libs")):
+            if source.is_dir():
+                target = draft / source.relative_to(package.parent)
+                unneeded = shutil.ignore_patterns("include", "pgxs")
+                shutil.copytree(source, target, symlinks=True, ignore=unneeded)
         for place in (draft, *draft.rglob("*")):
             if not place.is_symlink():
                 place.chmod(place.stat().st_mode | (0o755 if place.is_dir() else 0o644))
@@ -108,7 +122,7 @@ def reachable(bindir: Path, user: pwd.struct_passwd | None) -> Path:
             if not _open_to_others(part):
                 raise InputError(f"{part}: closed to the user {user.pw_name}", f"chmod o+x {part}")
         draft.rename(copy)
-    return copy / "bin"
+    return copy / bindir.relative_to(bindir.parents[2])
 
 
 def _open_to_others(folder: Path) -> bool:

@@ -102,7 +102,7 @@ class Latch:
 
     @cached_property
     def _calibration(self) -> Mapping[str, Any]:
-        return json.loads(_core.latch_calibrate())
+        return json.loads(_core.latch_calibrate(sorted(os.sched_getaffinity(0))))
 
 
 # a plan is checked before the study's phases are known to the engine

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
+from uuid import uuid4
 
 from steelyard.host.guard import stop
+from steelyard.host.marked import with_mark
 from steelyard.host.placement import pin
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
@@ -15,6 +16,11 @@ from steelyard.study.spec import Study
 from steelyard.subjects import Bench, Endpoint, SubjectFailed
 
 _PORT = 5432
+# a program of its own: importing this package would cost seconds of a short study
+_SERVE = (
+    "import sys; from steelyard import _core;"
+    " _core.stub_serve(sys.argv[1], '{}', lambda: print('ready', flush=True))"
+)
 
 
 def check(study: Study) -> None:
@@ -24,7 +30,7 @@ def check(study: Study) -> None:
         if getattr(subject, key):
             raise InputError("the null subject has no settings", "leave it out", ("subject", key))
     for name, factor in study.factors.items():
-        if factor.scope != "client":
+        if factor.scope not in ("client", "host"):
             raise InputError(
                 f"the null subject has no settings: scope '{factor.scope}' cannot act on it",
                 'scope = "client"',
@@ -51,14 +57,16 @@ class Null:
         """A stub server, the same for every option."""
         socket = self._bench.folder / f".s.PGSQL.{_PORT}"
         socket.unlink(missing_ok=True)
+        mark = uuid4().hex
+        self._promise = self._bench.guard.stop_marked(mark, signal.SIGTERM)
         self._server = subprocess.Popen(
-            [sys.executable, "-m", "steelyard.subjects.null", str(socket)],
+            [sys.executable, "-c", _SERVE, str(socket)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            env=with_mark(mark),
         )
-        self._promise = self._bench.guard.stop_process(self._server.pid)
         pin(self._server.pid, self._bench.placement.server)
         assert self._server.stdout is not None and self._server.stderr is not None
         if self._server.stdout.readline().strip() != "ready":
@@ -86,14 +94,3 @@ class Null:
             self._server = None
             self._bench.guard.forget(self._promise)
         return ""
-
-
-def main(socket: str) -> None:
-    """The stub's process: serves until it is told to stop."""
-    from steelyard import _core
-
-    _core.stub_serve(socket, json.dumps({}), lambda: print("ready", flush=True))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

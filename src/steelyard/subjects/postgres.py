@@ -10,11 +10,13 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, LiteralString, cast
+from uuid import uuid4
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 
 from steelyard.host.guard import stop
+from steelyard.host.marked import with_mark
 from steelyard.host.placement import pin
 from steelyard.study.errors import InputError
 from steelyard.study.factors import settings_of
@@ -22,10 +24,15 @@ from steelyard.study.model import Setting
 from steelyard.study.plan import Option
 from steelyard.study.spec import Study
 from steelyard.subjects import Bench, Endpoint, Subject, SubjectFailed
-from steelyard.subjects.binaries import find_bindir, reachable, server_user, version_of
+from steelyard.subjects.binaries import find_bindir, identity_of, reachable, server_user, version_of
 from steelyard.subjects.postgres_foreign import ForeignPostgres, check_foreign
-from steelyard.subjects.postgres_session import INSPECT, session_statements
-from steelyard.subjects.postgres_settings import taken, written
+from steelyard.subjects.postgres_session import (
+    INSPECT,
+    read_back_session,
+    refuse_not_taken,
+    session_statements,
+)
+from steelyard.subjects.postgres_settings import written
 from steelyard.subjects.postgres_tables import load_statements
 
 _START_S = 60.0
@@ -97,7 +104,8 @@ class Postgres:
         self._launch(bindir, data, settings)
         dsn = self._dsn("postgres")
         with psycopg.connect(dsn, autocommit=True) as connection:
-            self._read_back(connection, settings, option)
+            refuse_not_taken(connection, settings, option)
+            read_back_session(connection, subject, option)
         server = self._running()
         return Endpoint(
             host=str(self._bench.folder),
@@ -137,8 +145,8 @@ class Postgres:
         return self._tail()
 
     def _cluster(self, bindir: Path) -> Path:
-        """A data directory of this version with the template database in it, made once a study."""
-        data = self._bench.folder / f"data-{version_of(bindir)}"
+        """A data directory of these programs with the template database in it, made once a study."""
+        data = self._bench.folder / f"data-{version_of(bindir)}-{identity_of(bindir)}"
         if data.exists():
             return data
         draft = data.with_suffix(".draft")
@@ -184,6 +192,8 @@ class Postgres:
         arguments = [f"--{name}={written(value)}" for name, value in options.items()]
         if self._user is not None:
             os.chown(self._bench.folder, self._user.pw_uid, self._user.pw_gid)
+        mark = uuid4().hex
+        self._promise = self._bench.guard.stop_marked(mark, signal.SIGQUIT)
         with self._log.open("wb") as log:
             server = subprocess.Popen[bytes](
                 [bindir / "postgres", "-D", data, *arguments],
@@ -192,10 +202,10 @@ class Postgres:
                 stderr=log,
                 cwd="/",
                 start_new_session=True,
+                env=with_mark(mark),
                 **self._as_user(),
             )
         self._server = server
-        self._promise = self._bench.guard.stop_process(server.pid, signal.SIGQUIT)
         pin(server.pid, self._bench.placement.server)
         self._await_ready()
 
@@ -212,26 +222,6 @@ class Postgres:
                 time.sleep(0.02)
         self.stop()
         raise SubjectFailed(f"PostgreSQL did not answer within {_START_S:.0f} s: {self._tail()}")
-
-    def _read_back(
-        self, connection: psycopg.Connection[Any], settings: dict[str, Setting], option: Option
-    ) -> None:
-        rows = connection.execute("select name, setting, unit, vartype from pg_settings").fetchall()
-        shown = {name: (setting, unit, kind) for name, setting, unit, kind in rows}
-        for name, asked in settings.items():
-            if name not in shown:
-                self.stop()
-                raise SubjectFailed(
-                    f"option {option.label}: this server has no setting {name}"
-                    " (an extension's setting exists only when shared_preload_libraries names it)"
-                )
-            setting, unit, kind = shown[name]
-            if not taken(asked, setting, unit, kind):
-                self.stop()
-                raise SubjectFailed(
-                    f"option {option.label}: the server did not take {name} = {written(asked)}:"
-                    f" it has {setting} {unit or ''}".rstrip()
-                )
 
     def _dsn(self, database: str) -> str:
         return make_conninfo(host=str(self._bench.folder), port=_PORT, user="postgres", dbname=database)

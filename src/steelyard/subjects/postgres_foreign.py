@@ -5,21 +5,37 @@ from __future__ import annotations
 import psycopg
 
 from steelyard.study.errors import InputError
+from steelyard.study.factors import settings_of
 from steelyard.study.plan import Option
 from steelyard.study.reading import expand
 from steelyard.study.spec import Study
 from steelyard.subjects import Bench, Endpoint
+from steelyard.subjects.postgres_address import check
 from steelyard.subjects.postgres_session import INSPECT, session_statements
 
 
 def check_foreign(study: Study) -> None:
-    """Only sessions and clients are ours to change. Raises InputError."""
+    """Only sessions, clients and what is ours on this host can change. Raises InputError."""
+    foreign = [(("host", key), key) for key in study.host]
     for name, factor in study.factors.items():
         if factor.scope in ("version", "server"):
             raise InputError(
                 f"subject.dsn names a server that is not ours: scope '{factor.scope}' cannot act there",
                 "only factors of scope session and client can",
                 ("factors", name, "scope"),
+            )
+        if factor.scope == "host":
+            foreign += [
+                (("factors", name, "levels", code), key)
+                for code, settings in settings_of(name, factor).items()
+                for key in settings
+            ]
+    for at, key in foreign:
+        if key.startswith("server."):
+            raise InputError(
+                f"subject.dsn names a server that is not ours: {key} cannot be set there",
+                "engine., hogs. and settings of this machine can",
+                at,
             )
 
 
@@ -35,28 +51,24 @@ class ForeignPostgres:
         """The server at the address, its tables there already. Raises InputError."""
         dsn = expand(self._bench.study.subject.dsn or "")
         try:
+            check(dsn)
             with psycopg.connect(dsn, connect_timeout=10, autocommit=True) as connection:
                 info = connection.info
                 self._check_tables(connection)
                 parameters = info.get_parameters()
-                tls = parameters.get("sslmode", "prefer")
-                if tls == "verify-ca":
-                    raise InputError(
-                        "subject.dsn: the load engine knows no sslmode=verify-ca",
-                        "use sslmode=verify-full with sslrootcert=FILE, or sslmode=require",
-                    )
+                verified = parameters.get("sslmode") == "verify-full"
                 return Endpoint(
-                    host=info.host,
+                    host=parameters.get("hostaddr", info.host),
                     port=info.port,
                     user=info.user,
                     database=info.dbname,
                     password=info.password or None,
-                    # prefer and allow: the engine does as this connection did
-                    tls="verify-full"
-                    if tls == "verify-full"
-                    else "require"
-                    if connection.pgconn.ssl_in_use
-                    else "disable",
+                    # prefer and allow, and any mode by Unix socket: as this connection did
+                    tls="disable"
+                    if not connection.pgconn.ssl_in_use
+                    else "verify-full"
+                    if verified
+                    else "require",
                     ca_file=parameters.get("sslrootcert"),
                     dsn=dsn,
                     session=session_statements(self._bench.study.subject, option),

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+
+from steelyard.study.model import Setting
 from steelyard.study.plan import Option
 from steelyard.study.spec import Subject
-from steelyard.subjects.postgres_settings import written
+from steelyard.subjects import SubjectFailed
+from steelyard.subjects.postgres_settings import not_taken, written
 
 # a session's prepared statements and memory are shown to that session alone
 INSPECT = {
@@ -18,8 +25,29 @@ INSPECT = {
 
 def session_statements(subject: Subject, option: Option) -> tuple[str, ...]:
     """SET statements of the study's session settings, the option's last."""
-    session = {**subject.session, **option.changes.get("session", {})}
-    return tuple(f"set {name} = {_literal(written(value))}" for name, value in session.items())
+    return tuple(f"set {name} = {_literal(written(v))}" for name, v in _settings(subject, option).items())
+
+
+def read_back_session(connection: psycopg.Connection[Any], subject: Subject, option: Option) -> None:
+    """Sets them in this session and reads each back. Raises SubjectFailed naming those not taken."""
+    for statement in session_statements(subject, option):
+        try:
+            connection.execute(statement.encode())
+        except psycopg.Error as error:
+            raise SubjectFailed(f"option {option.label}: {statement}: {str(error).strip()}") from error
+    refuse_not_taken(connection, _settings(subject, option), option)
+
+
+def refuse_not_taken(
+    connection: psycopg.Connection[Any], asked: Mapping[str, Setting], option: Option
+) -> None:
+    """Reads settings back from the server. Raises SubjectFailed naming those that it did not take."""
+    if wrong := list(not_taken(connection, asked)):
+        raise SubjectFailed(f"option {option.label}: {'; '.join(wrong)}")
+
+
+def _settings(subject: Subject, option: Option) -> dict[str, Setting]:
+    return {**subject.session, **option.changes.get("session", {})}
 
 
 def _literal(value: str) -> str:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
 from steelyard.study.model import Setting
 
 # https://www.postgresql.org/docs/current/config-setting.html: 1 kB is 1024 bytes
@@ -14,7 +20,43 @@ _MICROSECONDS = {
     "h": 3600 * 10**6,
     "d": 86400 * 10**6,
 }
+_CHOOSE = {"-1", "0"}
 _TRUE, _FALSE = {"on", "true", "yes", "1"}, {"off", "false", "no", "0"}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A row of pg_settings. boot: value before any configuration; source: who set the present one."""
+
+    setting: str
+    unit: str | None = None
+    kind: str = "string"
+    boot: str | None = None
+    source: str = ""
+
+
+def not_taken(connection: psycopg.Connection[Any], asked: Mapping[str, Setting]) -> Iterator[str]:
+    """A sentence for each setting that this session does not have as asked. Raises psycopg.Error."""
+    rows = connection.execute(
+        "select name, setting, unit, vartype, boot_val, source from pg_settings"
+    ).fetchall()
+    known = {name.lower(): Shown(*row) for name, *row in rows}
+    for name, value in asked.items():
+        shown = known.get(name.lower()) or _unlisted(connection, name)
+        if shown is None:
+            yield (
+                f"this server has no setting {name}"
+                " (an extension's setting exists only when shared_preload_libraries names it)"
+            )
+        elif not taken(value, shown):
+            has = f"{shown.setting} {shown.unit or ''}".rstrip()
+            yield f"the server did not take {name} = {written(value)}: it has {has}"
+
+
+def _unlisted(connection: psycopg.Connection[Any], name: str) -> Shown | None:
+    """Settings that the view leaves out: `role`, and those that a session made by naming them."""
+    row = connection.execute("select current_setting(%s, true)", [name]).fetchone()
+    return None if row is None or row[0] is None else Shown(row[0])
 
 
 def written(value: Setting) -> str:
@@ -24,21 +66,24 @@ def written(value: Setting) -> str:
     return str(value)
 
 
-def taken(asked: Setting, shown: str, unit: str | None, kind: str) -> bool:
-    """Whether `shown`, in `unit` (as in pg_settings), is what was asked. kind: pg_settings.vartype."""
-    want = written(asked).strip()
-    if kind == "bool":
-        return _truth(want) is not None and _truth(want) == _truth(shown)
-    if kind in ("integer", "real"):
-        wanted = _amount(want, unit or "")
-        have = _amount(shown, unit or "")
+def taken(asked: Setting, shown: Shown) -> bool:
+    """Whether what the server shows is what was asked, in whatever unit."""
+    want, has, unit = written(asked).strip(), shown.setting, shown.unit or ""
+    if shown.kind == "bool":
+        return _truth(want) is not None and _truth(want) == _truth(has)
+    if shown.kind in ("integer", "real"):
+        wanted, have = _amount(want, unit), _amount(has, unit)
         if wanted is None or have is None:
             return False
+        # -1 or 0 may ask the server to choose: it then overrides what it was given at start
+        if want in _CHOOSE and want == shown.boot and shown.source == "override":
+            return True
         # the server rounds to its unit: 100kB of 8kB pages is 12 or 13 of them
-        return abs(wanted - have) <= max(_amount("1", unit or "") or 1, 1) * (1 if unit else 1e-6)
-    if kind == "enum":
-        return want.lower() == shown.lower() or (_truth(want) is not None and _truth(want) == _truth(shown))
-    return want == shown
+        return abs(wanted - have) <= max(_amount("1", unit) or 1, 1) * (1 if unit else 1e-6)
+    if shown.kind == "enum" and _truth(want) is not None and _truth(want) == _truth(has):
+        return True
+    # the server writes names of time zones and encodings in its own case
+    return want.lower() == has.lower()
 
 
 def _truth(word: str) -> bool | None:

@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 use std::io::ErrorKind;
 
 use super::Loop;
-use crate::error::LoadError;
+use crate::error::{LoadError, PlanError};
 use crate::poll::now_ns;
 use crate::reconnect::Reconnector;
 use crate::transport::Transport;
+use crate::wire::Ready;
 
 const BACK_OFF_NS: u64 = 50_000_000;
 /// Without a single connection for this long, the server counts as gone.
@@ -54,15 +55,16 @@ impl Loop<'_> {
                 Err(error) => return self.break_off(index, &error.to_string()),
             };
             let more = count == self.buffer.len() || transport.is_encrypted();
-            if !self.read(index, count) || !more {
+            let found = client.scanner.feed(&self.buffer[..count]);
+            if !self.read(index, found) || !more {
                 return;
             }
         }
     }
 
-    /// Takes in the first `count` bytes of the buffer; false when that ended the connection.
-    pub(super) fn read(&mut self, index: usize, count: usize) -> bool {
-        match self.clients[index].scanner.feed(&self.buffer[..count]) {
+    /// Goes on after what was scanned; false when that ended the connection.
+    pub(super) fn read(&mut self, index: usize, found: Result<Option<Ready>, PlanError>) -> bool {
+        match found {
             Ok(Some(reply)) => self.reply(index, reply),
             Ok(None) => {}
             Err(error) => {

@@ -43,11 +43,13 @@ impl Loop<'_> {
         for event in done.drain(..) {
             match event {
                 Done::Bytes { client, buffer, length } => {
-                    if let Some(uring) = &mut self.uring {
-                        uring.take(buffer, length, &mut self.buffer);
-                    }
-                    if self.clients[client].transport.is_some() {
-                        self.read(client, length);
+                    let Some(uring) = &mut self.uring else { continue };
+                    let awaited = self.clients[client].transport.is_some();
+                    let found =
+                        awaited.then(|| self.clients[client].scanner.feed(uring.bytes(buffer, length)));
+                    uring.give_back(buffer);
+                    if let Some(found) = found {
+                        self.read(client, found);
                     }
                 }
                 Done::Ended { client, .. } if self.clients[client].transport.is_none() => {}

@@ -9,7 +9,7 @@ from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, slug, view
 from steelyard.report.charts.theme import Colours, paint
 from steelyard.report.inputs import Series, rows
-from steelyard.report.ranking import ranked, spoken_of
+from steelyard.report.ranking import headline, ranked, spoken_of
 
 _MOST_PANELS = 4
 
@@ -22,23 +22,27 @@ def figure(judgement: Judgement, series: Series, palette: Colours) -> Figure | N
     most = max(int(row["clients"]) for row in data)
     at_most = [row for row in data if int(row["clients"]) == most]
     chosen = _chosen(judgement, {str(row["option"]) for row in at_most}, most)
+    found = headline(judgement.metrics)
+    noun, work = ("copy", found.work) if found.each else ("client", "transactions")
+    plural = f"{work} of each of {most} {'copies' if found.each else 'clients'}"
+    served = "the machine" if found.each else "the server"
     top = max((row["transactions"] or 0 for row in at_most if row["option"] in chosen), default=1)
     return Figure(
         name="clients",
-        title="Client by client",
+        title=f"{noun.capitalize()} by {noun}",
         caption=(
-            f"Transactions of each of {most} clients, medians over runs; the dashed line is their mean. "
-            "Equal bars mean that the server served all alike."
+            f"{plural[0].upper()}{plural[1:]}, medians over runs; the dashed line is their mean. "
+            f"Equal bars mean that {served} served all alike."
         ),
         panels=tuple(
             Panel(
                 f"clients-{slug(option)}",
                 option,
-                _bars([row for row in at_most if row["option"] == option], top, palette),
+                _bars([row for row in at_most if row["option"] == option], top, palette, noun),
             )
             for option in chosen
         ),
-        table=_table(judgement.fairness, data),
+        table=_table(judgement.fairness, data, noun),
         layout="grid",
     )
 
@@ -51,13 +55,13 @@ def _chosen(judgement: Judgement, known: set[str], clients: int) -> list[str]:
     return found[:_MOST_PANELS] if len(order) > _MOST_PANELS else [o for o in order if o in known]
 
 
-def _bars(data: list[dict[str, Any]], top: float, palette: Colours) -> Spec:
+def _bars(data: list[dict[str, Any]], top: float, palette: Colours, noun: str) -> Spec:
     known = [row["transactions"] for row in data if row["transactions"] is not None]
     mean = sum(known) / len(known) if known else 0
     x: Spec = {
         "field": "client",
         "type": "ordinal",
-        "title": "client",
+        "title": noun,
         "axis": {"labelOverlap": True, "labelAngle": 0, "ticks": False},
         "scale": {"paddingInner": 0.15},
     }
@@ -88,10 +92,10 @@ def _bars(data: list[dict[str, Any]], top: float, palette: Colours) -> Spec:
     )
 
 
-def _table(fairness: tuple[Fairness, ...], data: list[dict[str, Any]]) -> Table:
+def _table(fairness: tuple[Fairness, ...], data: list[dict[str, Any]], noun: str) -> Table:
     if not fairness:
         return Table(
-            ("option", "clients", "client", "transactions"),
+            ("option", "clients" if noun == "client" else "copies", noun, "transactions"),
             tuple(
                 (str(row["option"]), str(row["clients"]), str(row["client"]), str(row["transactions"]))
                 for row in data
@@ -100,7 +104,7 @@ def _table(fairness: tuple[Fairness, ...], data: list[dict[str, Any]]) -> Table:
     return Table(
         (
             "option",
-            "clients",
+            "clients" if noun == "client" else "copies",
             "Jain's index",
             "by chance alone",
             "least / mean",
@@ -113,7 +117,7 @@ def _table(fairness: tuple[Fairness, ...], data: list[dict[str, Any]]) -> Table:
                 item.option,
                 str(item.clients),
                 f"{item.jain:.4f}",
-                f"{item.jain_null:.4f}",
+                f"{item.jain_null:.4f}" if noun == "client" else fmt.MISSING,
                 fmt.significant(item.min_over_mean),
                 fmt.significant(item.max_over_min),
                 fmt.share(item.cv),

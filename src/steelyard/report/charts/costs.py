@@ -19,24 +19,34 @@ def figure(judgement: Judgement) -> Figure | None:
         mine = [cost for cost in judgement.costs if cost.option == option]
     timed = [cost for cost in mine if cost.unit in ("us", "us/txn")]
     titles = {metric.name: metric.title for metric in judgement.metrics}
-    panels = (Panel("costs", f"{option} minus {judgement.baseline}", _bars(timed, titles)),) if timed else ()
+    each = _each(judgement, mine)
+    panels = (
+        (Panel("costs", f"{option} minus {judgement.baseline}", _bars(timed, titles, each)),) if timed else ()
+    )
     return Figure(
         name="costs",
-        title="Why: the cost of a transaction",
+        title=f"Why: the cost {each}",
         caption=(
-            f"What a transaction costs under {option}, less what it costs under {judgement.baseline}, with "
+            f"The cost {each} under {option}, less that under {judgement.baseline}, with "
             "95 % intervals. Bars to the left are savings."
         ),
         panels=panels,
-        table=_table(mine, titles) if len(judgement.options) > 8 else _table(list(judgement.costs), titles),
+        table=_table(mine if len(judgement.options) > 8 else list(judgement.costs), titles, each),
     )
+
+
+def _each(judgement: Judgement, costs: list[CostDifference]) -> str:
+    """What costs are counted for: transactions, or the score of a program."""
+    units = [metric.unit for metric in judgement.metrics if metric.name == costs[0].metric]
+    per = units[0].partition("/")[2] if units else "txn"
+    return "of a transaction" if per == "txn" else f"per {per}"
 
 
 def _title(metric: str, titles: dict[str, str]) -> str:
     return titles.get(metric) or metric.removesuffix("_per_txn").removesuffix("_us").replace("_", " ")
 
 
-def _bars(costs: list[CostDifference], titles: dict[str, str]) -> Spec:
+def _bars(costs: list[CostDifference], titles: dict[str, str], each: str) -> Spec:
     rows = [
         {
             "cost": _title(cost.metric, titles),
@@ -50,7 +60,9 @@ def _bars(costs: list[CostDifference], titles: dict[str, str]) -> Spec:
     ]
     order = [row["cost"] for row in rows]
     y = nominal("cost", None, sort=order, axis={"labelLimit": 170})
-    x = quantitative("difference", "difference, µs a transaction", axis={"grid": True, "tickCount": 6})
+    x = quantitative(
+        "difference", f"difference, µs {each}".replace(" of a", " a"), axis={"grid": True, "tickCount": 6}
+    )
     return view(
         34 * len(rows),
         [
@@ -67,7 +79,7 @@ def _bars(costs: list[CostDifference], titles: dict[str, str]) -> Spec:
                     },
                     "tooltip": [
                         {"field": "cost", "type": "nominal"},
-                        {"field": "text", "type": "nominal", "title": "a transaction"},
+                        {"field": "text", "type": "nominal", "title": each.removeprefix("of ")},
                     ],
                 },
             },
@@ -85,10 +97,10 @@ def _bars(costs: list[CostDifference], titles: dict[str, str]) -> Spec:
     )
 
 
-def _table(costs: list[CostDifference], titles: dict[str, str]) -> Table:
+def _table(costs: list[CostDifference], titles: dict[str, str], each: str) -> Table:
     return Table(
         (
-            "cost of a transaction",
+            f"cost {each}",
             "option",
             "baseline's",
             "its own",

@@ -37,7 +37,8 @@ class Table:
 class Figure:
     """One picture of the report. caption: how to read it, a sentence or two.
 
-    key: how a page shows which colour is which option, unless the marks are labelled.
+    key: how a page shows which colour is which option, unless the marks are labelled. notes: what
+    the picture means, in sentences. open: whether its table is shown at once.
     """
 
     name: str
@@ -47,6 +48,8 @@ class Figure:
     table: Table
     layout: Layout = "stack"
     key: Key = "none"
+    notes: tuple[str, ...] = ()
+    open: bool = False
 
 
 def view(height: int, layers: Sequence[Spec], rows: Sequence[Spec], **more: Any) -> Spec:

@@ -1,17 +1,26 @@
-"""What more clients bring: throughput, CPU per transaction and p99 over the number of clients."""
+"""What more clients bring: throughput, % of linear, CPU per transaction and p99 over clients."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle, pairwise
 
 from steelyard.analysis.results import Estimate, Judgement, Metric
 from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, view
-from steelyard.report.charts.theme import Colours, paint
+from steelyard.report.charts.theme import DASHES, Colours, paint
+from steelyard.report.inputs import Series, rows
 from steelyard.report.ranking import heading, headline
 
+_MOST_NOTES = 4
 
-def figure(judgement: Judgement, palette: Colours) -> Figure | None:
-    """Drawn only when the study has two points or more."""
-    metrics = headline(judgement.metrics).judged()
+
+def figure(
+    judgement: Judgement, series: Series, palette: Colours, points_are: str = "clients"
+) -> Figure | None:
+    """Drawn only when the study has two points or more; curves of other bundles in grey behind."""
+    shown = headline(judgement.metrics)
+    metrics = [*shown.judged(), *([shown.each] if shown.each else [])]
     found = [
         (metric, [item for item in judgement.estimates if item.metric == metric.name and item.clients])
         for metric in metrics
@@ -19,35 +28,72 @@ def figure(judgement: Judgement, palette: Colours) -> Figure | None:
     drawn = [(metric, items) for metric, items in found if len({item.clients for item in items}) > 1]
     if not drawn:
         return None
+    overlays = rows(series.overlays)
+    panels = [
+        Panel(
+            f"scaling-{metric.name}",
+            heading(metric),
+            _lines(metric, items, palette, overlays if metric == shown.throughput else [], points_are),
+        )
+        for metric, items in drawn
+    ]
+    if linear := _linear(judgement):
+        metric = Metric("linear_percent", "% of linear", "", "higher")
+        behind = [{**row, "tps": 100 * row["linear"]} for row in overlays]
+        panels.insert(
+            1, Panel("scaling-linear", metric.title, _lines(metric, linear, palette, behind, points_are))
+        )
     return Figure(
         name="scaling",
-        title="With more clients",
-        caption="Geometric mean over blocks at each number of clients; the band is its 95 % interval.",
-        panels=tuple(
-            Panel(f"scaling-{metric.name}", heading(metric), _lines(metric, items, palette))
-            for metric, items in drawn
-        ),
-        table=Table(
-            ("option", "metric", "clients", "value [95 % interval]"),
-            tuple(
-                (
-                    item.option,
-                    heading(metric),
-                    str(item.clients),
-                    fmt.interval(item.value, item.low, item.high, metric.unit),
-                )
-                for metric, items in drawn
-                for item in items
-            ),
-        ),
+        title=f"With more {points_are}",
+        caption=f"Geometric mean over blocks at each number of {points_are}; the band is its 95 % interval."
+        + (" In grey: " + ", ".join(dict.fromkeys(r["source"] for r in overlays)) if overlays else ""),
+        panels=tuple(panels),
+        table=_table(judgement, drawn, points_are),
         layout="grid",
         key="line",
+        notes=tuple(f"{found.option}: {found.sentence}" for found in judgement.scaling[:_MOST_NOTES]),
     )
 
 
-def _lines(metric: Metric, items: list[Estimate], palette: Colours) -> Spec:
+def _linear(judgement: Judgement) -> list[Estimate]:
+    """% of linear, as values without interval."""
+    return [
+        Estimate("linear_percent", one.option, p.clients, v, v, v, 0)
+        for one in judgement.scaling
+        for p in one.points
+        for v in [100 * p.linear]
+    ]
+
+
+def _table(judgement: Judgement, drawn: Sequence[tuple[Metric, list[Estimate]]], points_are: str) -> Table:
+    """A row an option and number of clients."""
+    cells = {
+        (item.option, item.clients, metric.name): fmt.interval(item.value, item.low, item.high, metric.unit)
+        for metric, items in drawn
+        for item in items
+    }
+    linear = {(item.option, item.clients): fmt.significant(item.value) for item in _linear(judgement)}
+    points = dict.fromkeys((item.option, item.clients) for _, items in drawn for item in items)
+    return Table(
+        ("option", points_are, *(f"{heading(metric)} [95 % interval]" for metric, _ in drawn), "% of linear"),
+        tuple(
+            (
+                option,
+                str(clients),
+                *(cells.get((option, clients, metric.name), fmt.MISSING) for metric, _ in drawn),
+                linear.get((option, clients), fmt.MISSING),
+            )
+            for option, clients in points
+        ),
+    )
+
+
+def _lines(
+    metric: Metric, items: list[Estimate], palette: Colours, behind: list[Spec], points_are: str
+) -> Spec:
     scale, unit = fmt.unit_for(max(item.value for item in items), metric.unit)
-    rows = paint(
+    every = paint(
         [
             {
                 "option": item.option,
@@ -61,10 +107,10 @@ def _lines(metric: Metric, items: list[Estimate], palette: Colours) -> Spec:
         ],
         palette,
     )
-    ticks = sorted({item.clients for item in items if item.clients})
-    x = quantitative(
-        "clients", "clients", scale={"type": "log", "nice": False}, axis={"values": ticks, "format": "d"}
-    )
+    ticks = sorted({item.clients for item in items if item.clients} | {row["clients"] for row in behind})
+    evenly = len({b - a for a, b in pairwise(ticks)}) == 1
+    scale_x = {"nice": False, "zero": False} if evenly else {"type": "log", "nice": False}
+    x = quantitative("clients", points_are, scale=scale_x, axis={"values": ticks, "format": "d"})
     y = quantitative("value", unit or None, axis=plain_axis(tickCount=5), scale={"zero": True})
     colour = palette.encode()
     shape = {} if not palette.by_option else {"shape": palette.shape()}
@@ -95,4 +141,33 @@ def _lines(metric: Metric, items: list[Estimate], palette: Colours) -> Spec:
                 },
             },
         )
-    return view(220, layers, rows)
+    layers = [*_behind(behind, scale, x, y), *layers]
+    return view(220, layers, every)
+
+
+def _behind(rows: list[Spec], scale: float, x: Spec, y: Spec) -> list[Spec]:
+    """Curves of other bundles: grey, dashed each in its own way, named at their end."""
+    if not rows:
+        return []
+    values = [
+        {"source": row["source"], "clients": row["clients"], "value": row["tps"] / scale} for row in rows
+    ]
+    ends = {row["source"]: row for row in values}
+    dash = {"field": "source", "type": "nominal", "scale": {"range": list(DASHES[1:])}, "legend": None}
+    shared = {"x": x, "y": y, "detail": {"field": "source"}}
+    return [
+        {
+            "data": {"values": values},
+            "mark": {"type": "line", "style": "mutedline", "strokeWidth": 1.3},
+            "encoding": {**shared, "strokeDash": dash},
+        },
+        *(
+            {
+                "data": {"values": [end]},
+                # two ends that meet are named above and below
+                "mark": {"type": "text", "style": "muted", "align": "right", "dy": dy, "fontSize": 10.5},
+                "encoding": {**shared, "text": {"field": "source", "type": "nominal"}},
+            }
+            for end, dy in zip(ends.values(), cycle((-7, 11)), strict=False)
+        ),
+    ]

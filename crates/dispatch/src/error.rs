@@ -1,0 +1,32 @@
+//! What can go wrong, in sentences for the person at the keyboard.
+
+use thiserror::Error;
+
+/// A table in dispadmin's form is wrong: in which line, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("line {line}: {cause}")]
+pub struct TableError {
+    /// From 1.
+    pub line: usize,
+    pub cause: String,
+}
+
+impl TableError {
+    pub fn new(line: usize, cause: impl Into<String>) -> Self {
+        Self { line, cause: cause.into() }
+    }
+}
+
+/// The plan cannot be run: which field, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{field}: {cause}")]
+pub struct PlanError {
+    pub field: String,
+    pub cause: String,
+}
+
+impl PlanError {
+    pub fn new(field: impl Into<String>, cause: impl Into<String>) -> Self {
+        Self { field: field.into(), cause: cause.into() }
+    }
+}

@@ -1,0 +1,163 @@
+//! A simulation's outcome as columns of JSON (their meaning: documentation of `dispatch_run` in Python).
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use serde_json::{Value, json};
+
+use crate::plan::Plan;
+use crate::sim::Sim;
+
+/// Whole columns of the result, and what drove the simulation.
+pub fn to_json(sim: &Sim, plan: &Plan, wall_s: f64) -> Value {
+    let threads: u64 = plan.groups.iter().map(|group| u64::from(group.count)).sum();
+    json!({
+        "phases": phases(sim, threads),
+        "throughput": throughput(sim, plan),
+        "latency": latency(sim, plan),
+        "clients": clients(sim),
+        "errors": columns(["point", "code", "count", "message"], []),
+        "inspect": columns(["client", "name", "metric", "value"], []),
+        "samples": samples(sim, plan),
+        "trace": trace(sim, plan),
+        "engine": {
+            "events": sim.events,
+            "wall_s": wall_s,
+            "threads": threads,
+            "clients_told": sim.record.clients.len(),
+            "trace_cut": sim.trace.cut,
+        },
+    })
+}
+
+fn phases(sim: &Sim, threads: u64) -> Value {
+    let record = &sim.record;
+    let warm_up = (record.measure_ns > 0).then_some(("warm-up", 0, record.measure_ns));
+    let rows = warm_up.into_iter().chain([("measure", record.measure_ns, record.end_ns)]);
+    columns(
+        ["point", "clients", "phase", "start_ns", "end_ns"],
+        rows.map(|(name, start_ns, end_ns)| {
+            [json!(0), json!(threads), json!(name), json!(start_ns), json!(end_ns)]
+        }),
+    )
+}
+
+fn throughput(sim: &Sim, plan: &Plan) -> Value {
+    let mut rows = Vec::new();
+    for (index, counts) in sim.record.seconds.iter().enumerate() {
+        let second = sim.record.second_of(index);
+        let mut row = |name: &str, count: u64| {
+            rows.push([json!(0), json!(second), json!(name), json!(count), json!(0)]);
+        };
+        for (group, count) in plan.groups.iter().zip(counts) {
+            row(&group.name, *count);
+        }
+        row("transaction", counts.iter().sum());
+    }
+    columns(["point", "second", "statement", "count", "errors"], rows)
+}
+
+fn latency(sim: &Sim, plan: &Plan) -> Value {
+    let mut all = Histogram::<u64>::new(3).unwrap_or_else(|_| unreachable!());
+    for histogram in &sim.record.histograms {
+        // it grows to hold what it is given
+        let _ = all.add(histogram);
+    }
+    let names = plan.groups.iter().map(|group| group.name.as_str()).chain(["transaction"]);
+    let histograms = sim.record.histograms.iter().chain([&all]);
+    columns(
+        ["point", "statement", "count", "histogram_base64"],
+        names.zip(histograms).map(|(name, histogram)| {
+            let mut bytes = Vec::new();
+            // writing to a Vec fails only for histograms larger than memory
+            let _ = V2Serializer::new().serialize(histogram, &mut bytes);
+            [json!(0), json!(name), json!(histogram.len()), json!(STANDARD.encode(bytes))]
+        }),
+    )
+}
+
+fn clients(sim: &Sim) -> Value {
+    columns(
+        ["point", "client", "transactions", "errors", "mean_ns", "p99_ns"],
+        sim.record.clients.iter().map(|client| {
+            let mean_ns = client.sum_ns as f64 / client.done.max(1) as f64;
+            let p99_ns = client.histogram.value_at_quantile(0.99);
+            [json!(0), json!(client.thread), json!(client.done), json!(0), json!(mean_ns), json!(p99_ns)]
+        }),
+    )
+}
+
+fn samples(sim: &Sim, plan: &Plan) -> Value {
+    let names: Vec<&str> = plan.groups.iter().map(|group| group.name.as_str()).chain(["total"]).collect();
+    let mut rows = Vec::new();
+    for sample in &sim.record.samples {
+        let name = names[sample.group];
+        let t_ns = json!(sample.t_ns);
+        for (metric, value) in sample.counts.metrics() {
+            rows.push([t_ns.clone(), json!(name), json!(metric), json!(value)]);
+        }
+        for (priority, ns) in sample.counts.priority_ns.iter().enumerate().filter(|(_, ns)| **ns > 0) {
+            let entity = format!("{name}:{priority}");
+            rows.push([t_ns.clone(), json!(entity), json!("priority_ns_total"), json!(*ns as f64)]);
+        }
+    }
+    columns(["t_ns", "entity", "metric", "value"], rows)
+}
+
+fn trace(sim: &Sim, plan: &Plan) -> Value {
+    if plan.trace.is_none() {
+        return Value::Null;
+    }
+    let names = thread_names(sim, plan);
+    let intervals = sim.trace.intervals.iter().map(|interval| {
+        let thread = &names[interval.thread as usize];
+        let (start_ns, end_ns) = (interval.start_ns, interval.end_ns);
+        [json!(interval.cpu), json!(thread), json!(start_ns), json!(end_ns), json!(interval.priority)]
+    });
+    json!({
+        "intervals": columns(["cpu", "thread", "start_ns", "end_ns", "priority"], intervals),
+        "priorities": priorities(sim, plan),
+    })
+}
+
+/// Changes of priority or quantum in the order of time.
+pub fn priorities(sim: &Sim, plan: &Plan) -> Value {
+    let names = thread_names(sim, plan);
+    let tick_ms = 1000.0 / f64::from(plan.hz);
+    let changes = sim.trace.changes.iter().map(|change| {
+        [
+            json!(change.t_ns),
+            json!(names[change.thread as usize]),
+            json!(change.reason.name()),
+            json!(change.from),
+            json!(change.to),
+            json!(change.priority),
+            json!(f64::from(change.quantum_ticks) * tick_ms),
+        ]
+    });
+    columns(["t_ns", "thread", "reason", "from", "to", "priority", "quantum_ms"], changes)
+}
+
+/// `group:number` by thread; children of forks have numbers of their own.
+fn thread_names(sim: &Sim, plan: &Plan) -> Vec<String> {
+    let mut names = Vec::with_capacity(sim.threads.len());
+    for group in &plan.groups {
+        names.extend((0..group.count).map(|number| format!("{}:{number}", group.name)));
+    }
+    names.extend(
+        (names.len()..sim.threads.len())
+            .map(|id| format!("{}:child{id}", plan.groups[sim.threads[id].group as usize].name)),
+    );
+    names
+}
+
+fn columns<const N: usize>(names: [&str; N], rows: impl IntoIterator<Item = [Value; N]>) -> Value {
+    let mut columns: [Vec<Value>; N] = std::array::from_fn(|_| Vec::new());
+    for row in rows {
+        for (column, value) in columns.iter_mut().zip(row) {
+            column.push(value);
+        }
+    }
+    names.into_iter().zip(columns).map(|(name, column)| (name.to_string(), Value::Array(column))).collect()
+}

@@ -1,0 +1,30 @@
+//! What can go wrong, in sentences for the person at the keyboard.
+
+use thiserror::Error;
+
+/// The plan cannot be run: which field, and why.
+#[derive(Debug, Error)]
+#[error("{field}: {cause}")]
+pub struct PlanError {
+    pub field: String,
+    pub cause: String,
+}
+
+impl PlanError {
+    pub fn new(field: impl Into<String>, cause: impl Into<String>) -> Self {
+        Self { field: field.into(), cause: cause.into() }
+    }
+}
+
+/// The run cannot start or go on.
+#[derive(Debug, Error)]
+pub enum LatchError {
+    #[error("the workers cannot be started: {0}")]
+    Workers(#[from] std::io::Error),
+    #[error("worker {worker} was not ready within {seconds} s")]
+    NotReady { worker: usize, seconds: u64 },
+    #[error("worker {worker} ended before it was ready")]
+    Lost { worker: usize },
+    #[error("stopped")]
+    Stopped,
+}

@@ -1,0 +1,48 @@
+//! The latch lab: a shared cache under any latch protocol, by threads or processes.
+//!
+//! - [`sync`]: atomics and sleeping, real or as loom models them
+//! - [`seat`]: a worker's place in queues, modes, what a wait cost
+//! - [`wait_list`]: the FIFO list of sleepers
+//! - [`protocols`]: the trait, one file a protocol, the table of names
+//! - [`region`]: memory shared by threads or processes
+//! - [`counters`]: what workers count there
+//! - [`cache`]: the cache, and a latch over it
+//! - [`plan`]: what to do, as JSON, and its validation
+//! - [`draws`]: lookups drawn ahead
+//! - [`worker`]: the closed loop of one worker
+//! - [`stage`]: region, cache and seats of one point
+//! - [`crew`]: workers as threads or processes, and their deaths
+//! - [`engine`]: phases, points, events
+//! - [`result`]: a run's counts as columns of JSON
+//! - [`costs`]: what a get, a hand-over, a sleep and a look at the clock cost on this machine
+//! - [`simulate`]: the same closed loop as discrete events
+
+#[cfg(not(feature = "loom"))]
+pub mod cache;
+#[cfg(not(feature = "loom"))]
+pub mod costs;
+#[cfg(not(feature = "loom"))]
+pub mod counters;
+#[cfg(not(feature = "loom"))]
+pub mod crew;
+#[cfg(not(feature = "loom"))]
+pub mod draws;
+#[cfg(not(feature = "loom"))]
+pub mod engine;
+pub mod error;
+#[cfg(not(feature = "loom"))]
+pub mod plan;
+pub mod protocols;
+#[cfg(not(feature = "loom"))]
+pub mod region;
+#[cfg(not(feature = "loom"))]
+pub mod result;
+pub mod seat;
+#[cfg(not(feature = "loom"))]
+pub mod simulate;
+#[cfg(not(feature = "loom"))]
+pub mod stage;
+pub mod sync;
+pub mod wait_list;
+#[cfg(not(feature = "loom"))]
+pub mod worker;

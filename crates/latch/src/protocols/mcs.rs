@@ -1,0 +1,67 @@
+//! The MCS lock: a queue of nodes, each waiter spinning on its own, so that a hand-over moves one line
+//! to the waiter and its link to the holder. A dead waiter blocks the queue.
+
+use super::{Facts, Held};
+use crate::seat::{Me, Mode, Wait};
+use crate::sync::{AtomicU32, Ordering, relax};
+
+pub struct Mcs {
+    tail: AtomicU32,
+    index: u32,
+}
+
+impl Held for Mcs {
+    const FACTS: Facts = Facts {
+        name: "mcs",
+        source: "Mellor-Crummey and Scott, Algorithms for scalable synchronization, 1991",
+        processes: true,
+        shared: false,
+        misses: true,
+        sleeps: true,
+        spin: 0,
+        mends: false,
+        children: true,
+    };
+
+    fn new(index: u32) -> Self {
+        Self { tail: AtomicU32::new(0), index }
+    }
+
+    #[inline]
+    fn try_get(&self, _mode: Mode, me: &Me) -> bool {
+        me.seat().next.store(0, Ordering::Relaxed);
+        self.tail.compare_exchange(0, me.id(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    fn wait_get(&self, _mode: Mode, me: &Me) -> Wait {
+        let seat = me.seat();
+        me.begin_wait(self.index);
+        seat.locked.store(1, Ordering::Relaxed);
+        let before = self.tail.swap(me.id(), Ordering::AcqRel);
+        if before != 0 {
+            me.of(before).next.store(me.id(), Ordering::Release);
+            while seat.locked.load(Ordering::Acquire) == 1 {
+                relax();
+            }
+        }
+        me.end_wait();
+        Wait::MISSED
+    }
+
+    #[inline]
+    fn release(&self, _mode: Mode, me: &Me) {
+        let seat = me.seat();
+        let mut next = seat.next.load(Ordering::Acquire);
+        if next == 0 {
+            if self.tail.compare_exchange(me.id(), 0, Ordering::Release, Ordering::Relaxed).is_ok() {
+                return;
+            }
+            // the one behind has joined and not yet said who it is
+            while next == 0 {
+                relax();
+                next = seat.next.load(Ordering::Acquire);
+            }
+        }
+        me.of(next).locked.store(0, Ordering::Release);
+    }
+}

@@ -1,0 +1,194 @@
+//! The simulation's plan and what it foretells, as JSON.
+
+use rand::Rng;
+use rand::rngs::SmallRng;
+use serde::{Deserialize, Serialize};
+
+use crate::error::PlanError;
+
+/// Who gets a latch that becomes free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Whoever is there; a post is not a grant.
+    Barging,
+    /// Who waits longest: sleepers first, then spinners; newcomers stand back behind sleepers.
+    Fifo,
+}
+
+/// Lengths of time.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Lengths {
+    Constant {
+        ns: f64,
+    },
+    Exponential {
+        mean_ns: f64,
+    },
+    /// Measured values, each as likely as the others: quantiles at equal steps.
+    Values {
+        ns: Vec<f64>,
+    },
+}
+
+impl Lengths {
+    pub fn draw(&self, random: &mut SmallRng) -> f64 {
+        match self {
+            Self::Constant { ns } => *ns,
+            Self::Exponential { mean_ns } => -mean_ns * (1.0 - random.random::<f64>()).ln(),
+            Self::Values { ns } => ns[random.random_range(0..ns.len())],
+        }
+    }
+
+    fn values(&self) -> &[f64] {
+        match self {
+            Self::Constant { ns } | Self::Exponential { mean_ns: ns } => std::slice::from_ref(ns),
+            Self::Values { ns } => ns,
+        }
+    }
+}
+
+/// A holder loses its CPU.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preempted {
+    /// Of one hold.
+    pub probability: f64,
+    pub for_ns: f64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SimulationPlan {
+    pub workers: usize,
+    #[serde(default = "one")]
+    pub children: usize,
+    #[serde(default = "two")]
+    pub gets_per_lookup: u32,
+    /// How long a latch is held, hand-over excluded.
+    pub hold: Lengths,
+    /// From a lookup to the next. Where hold and think time are both constant, workers fall into step.
+    pub think: Lengths,
+    /// From a get to the next of the same lookup.
+    #[serde(default)]
+    pub between_ns: f64,
+    /// Spin budget in time; 0: sleeps at once.
+    pub spin_ns: f64,
+    /// Added to a hold that follows another worker's and was waited for.
+    #[serde(default)]
+    pub hand_over_ns: f64,
+    /// Added to a hold that follows another worker's and found the latch free.
+    #[serde(default)]
+    pub line_ns: f64,
+    /// From a post to running.
+    #[serde(default)]
+    pub wake_ns: f64,
+    /// What a post costs the releaser.
+    #[serde(default)]
+    pub post_ns: f64,
+    pub order: Order,
+    #[serde(default)]
+    pub shared_gets: bool,
+    #[serde(default = "all")]
+    pub read_share: f64,
+    #[serde(default)]
+    pub preempted: Option<Preempted>,
+    #[serde(default)]
+    pub warm_up_ns: f64,
+    pub duration_ns: f64,
+    pub seed: u64,
+}
+
+fn one() -> usize {
+    1
+}
+fn two() -> u32 {
+    2
+}
+fn all() -> f64 {
+    1.0
+}
+
+const LONGEST_NS: f64 = 1e13;
+
+impl SimulationPlan {
+    /// Reads and checks a plan.
+    pub fn parse(json: &str) -> Result<Self, PlanError> {
+        let plan: Self =
+            serde_json::from_str(json).map_err(|error| PlanError::new("plan", error.to_string()))?;
+        plan.check()?;
+        Ok(plan)
+    }
+
+    fn check(&self) -> Result<(), PlanError> {
+        for (field, value, most) in [
+            ("workers", self.workers, 4096),
+            ("children", self.children, 65_536),
+            ("gets_per_lookup", self.gets_per_lookup as usize, 16),
+        ] {
+            if !(1..=most).contains(&value) {
+                return Err(PlanError::new(field, format!("must be 1 to {most}, not {value}")));
+            }
+        }
+        for (field, lengths) in [("hold", &self.hold), ("think", &self.think)] {
+            let values = lengths.values();
+            if values.is_empty() || !values.iter().all(|ns| (0.0..=LONGEST_NS).contains(ns)) {
+                return Err(PlanError::new(
+                    field,
+                    format!("needs one value or more, each 0 to {LONGEST_NS} ns"),
+                ));
+            }
+        }
+        let preempted = self.preempted.unwrap_or(Preempted { probability: 0.0, for_ns: 0.0 });
+        for (field, value, most) in [
+            ("between_ns", self.between_ns, LONGEST_NS),
+            ("spin_ns", self.spin_ns, LONGEST_NS),
+            ("hand_over_ns", self.hand_over_ns, LONGEST_NS),
+            ("line_ns", self.line_ns, LONGEST_NS),
+            ("wake_ns", self.wake_ns, LONGEST_NS),
+            ("post_ns", self.post_ns, LONGEST_NS),
+            ("read_share", self.read_share, 1.0),
+            ("preempted.probability", preempted.probability, 1.0),
+            ("preempted.for_ns", preempted.for_ns, LONGEST_NS),
+            ("warm_up_ns", self.warm_up_ns, LONGEST_NS),
+            ("duration_ns", self.duration_ns, LONGEST_NS),
+        ] {
+            if !(0.0..=most).contains(&value) {
+                return Err(PlanError::new(field, format!("must be 0 to {most}, not {value}")));
+            }
+        }
+        if self.duration_ns == 0.0 {
+            return Err(PlanError::new("duration_ns", "must be above 0"));
+        }
+        // a lookup that takes no time would never let time pass
+        if [&self.hold, &self.think].iter().all(|lengths| lengths.values().contains(&0.0)) {
+            return Err(PlanError::new("hold", "hold or think time must always be above 0"));
+        }
+        Ok(())
+    }
+}
+
+/// What happened in the measured time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Forecast {
+    pub lookups: u64,
+    pub lookups_per_s: f64,
+    pub gets: u64,
+    pub misses: u64,
+    pub spin_gets: u64,
+    pub sleeps: u64,
+    pub wait_ns: f64,
+    pub hand_overs: u64,
+    pub events: u64,
+}
+
+impl Forecast {
+    pub fn to_json(&self) -> String {
+        serde_json::json!(self).to_string()
+    }
+
+    pub fn finish(&mut self, plan: &SimulationPlan) {
+        self.lookups_per_s = self.lookups as f64 / plan.duration_ns * 1e9;
+    }
+}

@@ -1,0 +1,217 @@
+"""The latch table: counters as ratios, effective hold times, predicted beside measured.
+
+A get misses when it meets a holder, so misses a get are about the utilisation that N - 1 others
+cause: with g gets a transaction the effective hold time at N is m(N) / (g X(N-1)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.analysis.latch_model import Holds, Network, alternatives, predict, think_ns
+from steelyard.analysis.results import LatchRow, Notice, WhatIf
+from steelyard.analysis.words import listed
+from steelyard.bundle.evidence import Columns, Evidence
+
+_COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns")
+_Key = tuple[str, str, int]  # option, latch, clients
+
+
+@dataclass(frozen=True)
+class Latches:
+    """All that can be said of latches; empty where none was watched."""
+
+    rows: tuple[LatchRow, ...]
+    what_if: tuple[WhatIf, ...]
+    notices: tuple[Notice, ...]
+
+
+@dataclass
+class _Sums:
+    """Of all runs at one key. A counter that one run lacks is lacking."""
+
+    counters: dict[str, float]
+    transactions: float = 0.0
+    seconds: float = 0.0
+
+
+def effective_hold_ns(misses_per_get: float, gets_per_s_before: float) -> float:
+    """Hold time that explains the misses with N workers. gets_per_s_before: with N - 1 of them."""
+    return misses_per_get / gets_per_s_before * 1e9
+
+
+def latches(evidence: Evidence) -> Latches:
+    """Every latch, by option and number of clients."""
+    sums = _summed(evidence)
+    if not sums:
+        return Latches((), (), ())
+    order = {option.label: i for i, option in enumerate(evidence.options)}
+    rows = [_row(key, found) for key, found in sums.items()]
+    rows.sort(key=lambda row: (order.get(row.option, 0), row.latch, row.clients))
+    holds = _holds(evidence)
+    series = {(row.option, row.latch): [r for r in rows if _same(r, row)] for row in rows}
+    done: list[LatchRow] = []
+    what_if: list[WhatIf] = []
+    for mine in series.values():
+        network = _network(evidence, mine, holds)
+        done += [_completed(row, mine, holds, network) for row in mine]
+        what_if += _asked(mine[-1], holds, network)
+    return Latches(tuple(done), tuple(what_if), tuple(_contradictions(done)))
+
+
+def _same(one: LatchRow, other: LatchRow) -> bool:
+    return (one.option, one.latch) == (other.option, other.latch)
+
+
+def _summed(evidence: Evidence) -> dict[_Key, _Sums]:
+    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    points = evidence.points
+    at = {key: i for i, key in enumerate(zip(points["run"].tolist(), points["point"].tolist(), strict=True))}
+    table = evidence.latches
+    sums: dict[_Key, _Sums] = {}
+    for i, key in enumerate(zip(table["run"].tolist(), table["point"].tolist(), strict=True)):
+        if key not in at:
+            continue
+        where = option_of[key[0]], str(table["latch"][i]), int(points["clients"][at[key]])
+        found = sums.setdefault(where, _Sums(dict.fromkeys(_COUNTERS, 0.0)))
+        for name in _COUNTERS:
+            found.counters[name] += float(table[name][i])
+        found.transactions += float(points["transactions"][at[key]])
+        found.seconds += float(points["seconds"][at[key]])
+    return sums
+
+
+def _row(key: _Key, found: _Sums) -> LatchRow:
+    known = {name: x if math.isfinite(x) else None for name, x in found.counters.items()}
+    sleeps_per_miss = _ratio(known["sleeps"], known["misses"])
+    spun = _ratio(known["spin_gets"], known["misses"])
+    if spun is None and sleeps_per_miss is not None:
+        spun = max(0.0, 1 - sleeps_per_miss)
+    option, latch, clients = key
+    return LatchRow(
+        option=option,
+        latch=latch,
+        clients=clients,
+        **known,
+        misses_per_get=_ratio(known["misses"], known["gets"]),
+        sleeps_per_miss=sleeps_per_miss,
+        gets_per_txn=_ratio(known["gets"], found.transactions),
+        wait_per_sleep_ns=_ratio(known["wait_ns"], known["sleeps"]),
+        spin_efficiency=spun,
+        hold_ns=None,
+        hold_is_measured=False,
+        gets_per_s=_ratio(known["gets"], found.seconds),
+        predicted_misses_per_get=None,
+        predicted_gets_per_s=None,
+    )
+
+
+def _ratio(above: float | None, below: float | None) -> float | None:
+    return None if above is None or not below else above / below
+
+
+def _holds(evidence: Evidence) -> dict[_Key, Holds]:
+    """Hold times by key; those of the first run that has any."""
+    table: Columns = evidence.holds
+    if not len(table["run"]):
+        return {}
+    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    points = evidence.points
+    clients_at: Mapping[tuple[int, int], int] = {
+        (int(r), int(p)): int(n)
+        for r, p, n in zip(points["run"], points["point"], points["clients"], strict=True)
+    }
+    found: dict[_Key, Holds] = {}
+    names = table["latch"].astype(str)
+    for run, point, latch in dict.fromkeys(
+        zip(table["run"].tolist(), table["point"].tolist(), names.tolist(), strict=True)
+    ):
+        mine = (table["run"] == run) & (table["point"] == point) & (names == latch)
+        ns = np.asarray(table["ns"][mine], dtype=np.float64)
+        if (run, point) in clients_at and ns.max() > 0:
+            key = option_of[run], latch, clients_at[run, point]
+            found.setdefault(key, Holds.of(ns, table["share"][mine]))
+    return found
+
+
+def _network(evidence: Evidence, mine: list[LatchRow], holds: Mapping[_Key, Holds]) -> Network | None:
+    """The model of one latch, its think time from the fewest workers; None without hold times."""
+    first = mine[0]
+    held = holds.get((first.option, first.latch, first.clients))
+    if held is None or not first.gets_per_s:
+        return None
+    costs = evidence.calibration
+    # waits at the fewest workers are taken for thinking: measure with one
+    think = think_ns(first.gets_per_s, first.clients, held)
+    return Network(
+        held,
+        think,
+        spin_ns=costs.get("spin_ns", math.inf),
+        hand_over_ns=costs.get("hand_over_ns", 0.0),
+        wake_up_ns=costs.get("wake_up_ns", 0.0),
+        cpus=evidence.topology.cpus,
+    )
+
+
+def _completed(
+    row: LatchRow, mine: list[LatchRow], holds: Mapping[_Key, Holds], network: Network | None
+) -> LatchRow:
+    held = holds.get((row.option, row.latch, row.clients))
+    if held is not None and network is not None:
+        # the hold itself grows with the load: each number of workers by its own
+        expected = predict(replace(network, holds=held), row.clients)
+        return replace(
+            row,
+            hold_ns=held.mean_ns,
+            hold_is_measured=True,
+            predicted_misses_per_get=expected.misses_per_get,
+            predicted_gets_per_s=expected.gets_per_s,
+        )
+    known = [(r.clients, r.gets_per_s) for r in mine if r.gets_per_s]
+    if row.misses_per_get is None or len(known) < 2 or row.clients - 1 < known[0][0]:
+        return row
+    before = float(np.interp(row.clients - 1, [n for n, _ in known], [x for _, x in known]))
+    return replace(row, hold_ns=effective_hold_ns(row.misses_per_get, before))
+
+
+def _asked(last: LatchRow, holds: Mapping[_Key, Holds], network: Network | None) -> list[WhatIf]:
+    held = holds.get((last.option, last.latch, last.clients))
+    if network is None or held is None:
+        return []
+    return [
+        WhatIf(
+            last.option,
+            last.latch,
+            last.clients,
+            change,
+            p.gets_per_s,
+            p.misses_per_get,
+            p.sleeps_per_miss,
+            p.wait_mean_ns,
+        )
+        for change, p in alternatives(replace(network, holds=held), last.clients)
+    ]
+
+
+def _contradictions(rows: list[LatchRow]) -> list[Notice]:
+    """Counters that cannot be: each bound holds for every protocol (sleeps + spin_gets >= misses)."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        gets, misses, spun, sleeps = row.gets, row.misses, row.spin_gets, row.sleeps
+        wrong = {
+            "more misses than gets": gets is not None and misses is not None and misses > gets,
+            "more spin gets than misses": misses is not None and spun is not None and spun > misses,
+            "misses that neither spun nor slept": None not in (misses, spun, sleeps)
+            and (sleeps or 0) + (spun or 0) < (misses or 0),
+        }
+        for what, true in wrong.items():
+            if true:
+                found.setdefault((row.option, row.latch, what), []).append(str(row.clients))
+    return [
+        Notice("latch-counters-contradict", f"{latch}: {what} at {listed(clients)} clients", option)
+        for (option, latch, what), clients in found.items()
+    ]

@@ -1,0 +1,69 @@
+"""steelyard calibrate."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from steelyard.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from steelyard.host.calibration import Calibration, Estimate
+
+
+@click.command()
+@click.option("--cpu", type=int, help="CPU to measure on.  [default: the last one allowed]")
+@click.option("--repetitions", type=click.IntRange(5, 1000), default=15, show_default=True)
+@click.option("--quick", is_flag=True, help="Working sets up to 1 MiB only: seconds instead of a minute.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
+def command(cpu: int | None, repetitions: int, quick: bool, as_json: bool) -> None:
+    """Measure what a context switch and a cache miss cost on this machine.
+
+    Two processes on one CPU pass a token, each walking a working set; a pointer chase tells the
+    latency of memory. What cannot be (a negative cost) is refused by name; ends with 1 when the
+    cost of a switch or the latency is refused.
+    """
+    from steelyard.host.calibration import calibrate
+    from steelyard.study.errors import InputError
+
+    allowed = sorted(os.sched_getaffinity(0))
+    chosen = allowed[-1] if cpu is None else cpu
+    if chosen not in allowed:
+        raise InputError(f"CPU {chosen} is not allowed here", f"--cpu one of {', '.join(map(str, allowed))}")
+    found = calibrate(chosen, repetitions, quick, lambda step: click.echo(step, err=True))
+    if as_json:
+        click.echo(json.dumps(asdict(found), indent=2))
+    else:
+        _print(found)
+    if found.direct is None or found.memory_latency is None:
+        raise click.exceptions.Exit(Exit.STUDY_FAILED)
+
+
+def _print(found: Calibration) -> None:
+    click.echo(f"{'working set':>12}  {'one switch':>11}  95 % interval of the median (n)")
+    for cost in found.switches:
+        refused = "" if cost.verdict == "told" else f"  {cost.verdict}"
+        size = f"{cost.size_bytes >> 10:,} KiB"
+        click.echo(f"{size:>12}  {_us(cost.switch.ns):>11}  {_interval(cost.switch)}{refused}")
+    if found.memory_latency is not None:
+        latency = found.memory_latency
+        known = f"{latency.low_ns:.0f} to {latency.high_ns:.0f} ({latency.n})"
+        click.echo(f"memory, {found.chase_bytes >> 20} MiB: {latency.ns:.0f} ns a line, {known}")
+    if found.direct is not None:
+        click.echo(f"a switch without reload (`switch_cycles` over the clock): {_us(found.direct.ns)}")
+    if found.mlp is not None:
+        click.echo(f"misses overlapped in a reload (`mlp`): {found.mlp:.2g}")
+    for notice in found.notices:
+        click.echo(f"note: {notice}", err=True)
+
+
+def _us(ns: float) -> str:
+    return f"{ns / 1e3:,.2f} us"
+
+
+def _interval(estimate: Estimate) -> str:
+    return f"{_us(estimate.low_ns)} to {_us(estimate.high_ns)} ({estimate.n})"

@@ -1,0 +1,123 @@
+"""steelyard dispatch TABLE [OTHER]."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from steelyard.report.thread_life import Life
+    from steelyard.subjects.dispatch_tables import DispatchTable
+
+_SECONDS = {"cpu-bound": 3.5, "io-bound": 61.0, "starved": 10.0}
+
+
+@click.command()
+@click.argument("table")
+@click.argument("other", required=False)
+@click.option("--trace", is_flag=True, help="One thread's life: priority, quantum, why they change.")
+@click.option("--from", "start", type=click.IntRange(0, 60), help="Level to start with.  [default: 29]")
+@click.option("--behaviour", type=click.Choice(list(_SECONDS)), help="What the thread does.  [cpu-bound]")
+@click.option("--seconds", type=click.FloatRange(0.1, 3600), help="How much of its life.")
+@click.option("--class", "class_name", type=click.Choice(["TS", "IA", "RT", "FX"]), default="TS")
+@click.option("--hz", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Clock ticks/s.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
+def command(
+    table: str,
+    other: str | None,
+    trace: bool,
+    start: int | None,
+    behaviour: str | None,
+    seconds: float | None,
+    class_name: str,
+    hz: int,
+    as_json: bool,
+) -> None:
+    """Print a dispatch table, or with --trace explain what becomes of a thread under it.
+
+    TABLE is `standard`, `extended` or a file in the form that `dispadmin -g` prints. With OTHER the
+    two stand side by side.
+
+    \b
+    steelyard dispatch standard extended --trace --from 13
+    steelyard dispatch extended --trace --behaviour starved --from 0
+    steelyard dispatch standard > my.table
+    """
+    from steelyard.report.thread_life import beside, told
+    from steelyard.study.errors import InputError
+    from steelyard.subjects.dispatch_tables import read_table
+
+    if not trace and (start, behaviour, seconds) != (None, None, None):
+        raise InputError("--from, --behaviour and --seconds tell of a thread's life", "add --trace")
+    tables = [read_table(name, class_name, hz) for name in (table, other) if name is not None]
+    if not trace:
+        _print_tables(tables, as_json)
+        return
+    how = behaviour or "cpu-bound"
+    level = start if start is not None else {"TS": 29, "IA": 29}.get(class_name, 0)
+    lives = [_life(one, hz, level, how, seconds or _SECONDS[how]) for one in tables]
+    if as_json:
+        told_json = [_life_json(life) for life in lives]
+        click.echo(
+            json.dumps({"class": class_name, "hz": hz, "behaviour": how, "lives": told_json}, indent=2)
+        )
+        return
+    click.echo(f"{class_name}, {hz} ticks/s: one thread, {how}, from level {level}")
+    click.echo("\n".join(beside(*lives) if len(lives) == 2 else [lives[0].table, *told(lives[0])]))
+
+
+def _life(table: DispatchTable, hz: int, start: int, behaviour: str, seconds: float) -> Life:
+    from steelyard import _core
+    from steelyard.report.thread_life import Life, Step
+    from steelyard.study.errors import InputError
+
+    name = {"IA": "ts"}.get(table.class_name, table.class_name.lower())
+    wish = {
+        "tables": {"ts": "standard", name: table.text},
+        "class": table.class_name,
+        "from": start,
+        "behaviour": behaviour,
+        "hz": hz,
+        "seconds": seconds,
+    }
+    try:
+        columns = json.loads(_core.dispatch_life(json.dumps(wish)))
+    except _core.PlanError as error:
+        raise InputError(str(error).replace("groups.thread.priority", "--from")) from None
+    names = ("t_ns", "reason", "from", "to", "priority", "quantum_ms")
+    steps = tuple(Step(*row) for row in zip(*(columns[key] for key in names), strict=True))
+    return Life(table.name, steps, seconds)
+
+
+def _life_json(life: Life) -> dict[str, Any]:
+    steps = [
+        {
+            "t_ms": step.t_ns / 1e6,
+            "reason": step.reason,
+            "from": step.before,
+            "to": step.level,
+            "priority": step.priority,
+            "quantum_ms": step.quantum_ms,
+        }
+        for step in life.steps
+    ]
+    return {"table": life.table, "seconds": life.seconds, "steps": steps}
+
+
+def _print_tables(tables: list[DispatchTable], as_json: bool) -> None:
+    if as_json:
+        told = [{"table": t.name, "class": t.class_name, "levels": t.levels()} for t in tables]
+        click.echo(json.dumps(told, indent=2))
+        return
+    if len(tables) == 1:
+        click.echo(tables[0].text, nl=False)
+        return
+    headings = list(tables[0].levels()[0])
+    width = len(" ".join(headings))
+    click.echo(f"{'':5}  " + "   ".join(f"{table.name:{width}}" for table in tables).rstrip())
+    click.echo("level  " + "   ".join([" ".join(headings)] * 2))
+    for level, rows in enumerate(zip(*(table.levels() for table in tables), strict=True)):
+        cells = [" ".join(f"{row[name]:{len(name)}}" for name in headings) for row in rows]
+        click.echo(f"{level:5}  " + ("   " if rows[0] == rows[1] else " * ").join(cells))

@@ -1,0 +1,81 @@
+"""Batch work beside the load: processes of ours that do nothing but use their CPU.
+
+A hog's work fits into the smallest cache: it takes CPU time from the server, not cache or memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from uuid import uuid4
+
+from steelyard.host.guard import Guard, stop
+from steelyard.host.marked import with_mark
+from steelyard.host.placement import pin
+from steelyard.host.scheduling import impose
+from steelyard.study.host import Schedule
+
+_PR_SET_PDEATHSIG = 1
+
+
+class Hogs:
+    """Running hogs, children of one process. They end with stop(), and with the lab."""
+
+    def __init__(self, count: int, cpus: Iterable[int], schedule: Schedule, guard: Guard) -> None:
+        """Raises NotTaken when the kernel does not take the schedule."""
+        self._guard = guard
+        mark = uuid4().hex
+        self._promise = guard.stop_marked(mark)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "steelyard.host.hogs", str(count), str(os.getpid())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            env=with_mark(mark),
+        )
+        self.pid = self._process.pid
+        try:
+            pin(self.pid, cpus)
+            assert self._process.stdout is not None
+            self._process.stdout.readline()
+            impose(self.pid, schedule)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Ends them all."""
+        stop(self.pid, signal.SIGKILL)
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._guard.forget(self._promise)
+
+
+def main(count: int, parent: int) -> None:
+    """The process that holds the hogs: starts them, then waits to be ended."""
+    _end_with(parent)
+    holder = os.getpid()
+    for _ in range(count):
+        if os.fork() == 0:
+            _end_with(holder)
+            while True:
+                pass
+    print("ready", flush=True)
+    while True:
+        signal.pause()
+
+
+def _end_with(parent: int) -> None:
+    """Ends this process when its parent ends, also when that happened before we asked."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        sys.exit()
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

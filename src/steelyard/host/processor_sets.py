@@ -1,0 +1,31 @@
+"""Processor sets: the CPUs of a machine divided among copies of a program, whole cores together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+_CPUS = Path("/sys/devices/system/cpu")
+
+
+def divide(cpus: Iterable[int], copies: int) -> list[frozenset[int]]:
+    """A set of CPUs for each copy, sizes as equal as can be; neighbours in the machine stay together.
+
+    With more copies than CPUs each gets one, and some CPUs serve several copies.
+    """
+    near = sorted(cpus, key=_place)
+    if copies > len(near):
+        return [frozenset({near[copy % len(near)]}) for copy in range(copies)]
+    edges = [len(near) * copy // copies for copy in range(copies + 1)]
+    return [frozenset(near[start:end]) for start, end in pairwise(edges)]
+
+
+def _place(cpu: int) -> tuple[int, int, int]:
+    """Package and core: the threads of one core come one after another, whatever their numbers."""
+    topology = _CPUS / f"cpu{cpu}" / "topology"
+    try:
+        package = int((topology / "physical_package_id").read_text())
+        return package, int((topology / "core_id").read_text()), cpu
+    except (OSError, ValueError):
+        return 0, cpu, cpu

@@ -1,0 +1,25 @@
+"""The lab's engines by name: what drives a load, or has what is weighed inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+Engine = Callable[[str, Callable[[str], None]], str]
+
+
+class LoadFailed(Exception):
+    """The engine could not go on: the text says why."""
+
+
+# a function of the plan (JSON) and a listener (lines of JSON) that returns the result (JSON)
+ENGINES: dict[str, str] = {
+    "load": "steelyard._core:load_run",
+    "command": "steelyard.lab.command:run",
+}
+
+
+def engine(name: str) -> Engine:
+    """The engine of this name. Raises KeyError."""
+    module, _, function = ENGINES[name].partition(":")
+    return getattr(import_module(module), function)

@@ -1,0 +1,239 @@
+"""Published tables as a bundle: throughput by number of clients, latch counters, derived figures.
+
+A TOML file says which columns of which CSV files mean what, and gives the study that they answer;
+levels of its factors are the values in the columns of the same names. The work of a client is
+fixed, so each point lasted transactions / throughput.
+"""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Literal
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from steelyard.bundle.writer import BundleWriter, Rows
+from steelyard.study.errors import InputError, nearest
+from steelyard.study.plan import Option, baseline, options
+from steelyard.study.reading import parse_study
+from steelyard.study.spec import Study
+
+_TO_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+_COUNTERS = ("gets", "misses", "spin_gets", "sleeps")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Throughput(_Part):
+    """Which column holds what; where: rows of the file that count, in all its tables."""
+
+    file: str
+    where: dict[str, str] = Field(default_factory=dict)
+    clients: str = "clients"
+    per_s: str = "per_s"
+
+
+class LatchTable(_Part):
+    """Columns gets, misses, spin_gets, sleeps, wait_time, as far as there are such; of one option."""
+
+    file: str
+    latch: str
+    option: str
+    wait_unit: Literal["ns", "us", "ms", "s"] = "us"
+
+
+class Claims(_Part):
+    """Columns figure and value beside those of the factors: what the source itself derived."""
+
+    file: str
+
+
+class Server(_Part):
+    """What was measured."""
+
+    version: str
+
+
+class TableRecording(_Part):
+    """The whole file. environment: facts of the machine, as a live bundle has them."""
+
+    source: str
+    transactions_per_client: int = Field(gt=0)
+    throughput: Throughput
+    latches: LatchTable | None = None
+    claims: Claims | None = None
+    server: Server
+    environment: dict[str, Any] = Field(default_factory=dict)
+    study: dict[str, Any]
+
+
+def catalogue() -> dict[str, Path]:
+    """Built-in recordings: file by name."""
+    folder = Path(str(resources.files("steelyard.catalog"))) / "published"
+    return {place.stem: place for place in sorted(folder.glob("*.toml"))}
+
+
+def write_recording(name: str, path: Path) -> Study:
+    """Writes a built-in recording, or the one that a TOML file describes, as a bundle; its study.
+
+    Raises InputError.
+    """
+    place = catalogue().get(name) or Path(name)
+    recording = _read(place)
+    text = tomli_w.dumps(recording.study)
+    study = parse_study(text, f"{place}: study")
+    found = options(study)
+    # read before anything is written: a wrong table leaves no bundle behind
+    runs = [_tables(_Source(place.parent, recording, study, option)) for option in found]
+    writer = BundleWriter.create(path, text, found, baseline(study, found), _environment(recording, found))
+    for number, (option, tables) in enumerate(zip(found, runs, strict=True), start=1):
+        head = _head(option.label, number, max(tables["phases"]["end_ns"]) / 1e9)
+        writer.write_run(number, option.levels, {**tables, "runs": head})
+    return study
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The tables in a folder, and the option whose rows are read."""
+
+    folder: Path
+    recording: TableRecording
+    study: Study
+    option: Option
+
+    def rows(self, name: str) -> list[dict[str, str]]:
+        """Rows of the recording, and of the option where its factors are columns."""
+        file = self.folder / name
+        try:
+            rows = list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{file}: cannot be read: {error}") from None
+        wanted = dict(self.recording.throughput.where)
+        for factor, code in self.option.levels.items():
+            if rows and factor in rows[0]:
+                wanted[factor] = str(self.study.factors[factor].levels[code])
+        return [row for row in rows if all(row.get(column) == value for column, value in wanted.items())]
+
+    def point(self, row: Mapping[str, str]) -> int:
+        """Number of the point that a row is about."""
+        clients = int(_number(row, self.recording.throughput.clients))
+        if clients not in self.study.plan.clients:
+            raise InputError(f"{self.folder}: a table has {clients} clients, study.plan.clients has not")
+        return self.study.plan.clients.index(clients)
+
+
+def _read(place: Path) -> TableRecording:
+    try:
+        return TableRecording.model_validate(tomllib.loads(place.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        known = nearest(str(place), catalogue())
+        raise InputError(f"{place}: no such file, and no recording of that name{known}") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{place}: cannot be read: {error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(f"{place}: {where}: {first['msg']}") from None
+
+
+def _environment(recording: TableRecording, found: Sequence[Option]) -> dict[str, Any]:
+    server: dict[str, Any] = {"version": recording.server.version, "origin": "recording", "set": {}}
+    work = f"{recording.transactions_per_client:,} transactions a client"
+    return {
+        **recording.environment,
+        "recording": {"source": recording.source, "work": work},
+        "servers": {option.label: server for option in found},
+    }
+
+
+def _head(label: str, run: int, seconds: float) -> Rows:
+    return {
+        "option": [label],
+        "block": [1],
+        "slot": [run],
+        "attempt": [1],
+        "status": ["done"],
+        "cause": [""],
+        "started_at": [""],
+        "seconds": [seconds],
+    }
+
+
+def _tables(source: _Source) -> dict[str, Rows]:
+    """The tables of one option's run: a point a row of its throughput."""
+    recording, clients = source.recording, source.study.plan.clients
+    per_s: dict[int, float] = {}
+    for row in source.rows(recording.throughput.file):
+        per_s[source.point(row)] = _number(row, recording.throughput.per_s)
+    if len(per_s) < len(clients) or min(per_s.values()) <= 0:
+        raise InputError(
+            f"{source.folder / recording.throughput.file}: {source.option.label} has"
+            f" {len(per_s)} of the {len(clients)} points in study.plan.clients, or one of nothing"
+        )
+    work = [n * recording.transactions_per_client for n in clients]
+    ends_ns = list(accumulate(round(count / per_s[i] * 1e9) for i, count in enumerate(work)))
+    points = range(len(clients))
+    tables: dict[str, Rows] = {
+        "phases": {
+            "point": points,
+            "clients": clients,
+            "phase": ["measure" for _ in points],
+            "start_ns": [0, *ends_ns[:-1]],
+            "end_ns": ends_ns,
+        },
+        "throughput": {
+            "point": points,
+            "statement": ["transaction" for _ in points],
+            "count": work,
+            "errors": [0 for _ in points],
+        },
+        "notices": {"code": ["recording"], "text": [f"a recording: {recording.source}"]},
+    }
+    if recording.latches is not None and recording.latches.option == source.option.label:
+        tables["latches"] = _latches(source, recording.latches)
+    if recording.claims is not None:
+        tables["claims"] = _claims(source, recording.claims)
+    return tables
+
+
+def _latches(source: _Source, table: LatchTable) -> Rows:
+    rows = source.rows(table.file)
+    found: dict[str, list[Any]] = {
+        "point": [source.point(row) for row in rows],
+        "latch": [table.latch for _ in rows],
+    }
+    known = rows[0].keys() if rows else ()
+    for name in _COUNTERS:
+        if name in known:
+            found[name] = [int(_number(row, name)) for row in rows]
+    if "wait_time" in known:
+        found["wait_ns"] = [round(_number(row, "wait_time") * _TO_NS[table.wait_unit]) for row in rows]
+    return found
+
+
+def _claims(source: _Source, table: Claims) -> Rows:
+    rows = source.rows(table.file)
+    return {
+        "point": [source.point(row) for row in rows],
+        "figure": [row["figure"] for row in rows],
+        "value": [_number(row, "value") for row in rows],
+        "decimals": [len(row["value"].partition(".")[2]) for row in rows],
+    }
+
+
+def _number(row: Mapping[str, str], column: str) -> float:
+    try:
+        return float(row[column])
+    except KeyError:
+        raise InputError(f'no column "{column}"{nearest(column, row)}') from None
+    except (TypeError, ValueError):
+        raise InputError(f'column "{column}": "{row[column]}" is no number') from None

@@ -1,0 +1,64 @@
+"""Warnings as footnotes: what is said alike of several options or metrics is said once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from steelyard.analysis.results import Judgement, Notice
+from steelyard.analysis.words import listed
+from steelyard.report.inputs import About
+
+_MOST_DETAILS = 4
+
+
+@dataclass(frozen=True)
+class Footnote:
+    """Equal notices, gathered. about: by option, the details that belong to it; empty: the whole study."""
+
+    code: str
+    text: str
+    about: Mapping[str, Sequence[str]]
+    runs: tuple[int, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """Its text, with the options that it is about in front unless the text names the only one."""
+        if not self.about or (
+            len(self.about) == 1 and not self._detailed and next(iter(self.about)) in self.text
+        ):
+            return self.text
+        named = [
+            f"{option} ({listed(details, _MOST_DETAILS)})" if details else option
+            for option, details in self.about.items()
+        ]
+        return f"{listed(named)}: {self.text}"
+
+    @property
+    def _detailed(self) -> bool:
+        return any(self.about.values())
+
+
+def footnotes(judgement: Judgement, about: About) -> list[Footnote]:
+    """Notices of the analysis, of the lab and of comparisons; first those of the whole study."""
+    warnings = (notice for item in judgement.comparisons for notice in item.warnings)
+    alike: dict[tuple[str, str], list[Notice]] = {}
+    for notice in (*judgement.notices, *about.notices, *warnings):
+        alike.setdefault((notice.code, notice.text), []).append(notice)
+    found = [_gathered(notices) for notices in alike.values()]
+    return sorted(found, key=lambda footnote: bool(footnote.about))
+
+
+def _gathered(notices: Sequence[Notice]) -> Footnote:
+    """Notices of one code and text as one."""
+    details: dict[str, dict[str, None]] = {}
+    for notice in notices:
+        if notice.subject:
+            mine = details.setdefault(notice.subject, {})
+            mine.update({notice.detail: None} if notice.detail else {})
+    return Footnote(
+        code=notices[0].code,
+        text=notices[0].text,
+        about={option: tuple(mine) for option, mine in details.items()},
+        runs=tuple(sorted({run for notice in notices for run in notice.runs})),
+    )

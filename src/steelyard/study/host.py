@@ -1,0 +1,162 @@
+"""Settings of scope `host`: how the scheduler treats each role, and what the whole machine is set to.
+
+server.slice_ms, server.policy, server.rt_priority, server.nice, server.cpus
+the same of engine. and hogs.; hogs.count; thp; sched.base_slice_ns; sysctl.NAME
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from steelyard.study.errors import nearest
+from steelyard.study.model import Setting
+
+ROLES = ("server", "engine", "hogs")
+POLICIES = ("other", "batch", "idle", "rr", "fifo")
+REAL_TIME = ("rr", "fifo")
+
+# the kernel clamps to these without a word (kernel/sched/syscalls.c, __setparam_fair)
+_SLICE_MS_MIN, _SLICE_MS_MAX = 0.1, 100.0
+_HOGS_MAX = 1000
+_THP = ("always", "madvise", "never")
+_MACHINE = {
+    "thp": Path("/sys/kernel/mm/transparent_hugepage/enabled"),
+    "sched.base_slice_ns": Path("/sys/kernel/debug/sched/base_slice_ns"),
+}
+_SYSCTL = re.compile(r"sysctl\.(\w[\w-]*(?:[./][\w-]+)+)")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What the scheduler is told of the threads of a role; None: left as it is."""
+
+    policy: str | None = None
+    rt_priority: int | None = None
+    nice: int | None = None
+    slice_ms: float | None = None
+    cpus: frozenset[int] | None = None
+
+    def given(self) -> Iterator[tuple[str, object]]:
+        """Name and value of each attribute that is not left as it is."""
+        for field in fields(self):
+            if (value := getattr(self, field.name)) is not None:
+                yield field.name, value
+
+
+@dataclass(frozen=True)
+class HostSettings:
+    """schedules: by role, only roles with any; files: name of the setting, file, value to write."""
+
+    schedules: Mapping[str, Schedule]
+    hogs: int
+    files: tuple[tuple[str, Path, str], ...]
+
+
+def host_settings(settings: Mapping[str, Setting]) -> HostSettings:
+    """Settings of scope host, by name, as what is to be done. They must have passed check_setting."""
+    schedules: dict[str, Schedule] = {}
+    for role in ROLES:
+        mine = {
+            key.partition(".")[2]: value
+            for key, value in settings.items()
+            if key.startswith(f"{role}.") and key != "hogs.count"
+        }
+        if mine:
+            if "cpus" in mine:
+                mine["cpus"] = cpus_of(str(mine["cpus"]))  # pyright: ignore[reportArgumentType]
+            schedules[role] = Schedule(**mine)  # pyright: ignore[reportArgumentType]
+    return HostSettings(
+        schedules=schedules,
+        hogs=int(settings.get("hogs.count", 0)),
+        files=tuple(
+            (key, path, str(int(value) if isinstance(value, bool) else value))
+            for key, value in settings.items()
+            if (path := file_of(key)) is not None
+        ),
+    )
+
+
+def file_of(key: str) -> Path | None:
+    """The file that holds a machine-wide setting; None for one of a role."""
+    if found := _SYSCTL.fullmatch(key):
+        # as sysctl(8): dots part names, unless slashes do
+        name = found[1] if "/" in found[1] else found[1].replace(".", "/")
+        return Path("/proc/sys") / name
+    return _MACHINE.get(key)
+
+
+def known_settings() -> list[str]:
+    """Every name, with sysctl.<name> for all of its kind."""
+    attributes = [field.name for field in fields(Schedule)]
+    each = [f"{role}.{attribute}" for role in ROLES for attribute in attributes]
+    return [*each, "hogs.count", *_MACHINE, "sysctl.<name>"]
+
+
+def check_setting(key: str, value: Setting) -> None:
+    """Raises ValueError for a name that is none of these, or a value that it cannot have."""
+    role, _, attribute = key.partition(".")
+    if key == "hogs.count":
+        _whole(key, value, 0, _HOGS_MAX)
+    elif key == "thp":
+        _word(key, value, _THP)
+    elif key == "sched.base_slice_ns":
+        _whole(key, value, 100_000, 1_000_000_000)
+    elif _SYSCTL.fullmatch(key):
+        return
+    elif role not in ROLES or attribute not in {field.name for field in fields(Schedule)}:
+        raise ValueError(f'no setting "{key}" of scope host{nearest(key, known_settings())}')
+    elif attribute == "policy":
+        _word(key, value, POLICIES)
+    elif attribute == "rt_priority":
+        _whole(key, value, 1, 99)
+    elif attribute == "nice":
+        _whole(key, value, -20, 19)
+    elif attribute == "cpus":
+        cpus_of(str(value))
+    elif not isinstance(value, int | float) or not _SLICE_MS_MIN <= value <= _SLICE_MS_MAX:
+        raise ValueError(
+            f"{key} = {value}: milliseconds from {_SLICE_MS_MIN} to {_SLICE_MS_MAX:g}:"
+            " beyond these the kernel takes the nearest without a word"
+        )
+
+
+def idle(settings: Mapping[str, Setting]) -> dict[str, str]:
+    """Why a setting has no effect beside the others, by its name."""
+    found: dict[str, str] = {}
+    for key in settings:
+        role, _, attribute = key.partition(".")
+        policy = str(settings.get(f"{role}.policy", "other"))
+        if role == "hogs" and key != "hogs.count" and not settings.get("hogs.count"):
+            found[key] = "there are no hogs (hogs.count)"
+        elif attribute == "rt_priority" and policy not in REAL_TIME:
+            found[key] = f"{role}.policy is {policy}; only rr and fifo have real-time priorities"
+        elif attribute == "nice" and policy in (*REAL_TIME, "idle"):
+            found[key] = f"{role}.policy = {policy} does not look at nice"
+        elif attribute == "slice_ms" and policy not in ("other", "batch"):
+            found[key] = f"{role}.policy = {policy} has no slice of its own"
+    return found
+
+
+def cpus_of(text: str) -> frozenset[int]:
+    """`0-2,5` as numbers. Raises ValueError."""
+    found: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,4})(?:-(\d{1,4}))?\s*", part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if first > last:
+            raise ValueError(f'"{text}" is no list of CPUs, such as 0-1,4')
+        found |= set(range(first, last + 1))
+    return frozenset(found)
+
+
+def _word(key: str, value: Setting, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f'unknown {key} "{value}"{nearest(str(value), known)}')
+
+
+def _whole(key: str, value: Setting, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ValueError(f"{key} = {value}: a whole number from {low} to {high}")

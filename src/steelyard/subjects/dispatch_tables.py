@@ -1,0 +1,62 @@
+"""Dispatch tables by name or from a file in the form that `dispadmin -g` prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard import _core
+from steelyard.study.errors import InputError
+
+BUILT_IN = ("standard", "extended")
+_COLUMNS = {
+    "TS": ("quantum_ms", "tqexp", "slpret", "maxwait_s", "lwait"),
+    "RT": ("quantum_ms",),
+    "FX": ("quantum_ms",),
+}
+_COLUMNS["IA"] = _COLUMNS["TS"]
+
+
+@dataclass(frozen=True)
+class DispatchTable:
+    """A table that was read without error. text: as dispadmin prints it on a machine of the given hz."""
+
+    name: str
+    class_name: str
+    text: str
+
+    def levels(self) -> list[dict[str, int]]:
+        """What each level says, from level 0 on: quantum_ms, and for TS and IA tqexp and the others."""
+        columns = _COLUMNS[self.class_name]
+        rows = (line.partition("#")[0].split() for line in self.text.splitlines())
+        return [
+            dict(zip(columns, map(int, row), strict=True))
+            for row in rows
+            if row and not row[0].startswith("RES")
+        ]
+
+
+def read_table(name: str, class_name: str = "TS", hz: int = 100) -> DispatchTable:
+    """The built-in table of that name, else the file. class_name: TS, IA, RT or FX.
+
+    Raises InputError: no such file, or file, line and cause of what is wrong in it.
+    """
+    built_in = name in BUILT_IN[: 2 if class_name in ("TS", "IA") else 1]
+    given = name if built_in else _text(name, class_name)
+    try:
+        return DispatchTable(name, class_name, _core.dispatch_table(class_name, given, hz))
+    except _core.TableError as error:
+        line, cause = error.args
+        hint = f"`steelyard dispatch standard --class {class_name}` prints a table to start from"
+        raise InputError(f"{name}:{line}: {cause}", hint) from None
+
+
+def _text(name: str, class_name: str) -> str:
+    known = " and extended" if class_name in ("TS", "IA") else ""
+    hint = f"built-in for {class_name}: standard{known}; else a file in the form of `dispadmin -g`"
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{name}: not a text file", hint) from None
+    except OSError as error:
+        raise InputError(f"no dispatch table {name}: {error.strerror}", hint) from None

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.published import I7, T2, latch, lookups_per_s
+from evidence import Truth, evidence_of, study_of
+from steelyard.analysis.judge import judge
+from steelyard.analysis.latch_model import Holds, Network, predict
+from steelyard.analysis.latches import effective_hold_ns, latches
+from steelyard.bundle.evidence import Columns, Evidence, Topology
+
+CLIENTS = [1, 2, 4, 8]
+
+
+def columns(table: Mapping[str, Sequence[Any]]) -> Columns:
+    return {
+        name: np.asarray(values, dtype=object if name == "latch" else None) for name, values in table.items()
+    }
+
+
+def with_latches(counters: Mapping[str, Sequence[float]], truth: Truth | None = None) -> Evidence:
+    """One run of A, one of B, at 1, 2, 4, 8 clients; A has a latch with these counters by point."""
+    study = study_of({"f": ["A", "B"]}, clients=CLIENTS)
+    evidence = evidence_of(
+        study, {"A": truth or Truth(), "B": Truth()}, blocks=1, noise=0, block_noise=0, seed=2
+    )
+    (run,) = (r for r, o in zip(evidence.runs["run"], evidence.runs["option"], strict=True) if o == "A")
+    unknown = [np.nan] * 4
+    table = {
+        name: counters.get(name, unknown) for name in ("gets", "misses", "spin_gets", "sleeps", "wait_ns")
+    }
+    return replace(
+        evidence,
+        latches=columns({"run": [run] * 4, "point": [0, 1, 2, 3], "latch": ["RC"] * 4, **table}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("platform", "micros"),
+    [
+        (I7, [0.46, 0.47, 0.41, 0.46, 0.42, 0.54, 0.69, 0.83, 1.00, 1.06, 1.07]),
+        (T2, [4.4, 1.8, 3.0, 2.3, 3.2, 4.3, 4.9, 5.7, 5.8, 5.4, 5.4]),
+    ],
+)
+def test_effective_hold_times_of_the_published_study(platform: str, micros: list[float]):
+    misses, gets = latch(platform, "misses"), latch(platform, "gets")
+    x = lookups_per_s(platform, "result cache")[1]
+    found = [effective_hold_ns(misses[i] / gets[i], 2 * x[i - 1]) / 1e3 for i in range(1, 12)]
+    assert found == pytest.approx(micros, abs=0.01 if platform == I7 else 0.06)
+
+
+def test_ratios_of_the_latch_table():
+    found = latches(
+        with_latches(
+            {
+                "gets": [200_000, 400_000, 800_000, 1_600_000],
+                "misses": [0, 4_000, 80_000, 800_000],
+                "spin_gets": [0, 4_000, 79_000, 700_000],
+                "sleeps": [0, 0, 1_000, 120_000],
+                "wait_ns": [0, 0, 5_000_000, 600_000_000],
+            }
+        )
+    )
+    last = found.rows[-1]
+    assert (last.option, last.latch, last.clients) == ("A", "RC", 8)
+    assert (last.misses_per_get, last.sleeps_per_miss) == (0.5, 0.15)
+    assert (last.spin_efficiency, last.wait_per_sleep_ns) == (0.875, 5000)
+    # 100,000 transactions a point and client
+    assert last.gets_per_txn == pytest.approx(2, rel=1e-3)
+    assert found.notices == ()
+
+
+def test_what_is_not_available_is_never_zero():
+    (_, _, _, last) = latches(with_latches({"sleeps": [0, 1, 2, 3], "wait_ns": [0, 10, 20, 30]})).rows
+    assert (last.sleeps, last.wait_per_sleep_ns) == (3, 10)
+    assert (last.gets, last.misses, last.misses_per_get, last.gets_per_txn, last.hold_ns) == (None,) * 5
+    assert (last.sleeps_per_miss, last.spin_efficiency) == (None, None)
+
+
+def test_spin_efficiency_without_a_count_of_spins_is_its_lower_bound():
+    rows = latches(with_latches({"gets": [9] * 4, "misses": [4] * 4, "sleeps": [1] * 4})).rows
+    assert rows[0].spin_efficiency == 0.75
+
+
+@pytest.mark.parametrize(
+    ("counters", "what"),
+    [
+        ({"gets": [5] * 4, "misses": [1, 1, 6, 7]}, "more misses than gets at 4 and 8 clients"),
+        ({"misses": [5] * 4, "spin_gets": [6, 0, 0, 0]}, "more spin gets than misses"),
+        ({"misses": [5] * 4, "spin_gets": [1] * 4, "sleeps": [1] * 4}, "neither spun nor slept"),
+    ],
+)
+def test_counters_that_cannot_be_are_named(counters: dict[str, list[float]], what: str):
+    (notice,) = latches(with_latches(counters)).notices
+    assert notice.code == "latch-counters-contradict" and what in notice.text and notice.subject == "A"
+
+
+def test_predicted_stands_beside_measured_with_what_other_settings_would_do():
+    """Truth made by the model itself: prediction and measurement agree, from the hold times alone."""
+    holds = Holds.of([100.0, 500.0], [0.5, 0.5])
+    network = Network(holds, 700.0)
+    truth = [predict(network, n) for n in CLIENTS]
+    made = with_latches(
+        {
+            "gets": [t.gets_per_s * 10 for t in truth],
+            "misses": [t.gets_per_s * 10 * t.misses_per_get for t in truth],
+        }
+    )
+    run = made.latches["run"][0]
+    evidence = replace(
+        made,
+        holds=columns(
+            {
+                "run": [run] * 8,
+                "point": [0, 0, 1, 1, 2, 2, 3, 3],
+                "latch": ["RC"] * 8,
+                "ns": [100.0, 500.0] * 4,
+                "share": [0.5] * 8,
+            }
+        ),
+        topology=Topology(16, 16),
+        calibration={"spin_ns": 200.0, "wake_up_ns": 0.0},
+    )
+    found = judge(evidence)
+    for row, expected in zip(found.latches, truth, strict=True):
+        assert row.hold_is_measured and row.hold_ns == 300
+        assert row.predicted_misses_per_get == pytest.approx(expected.misses_per_get, abs=1e-9)
+        assert row.misses_per_get == pytest.approx(expected.misses_per_get, abs=1e-9)
+        assert row.predicted_gets_per_s == pytest.approx(row.gets_per_s, rel=1e-9)
+    changes = {w.change: w for w in found.what_if}
+    assert changes["8 children"].misses_per_get < changes["as measured"].misses_per_get / 3
+    assert changes["twice the spin budget"].sleeps_per_miss < changes["as measured"].sleeps_per_miss

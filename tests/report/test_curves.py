@@ -1,0 +1,106 @@
+"""Scaling and latches in the report: every number of the study's tables, and other bundles' curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import builders
+import pytest
+from rich.console import Console
+
+from steelyard.analysis.judge import judge
+from steelyard.analysis.results import WhatIf
+from steelyard.bundle.reader import Bundle
+from steelyard.recordings.tables import write_recording
+from steelyard.report import gather
+from steelyard.report.charts import Figure, figures
+from steelyard.report.html import render
+from steelyard.report.images import write_images
+from steelyard.report.terminal import print_verdict
+
+Case = builders.Case
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
+    folder = tmp_path_factory.mktemp("recordings")
+    found: dict[str, Case] = {}
+    for name in ("result-cache-t2", "result-cache-i7"):
+        write_recording(name, folder / name)
+        bundle = Bundle(folder / name)
+        found[name[-2:]] = judge(bundle.evidence()), gather.series(bundle), gather.about(bundle)
+    return lambda name: found[name]
+
+
+def drawn(case: Case) -> dict[str, Figure]:
+    return {figure.name: figure for figure in figures(*case)}
+
+
+def test_the_latch_table_of_the_study_is_there_whole(case: Callable[[str], Case]) -> None:
+    table = drawn(case("t2"))["latches"].table
+    row = dict(zip(table.head, table.rows[11], strict=True))
+    assert row == {
+        "clients": "12",
+        "gets": "6,000,012",
+        "misses": "3,019,903",
+        "spin gets": "n/a",
+        "sleeps": "1,226",
+        "wait time": "60.0 ms",
+        "% misses per get": "50.3",
+        "% sleeps per miss": "0.0406",
+        "gets per transaction": "2.00",
+        "wait per sleep": "48.9 µs",
+        "hold": "5.36 µs",
+        "measured gets/s": "101,000",
+    }
+
+
+def test_percent_linear_stands_beside_the_throughput(case: Callable[[str], Case]) -> None:
+    table = drawn(case("t2"))["scaling"].table
+    assert ("RC", "12", "50,600/s [no interval]", "92.6") in table.rows
+    assert len(table.rows) == 24
+
+
+def test_the_page_says_what_the_curve_means(case: Callable[[str], Case]) -> None:
+    page = render(*case("i7"))
+    assert "beyond 6 cores each further client adds 26.7 %" in page
+    assert "Measured elsewhere" in page and "the server reset before it" not in page
+    assert "those of 12 clients" in render(*case("t2"))
+
+
+def test_curves_of_another_bundle_are_drawn_behind(case: Callable[[str], Case]) -> None:
+    judgement, series, about = case("i7")
+    overlays = gather.overlays([("t2", case("t2")[0].scaling)])
+    figure = drawn((judgement, replace(series, overlays=overlays), about))["scaling"]
+    throughput, linear = figure.panels[:2]
+    (line,) = [layer for layer in throughput.spec["layer"] if layer["mark"].get("style") == "mutedline"]
+    points = {(row["source"], row["clients"]): row["value"] for row in line["data"]["values"]}
+    assert points["t2 RC", 12] == pytest.approx(50590)
+    (line,) = [layer for layer in linear.spec["layer"] if layer["mark"].get("style") == "mutedline"]
+    points = {(row["source"], row["clients"]): row["value"] for row in line["data"]["values"]}
+    assert points["t2 RC", 12] == pytest.approx(92.554, abs=1e-3)
+    assert "t2 RC" in figure.caption
+
+
+def test_a_recording_has_pictures(case: Callable[[str], Case], tmp_path: Path) -> None:
+    names = {place.name for place in write_images(tmp_path, *case("t2"))}
+    assert {"scaling-linear.png", "latches-misses.svg"} <= names
+
+
+def test_the_terminal_says_it_too(case: Callable[[str], Case]) -> None:
+    out = StringIO()
+    judgement, _, about = case("t2")
+    print_verdict(judgement, about, Console(file=out, width=80))
+    assert "With more clients" in out.getvalue() and "extrapolation" in out.getvalue()
+
+
+def test_what_other_settings_would_do_is_a_table(case: Callable[[str], Case]) -> None:
+    judgement, series, about = case("t2")
+    asked = WhatIf("RC", "RC latch", 12, "8 children", 2e6, 0.05, 0.0, 40.0)
+    figure = drawn((replace(judgement, what_if=(asked,)), series, about))["latch-alternatives"]
+    assert figure.table.rows == (("RC, RC latch", "12", "8 children", "2,000,000/s", "5.00", "0", "40.0 ns"),)
+    assert "8 children" in render(replace(judgement, what_if=(asked,)), series, about)
+    assert "latch-alternatives" not in drawn(case("t2"))

@@ -1,0 +1,65 @@
+from dataclasses import replace
+
+import builders
+
+from steelyard.analysis.results import Judgement, Notice
+from steelyard.report.footnotes import Footnote, footnotes
+
+
+def _of(judgement: Judgement, *notices: Notice) -> list[Footnote]:
+    bare = replace(judgement, comparisons=(), notices=notices)
+    return footnotes(bare, replace(builders.two()[2], notices=()))
+
+
+def test_equal_warnings_of_several_options_and_metrics_are_one_footnote() -> None:
+    text = "proven to differ from NONE, but perhaps by less than the 3 % that matters"
+    judgement, _, about = builders.scaling()
+    first, second = judgement.comparisons[:2]
+    warned = replace(
+        judgement,
+        notices=(),
+        comparisons=(
+            replace(first, warnings=(Notice("may-be-small", text, "B", detail="throughput: 1.02 to 1.07"),)),
+            replace(second, warnings=(Notice("may-be-small", text, "B", detail="server CPU: 0.93 to 0.98"),)),
+            replace(first, warnings=(Notice("may-be-small", text, "C", detail="throughput: 1.01 to 1.05"),)),
+        ),
+    )
+    (note,) = footnotes(warned, replace(about, notices=()))
+    assert note.sentence == (
+        f"B (throughput: 1.02 to 1.07 and server CPU: 0.93 to 0.98) and C (throughput: 1.01 to 1.05): {text}"
+    )
+    assert list(note.about) == ["B", "C"]
+
+
+def test_each_option_bears_the_mark_of_the_gathered_footnote() -> None:
+    import io
+
+    from rich.console import Console
+
+    from steelyard.report.terminal import print_verdict
+
+    judgement, _, about = builders.two()
+    warned = replace(
+        judgement, notices=tuple(Notice("steal", "stolen", o, detail="5 %") for o in ("NAMED", "NONE"))
+    )
+    out = io.StringIO()
+    print_verdict(warned, replace(about, notices=()), Console(file=out, width=100))
+    assert "NAMED[1]" in out.getvalue()
+    assert "NONE[1]" in out.getvalue()
+    assert out.getvalue().count("stolen") == 1
+
+
+def test_runs_of_equal_warnings_are_put_together() -> None:
+    judgement = builders.two()[0]
+    (note,) = _of(judgement, Notice("c", "t", "A", (4, 1)), Notice("c", "t", "B", (2, 4)))
+    assert note.runs == (1, 2, 4)
+
+
+def test_warnings_that_differ_stay_apart_and_those_of_the_whole_study_come_first() -> None:
+    found = _of(builders.two()[0], Notice("c", "of A", "A"), Notice("c", "whole"), Notice("d", "of A", "A"))
+    assert [note.sentence for note in found] == ["whole", "of A", "of A"]
+
+
+def test_many_options_are_counted_beyond_eight() -> None:
+    found = _of(builders.two()[0], *(Notice("c", "t", f"O{n}") for n in range(12)))
+    assert found[0].sentence == "O0, O1, O2, O3, O4, O5, O6, O7 and 4 more: t"

@@ -1,0 +1,81 @@
+"""Calibration: believable numbers are kept, others refused by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from laboratory import Lab
+from steelyard.host.calibration import Estimate, judge, last_level_cache_bytes, working_sets
+
+CHASE = Estimate(110, 105, 118, 15)
+# one noisy run of a virtual machine: 1.2 us direct, 51 us at 512 KiB
+SEEN = [
+    (4096, Estimate(1200, 1100, 1350, 15), 60.0),
+    (524_288, Estimate(51_000, 48_000, 53_000, 15), 9000.0),
+]
+
+
+def test_direct_cost_latency_and_overlap_are_told() -> None:
+    found = judge(0, 1 << 26, SEEN, CHASE)
+    assert found.direct == SEEN[0][1] and found.memory_latency == CHASE
+    assert found.mlp == pytest.approx(110 / ((51_000 - 1200) / 8192))
+    assert found.notices == ()
+
+
+def test_a_negative_cost_is_refused() -> None:
+    found = judge(0, 1 << 26, [(4096, Estimate(-300, -900, 200, 15), 60.0), SEEN[1]], CHASE)
+    assert found.direct is None and found.mlp is None
+    assert found.switches[0].verdict == "refused"
+    assert "cannot cost less than nothing" in found.notices[0]
+
+
+def test_a_cost_that_may_be_nothing_is_not_told() -> None:
+    found = judge(0, 1 << 26, [SEEN[0], (1 << 20, Estimate(90_000, -5000, 200_000, 15), 1.0)], CHASE)
+    assert found.switches[1].verdict == "unclear"
+    assert found.direct is not None and found.mlp is None
+
+
+@pytest.mark.parametrize("ns", [0.4, 9000.0])
+def test_a_latency_that_no_memory_has_is_refused(ns: float) -> None:
+    found = judge(0, 1 << 26, SEEN, Estimate(ns, ns, ns, 15))
+    assert found.memory_latency is None and "refused" in found.notices[-1]
+
+
+def test_a_wide_interval_is_said() -> None:
+    found = judge(0, 1 << 26, SEEN, Estimate(110, 60, 190, 15))
+    assert found.notices == ("memory latency interval of 118% of the median: repeat on a quieter machine",)
+
+
+def test_sets_reach_four_times_the_last_level_cache(tmp_path: Path) -> None:
+    for index, text in enumerate(["32K", "512K", "8M"]):
+        (tmp_path / f"index{index}").mkdir()
+        (tmp_path / f"index{index}" / "size").write_text(f"{text}\n")
+    cache_bytes = last_level_cache_bytes(tmp_path)
+    assert cache_bytes == 8 << 20
+    sizes = working_sets(cache_bytes, quick=False)
+    assert (sizes[0], sizes[-1]) == (4096, 32 << 20)
+    assert last_level_cache_bytes(tmp_path / "none") is None
+
+
+def test_the_command_measures_this_machine(tmp_path: Path) -> None:
+    done = Lab(tmp_path).run("calibrate", "--quick", "--repetitions", "5", "--json")
+    # a noisy machine may have its numbers refused: then it says so, and ends with 1
+    assert done.returncode in (0, 1), done.stderr
+    found = json.loads(done.stdout)
+    assert [cost["size_bytes"] for cost in found["switches"]] == [
+        4 << 10,
+        16 << 10,
+        64 << 10,
+        256 << 10,
+        1 << 20,
+    ]
+    assert all(cost["verdict"] == "told" or cost["cause"] for cost in found["switches"])
+    assert (done.returncode == 1) == (found["direct"] is None or found["memory_latency"] is None)
+
+
+def test_a_cpu_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
+    done = Lab(tmp_path).run("calibrate", "--cpu", "4095")
+    assert done.returncode == 2 and "CPU 4095 is not allowed here" in done.stderr

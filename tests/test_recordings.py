@@ -1,0 +1,162 @@
+"""Recordings: published tables become bundles that report, compare and SQL take like any other."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from analysis.published import I7, T2, latch, lookups_per_s
+from steelyard.analysis.judge import judge
+from steelyard.analysis.results import Judgement
+from steelyard.bundle.reader import Bundle
+from steelyard.cli import cli
+from steelyard.recordings.tables import catalogue, write_recording
+from steelyard.study.errors import InputError
+
+NAMES = {T2: "result-cache-t2", I7: "result-cache-i7"}
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Bundle]:
+    folder = tmp_path_factory.mktemp("recordings")
+    for name in NAMES.values():
+        write_recording(name, folder / name)
+    return lambda platform: Bundle(folder / NAMES[platform])
+
+
+@pytest.fixture(scope="module")
+def judged(bundle: Callable[[str], Bundle]) -> Callable[[str], Judgement]:
+    found = {platform: judge(bundle(platform).evidence()) for platform in NAMES}
+    return lambda platform: found[platform]
+
+
+@pytest.mark.parametrize("platform", NAMES)
+@pytest.mark.parametrize(("access", "code"), [("buffer cache", "BC"), ("result cache", "RC")])
+def test_every_published_throughput_comes_back(
+    judged: Callable[[str], Judgement], platform: str, access: str, code: str
+) -> None:
+    (scaling,) = [s for s in judged(platform).scaling if s.option == code]
+    clients, per_s = lookups_per_s(platform, access)
+    assert [p.clients for p in scaling.points] == clients
+    assert [p.throughput_per_s for p in scaling.points] == pytest.approx(per_s, rel=1e-9)
+
+
+@pytest.mark.parametrize("platform", NAMES)
+def test_every_published_latch_counter_comes_back(judged: Callable[[str], Judgement], platform: str) -> None:
+    rows = judged(platform).latches
+    assert {row.option for row in rows} == {"RC"}
+    for column in ("gets", "misses", "sleeps"):
+        assert [getattr(row, column) for row in rows] == latch(platform, column)
+    assert [row.wait_ns for row in rows] == [1000 * us for us in latch(platform, "wait_time")]
+    assert [row.spin_gets for row in rows] == [None] * 12
+    assert [row.gets_per_txn for row in rows] == pytest.approx([2.0] * 12, abs=1e-5)
+
+
+def test_the_i7_at_six_processes(judged: Callable[[str], Judgement]) -> None:
+    row = judged(I7).latches[5]
+    assert 100 * (row.misses_per_get or 0) == pytest.approx(17.258, abs=5e-4)
+    assert 100 * (row.sleeps_per_miss or 0) == pytest.approx(0.00212, abs=5e-6)
+
+
+def test_the_authors_slip_at_eight_processes_is_found(judged: Callable[[str], Judgement]) -> None:
+    (slip,) = [n for n in judged(T2).notices if n.code == "published-figure-differs"]
+    assert slip.subject == "RC"
+    assert slip.text == (
+        "the source gives 50.33 % misses per get and 0.04 % sleeps per miss at 8 clients, but its own"
+        " counters give 30.4 and 0.00165; 50.33 and 0.04 are those of 12 clients"
+    )
+
+
+def test_what_the_author_derived_rightly_is_not_complained_of(judged: Callable[[str], Judgement]) -> None:
+    assert not [n for n in judged(I7).notices if n.code == "published-figure-differs"]
+
+
+@pytest.mark.parametrize("platform", NAMES)
+def test_one_block_has_no_interval_and_no_winner(judged: Callable[[str], Judgement], platform: str) -> None:
+    verdict = judged(platform).verdict
+    assert verdict.winner is None
+    assert "one block: no interval" in verdict.sentence
+    assert "cannot be repeated" in verdict.sentence
+
+
+def test_seconds_that_a_recording_does_not_tell_are_null(bundle: Callable[[str], Bundle]) -> None:
+    found = bundle(T2).duckdb.execute("select count(*), count(second) from throughput").fetchall()
+    assert found == [(24, 0)]
+    assert len(bundle(T2).evidence().seconds["run"]) == 0
+
+
+@pytest.mark.parametrize("platform", NAMES)
+def test_the_topology_is_known_to_the_analysis(bundle: Callable[[str], Bundle], platform: str) -> None:
+    found = bundle(platform).evidence().topology
+    assert (found.cores, found.cpus) == ((8, 64) if platform == T2 else (6, 12))
+
+
+def test_a_recording_is_reported_on_and_compared_like_a_bundle(tmp_path: Path) -> None:
+    run = CliRunner()
+    for name in catalogue():
+        written = run.invoke(cli, ["recording", name, "--to", str(tmp_path / name)])
+        assert written.exit_code == 0, written.output
+        shown = run.invoke(cli, ["report", str(tmp_path / name)])
+        assert shown.exit_code == 0 and "no interval" in shown.output
+        assert (tmp_path / name / "report.html").exists()
+    both = [str(tmp_path / name) for name in NAMES.values()]
+    compared = run.invoke(cli, ["compare", *both, "--json"])
+    assert compared.exit_code == 0, compared.output
+    ratios = {(c["option"], c["clients"]): c["ratio"] for c in json.loads(compared.stdout)[0]["comparisons"]}
+    assert ratios["RC", 12] == pytest.approx(293830 / 50590, rel=1e-9)
+
+
+def edited(folder: Path, file: str, old: str, new: str) -> Path:
+    """A copy of the T2 recording with one thing changed."""
+    for place in catalogue()["result-cache-t2"].parent.iterdir():
+        shutil.copy(place, folder)
+    text = (folder / file).read_text()
+    assert old in text
+    (folder / file).write_text(text.replace(old, new))
+    return folder / "result-cache-t2.toml"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("result-cache-t2.toml", 'per_s = "lookups_per_s"', 'per_s = "lookups"', 'no column "lookups"'),
+        ("result-cache-t2.toml", "[throughput]", "[througput]", "through"),
+        ("result-cache-t2.toml", "scaling.csv", "scalling.csv", "cannot be read"),
+        ("result-cache-t2.toml", "[1, 2,", "[1, 2, 64,", "12 of the 13 points"),
+        ("result-cache-scaling.csv", "T2,3,buffer cache,13465", "T2,3,buffer cache,fast", "is no number"),
+        ("result-cache-latch.csv", "T2,12,", "T2,13,", "13 clients"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused_by_name(
+    tmp_path: Path, file: str, old: str, new: str, message: str
+) -> None:
+    place = edited(tmp_path, file, old, new)
+    with pytest.raises(InputError, match=message):
+        write_recording(str(place), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unknown_recording_names_the_known_ones() -> None:
+    with pytest.raises(InputError, match='did you mean "result-cache-t2"'):
+        write_recording("result-cache-t3", Path("nowhere"))
+
+
+def test_a_claim_is_judged_by_the_counters_not_by_the_importer(tmp_path: Path) -> None:
+    # with the figure of its own row the notice is gone
+    place = edited(tmp_path, "result-cache-claims.csv", "50.33", "30.37")
+    write_recording(str(place), tmp_path / "out")
+    notices = judge(Bundle(tmp_path / "out").evidence()).notices
+    (slip,) = [n for n in notices if n.code == "published-figure-differs"]
+    assert "50.33" not in slip.text and "0.04 % sleeps per miss at 8 clients" in slip.text
+
+
+def test_rates_are_whole_centiseconds_as_the_clock_of_the_source(bundle: Callable[[str], Bundle]) -> None:
+    points = bundle(I7).evidence().points
+    ticks = np.asarray(points["seconds"], dtype=float) * 100
+    assert np.abs(ticks - ticks.round()).max() < 0.01
