@@ -12,7 +12,8 @@ demo: .venv/built
 
 test: .venv/built
 	$(RUN)/pytest tests
-	cargo test --quiet --package steelyard-load --package steelyard-dispatch
+	cargo test --quiet --package steelyard-load --package steelyard-dispatch --package steelyard-latch
+	cargo test --quiet --package steelyard-latch --features loom --release --test models
 
 check: .venv/built
 	$(RUN)/ruff check .
@@ -27,7 +28,7 @@ format: .venv/built
 	cargo fmt --all
 
 bench: .venv/built
-	for bench in dispatch driver_cost latency_truth monitor_cost report_scale; do $(RUN)/python benches/$$bench.py --quick || exit 1; done
+	for bench in dispatch driver_cost latch latency_truth monitor_cost report_scale; do $(RUN)/python benches/$$bench.py --quick || exit 1; done
 
 docs: .venv/built
 	$(UV) sync --quiet --group docs

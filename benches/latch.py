@@ -27,12 +27,12 @@ def spread(values: list[float]) -> dict[str, float]:
 
 def lookups_per_s(cpus: list[int], **what: Any) -> list[float]:
     """Lookups/s of each point. Of the CPU time that the workers got: other jobs take their share too."""
-    plan = {
+    plan: dict[str, Any] = {
         "protocol": "oracle-x", "workers": "threads", "points": [1], "cpus": cpus, "think_ns": 0,
         "warm_up_s": 0.05, "measure_s": 0.5, "cool_down_s": 0, "seed": 42, **what,
     }  # fmt: skip
     result = json.loads(_core.latch_run(json.dumps(plan), lambda line: None))
-    rates = []
+    rates: list[float] = []
     for point, workers in enumerate(plan["points"]):
         clients = zip(result["clients"]["point"], result["clients"]["transactions"], strict=True)
         count = sum(done for at, done in clients if at == point)
@@ -84,7 +84,7 @@ def counters(cpus: list[int], rounds: int) -> dict[str, Any]:
     table: dict[str, list[float]] = {f"{latch}, {n}": [] for latch in COUNTED for n in (1, 2)}
     for number in range(rounds):
         for latch in COUNTED:
-            rates = {}
+            rates: dict[bool, list[float]] = {}
             for counted in (True, False) if number % 2 else (False, True):
                 rates[counted] = lookups_per_s(cpus, protocol=latch, points=[1, 2], counters=counted)
             for index in (0, 1):
@@ -104,12 +104,12 @@ def children(cpus: list[int], rounds: int) -> dict[str, Any]:
 
 
 def simulation(rounds: int) -> dict[str, float]:
-    plan = {
+    plan: dict[str, Any] = {
         "workers": 12, "hold": {"kind": "exponential", "mean_ns": 440}, "order": "barging",
         "think": {"kind": "exponential", "mean_ns": 8000}, "spin_ns": 20000, "hand_over_ns": 100,
         "wake_ns": 5000, "post_ns": 1000, "duration_ns": 1e9, "seed": 42,
     }  # fmt: skip
-    rates = []
+    rates: list[float] = []
     for _ in range(rounds):
         begin = time.thread_time()
         events = json.loads(_core.latch_simulate(json.dumps(plan)))["events"]

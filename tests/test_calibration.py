@@ -44,6 +44,12 @@ def test_a_latency_that_no_memory_has_is_refused(ns: float) -> None:
     assert found.memory_latency is None and "refused" in found.notices[-1]
 
 
+def test_an_overlap_that_no_core_has_is_refused() -> None:
+    cheap = (4 << 20, Estimate(27_000, 15_000, 45_000, 15), 1.0)
+    found = judge(0, 1 << 26, [SEEN[0], cheap], CHASE)
+    assert found.mlp is None and "overlap of 279 misses refused" in found.notices[-1]
+
+
 def test_a_wide_interval_is_said() -> None:
     found = judge(0, 1 << 26, SEEN, Estimate(110, 60, 190, 15))
     assert found.notices == ("memory latency interval of 118% of the median: repeat on a quieter machine",)

@@ -20,7 +20,7 @@ from steelyard.host.knob import value_of, write
 from steelyard.host.placement import Placement
 from steelyard.host.scheduling import impose, misfit_of, schedule_of, tasks
 from steelyard.lab.host import Host
-from steelyard.lab.host_probe import permitted, refusals
+from steelyard.lab.refusals import permitted, refusals
 from steelyard.study.errors import InputError
 from steelyard.study.host import Schedule, cpus_of, host_settings
 from steelyard.study.plan import Option, options

@@ -107,7 +107,8 @@ def latch_simulate(plan_json: str) -> str:
 
     Plan (all times ns): workers, hold ({"kind": "constant", "ns"}, {"kind": "exponential", "mean_ns"} or
     {"kind": "values", "ns": [...]}: measured values, equally likely), think (likewise; where both are
-    constant workers fall into step, as no real ones do), spin_ns (budget as time, 0: sleeps at once), order "barging" (Oracle, LWLock) or "fifo" (granted in turn), duration_ns, seed;
+    constant workers fall into step, as no real ones do), spin_ns (budget as time, 0: sleeps at once),
+    order "barging" (Oracle, LWLock) or "fifo" (granted in turn), duration_ns, seed;
     with defaults children 1 (chosen uniformly a lookup), gets_per_lookup 2, between_ns 0 (from get to get
     within a lookup), hand_over_ns 0 (added to a hold after another worker's that was waited for), line_ns
     0 (the same, found free), wake_ns 0 (post to running), post_ns 0 (cost to the releaser), shared_gets
@@ -131,7 +132,8 @@ def dispatch_run(plan_json: str, on_event: Callable[[str], None]) -> str:
                      "rechoose_ticks": =3},
          "sets": ={"name": [cpu, ...]},  (processor sets; other CPUs form one more)
          "tables": {"ts": "standard" | "extended" | text in dispadmin's form, "rt": =text, "fx": =text},
-         "groups": [{"name", "count", "class": ="TS" | "IA" | "FX" | "RT", "nice": =0 (-20 to 19),
+         "groups": [{"name" (no colon, not `transaction`, not `total`), "count",
+                     "class": ="TS" | "IA" | "FX" | "RT", "nice": =0 (-20 to 19),
                      "priority": =null (FX 0-60, RT 0-59; TS, IA: level to start with, 29),
                      "foreground": =false (IA), "cpu": DIST, "sleep": DIST (mean 0: never sleeps),
                      "working_set_kib": =0, "set": =null, "arrive": ={"at_s": 0, "over_s": 0},

@@ -23,7 +23,7 @@ from steelyard.host.guard import Guard
 from steelyard.host.placement import Placement, place
 from steelyard.lab.environment import environment
 from steelyard.lab.host import Host
-from steelyard.lab.host_probe import permitted
+from steelyard.lab.refusals import permitted
 from steelyard.lab.runner import Laboratory, Progress, Run, StudyFailed
 from steelyard.monitors import MONITORS
 from steelyard.study.errors import InputError, nearest
@@ -142,9 +142,8 @@ def _run_blocks(
         bench = Bench(study, work_of(study.workload), folder, placement, guard)
         subject = make(bench)
         host = Host(guard, placement)
-        laboratory = Laboratory(
-            study, bench.work, subject, placement, host, progress, partial(_refuse_other_server, writer.path)
-        )
+        admit = partial(_refuse_other_server, writer.path)
+        laboratory = Laboratory(study, bench.work, subject, placement, host, progress, admit)
         whole = sum(attempt == 0 for attempt in attempts.values())
         try:
             for slots in assignment.blocks:
@@ -164,7 +163,7 @@ def _run_blocks(
 
 def _keep(writer: BundleWriter, run: Run, refused: Sequence[str]) -> None:
     number = writer.next_run()
-    notices = run.tables.get("notices", {"code": [], "text": []})
+    notices = run.tables.get("notices", {"code": (), "text": ()})
     told = {
         "code": [*notices["code"], *("host-refused" for _ in refused)],
         "text": [*notices["text"], *refused],

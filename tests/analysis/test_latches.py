@@ -32,8 +32,9 @@ def with_latches(counters: Mapping[str, Sequence[float]], truth: Truth | None = 
     (run,) = (r for r, o in zip(evidence.runs["run"], evidence.runs["option"], strict=True) if o == "A")
     unknown = [np.nan] * 4
     table = {
-        name: counters.get(name, unknown) for name in ("gets", "misses", "spin_gets", "sleeps", "wait_ns")
-    }
+        name: counters.get(name, unknown)
+        for name in ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "hand_overs")
+    } | {"children": [1] * 4, "spin": [100] * 4}
     return replace(
         evidence,
         latches=columns({"run": [run] * 4, "point": [0, 1, 2, 3], "latch": ["RC"] * 4, **table}),
@@ -124,7 +125,7 @@ def test_predicted_stands_beside_measured_with_what_other_settings_would_do():
             }
         ),
         topology=Topology(16, 16),
-        calibration={"spin_ns": 200.0, "wake_up_ns": 0.0},
+        calibration={"spin_turn_ns": 2.0, "wake_up_ns": 0.0},
     )
     found = judge(evidence)
     for row, expected in zip(found.latches, truth, strict=True):

@@ -110,3 +110,14 @@ def test_a_mode_that_hardly_differs_is_left_out_of_the_saving():
     said = told(Truth(), Truth(user_us=20, system_us=14.9))
     assert "10.0 µs less in user mode" in said
     assert "system mode" not in said
+
+
+def test_the_scheduler_s_share_of_a_slower_tail_is_told_where_the_loop_is_closed():
+    long = Truth(p99_ns=11_000_000, runqueue_wait_us=900, switches=0.4)
+    said = reasons(measures(Truth(), long), "B", "A", MARGIN)
+    assert any(s.startswith("Latency p99: 1") and s.endswith("higher).") for s in said)
+    assert any(s.startswith("Run-queue wait of the server: ") and "a transaction under B" in s for s in said)
+    assert any(s.startswith("Voluntary switches of the server: ") and "fewer)" in s for s in said)
+    assert not any("p99" in s for s in reasons(measures(Truth(), long), "B", "A", MARGIN, closed_loop=False))
+    same = [reasons(measures(Truth(), Truth(), seed=n), "B", "A", MARGIN) for n in range(40)]
+    assert sum(any("p99" in s for s in sentences) for sentences in same) <= 2

@@ -52,7 +52,7 @@ impl Default for Parker {
 
 impl Parker {
     pub fn post(&self) {
-        self.posted.store(1, Ordering::Release);
+        self.posted.swap(1, Ordering::Release);
         self.futex_wake();
     }
 

@@ -17,7 +17,7 @@ from steelyard.analysis.results import LatchRow, Notice, WhatIf
 from steelyard.analysis.words import listed
 from steelyard.bundle.evidence import Columns, Evidence
 
-_COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns")
+_COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "hand_overs")
 _Key = tuple[str, str, int]  # option, latch, clients
 
 
@@ -35,6 +35,8 @@ class _Sums:
     """Of all runs at one key. A counter that one run lacks is lacking."""
 
     counters: dict[str, float]
+    children: int
+    spin: float | None
     transactions: float = 0.0
     seconds: float = 0.0
 
@@ -77,7 +79,11 @@ def _summed(evidence: Evidence) -> dict[_Key, _Sums]:
         if key not in at:
             continue
         where = option_of[key[0]], str(table["latch"][i]), int(points["clients"][at[key]])
-        found = sums.setdefault(where, _Sums(dict.fromkeys(_COUNTERS, 0.0)))
+        spin = float(table["spin"][i])
+        family = _Sums(
+            dict.fromkeys(_COUNTERS, 0.0), int(table["children"][i]), spin if math.isfinite(spin) else None
+        )
+        found = sums.setdefault(where, family)
         for name in _COUNTERS:
             found.counters[name] += float(table[name][i])
         found.transactions += float(points["transactions"][at[key]])
@@ -92,11 +98,15 @@ def _row(key: _Key, found: _Sums) -> LatchRow:
     if spun is None and sleeps_per_miss is not None:
         spun = max(0.0, 1 - sleeps_per_miss)
     option, latch, clients = key
+    hand_overs = known.pop("hand_overs")
     return LatchRow(
         option=option,
         latch=latch,
         clients=clients,
         **known,
+        children=found.children,
+        spin=found.spin,
+        hand_overs_per_s=_ratio(hand_overs, found.seconds),
         misses_per_get=_ratio(known["misses"], known["gets"]),
         sleeps_per_miss=sleeps_per_miss,
         gets_per_txn=_ratio(known["gets"], found.transactions),
@@ -145,14 +155,16 @@ def _network(evidence: Evidence, mine: list[LatchRow], holds: Mapping[_Key, Hold
     if held is None or not first.gets_per_s:
         return None
     costs = evidence.calibration
+    turn_ns = costs.get("spin_turn_ns")
     # waits at the fewest workers are taken for thinking: measure with one
     think = think_ns(first.gets_per_s, first.clients, held)
     return Network(
         held,
         think,
-        spin_ns=costs.get("spin_ns", math.inf),
+        spin_ns=math.inf if first.spin is None or turn_ns is None else first.spin * turn_ns,
         hand_over_ns=costs.get("hand_over_ns", 0.0),
         wake_up_ns=costs.get("wake_up_ns", 0.0),
+        children=first.children,
         cpus=evidence.topology.cpus,
     )
 

@@ -186,7 +186,9 @@ class LatchRow:
 
     gets_per_txn: of all latches of that name. spin_efficiency: share of misses that never slept; a
     lower bound, 1 - sleeps per miss, where spins are not counted. hold_ns: mean measured, or the
-    effective hold that explains the misses (hold_is_measured tells). predicted: misses a get and
+    effective hold that explains the misses (hold_is_measured tells). children: latches that share the
+    gets. spin: turns before a miss sleeps, None: any. hand_overs: gets after
+    another's. predicted: misses a get and
     gets a second that the model expects of the measured holds.
     """
 
@@ -206,6 +208,9 @@ class LatchRow:
     hold_ns: float | None
     hold_is_measured: bool
     gets_per_s: float | None
+    children: int
+    spin: float | None
+    hand_overs_per_s: float | None
     predicted_misses_per_get: float | None
     predicted_gets_per_s: float | None
 

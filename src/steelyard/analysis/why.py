@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.analysis import tails
 from steelyard.analysis.comparison import ALPHA
 from steelyard.analysis.layout import lay_out
-from steelyard.analysis.measures import SERVER_CPU, THROUGHPUT, WAIT_PREFIX, Measures
+from steelyard.analysis.measures import HEADLINES, P99, SERVER_CPU, THROUGHPUT, WAIT_PREFIX, Measures
 from steelyard.analysis.program import COSTS
 from steelyard.analysis.results import CostDifference, Metric
 from steelyard.analysis.words import digits, each, percent, quantity
@@ -96,12 +96,31 @@ def reasons(
     if SERVER_CPU.name in costs:
         said.append(_cpu(costs, option, rival))
         said += _pace(measures, costs[SERVER_CPU.name]) if closed_loop else ()
+    said += _tail(measures, option, rival) if closed_loop else ()
     rest = [cost for name, cost in costs.items() if name not in (SERVER_CPU.name, *_PARTS)]
     rest = [c for c in rest if c.proven and c.material and _relative(c) >= _WORTH_SAYING]
     # times first, the longest before the others; then what is counted, by relative change
     rest.sort(key=lambda c: (c.difference.unit != "us", -abs(c.change) if _timed(c) else 0.0))
     said += [_other(cost, option, rival) for cost in rest[: _MOST_SENTENCES - len(said)]]
     return tuple(said)
+
+
+def _tail(measures: Measures, option: str, rival: str) -> tuple[str, ...]:
+    """The slowest transactions, which the verdict on a closed loop does not count.
+
+    It is one of three headlines, so it has a third of the chance to err (Bonferroni).
+    """
+    tested = _tested(measures, P99, option, rival)
+    if tested is None:
+        return ()
+    cost = _Cost(P99, *tested, floor=0.0)
+    if cost.p_value > ALPHA / len(HEADLINES) or _relative(cost) < _WORTH_SAYING:
+        return ()
+    d = cost.difference
+    return (
+        f"Latency p99: {cost.say(d.after)} under {option}, {cost.say(d.before)} under {rival}"
+        f" ({percent(abs(cost.change) / d.before)} {'lower' if cost.change < 0 else 'higher'}).",
+    )
 
 
 def _costs(measures: Measures, option: str, baseline: str, margin: float) -> list[_Cost]:

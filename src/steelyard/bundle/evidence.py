@@ -50,11 +50,12 @@ class Evidence:
         of the companion x_limit, NaN without one). NaN where a phase has no sample.
     silence: run, monitor, last_ns (its last sample), measure_end_ns, interval_ns (median gap).
     notices: run (0: of the whole study), code, text.
-    latches: run, point, latch, gets, misses, spin_gets, sleeps, wait_ns; NaN where not available.
+    latches: run, point, latch, gets, misses, spin_gets, sleeps, wait_ns, hand_overs, children
+        (latches of the family), spin (turns before a miss sleeps); NaN where not available.
     holds: run, point, latch, ns, share: hold times, each with the share of holds that last so long.
     claims: run, point, figure, value, decimals: what the source of a recording says of itself.
     topology: what the server may run on. calibration: costs of this machine, by name with unit
-        (hand_over_ns, wake_up_ns, spin_ns); empty where none was measured.
+        (hand_over_ns, wake_up_ns, spin_turn_ns); empty where none was measured.
     scores: run, point, instance, score, seconds, cpu_ns: copies of a program, where one was run.
     """
 
@@ -72,7 +73,17 @@ class Evidence:
     notices: Columns
     latches: Columns = field(
         default_factory=lambda: _none(
-            "run", "point", "latch", "gets", "misses", "spin_gets", "sleeps", "wait_ns"
+            "run",
+            "point",
+            "latch",
+            "gets",
+            "misses",
+            "spin_gets",
+            "sleeps",
+            "wait_ns",
+            "hand_overs",
+            "children",
+            "spin",
         )
     )
     holds: Columns = field(default_factory=lambda: _none("run", "point", "latch", "ns", "share"))

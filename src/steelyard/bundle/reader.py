@@ -117,10 +117,12 @@ _SILENCE = """
     from gaps join ends using (run) group by run, monitor order by run, monitor
 """
 
+# factors are columns of used_runs, and may be called anything
 _LATCHES = """
-    select run, point, latch, gets::DOUBLE as gets, misses::DOUBLE as misses,
-        spin_gets::DOUBLE as spin_gets, sleeps::DOUBLE as sleeps, wait_ns::DOUBLE as wait_ns
-    from latches join used_runs using (run) order by run, point, latch
+    select l.run, l.point, l.latch, l.gets::DOUBLE as gets, l.misses::DOUBLE as misses,
+        l.spin_gets::DOUBLE as spin_gets, l.sleeps::DOUBLE as sleeps, l.wait_ns::DOUBLE as wait_ns,
+        l.hand_overs::DOUBLE as hand_overs, coalesce(l.children, 1) as children, l.spin::DOUBLE as spin
+    from latches l semi join used_runs using (run) order by l.run, l.point, l.latch
 """
 
 # the middle of each part between these edges stands for it; a hold's tail matters more than its middle
@@ -246,8 +248,8 @@ class Bundle:
 
     def _holds(self) -> Columns:
         rows = self.duckdb.execute(
-            "select run, point, latch, hold_histogram from latches join used_runs using (run)"
-            " where hold_histogram is not null order by run, point, latch"
+            "select l.run, l.point, l.latch, l.hold_histogram from latches l semi join used_runs using (run)"
+            " where l.hold_histogram is not null order by l.run, l.point, l.latch"
         ).fetchall()
         edges = np.asarray(_HOLD_EDGES)
         share, middles = np.diff(edges), ((edges[:-1] + edges[1:]) / 2).tolist()

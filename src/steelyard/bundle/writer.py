@@ -105,7 +105,8 @@ class BundleWriter:
     def add_server(self, option: str, facts: Mapping[str, Any]) -> None:
         """Adds an option's server to environment.json: the first whole, each by what was set in it.
 
-        facts: version, settings by name, sources by name of those that are not the default.
+        facts: version, settings by name, sources by name of those that are not the default;
+        calibration, what things cost on this machine, by name with unit.
         """
         place = self.path / "environment.json"
         known = json.loads(place.read_text(encoding="utf-8"))
@@ -118,7 +119,9 @@ class BundleWriter:
             "origin": facts.get("origin", ""),
             "set": {name: settings[name] for name in facts.get("sources", {})},
         }
-        known.setdefault("server", dict(facts))
+        known.setdefault("server", {name: fact for name, fact in facts.items() if name != "calibration"})
+        if "calibration" in facts:
+            known.setdefault("calibration", facts["calibration"])
         _write_text(place, json.dumps(known, indent=2))
 
     def _write_table(self, place: Path, run: int, columns: Sequence[Column], rows: Rows) -> None:

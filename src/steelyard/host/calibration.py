@@ -17,6 +17,8 @@ _SMALLEST_SET_BYTES = 4096
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 # beyond these no memory is; a chase that tells so met something else
 _PLAUSIBLE_LATENCY_NS = (5.0, 5000.0)
+# no core has more misses under way; where a line costs so little it did not come from memory
+_MOST_OVERLAP = 64
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,9 @@ def judge(
     if direct is None:
         notices.append("no direct cost of a switch: that of the smallest set is not above 0 beyond doubt")
     mlp = _overlap(costs, latency, direct)
+    if mlp is not None and mlp > _MOST_OVERLAP:
+        notices.append(f"overlap of {mlp:,.0f} misses refused: what was reloaded came from a cache")
+        mlp = None
     return Calibration(cpu, chase_bytes, costs, latency, direct, mlp, tuple(notices))
 
 

@@ -23,7 +23,10 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Copy:
-    """One copy. command: whole path and arguments; environment: on top of ours, empty: not set."""
+    """One copy. command: whole path and arguments; environment: on top of ours, empty: not set.
+
+    cpus: those it is bound to; none: those of the engine.
+    """
 
     command: Sequence[str]
     environment: Mapping[str, str]
@@ -53,10 +56,11 @@ class Copies:
         held, gate = os.pipe2(os.O_CLOEXEC)
         failed, failure = os.pipe2(os.O_CLOEXEC)
         self._pids: dict[int, int] = {}
+        parent = os.getpid()
         for number, copy in enumerate(copies):
             pid = os.fork()
             if pid == 0:
-                _become(number, copy, held, gate, failure)
+                _become(number, copy, parent, held, gate, failure)
             self._pids[pid] = number
         for end in (held, failure):
             os.close(end)
@@ -104,11 +108,10 @@ class Copies:
         self._pids.clear()
 
 
-def _become(number: int, copy: Copy, held: int, gate: int, failure: int) -> Any:
+def _become(number: int, copy: Copy, parent: int, held: int, gate: int, failure: int) -> Any:
     """The forked child: turns into the copy once the gate opens, or tells why it cannot."""
     doing = "cannot be started"
     try:
-        parent = os.getppid()
         os.setpgid(0, 0)
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
@@ -122,8 +125,9 @@ def _become(number: int, copy: Copy, held: int, gate: int, failure: int) -> Any:
         doing = f"cannot enter {copy.folder}"
         os.chdir(copy.folder)
         doing = f"cannot run on CPUs {','.join(map(str, copy.cpus))}"
-        os.sched_setaffinity(0, copy.cpus)
-        if os.sched_getaffinity(0) != set(copy.cpus):
+        if copy.cpus:
+            os.sched_setaffinity(0, copy.cpus)
+        if copy.cpus and os.sched_getaffinity(0) != set(copy.cpus):
             raise OSError(0, "the machine gives it others (a cpuset?)")
         # a program expects the signals as a shell leaves them
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)

@@ -15,6 +15,8 @@ class LoadFailed(Exception):
 # a function of the plan (JSON) and a listener (lines of JSON) that returns the result (JSON)
 ENGINES: dict[str, str] = {
     "load": "steelyard._core:load_run",
+    "latch": "steelyard._core:latch_run",
+    "dispatch": "steelyard._core:dispatch_run",
     "command": "steelyard.lab.command:run",
 }
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.lab.finding import Finding
-from steelyard.lab.host_probe import own_slice_ms, refusals
 from steelyard.lab.machine import read_text
+from steelyard.lab.refusals import own_slice_ms, refusals
 
 _PROC, _SYS = Path("/proc"), Path("/sys")
 _TRACEFS = (_SYS / "kernel/tracing", _SYS / "kernel/debug/tracing")

@@ -6,7 +6,6 @@ after. The lab keeps nothing: who asked for the runs writes them down.
 
 from __future__ import annotations
 
-import base64
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +21,14 @@ from steelyard.lab.engines import LoadFailed
 from steelyard.lab.environment import redact, server_environment
 from steelyard.lab.host import Host
 from steelyard.lab.load import LoadProcess
+from steelyard.lab.outcome import (
+    Columns,
+    backlog_notices,
+    engine_samples,
+    tables_of,
+    throughput_per_s,
+    why_nothing,
+)
 from steelyard.lab.watch import Watch
 from steelyard.monitors import Target
 from steelyard.study.plan import Slot
@@ -30,8 +37,6 @@ from steelyard.subjects import Endpoint, Inside, Subject
 from steelyard.workloads import Work
 
 _AFTER_S = 0.3
-
-Columns = Mapping[str, Sequence[Any]]
 
 
 class Progress(Protocol):
@@ -119,8 +124,8 @@ class Laboratory:
             facts = _facts(endpoint)
             self.admit(slot.option.label, facts)
             tables = self._load(slot, endpoint, origin_ns)
-            tps = _throughput(tables)
-            cause = "" if tps else _why_nothing(tables)
+            tps = throughput_per_s(tables)
+            cause = "" if tps else why_nothing(tables)
             status = "void" if cause else "done"
             run = replace(run, status=status, cause=cause, tables=tables, server_facts=facts)
         except (LoadFailed, psycopg.Error) as error:
@@ -163,8 +168,8 @@ class Laboratory:
             engine.stop()
             watch.stop()
         if isinstance(subject, Inside) and subject.simulated:
-            return _tables(result, 0)
-        tables = _tables(result, origin_ns)
+            return tables_of(result, 0)
+        tables = tables_of(result, origin_ns)
         phases = {name: list(values) for name, values in tables["phases"].items()}
         for phase, start_ns, end_ns in (
             ("set-up", 0, set_up_end_ns),
@@ -176,10 +181,10 @@ class Laboratory:
         samples = watch.columns()
         for name, values in tables["samples"].items():
             samples[name] += values
-        for row in _engine_samples(result, after_ns):
+        for row in engine_samples(result, after_ns):
             for name, value in zip(samples, row, strict=True):
                 samples[name].append(value)
-        told = [*watch.notices, *_backlog(result)]
+        told = [*watch.notices, *backlog_notices(result)]
         notices = {
             "code": [code for code, _ in told] + list(tables["notices"]["code"]),
             "text": [text for _, text in told] + list(tables["notices"]["text"]),
@@ -221,87 +226,3 @@ class _Listener:
             self.last = (count, t_ns)
             if then_ns and count >= before and t_ns > then_ns:
                 self.tick((count - before) / ((t_ns - then_ns) / 1e9))
-
-
-def _engine_samples(result: Mapping[str, Any], t_ns: int) -> Iterator[tuple[int, str, str, str, float]]:
-    """What the engine tells of itself, and what its sessions told of themselves, summed over clients."""
-    engine = result["engine"]
-    for metric in ("threads", "connections_made", "reconnections", "connect_ns_mean"):
-        if metric in engine:
-            yield t_ns, "engine", "engine", metric, float(engine[metric])
-    for point, waiting in enumerate(engine.get("backlog", ())):
-        yield t_ns, "engine", f"point{point}", "backlog", float(waiting)
-    told: dict[tuple[str, str], float] = {}
-    inspected = result["inspect"]
-    for name, metric, value in zip(inspected["name"], inspected["metric"], inspected["value"], strict=True):
-        told[name, metric] = told.get((name, metric), 0.0) + value
-    for (name, metric), value in told.items():
-        yield t_ns, "inspect", name, metric, value
-
-
-def _backlog(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Arrivals of an open loop that never got a client: their latency is known from below alone."""
-    for point, waiting in enumerate(result["engine"].get("backlog", ())):
-        if waiting:
-            yield (
-                "backlog",
-                f"point {point}: {waiting} arrivals still waited for a client at the end:"
-                " the rate is more than the server takes, and latencies are lower bounds,"
-                " as they count these arrivals with what they had waited by then",
-            )
-
-
-def _tables(result: Mapping[str, Any], origin_ns: int) -> dict[str, Columns]:
-    phases = result["phases"]
-    latency = dict(result["latency"])
-    latency["histogram"] = [base64.b64decode(text) for text in latency.pop("histogram_base64")]
-    samples = result.get("samples", {"t_ns": [], "entity": [], "metric": [], "value": []})
-    return {
-        "phases": {
-            **phases,
-            "start_ns": [t - origin_ns for t in phases["start_ns"]],
-            "end_ns": [t - origin_ns for t in phases["end_ns"]],
-        },
-        "throughput": result["throughput"],
-        "latency": latency,
-        "clients": result["clients"],
-        "errors": result["errors"],
-        "samples": {
-            **samples,
-            "t_ns": [t - origin_ns for t in samples["t_ns"]],
-            "monitor": ["engine"] * len(samples["t_ns"]),
-        },
-        "notices": result.get("notices", {"code": [], "text": []}),
-        **{name: result[name] for name in ("latches", "scores") if name in result},
-    }
-
-
-def _why_nothing(tables: Mapping[str, Columns]) -> str:
-    """Why a run has no transaction: its most frequent error."""
-    errors = tables["errors"]
-    kinds = sorted(zip(errors["count"], errors["code"], errors["message"], strict=True), reverse=True)
-    if not kinds:
-        return "no transaction ended while measuring: measure for longer, or raise workload.deadline_ms"
-    count, code, message = kinds[0]
-    return f"no transaction succeeded; {count} failed with {code}: {message}"
-
-
-def _throughput(tables: Mapping[str, Columns]) -> float:
-    """Transactions a second, or the highest total score of a point."""
-    if "scores" in tables:
-        totals: dict[int, float] = {}
-        for point, score in zip(tables["scores"]["point"], tables["scores"]["score"], strict=True):
-            totals[point] = totals.get(point, 0.0) + score
-        return max(totals.values(), default=0.0)
-    phases, rows = tables["phases"], tables["throughput"]
-    seconds = sum(
-        (end - start) / 1e9
-        for phase, start, end in zip(phases["phase"], phases["start_ns"], phases["end_ns"], strict=True)
-        if phase == "measure"
-    )
-    count = sum(
-        count
-        for statement, second, count in zip(rows["statement"], rows["second"], rows["count"], strict=True)
-        if statement == "transaction" and second >= 0
-    )
-    return count / seconds if seconds else 0.0

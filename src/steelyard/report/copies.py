@@ -31,8 +31,7 @@ def copies_table(judgement: Judgement, about: About) -> Table | None:
             missing = "baseline" if option == judgement.baseline else fmt.MISSING
             rows.append(
                 (
-                    str(copies),
-                    f"{MARKS[versus.outcome] if versus else '·'} {option}",
+                    f"{MARKS[versus.outcome] if versus else '·'} {copies} × {option}",
                     _interval(total),
                     _interval(each),
                     fmt.ratio(versus.ratio, versus.low, versus.high) if versus else missing,
@@ -40,7 +39,7 @@ def copies_table(judgement: Judgement, about: About) -> Table | None:
                 )
             )
     unit = found.throughput.unit
-    return Table(("copies", "option", unit, f"{unit}/copy", "ratio", "CPUs"), tuple(rows))
+    return Table(("  copies × option", unit, f"{unit}/copy", "ratio", "CPUs"), tuple(rows))
 
 
 def _at_point(clients: int | None, about: About) -> bool:

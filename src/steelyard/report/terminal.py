@@ -194,8 +194,8 @@ def _copies(judgement: Judgement, about: About, console: Console) -> None:
         return
     widths = [max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)]
     console.print()
-    for number, row in enumerate((table.head, *table.rows)):
-        _line(console, [(_joined(row, widths), "" if number else "dim")])
+    for number, (name, *cells) in enumerate((table.head, *table.rows)):
+        _line(console, [(f"{name:<{widths[0]}}{_joined(cells, widths[1:])}", "" if number else "dim")])
 
 
 def _factors(judgement: Judgement, console: Console) -> None:

@@ -86,7 +86,8 @@ class ProgramWorkload(Workload):
     folder: str = Field(default="{scratch}", description="working folder of the copies, filled in as well")
     prepare: list[str] = Field(
         default_factory=list[str],
-        description="run once before the first run (compile, fill a database), with {scratch}, {programs}",
+        description="run once before the first run (compile, fill a database), with {scratch}, {programs} and"
+        " those variables that ask for nothing else",
     )
     score: Reading
     unit: str = Field(default="score", pattern=r"^\S.{0,23}$", description="of the score: bops, tps")

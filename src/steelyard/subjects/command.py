@@ -50,9 +50,14 @@ def check(study: Study) -> None:
             for code, settings in settings_of(name, factor).items():
                 for key, value in settings.items():
                     _check_setting(key, value, ("factors", name, "levels", code))
-    for option in options(study):
+    found = options(study)
+    for option in found:
         _check_fit(study, option)
         _check_programs(study, option)
+    if "share" in subject.settings and all(_settings(study, o)["placement"] != "set" for o in found):
+        raise InputError(
+            "has no effect: no option has placement 'set'", "leave it out", ("subject", "settings", "share")
+        )
 
 
 def make(bench: Bench) -> Command:
@@ -113,7 +118,8 @@ class Command:
         places = self._bench.placement
         cpus = places.server | places.engine
         settings = _settings(self._bench.study, option)
-        sets = divide(cpus, number) if settings["placement"] == "set" else [cpus] * number
+        apart = settings["placement"] == "set"
+        sets = divide(cpus, number) if apart else [cpus] * number
         found: list[dict[str, Any]] = []
         for instance, own in enumerate(sets):
             values: dict[str, Setting] = {
@@ -137,7 +143,7 @@ class Command:
                     "command": [_found(command[0]), *command[1:]],
                     "environment": {**variables, VARIABLE: self._mark},
                     "folder": str(folder),
-                    "cpus": sorted(own),
+                    "cpus": sorted(own) if apart else [],
                 }
             )
         return found
@@ -145,12 +151,19 @@ class Command:
     def _prepare(self, workload: ProgramWorkload) -> None:
         if not workload.prepare:
             return
-        command = [filled(word, self._folders()) for word in workload.prepare]
+        known = self._folders()
+        command = [filled(word, known) for word in workload.prepare]
+        # of the variables, those that are the same for all copies and options
+        variables = {
+            name: filled(str(text), known)
+            for name, text in workload.environment.items()
+            if names_in(str(text)) <= known.keys()
+        }
         try:
             done = subprocess.run(
                 command,
                 cwd=self._bench.folder,
-                env={**os.environ, VARIABLE: self._mark},
+                env={**os.environ, **variables, VARIABLE: self._mark},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=workload.deadline_s,

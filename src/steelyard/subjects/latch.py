@@ -21,6 +21,8 @@ from steelyard.study.plan import Option, options, workload_of
 from steelyard.study.spec import Study
 from steelyard.subjects import Bench, Inside
 
+TAKES = CacheWorkload
+
 # the settings beneath the workload, and what they are unless the study says otherwise
 _DEFAULTS: dict[str, Setting] = {
     "protocol": "oracle-x",
@@ -36,12 +38,12 @@ _DEFAULTS: dict[str, Setting] = {
 
 def check(study: Study) -> None:
     """Settings that a latch has, and combinations that its protocol can do. Raises InputError."""
-    if not isinstance(study.workload, CacheWorkload):
-        raise InputError("the subject latch is a shared cache", 'kind = "cache"', ("workload", "kind"))
     for key in ("session", "bindir", "dsn"):
         if getattr(study.subject, key):
             raise InputError("a latch has no sessions and no address", "leave it out", ("subject", key))
-    named = [((("subject", "settings", key)), key) for key in study.subject.settings]
+    named: list[tuple[tuple[str, ...], str]] = [
+        (("subject", "settings", key), key) for key in study.subject.settings
+    ]
     for name, factor in study.factors.items():
         if factor.scope not in ("server", "client"):
             raise InputError(
@@ -101,9 +103,24 @@ class Latch:
         return ""
 
     @cached_property
-    def _calibration(self) -> Mapping[str, Any]:
-        return json.loads(_core.latch_calibrate(sorted(os.sched_getaffinity(0))))
+    def _calibration(self) -> Mapping[str, float]:
+        """Medians in ns; of one CPU there is no hand-over to another."""
+        costs = json.loads(_core.latch_calibrate(sorted(os.sched_getaffinity(0))))
+        return {
+            name: costs[measured]["median"]
+            for name, measured in _CALIBRATED.items()
+            if costs[measured] is not None
+        }
 
+
+# a latch is handed over with its cache line; who sleeps is woken on another CPU
+_CALIBRATED = {
+    "hand_over_ns": "line_transfer_ns",
+    "wake_up_ns": "futex_other_cpu_ns",
+    "wake_up_same_cpu_ns": "futex_same_cpu_ns",
+    "spin_turn_ns": "spin_turn_ns",
+    "clock_ns": "clock_ns",
+}
 
 # a plan is checked before the study's phases are known to the engine
 _PHASES = {"points": [1], "warm_up_s": 0, "measure_s": 1, "cool_down_s": 0, "seed": 0}

@@ -73,10 +73,11 @@ def refusals(settings: Mapping[str, Setting]) -> Iterator[Refusal]:
         if refusal := _refused_file(name, path, value):
             yield refusal
     for role, schedule in wanted.schedules.items():
-        for refusal in refused_schedule(schedule):
+        refused = refused_schedule(schedule)
+        for refusal in refused:
             yield replace(refusal, setting=f"{role}.{refusal.setting}")
-        grouped = _autogroup() and str(settings.get(_AUTOGROUP, "1")) != "0"
-        if schedule.nice is not None and grouped:
+        idle = schedule.nice is not None and _autogroup() and str(settings.get(_AUTOGROUP, "1")) != "0"
+        if idle and "nice" not in {refusal.setting for refusal in refused}:
             yield Refusal(
                 f"{role}.nice",
                 "has no effect: the kernel schedules sessions as groups, and nice counts only within one",

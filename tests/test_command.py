@@ -1,0 +1,362 @@
+"""Programs that tell a score: what becomes of copies that work, fail, hang, or say what is no score."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from laboratory import Lab
+from steelyard.bundle.reader import Bundle
+from steelyard.host.processor_sets import divide
+from steelyard.lab.engines import LoadFailed
+from steelyard.lab.load import LoadProcess
+from steelyard.study.errors import InputError
+from steelyard.weigh import Assignment
+
+STUDY = """\
+name = "copies"
+question = "Which?"
+
+[subject]
+kind = "command"
+
+[workload]
+kind = "program"
+command = ["sh", "-c", "echo bops = $(({base} * ({instance} + 1))) of {instances} on {cpus}"]
+words = { base = 1000 }
+score = { pattern = 'bops = (\\d+)' }
+unit = "bops"
+
+[factors.base]
+scope = "client"
+levels = { B1 = 1000, B2 = 2000 }
+
+[plan]
+clients = [1, 2]
+cool_down_s = 0
+blocks = 5
+"""
+
+DIGITS = {"pattern": r"score (\S+)", "json_path": None}
+
+
+def engine(
+    folder: Path, *points: list[str], score: dict[str, Any] = DIGITS, folders: str = "", **plan: Any
+) -> dict[str, Any]:
+    """What the engine gives for points of copies, each copy a line of shell."""
+    outputs = folder / "outputs"
+    outputs.mkdir(exist_ok=True)
+    cpus = sorted(os.sched_getaffinity(0))
+    copies = [
+        [
+            {
+                "command": ["/bin/sh", "-c", line],
+                "environment": {},
+                "folder": folders or str(folder),
+                "cpus": cpus,
+            }
+            for line in lines
+        ]
+        for lines in points
+    ]
+    whole = {"score": score, "time": None, "exit_code": 0, "deadline_s": 60, "cool_down_s": 0, **plan}
+    process = LoadProcess("command", {**whole, "copies": copies, "outputs": str(outputs)}, frozenset(cpus))
+    try:
+        return process.results(lambda event: None)
+    finally:
+        process.stop()
+
+
+def test_each_copy_is_read_by_itself_and_its_cpu_time_kept(tmp_path: Path) -> None:
+    busy = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo score 7"
+    scores = engine(tmp_path, ["echo score 1.5"], ["echo score 2e3", busy])["scores"]
+    assert scores["point"] == [0, 1, 1]
+    by_copy = dict(zip(zip(scores["point"], scores["instance"], strict=True), scores["score"], strict=True))
+    assert by_copy == {(0, 0): 1.5, (1, 0): 2000.0, (1, 1): 7.0}
+    cpu_ns = dict(zip(scores["score"], scores["cpu_ns"], strict=True))
+    assert cpu_ns[7.0] > 5 * cpu_ns[2000.0] > 0
+    assert scores["exit_code"] == [0, 0, 0]
+
+
+def test_copies_run_at_the_same_time(tmp_path: Path) -> None:
+    # each waits for a sign of the other: one after the other they would wait for ever
+    def meet(own: str, other: str) -> str:
+        return f"touch {own}; while [ ! -e {other} ]; do sleep 0.01; done; echo score 1"
+
+    result = engine(tmp_path, [meet("a", "b"), meet("b", "a")])
+    start, end = result["phases"]["start_ns"][0], result["phases"]["end_ns"][0]
+    assert result["phases"]["phase"] == ["measure", "cool-down"]
+    assert max(result["scores"]["seconds"]) == pytest.approx((end - start) / 1e9)
+
+
+@pytest.mark.parametrize(
+    ("printed", "path", "score"),
+    [
+        ('{"bops": 12.5}', "bops", 12.5),
+        ('warming up\n{"a": {"b": [1, 22]}}', "a.b.1", 22),
+        ('{"bops": 1}\n{"bops": 2}\ndone', "bops", 2),
+        ('{\n  "jobs": [\n    {"iops": "33"}\n  ]\n}', "jobs.0.iops", 33),
+    ],
+)
+def test_a_score_is_found_by_its_json_path(tmp_path: Path, printed: str, path: str, score: float) -> None:
+    (tmp_path / "printed").write_text(printed)
+    result = engine(tmp_path, ["cat printed"], score={"pattern": None, "json_path": path})
+    assert result["scores"]["score"] == [score]
+
+
+def test_the_last_match_counts_and_standard_error_is_read_where_output_has_none(tmp_path: Path) -> None:
+    assert engine(tmp_path, ["echo score 1; echo score 2"])["scores"]["score"] == [2]
+    assert engine(tmp_path, ["echo nothing; echo score 3 >&2"])["scores"]["score"] == [3]
+
+
+def test_the_time_is_the_program_s_own_where_the_study_says_where_it_stands(tmp_path: Path) -> None:
+    own = {"pattern": r"took (\S+) s", "json_path": None}
+    assert engine(tmp_path, ["echo score 1 took 12.5 s"], time=own)["scores"]["seconds"] == [12.5]
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("echo no licence >&2; exit 3", "copy 2 of 2 ended with exit code 3; its last words: no licence"),
+        ("kill -SEGV $$", "copy 2 of 2 ended with signal 11, without a word"),
+        ("true", "copy 2 of 2 printed nothing, so it has no score"),
+        (
+            "echo hello; echo world",
+            r"copy 2 of 2 printed no score \(pattern score .*\); its last words: hello \| world",
+        ),
+        ("head -c 300000 /dev/urandom", "copy 2 of 2 printed no score"),
+        ("echo score many", "printed 'many' as its score: not a positive number"),
+        ("echo score nan", "printed 'nan' as its score"),
+        ("echo score 0", "printed '0' as its score"),
+        ("echo score -4", "printed '-4' as its score"),
+    ],
+)
+def test_a_copy_without_a_score_ends_the_run_with_its_last_words(
+    tmp_path: Path, line: str, cause: str
+) -> None:
+    with pytest.raises(LoadFailed, match=cause):
+        engine(tmp_path, ["sleep 60; echo score 1" if "exit" in line else "echo score 1", line])
+
+
+def test_a_copy_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
+    hang = "echo $$ > shell; sleep 987 & echo $! > child; echo waiting for godot; wait"
+    with pytest.raises(LoadFailed, match=r"copy 1 of 2 still ran after 1 s and was killed; .*godot"):
+        engine(tmp_path, [hang, "echo score 1"], deadline_s=1)
+    left = [Path("/proc") / (tmp_path / name).read_text().strip() / "cmdline" for name in ("shell", "child")]
+    # what was killed may stay as a zombie, without a command line, until it is waited for
+    assert not any(place.read_text() for place in left if place.exists())
+
+
+def test_another_exit_code_can_be_the_expected_one(tmp_path: Path) -> None:
+    assert engine(tmp_path, ["echo score 5; exit 3"], exit_code=3)["scores"]["exit_code"] == [3]
+    with pytest.raises(LoadFailed, match="exit code 0"):
+        engine(tmp_path, ["echo score 5"], exit_code=3)
+
+
+def test_what_cannot_be_started_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LoadFailed, match="copy 0: cannot enter /nowhere: No such file or directory"):
+        engine(tmp_path, ["echo score 1"], folders="/nowhere")
+
+
+@given(st.sets(st.integers(0, 4000), min_size=1, max_size=300), st.integers(1, 400))
+def test_processor_sets_are_apart_and_even(cpus: set[int], copies: int) -> None:
+    sets = divide(cpus, copies)
+    assert len(sets) == copies and all(sets)
+    assert set().union(*sets) <= cpus
+    if copies <= len(cpus):
+        assert sum(map(len, sets)) == len(cpus) and set().union(*sets) == cpus
+        assert max(map(len, sets)) - min(map(len, sets)) <= 1
+    else:
+        assert {len(one) for one in sets} == {1} and set().union(*sets) == cpus
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(InputError) as caught:
+        Assignment.of(text, "my.toml")
+    return f"{caught.value} | {caught.value.hint}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('["sh",', '["shh-none",', 'my.toml:9: workload.command: no program "shh-none" here'),
+        ("of {instances}", "of {instnces}", 'nothing fills {instnces}; did you mean "instances"?'),
+        ("{ base = 1000 }", "{ base = 1000, more = 1 }", "my.toml:10: workload.words.more: has no effect"),
+        ("{ base = 1000 }", "{ base = 1000, cpus = 1 }", 'words: "cpus" cannot be one: the lab fills'),
+        ("(\\d+)", "\\d+", "needs exactly one group (...) around the number, has 0"),
+        ("(\\d+)", "(\\d+", "not a regular expression"),
+        ("{ pattern = 'bops = (\\d+)' }", "{}", "needs either pattern or json_path"),
+        ("levels = { B1", "setting = 'bse'\nlevels = { B1", 'no setting "bse" of scope client; did you mean'),
+        ('scope = "client"', 'scope = "session"', "scope 'session' cannot act on a program"),
+        ('kind = "command"', 'kind = "null"', 'the subject "null" cannot run a workload of kind "program"'),
+        ('kind = "command"', 'kind = "command"\nsettings = { placement = "sets" }', 'did you mean "set"?'),
+        ('kind = "command"', 'kind = "command"\nsettings = { share = true }', "share: has no effect"),
+        (
+            'kind = "command"',
+            'kind = "command"\nsettings = { placement = "set" }',
+            "copies cannot have a processor set each: there are",
+        ),
+    ],
+)
+def test_a_study_of_a_program_is_refused_with_what_would_mend_it(old: str, new: str, expected: str) -> None:
+    text = STUDY.replace("clients = [1, 2]", "clients = [1, 5000]") if "processor" in expected else STUDY
+    assert old in text
+    assert expected in refusal(text.replace(old, new, 1))
+
+
+def test_a_program_that_is_not_installed_is_refused_with_the_line_that_installs_it() -> None:
+    text = STUDY.replace('["sh",', '["java-none",').replace(
+        "unit =", 'install = "apt-get install -y openjdk-17-jdk-headless"\nunit ='
+    )
+    assert refusal(text).endswith("| apt-get install -y openjdk-17-jdk-headless")
+
+
+def test_statements_are_no_work_for_a_program() -> None:
+    text = (
+        STUDY.partition("[workload]")[0]
+        + '[factors.handle]\nscope = "client"\nlevels = { A = "none", B = "named" }\n'
+    )
+    assert 'the subject "command" cannot run a workload of kind "lookup"' in refusal(text)
+
+
+def test_the_score_of_all_copies_and_of_each_is_judged_in_its_unit(lab: Lab) -> None:
+    (lab.folder / "mine.toml").write_text(STUDY)
+    done = lab.run("run", "mine.toml", "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "B2 (base = 2000) wins: 2.00 times the total bops [2.00 to 2.00] than B1, the baseline" in said
+    # copies score 1 and 2 times the base: their sum, and their mean
+    assert "· 2 × B1 3,000 [3,000–3,000] 1,500 [1,500–1,500] baseline" in said
+    assert "▲ 2 × B2 6,000 [6,000–6,000] 3,000 [3,000–3,000] 2.00" in said
+    page = (lab.bundle / "report.html").read_text()
+    assert "bops/copy" in page and "Copy by copy" in page and "TPS" not in page.partition("<script")[0]
+    again = lab.run("report", lab.bundle, "--json")
+    fairness = json.loads(again.stdout)["judgement"]["fairness"]
+    # one copy has twice the other's: CV 1/3, Jain (1+2)^2 / (2 (1+4)) = 0.9
+    assert {(f["option"], round(f["jain"], 6), f["unfair"]) for f in fairness} == {
+        ("B1", 0.9, True),
+        ("B2", 0.9, True),
+    }
+    compared = lab.run("compare", lab.bundle, lab.bundle)
+    assert "total bops" in compared.stdout
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU: nothing to divide")
+def test_a_processor_set_each_shares_no_cpu(lab: Lab) -> None:
+    (lab.folder / "mine.toml").write_text(
+        STUDY.replace(
+            '"echo bops = $(({base} * ({instance} + 1))) of {instances} on {cpus}"',
+            f"'grep Cpus_allowed_list /proc/self/status >> {lab.folder}/{{base}}; echo bops = {{cpus}}'",
+        )
+        .replace('scope = "client"', 'scope = "server"')
+        .replace(
+            "levels = { B1 = 1000, B2 = 2000 }",
+            'levels = { default = { placement = "default" }, set = { placement = "set" } }',
+        )
+        .replace("clients = [1, 2]", "clients = [2]")
+        .replace("blocks = 5", "blocks = 1")
+    )
+    done = lab.run("run", "mine.toml", "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    rows = Bundle(lab.bundle).duckdb.execute(
+        "select option, sum(score) from scores join runs using (run) group by option order by option"
+    )
+    cpus = len(os.sched_getaffinity(0))
+    # {cpus} is the score here: all CPUs twice, or all CPUs divided
+    assert rows.fetchall() == [("default", 2.0 * cpus), ("set", float(cpus))]
+    seen = (lab.folder / "1000").read_text().split("\n")[:4]
+    assert len(set(seen)) == 3
+
+
+def test_a_failing_program_fails_the_study_and_leaves_its_words(lab: Lab) -> None:
+    (lab.folder / "mine.toml").write_text(
+        STUDY.replace("echo bops", "echo out of paper >&2; exit 9; echo bops")
+    )
+    done = lab.run("run", "mine.toml", "--bundle", lab.bundle)
+    assert done.returncode != 0
+    assert "copy 1 of 1 ended with exit code 9; its last words: out of paper" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "out of paper" in (lab.bundle / "logs" / "0001.log").read_text()
+
+
+def test_what_prepare_cannot_do_is_told(lab: Lab) -> None:
+    (lab.folder / "mine.toml").write_text(
+        STUDY.replace("score =", "prepare = ['sh', '-c', 'echo no compiler; exit 1']\nscore =")
+    )
+    done = lab.run("run", "mine.toml", "--bundle", lab.bundle)
+    assert done.returncode != 0
+    assert "workload.prepare ended with exit code 1: no compiler" in done.stderr
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_that_a_copy_started_outlives_the_lab(lab: Lab, kind: signal.Signals) -> None:
+    # the child is in a session of its own: neither its parent nor its group leads to it
+    child = f"setsid {sys.executable} -c 'import time; time.sleep(987)' & sleep 988; echo bops"
+    (lab.folder / "mine.toml").write_text(STUDY.replace("echo bops", child))
+    process = lab.start("run", "mine.toml", "--bundle", lab.bundle)
+    lab.wait_for(lambda: lab.ours("sleep(987)") or process.poll() is not None, "a copy's child")
+    assert process.poll() is None, process.communicate()
+    process.send_signal(kind)
+    process.communicate(timeout=60)
+    lab.wait_for(lambda: not lab.ours() and not lab.traces(), f"the end of {lab.ours()} {lab.traces()}")
+
+
+@pytest.mark.skipif(shutil.which("javac") is None, reason="no JDK: apt-get install openjdk-17-jdk-headless")
+def test_the_warehouses_score_in_as_many_jvms_as_the_study_says(lab: Lab) -> None:
+    done = lab.run("studies", "jvm-sets")
+    small = done.stdout.replace("warm_up_s = 2", "warm_up_s = 0.2").replace(
+        "measure_s = 4", "measure_s = 0.5"
+    )
+    (lab.folder / "jvm.toml").write_text(small.replace("blocks = 6", "blocks = 1"))
+    ran = lab.run("run", "jvm.toml", "--bundle", lab.bundle)
+    assert ran.returncode == 0, ran.stderr
+    rows = Bundle(lab.bundle).duckdb.execute(
+        "select option, point, count(*), min(score) > 0, min(cpu_ns) > 0 from scores"
+        " join runs using (run) group by option, point order by option, point"
+    )
+    assert rows.fetchall() == [
+        ("default", 0, 1, True, True),
+        ("default", 1, 2, True, True),
+        ("set", 0, 1, True, True),
+        ("set", 1, 2, True, True),
+    ]
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The command that runs the shipped program, compiled."""
+    if shutil.which("javac") is None:
+        pytest.skip("no JDK: apt-get install openjdk-17-jdk-headless")
+    folder = tmp_path_factory.mktemp("classes")
+    source = resources.files("steelyard.catalog") / "programs" / "Warehouse.java"
+    subprocess.run(["javac", "-Xlint:all", "-Werror", "-d", folder, str(source)], check=True)
+    return ["java", "-Xmx96m", "-cp", str(folder), "Warehouse"]
+
+
+def test_the_warehouses_count_what_they_do_and_make_garbage(warehouse: list[str]) -> None:
+    done = subprocess.run([*warehouse, "0.1", "1.5", "3", "4"], capture_output=True, text=True, check=True)
+    (line,) = done.stdout.splitlines()
+    told = json.loads(line)
+    assert told["bops"] == pytest.approx(told["operations"] / told["seconds"], rel=1e-3)
+    assert told["operations"] > 0 and told["warehouses"] == 3 and told["working_set_mb"] == 4
+    assert "not a SPEC benchmark" in told["note"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["1", "1"], ["1", "x", "1"], ["1", "0", "1"], ["1", "1", "0"], ["1", "1", "1", "0"]]
+)
+def test_the_warehouses_refuse_what_they_cannot_run(warehouse: list[str], arguments: list[str]) -> None:
+    done = subprocess.run([*warehouse, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "usage: java Warehouse.java WARM_UP_SECONDS SECONDS WAREHOUSES" in done.stderr and not done.stdout

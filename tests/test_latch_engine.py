@@ -1,0 +1,94 @@
+"""The latch engine as Python sees it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from steelyard import _core
+
+PLAN = {
+    "protocol": "oracle-x",
+    "workers": "processes",
+    "points": [1, 2],
+    "warm_up_s": 0.1,
+    "measure_s": 0.3,
+    "cool_down_s": 0.1,
+    "seed": 1,
+}
+
+
+def run(**changes: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    events: list[dict[str, Any]] = []
+    result = _core.latch_run(json.dumps({**PLAN, **changes}), lambda line: events.append(json.loads(line)))
+    return json.loads(result), events
+
+
+def test_a_run_tells_its_phases_in_order_and_counts_two_gets_a_lookup() -> None:
+    result, events = run()
+    phases = [event["phase"] for event in events if event["event"] == "phase"]
+    assert phases == ["connect", "warm-up", "measure"] * 2 + ["cool-down"]
+    assert result["phases"]["phase"] == phases
+    for point in (0, 1):
+        lookups = sum(
+            count
+            for at, count in zip(result["clients"]["point"], result["clients"]["transactions"], strict=True)
+            if at == point
+        )
+        # the last lookups of each worker end after the point and are not counted, their gets are
+        assert 2 * lookups <= result["latches"]["gets"][point] <= 2 * lookups + 64
+    assert result["errors"]["code"] == []
+
+
+def test_every_protocol_named_by_the_core_runs_or_is_refused_by_name() -> None:
+    for protocol in _core.latch_protocols():
+        if protocol["processes"]:
+            run(protocol=protocol["name"], points=[2], warm_up_s=0.05, measure_s=0.05)
+        else:
+            with pytest.raises(
+                _core.PlanError, match=f"^workers: `{protocol['name']}` works between threads"
+            ):
+                run(protocol=protocol["name"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"protocol": "orcale-x"}, "protocol: unknown latch `orcale-x`; one of: oracle-x"),
+        ({"protocol": "mcs", "spin": 100}, "spin: `mcs` has no spin budget to set"),
+        ({"points": []}, "points: needs numbers of workers"),
+        ({"cpus": [4000]}, "cpus: CPU 4000 is not for this process to use"),
+        ({"read_share": 1.5}, "read_share: must be 0 to 1, not 1.5"),
+        ({"holdns": 5}, "plan: unknown field `holdns`"),
+    ],
+)
+def test_a_bad_plan_is_refused_with_its_field(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(_core.PlanError) as refused:
+        run(**changes)
+    assert str(refused.value).startswith(message)
+
+
+def test_what_the_listener_raises_ends_the_run() -> None:
+    def raising(line: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _core.latch_run(json.dumps(PLAN), raising)
+
+
+def test_calibration_keeps_its_spread_in_order() -> None:
+    costs = json.loads(_core.latch_calibrate([0]))
+    assert costs["line_transfer_ns"] is None
+    for name in ("futex_same_cpu_ns", "clock_ns", "spin_turn_ns", "busy_turn_ns"):
+        assert 0 < costs[name]["min"] <= costs[name]["median"] <= costs[name]["max"]
+
+
+def test_the_simulation_repeats_itself_for_a_seed() -> None:
+    plan = {
+        "workers": 4, "hold": {"kind": "exponential", "mean_ns": 400}, "spin_ns": 1000, "order": "barging",
+        "think": {"kind": "exponential", "mean_ns": 2000}, "duration_ns": 1e7, "seed": 9,
+    }  # fmt: skip
+    assert _core.latch_simulate(json.dumps(plan)) == _core.latch_simulate(json.dumps(plan))
+    assert _core.latch_simulate(json.dumps(plan)) != _core.latch_simulate(json.dumps({**plan, "seed": 10}))
