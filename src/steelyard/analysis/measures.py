@@ -49,7 +49,6 @@ class _Source:
 _TIME_US = 0.1  # one system call entered and left: no smaller thing can be left undone
 _SWITCHES = 0.1  # a switch costs 1 to 4 us (Li, Ding & Shen 2007): one transaction in ten has it
 _WAL_BYTES = 24.0  # the header of a WAL record: less is not a record more, but housekeeping's
-_PREPARES = 0.1  # of ten transactions, one prepares: once a connection is not the work's
 _STORAGE_BYTES = 82.0  # a page of 8 KiB in a hundred transactions
 
 
@@ -121,12 +120,6 @@ _SOURCES = (
         "mariadb",
         "redo",
         "bytes_total",
-    ),
-    _Source(
-        Metric("prepares_per_txn", "statements prepared", "1/txn", "lower", _PREPARES),
-        "mariadb",
-        "statements",
-        "prepares_total",
     ),
     _Source(
         _time("row_lock_wait_us_per_txn", "wait for row locks"), "mariadb", "row locks", "wait_ns_total", _US

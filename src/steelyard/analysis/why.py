@@ -30,7 +30,6 @@ _OTHERS = (
     "server_switches_voluntary_per_txn",
     "server_switches_involuntary_per_txn",
     "row_lock_wait_us_per_txn",
-    "prepares_per_txn",
     "wal_bytes_per_txn",
     "redo_bytes_per_txn",
     "read_bytes_per_txn",

@@ -93,6 +93,8 @@ class MariaDB:
         self._socket = bench.folder / "mariadb.sock"
         self._data = bench.folder / "data"
         bench.folder.chmod(0o711)
+        if self._user is not None:
+            os.chown(bench.folder, self._user.pw_uid, self._user.pw_gid)
         if len(str(self._socket)) > 100:
             raise InputError(
                 f"{bench.folder}: too long a path for a Unix socket", "set TMPDIR to a shorter one"
@@ -166,6 +168,7 @@ class MariaDB:
             [
                 beside(server, "mariadb-install-db"), "--no-defaults", f"--datadir={draft}",
                 "--auth-root-authentication-method=normal", "--skip-test-db",
+                f"--tmpdir={self._bench.folder}",
                 f"--innodb-log-file-size={_DEFAULTS['innodb_log_file_size']}",
             ],
             capture_output=True,
@@ -196,15 +199,14 @@ class MariaDB:
     def _launch(self, server: Path, data: Path, settings: dict[str, Setting]) -> int:
         """Starts the server and waits until it answers; its pid."""
         arguments = [f"--{name.replace('_', '-')}={written(value)}" for name, value in settings.items()]
-        if self._user is not None:
-            os.chown(self._bench.folder, self._user.pw_uid, self._user.pw_gid)
         mark = uuid4().hex
         self._promise = self._bench.guard.stop_marked(mark)
         with self._log.open("wb") as log:
             self._server = process = subprocess.Popen[bytes](
                 [
                     server, "--no-defaults", f"--datadir={data}", f"--socket={self._socket}",
-                    "--skip-networking", f"--pid-file={data / 'pid'}", "--skip-log-bin", *arguments,
+                    "--skip-networking", f"--pid-file={data / 'pid'}", "--skip-log-bin",
+                    f"--tmpdir={self._bench.folder}", *arguments,
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -80,6 +80,8 @@ impl Session {
                 io::Error::other("the server is too old: MariaDB 10.2 or MySQL 5.7.5 is needed").into()
             );
         }
+        // MariaDB goes by what the request for TLS says, not by the login that follows it
+        wanted.set(CapabilityFlags::CLIENT_CONNECT_WITH_DB, !server.database.is_empty());
         if server.tls != Tls::Disable {
             if !hello.capabilities().contains(CapabilityFlags::CLIENT_SSL) {
                 return Err(io::Error::other("the server does not offer TLS").into());
