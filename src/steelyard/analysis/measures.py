@@ -117,6 +117,15 @@ _SOURCES = (
         Metric("wal_bytes_per_txn", "WAL", "B/txn", "lower", _WAL_BYTES), "postgres", "wal", "bytes_total"
     ),
     _Source(
+        Metric("redo_bytes_per_txn", "redo log", "B/txn", "lower", _WAL_BYTES),
+        "mariadb",
+        "redo",
+        "bytes_total",
+    ),
+    _Source(
+        _time("row_lock_wait_us_per_txn", "wait for row locks"), "mariadb", "row locks", "wait_ns_total", _US
+    ),
+    _Source(
         Metric("read_bytes_per_txn", "bytes read from storage", "B/txn", "lower", _STORAGE_BYTES),
         "processes",
         "server",

@@ -18,7 +18,7 @@ import psycopg
 from steelyard.host.placement import Placement
 from steelyard.lab.engine_plan import engine_plan
 from steelyard.lab.engines import LoadFailed
-from steelyard.lab.environment import server_environment
+from steelyard.lab.environment import redact, server_environment
 from steelyard.lab.host import Host
 from steelyard.lab.load import LoadProcess
 from steelyard.lab.outcome import (
@@ -121,7 +121,7 @@ class Laboratory:
             self.host.change(slot.option)
             endpoint = self.subject.start(slot.option)
             self.subject.reset()
-            facts = {**endpoint.facts, **(server_environment(endpoint.dsn) if endpoint.dsn else {})}
+            facts = _facts(endpoint)
             self.admit(slot.option.label, facts)
             tables = self._load(slot, endpoint, origin_ns)
             tps = throughput_per_s(tables)
@@ -195,6 +195,14 @@ class Laboratory:
         if self.study.monitors is not None:
             return self.study.monitors
         return {name: _DEFAULT_HZ.get(name, 1.0) for name in self.subject.monitors}
+
+
+def _facts(subject: Endpoint | Inside) -> dict[str, Any]:
+    """What is known of the server: what the subject tells, and what PostgreSQL itself tells anybody."""
+    told = redact(subject.facts)
+    if isinstance(subject, Endpoint) and subject.protocol == "postgres" and subject.dsn:
+        return {**told, **server_environment(subject.dsn)}
+    return told
 
 
 # waits are short: they are sampled, not counted, and need more readings than a counter

@@ -146,7 +146,7 @@ class Postgres:
 
     def _cluster(self, bindir: Path) -> Path:
         """A data directory of these programs with the template database in it, made once a study."""
-        data = self._bench.folder / f"data-{version_of(bindir)}-{identity_of(bindir)}"
+        data = self._bench.folder / f"data-{version_of(bindir)}-{identity_of(bindir / 'postgres')}"
         if data.exists():
             return data
         draft = data.with_suffix(".draft")
