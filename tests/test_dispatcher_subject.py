@@ -180,6 +180,16 @@ def test_response_times_are_those_of_the_bursts() -> None:
     assert mean_ns == pytest.approx(300_000, rel=0.1)
 
 
+def test_a_mean_sleep_of_nothing_is_no_sleep_whatever_its_distribution() -> None:
+    for sleep in ({"kind": "exponential", "mean_us": 0}, {"kind": "lognormal", "mean_us": 0, "cv": 1}):
+        groups = [
+            {"name": "worker", "count": 1, "cpu": {"kind": "fixed", "mean_us": 300}, "sleep": sleep},
+        ]
+        samples = simulated(groups=groups)["samples"]
+        rows = zip(samples["metric"], samples["value"], strict=True)
+        assert {value for metric, value in rows if metric == "voluntary_switches_total"} == {0}
+
+
 def test_a_bad_table_is_refused_with_the_line_of_the_study_and_of_the_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,8 +227,8 @@ def test_keys_of_groups_are_factors_of_scope_client() -> None:
     text = STUDY.replace(
         "[plan]",
         '[factors.sleep]\nscope = "client"\nsetting = "worker.cpu.mean_us"\nlevels = { L = 100, H = 900 }\n'
-        '[factors.class]\nscope = "client"\nsetting = "worker.class"\n'
-        'levels = { T = "TS", F = "FX" }\n[plan]',
+        '[factors.class]\nscope = "client"\nsetting = "worker.class"\nlevels = { T = "TS", F = "FX" }\n'
+        "[plan]",
     )
     assert len(Assignment.of(text, "mine.toml").options) == 8
 
