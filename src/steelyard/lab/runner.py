@@ -150,7 +150,8 @@ class Laboratory:
             pids = {"server": engine.pid}
         else:
             engine = LoadProcess("load", plan, self.placement.engine)
-            pids = {"engine": engine.pid} | ({"server": subject.pid} if subject.pid is not None else {})
+            pids = {"engine": engine.pid, **subject.others}
+            pids |= {"server": subject.pid} if subject.pid is not None else {}
         try:
             pids = self.host.settle(slot.option, pids)
             target = Target(pids={**pids, "monitors": os.getpid()}, dsn=subject.dsn)
