@@ -25,6 +25,7 @@ from steelyard.lab.outcome import (
     Columns,
     backlog_notices,
     engine_samples,
+    error_notices,
     tables_of,
     throughput_per_s,
     why_nothing,
@@ -185,7 +186,7 @@ class Laboratory:
         for row in engine_samples(result, after_ns):
             for name, value in zip(samples, row, strict=True):
                 samples[name].append(value)
-        told = [*watch.notices, *backlog_notices(result)]
+        told = [*watch.notices, *backlog_notices(result), *error_notices(tables)]
         notices = {
             "code": [code for code, _ in told] + list(tables["notices"]["code"]),
             "text": [text for _, text in told] + list(tables["notices"]["text"]),
