@@ -35,7 +35,7 @@ from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reac
 _PORT = 5432
 _TURN_S = 0.1
 # a driver's first turn: connecting, and the warm-up that the engine does not count
-_START_S = 0.8
+START_S = 0.8
 
 
 @dataclass(frozen=True)
@@ -143,13 +143,13 @@ def postgres(rows: int, shared: bool, chosen: Path | None) -> Iterator[Server]:
 class Driver:
     """A process that loads the server for a time given ahead, whenever it has its turn."""
 
-    def __init__(self, server: Server, command: list[Any], entered: str = "") -> None:
+    def __init__(self, cpus: frozenset[int], command: list[Any], entered: str = "") -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        os.sched_setaffinity(self._process.pid, server.driver_cpus)
+        os.sched_setaffinity(self._process.pid, cpus)
         assert self._process.stdin is not None
         self._process.stdin.write(entered)
         self._process.stdin.close()
-        self._turn(_START_S)
+        self._turn(START_S)
 
     def turn(self) -> bool:
         """Runs for a moment, then stands still; False when it has ended."""
@@ -196,7 +196,7 @@ def pgbench(server: Server, case: Case, seconds: float) -> Driver:
     script.write_text(text, encoding="utf-8")
     arguments = ["-n", "-M", case.mode, "-c", str(case.clients), "-j", "1", "-T", str(round(seconds))]
     place = ["-h", server.folder, "-p", str(_PORT), "-U", "postgres", "postgres"]
-    return Pgbench(server, [server.bindir / "pgbench", *arguments, "-f", script, *place])
+    return Pgbench(server.driver_cpus, [server.bindir / "pgbench", *arguments, "-f", script, *place])
 
 
 def _found(pattern: str, text: str) -> str:
@@ -207,7 +207,7 @@ def _found(pattern: str, text: str) -> str:
 
 
 # the engine's own CPU from the start of measure to the start of cool-down: Python's start is not load
-_ENGINE = """
+ENGINE = """
 import json, resource, sys
 from steelyard import _core
 times = []
@@ -252,7 +252,7 @@ def engine(server: Server, case: Case, seconds: float, io: str) -> Driver:
         "seed": 42,
         "io": io,
     }  # fmt: skip
-    return Driver(server, [sys.executable, "-c", _ENGINE], json.dumps(plan))
+    return Driver(server.driver_cpus, [sys.executable, "-c", ENGINE], json.dumps(plan))
 
 
 def built_floor() -> Path:
@@ -290,7 +290,7 @@ def measure(
     for number in range(rounds):
         turn = number % len(names)
         order = names[turn:] + names[:turn]
-        running = {name: starts[name](server, case, (seconds + _START_S) * len(names)) for name in order}
+        running = {name: starts[name](server, case, (seconds + START_S) * len(names)) for name in order}
         left = list(running.values())
         while left:
             left = [driver for driver in left if driver.turn()]

@@ -1,4 +1,4 @@
-"""MariaDB for tests: one that the engine talks to, and whether there is one at all."""
+"""MariaDB for tests: one that the engine talks to; whether it and the pooler are there at all."""
 
 from __future__ import annotations
 
@@ -30,6 +30,13 @@ def needs_mariadb() -> Path:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(f"{missing}: {missing.hint}")
+
+
+def needs_pgbouncer() -> None:
+    """Skips the test on a user's machine without it, never in CI."""
+    if not shutil.which("pgbouncer") and not shutil.which("/usr/sbin/pgbouncer"):
+        assert os.environ.get("CI") != "true", "pgbouncer is not installed"
+        pytest.skip("pgbouncer is not installed: apt-get install pgbouncer")
 
 
 @dataclass(frozen=True)

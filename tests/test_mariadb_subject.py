@@ -76,6 +76,21 @@ def test_a_setting_that_is_not_taken_stops_the_study(lab: Lab, settings: str, sa
     assert lab.ours() == [] and lab.traces() == []
 
 
+def test_statements_left_behind_reach_the_limit_and_the_report_says_so(lab: Lab) -> None:
+    study = small_study(lab.folder, "mariadb", blocks=1, measure_s=1)
+    text = study.read_text().replace('named = "named"', 'left = "left"')
+    text = text.replace('"mariadb"', '"mariadb"\nsettings = { max_prepared_stmt_count = 200 }')
+    study.write_text(text + "mariadb = 10\n")
+    done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    shown = " ".join(done.stdout.split())
+    assert "statements prepared reached 100 % of its limit of 200" in shown
+    assert "error 1461: max_prepared_stmt_count is reached" in shown
+    failed = Bundle(lab.bundle).columns("select code, message, count from errors")
+    assert set(failed["code"]) == {"42000"} and min(failed["count"]) > 0
+    assert failed["message"][0].startswith("(1461) Can't create more than max_prepared_stmt_count")
+
+
 def test_a_session_setting_acts_and_one_that_is_none_is_refused(lab: Lab) -> None:
     study = small_study(lab.folder, "mariadb", blocks=1)
     session = '"mariadb"\nsession = { sort_buffer_size = 300000, no_such = 1 }'

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mariadb_server import needs_mariadb
+from mariadb_server import needs_mariadb, needs_pgbouncer
 from steelyard.study.adjust import adjusted
 from steelyard.study.errors import InputError
 from steelyard.study.plan import blocks, options, workload_of
@@ -229,6 +229,8 @@ def test_a_dsn_takes_its_password_from_the_environment(monkeypatch: pytest.Monke
 def test_every_built_in_study_can_be_planned(name: str) -> None:
     if find_study(name)[0].subject.kind == "mariadb":
         needs_mariadb()
+    if name == "pooler":
+        needs_pgbouncer()
     assignment = Assignment.of(find_study(name)[1], name)
     assert assignment.study.name == name
     assert len(assignment.options) >= 2

@@ -25,6 +25,7 @@ from steelyard.lab.outcome import (
     Columns,
     backlog_notices,
     engine_samples,
+    error_notices,
     tables_of,
     throughput_per_s,
     why_nothing,
@@ -150,7 +151,8 @@ class Laboratory:
             pids = {"server": engine.pid}
         else:
             engine = LoadProcess("load", plan, self.placement.engine)
-            pids = {"engine": engine.pid} | ({"server": subject.pid} if subject.pid is not None else {})
+            pids = {"engine": engine.pid, **subject.others}
+            pids |= {"server": subject.pid} if subject.pid is not None else {}
         try:
             pids = self.host.settle(slot.option, pids)
             target = Target(pids={**pids, "monitors": os.getpid()}, dsn=subject.dsn)
@@ -184,7 +186,7 @@ class Laboratory:
         for row in engine_samples(result, after_ns):
             for name, value in zip(samples, row, strict=True):
                 samples[name].append(value)
-        told = [*watch.notices, *backlog_notices(result)]
+        told = [*watch.notices, *backlog_notices(result), *error_notices(tables)]
         notices = {
             "code": [code for code, _ in told] + list(tables["notices"]["code"]),
             "text": [text for _, text in told] + list(tables["notices"]["text"]),

@@ -32,7 +32,7 @@ class Endpoint:
 
     protocol: what the server speaks: postgres or mysql. socket: its Unix socket in full, where the
     name does not follow from host and port. pid: the server's root process, None when it is not ours.
-    session: SQL sent by each client
+    others: root processes of further roles, such as a pooler's (front). session: SQL sent by each client
     after it connects. inspect: SQL by name, asked of each client's own session after the load, for
     what a server shows of a session to nobody else. facts: what the subject knows of its server.
     """
@@ -47,6 +47,7 @@ class Endpoint:
     tls: str = "disable"
     ca_file: str | None = None
     pid: int | None = None
+    others: Mapping[str, int] = field(default_factory=dict[str, int])
     dsn: str = ""
     session: tuple[str, ...] = ()
     inspect: Mapping[str, str] = field(default_factory=dict[str, str])
