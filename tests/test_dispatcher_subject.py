@@ -217,7 +217,8 @@ def test_keys_of_groups_are_factors_of_scope_client() -> None:
     text = STUDY.replace(
         "[plan]",
         '[factors.sleep]\nscope = "client"\nsetting = "worker.cpu.mean_us"\nlevels = { L = 100, H = 900 }\n'
-        '[factors.class]\nscope = "client"\nsetting = "worker.class"\nlevels = { T = "TS", F = "FX" }\n[plan]',
+        '[factors.class]\nscope = "client"\nsetting = "worker.class"\nlevels = { T = "TS", F = "FX" }\n'
+        "[plan]",
     )
     assert len(Assignment.of(text, "mine.toml").options) == 8
 
