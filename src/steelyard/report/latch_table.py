@@ -42,4 +42,5 @@ def _share(value: float | None) -> str:
 def _predicted(row: LatchRow) -> str:
     if not row.gets_per_s or row.predicted_gets_per_s is None:
         return fmt.MISSING
-    return f"{fmt.significant(row.predicted_gets_per_s)}, {fmt.change(row.predicted_gets_per_s / row.gets_per_s)}"
+    error = fmt.change(row.predicted_gets_per_s / row.gets_per_s)
+    return f"{fmt.significant(row.predicted_gets_per_s)}, {error}"
