@@ -7,6 +7,7 @@ that whatever else the machine does meets them alike; a ratio pairs two drivers 
 Microseconds of CPU, user and system, of the driver's process alone.
 
     python benches/driver_cost.py [--quick] [--json] [--shared] [--io epoll io_uring] [--bindir FOLDER]
+        [--floor]
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reac
 _PORT = 5432
 _TURN_S = 0.1
 # a driver's first turn: connecting, and the warm-up that the engine does not count
-_START_S = 0.8
+START_S = 0.8
 
 
 @dataclass(frozen=True)
@@ -142,13 +143,13 @@ def postgres(rows: int, shared: bool, chosen: Path | None) -> Iterator[Server]:
 class Driver:
     """A process that loads the server for a time given ahead, whenever it has its turn."""
 
-    def __init__(self, server: Server, command: list[Any], entered: str = "") -> None:
+    def __init__(self, cpus: frozenset[int], command: list[Any], entered: str = "") -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        os.sched_setaffinity(self._process.pid, server.driver_cpus)
+        os.sched_setaffinity(self._process.pid, cpus)
         assert self._process.stdin is not None
         self._process.stdin.write(entered)
         self._process.stdin.close()
-        self._turn(_START_S)
+        self._turn(START_S)
 
     def turn(self) -> bool:
         """Runs for a moment, then stands still; False when it has ended."""
@@ -195,7 +196,7 @@ def pgbench(server: Server, case: Case, seconds: float) -> Driver:
     script.write_text(text, encoding="utf-8")
     arguments = ["-n", "-M", case.mode, "-c", str(case.clients), "-j", "1", "-T", str(round(seconds))]
     place = ["-h", server.folder, "-p", str(_PORT), "-U", "postgres", "postgres"]
-    return Pgbench(server, [server.bindir / "pgbench", *arguments, "-f", script, *place])
+    return Pgbench(server.driver_cpus, [server.bindir / "pgbench", *arguments, "-f", script, *place])
 
 
 def _found(pattern: str, text: str) -> str:
@@ -206,7 +207,7 @@ def _found(pattern: str, text: str) -> str:
 
 
 # the engine's own CPU from the start of measure to the start of cool-down: Python's start is not load
-_ENGINE = """
+ENGINE = """
 import json, resource, sys
 from steelyard import _core
 times = []
@@ -251,7 +252,21 @@ def engine(server: Server, case: Case, seconds: float, io: str) -> Driver:
         "seed": 42,
         "io": io,
     }  # fmt: skip
-    return Driver(server, [sys.executable, "-c", _ENGINE], json.dumps(plan))
+    return Driver(server.driver_cpus, [sys.executable, "-c", ENGINE], json.dumps(plan))
+
+
+def built_floor() -> Path:
+    """The smallest client, built from crates/load/examples/floor.rs."""
+    root = Path(__file__).parent.parent
+    build = ["cargo", "build", "--quiet", "--release", "--package", "steelyard-load", "--example", "floor"]
+    subprocess.run(build, check=True, cwd=root)
+    return Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release" / "examples" / "floor"
+
+
+def floor(server: Server, case: Case, seconds: float, program: Path) -> Driver:
+    socket = server.folder / f".s.PGSQL.{_PORT}"
+    place = [case.mode, str(case.clients), str(seconds), socket, str(server.rows)]
+    return Driver(server, [program, *place])
 
 
 def _spread(values: list[float]) -> dict[str, float]:
@@ -261,8 +276,9 @@ def _spread(values: list[float]) -> dict[str, float]:
 Start = Callable[[Server, Case, float], Driver]
 
 
-def drivers(ios: list[str]) -> dict[str, Start]:
-    return {"pgbench": pgbench} | {io: partial(engine, io=io) for io in ios}
+def drivers(ios: list[str], with_floor: bool) -> dict[str, Start]:
+    starts: dict[str, Start] = {"pgbench": pgbench} | {io: partial(engine, io=io) for io in ios}
+    return starts | ({"floor": partial(floor, program=built_floor())} if with_floor else {})
 
 
 def measure(
@@ -274,7 +290,7 @@ def measure(
     for number in range(rounds):
         turn = number % len(names)
         order = names[turn:] + names[:turn]
-        running = {name: starts[name](server, case, (seconds + _START_S) * len(names)) for name in order}
+        running = {name: starts[name](server, case, (seconds + START_S) * len(names)) for name in order}
         left = list(running.values())
         while left:
             left = [driver for driver in left if driver.turn()]
@@ -312,12 +328,13 @@ def main() -> None:
     parser.add_argument("--shared", action="store_true", help="server and driver share all CPUs")
     parser.add_argument("--io", nargs="+", default=["auto"], help="auto, epoll, io_uring: one or more")
     parser.add_argument("--bindir", type=Path, help="PostgreSQL's programs; default: the embedded ones")
+    parser.add_argument("--floor", action="store_true", help="the smallest possible client beside them")
     options = parser.parse_args()
     rounds, seconds, rows = (3, 3.0, 100_000) if options.quick else (8, 5.0, 1_000_000)
     results = []
     with postgres(rows, options.shared, options.bindir) as server:
         for case in CASES:
-            results.append(measure(server, case, rounds, seconds, drivers(options.io)))
+            results.append(measure(server, case, rounds, seconds, drivers(options.io, options.floor)))
             if not options.json:
                 _show(results[-1])
     if options.json:

@@ -84,7 +84,7 @@ def counters(cpus: list[int], rounds: int) -> dict[str, Any]:
     table: dict[str, list[float]] = {f"{latch}, {n}": [] for latch in COUNTED for n in (1, 2)}
     for number in range(rounds):
         for latch in COUNTED:
-            rates = {}
+            rates: dict[bool, list[float]] = {}
             for counted in (True, False) if number % 2 else (False, True):
                 rates[counted] = lookups_per_s(cpus, protocol=latch, points=[1, 2], counters=counted)
             for index in (0, 1):

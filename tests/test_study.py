@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mariadb_server import needs_mariadb, needs_pgbouncer
 from steelyard.study.adjust import adjusted
 from steelyard.study.errors import InputError
 from steelyard.study.plan import blocks, options, workload_of
@@ -142,6 +143,11 @@ def refused(text: str) -> str:
             'monitors.hots: no monitor "hots"; did you',
         ),
         (
+            'name = "own"',
+            'name = "own"\noverlay = ["result-cache-t3"]',
+            'my.toml:2: overlay: no recording "result-cache-t3"; did you mean "result-cache-t2"?',
+        ),
+        (
             '"postgres"',
             '"postgrs"',
             'my.toml:3: subject.kind: no subject "postgrs"; did you mean "postgres"?',
@@ -221,6 +227,10 @@ def test_a_dsn_takes_its_password_from_the_environment(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("name", list(catalogue()))
 def test_every_built_in_study_can_be_planned(name: str) -> None:
+    if find_study(name)[0].subject.kind == "mariadb":
+        needs_mariadb()
+    if name == "pooler":
+        needs_pgbouncer()
     assignment = Assignment.of(find_study(name)[1], name)
     assert assignment.study.name == name
     assert len(assignment.options) >= 2

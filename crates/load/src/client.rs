@@ -4,13 +4,18 @@ use rand::Rng;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-use crate::plan::{Handle, Text};
+use crate::plan::{Handle, Protocol, Text};
 use crate::record::Record;
 use crate::transport::Transport;
-use crate::wire::{self, Ready, Scanner};
+use crate::wire::{self, Ready};
 use crate::work::{Recipe, Work};
 
 mod messages;
+mod mysql;
+mod speech;
+
+use mysql::Prepared;
+use speech::Speech;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -34,7 +39,7 @@ pub enum Next {
 pub struct Client {
     pub number: usize,
     pub transport: Option<Transport>,
-    pub scanner: Scanner,
+    pub scanner: Speech,
     pub out: Vec<u8>,
     pub sent: usize,
     /// The loop waits until the socket takes more of `out`.
@@ -50,6 +55,7 @@ pub struct Client {
     literals: Vec<Vec<u8>>,
     name: Vec<u8>,
     prepared: Vec<Vec<u64>>,
+    mysql: Prepared,
     left: u64,
     transaction: usize,
     position: usize,
@@ -71,7 +77,7 @@ impl Client {
         Self {
             number,
             transport: Some(transport),
-            scanner: Scanner::default(),
+            scanner: Speech::new(work.plan.server.protocol),
             out: Vec::with_capacity(1024),
             sent: 0,
             armed: false,
@@ -84,6 +90,12 @@ impl Client {
             literals: Vec::new(),
             name: Vec::with_capacity(32),
             prepared: vec![vec![0; words as usize]; work.templates.len()],
+            mysql: if work.plan.server.protocol == Protocol::Mysql && work.plan.handle == Handle::Named {
+                let texts = if work.plan.text == Text::Distinct { work.plan.distinct_texts } else { 1 };
+                Prepared::new(work.templates.len(), texts)
+            } else {
+                Prepared::default()
+            },
             left: 0,
             transaction: 0,
             position: 0,
@@ -123,17 +135,22 @@ impl Client {
         }
         let failed = self.failure.is_some();
         let handle = work.plan.handle;
+        let mysql = work.plan.server.protocol == Protocol::Mysql;
         match self.stage {
             Stage::Parse if !failed => {
-                self.write_execution(work);
+                if mysql {
+                    self.execute_prepared(work, ready.statement);
+                } else {
+                    self.write_execution(work);
+                }
                 return Next::Send;
             }
-            Stage::Execute if handle == Handle::PerUse => {
+            Stage::Execute if handle == Handle::PerUse && !mysql => {
                 self.write_close();
                 return Next::Send;
             }
             // prepared stays prepared, whatever became of its execution
-            Stage::Execute if handle == Handle::Named && ready.parsed => self.mark_prepared(work),
+            Stage::Execute if handle == Handle::Named && ready.parsed && !mysql => self.mark_prepared(work),
             _ => {}
         }
         let recipe = &work.transactions[self.transaction];
@@ -190,6 +207,7 @@ impl Client {
         for words in &mut self.prepared {
             words.fill(0);
         }
+        self.mysql.forget();
     }
 
     fn end(&mut self, recipe: &Recipe, now_ns: u64, record: &mut Record, index: usize) -> Next {

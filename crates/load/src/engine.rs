@@ -11,9 +11,8 @@ use crate::event_loop::{self, Live, Seat};
 use crate::poll::now_ns;
 use crate::record::{Record, Window};
 use crate::result::{Outcome, Phase, Told};
-use crate::session::Session;
+use crate::session::{Session, farewell};
 use crate::transport::Transport;
-use crate::wire::TERMINATE;
 use crate::work::Work;
 
 const STEP: Duration = Duration::from_millis(50);
@@ -54,7 +53,7 @@ pub fn run(work: &Work, listener: &mut dyn Listener) -> Result<String, LoadError
     for client in &mut clients {
         if let Some(transport) = &mut client.transport {
             // the server closes the connection either way
-            let _ = transport.write_all(TERMINATE);
+            let _ = transport.write_all(farewell(work.plan.server.protocol));
         }
     }
     run.ended("disconnect", last, clients.len(), begin_ns, now_ns());
@@ -79,19 +78,28 @@ impl Run<'_> {
         let limit = Instant::now() + Duration::from_secs_f64(self.work.plan.connect_s);
         for mut client in clients.drain(count.min(clients.len())..) {
             if let Some(transport) = &mut client.transport {
-                let _ = transport.write_all(TERMINATE);
+                let _ = transport.write_all(farewell(self.work.plan.server.protocol));
             }
         }
         while clients.len() < count {
             let left = limit.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
             let start_ns = now_ns();
-            let session = Session::open(&self.work.plan.server, &self.work.plan.session, left)?;
+            let session = match Session::open(&self.work.plan.server, &self.work.plan.session, left) {
+                Ok(session) => session,
+                // a ramp that meets the server's limit goes on with the clients that it has
+                Err(error) if error.is_full() && !clients.is_empty() => {
+                    let text = format!("point {point}: {} of {count} clients: {error}", clients.len());
+                    self.outcome.notices.push(("connections-refused", text));
+                    break;
+                }
+                Err(error) => return Err(error),
+            };
             self.outcome.connect_ns += now_ns() - start_ns;
             self.outcome.connections += 1;
-            clients.push(Client::new(clients.len(), self.work, session.transport));
+            clients.push(Client::new(clients.len(), self.work, session.into_transport()));
             self.go_on()?;
         }
-        self.ended("connect", point, count, begin_ns, now_ns());
+        self.ended("connect", point, clients.len(), begin_ns, now_ns());
         Ok(())
     }
 
@@ -228,7 +236,7 @@ impl Run<'_> {
     /// Asks one client's session; its connection, unless that broke.
     fn inspect(&mut self, client: usize, transport: Transport) -> Option<Transport> {
         transport.set_timeout(Some(INSPECT)).ok()?;
-        let mut session = Session::from(transport);
+        let mut session = Session::over(transport, self.work.plan.server.protocol);
         for question in &self.work.plan.inspect {
             match session.ask(&question.sql) {
                 Ok(answer) => self.outcome.inspect.extend(answer.into_iter().map(|(metric, value)| Told {
@@ -242,7 +250,7 @@ impl Run<'_> {
                 Err(_) => return None,
             }
         }
-        Some(session.transport)
+        Some(session.into_transport())
     }
 
     fn go_on(&mut self) -> Result<(), LoadError> {

@@ -4,6 +4,7 @@
 //! - [`text`]: a statement's template and the texts made from it
 //! - [`values`]: generators of parameters
 //! - [`wire`]: PostgreSQL's messages, written and scanned
+//! - [`mysql`]: MySQL's and MariaDB's packets, written and scanned
 //! - [`transport`]: socket, with or without TLS
 //! - [`session`]: connecting, authenticating, asking (blocking)
 //! - [`work`]: the plan made ready
@@ -22,6 +23,7 @@ pub mod client;
 pub mod engine;
 pub mod error;
 pub mod event_loop;
+pub mod mysql;
 pub mod plan;
 pub mod poll;
 pub mod reconnect;

@@ -52,9 +52,23 @@ pub enum Tls {
     VerifyFull,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    #[default]
+    Postgres,
+    /// MySQL and MariaDB.
+    Mysql,
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
+    #[serde(default)]
+    pub protocol: Protocol,
+    /// Unix socket in full, where its name does not follow from the port (MySQL).
+    #[serde(default)]
+    pub socket: Option<String>,
     /// Folder of a Unix socket, or a host.
     pub host: String,
     pub port: u16,
@@ -68,7 +82,9 @@ pub struct Server {
 impl Server {
     /// Address for messages.
     pub fn address(&self) -> String {
-        if self.is_unix() {
+        if let Some(socket) = &self.socket {
+            socket.clone()
+        } else if self.is_unix() {
             format!("{}/.s.PGSQL.{}", self.host, self.port)
         } else {
             format!("{}:{}", self.host, self.port)
@@ -76,7 +92,7 @@ impl Server {
     }
 
     pub fn is_unix(&self) -> bool {
-        self.host.starts_with('/')
+        self.socket.is_some() || self.host.starts_with('/')
     }
 }
 

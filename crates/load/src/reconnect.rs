@@ -32,7 +32,7 @@ impl Reconnector {
                     let outcome = match &failure {
                         Some(cause) => Err(String::clone(cause)),
                         None => match Session::open(&server, &statements, TIMEOUT) {
-                            Ok(session) => Ok(session.transport),
+                            Ok(session) => Ok(session.into_transport()),
                             Err(error) => Err(failure.insert(error.to_string()).clone()),
                         },
                     };

@@ -36,6 +36,8 @@ pub struct Outcome {
     pub inspect: Vec<Told>,
     pub connections: u64,
     pub connect_ns: u64,
+    /// Code and text of what a reader must know.
+    pub notices: Vec<(&'static str, String)>,
 }
 
 impl Outcome {
@@ -50,12 +52,14 @@ impl Outcome {
             .inspect
             .iter()
             .map(|told| [json!(told.client), json!(told.name), json!(told.metric), json!(told.value)]);
+        let notices = self.notices.iter().map(|(code, text)| [json!(code), json!(text)]);
         json!({
             "phases": columns(["point", "clients", "phase", "start_ns", "end_ns"], phases),
             "throughput": self.throughput(&names),
             "latency": self.latency(&names),
             "clients": self.clients(),
             "errors": self.errors(),
+            "notices": columns(["code", "text"], notices),
             "inspect": columns(["client", "name", "metric", "value"], inspect),
             "engine": self.engine(plan),
         })

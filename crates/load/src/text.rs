@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use rand::rngs::SmallRng;
 
 use crate::error::PlanError;
-use crate::plan::{Parameters, Statement};
+use crate::mysql::Value;
+use crate::plan::{Parameters, Protocol, Statement};
 use crate::values::{Source, write_integer};
 
 #[derive(Debug, PartialEq, Eq)]
@@ -24,10 +25,11 @@ pub struct Template {
     pieces: Vec<Piece>,
     sources: Vec<Source>,
     bound: bool,
+    protocol: Protocol,
 }
 
 impl Template {
-    pub fn new(statement: &Statement, parameters: Parameters) -> Result<Self, PlanError> {
+    pub fn new(statement: &Statement, parameters: Parameters, protocol: Protocol) -> Result<Self, PlanError> {
         let (pieces, names) = parse(&statement.sql);
         let field = || format!("statements.{}", statement.name);
         let mut generators: BTreeMap<&str, _> =
@@ -45,7 +47,7 @@ impl Template {
                 format!("the parameter `{name}` does not occur in the SQL as `:{name}`"),
             ));
         }
-        Ok(Self { pieces, sources, bound: parameters == Parameters::Client })
+        Ok(Self { pieces, sources, bound: parameters == Parameters::Client, protocol })
     }
 
     /// Number of parameters that are bound.
@@ -59,6 +61,7 @@ impl Template {
             match piece {
                 Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
                 Piece::Tag => write_integer(tag as i64, out),
+                Piece::Parameter(_) if self.bound && self.protocol == Protocol::Mysql => out.push(b'?'),
                 Piece::Parameter(index) if self.bound => {
                     out.push(b'$');
                     write_integer(*index as i64 + 1, out);
@@ -76,7 +79,24 @@ impl Template {
         literals.resize_with(self.sources.len().max(literals.len()), Vec::new);
         for (source, literal) in self.sources.iter().zip(literals) {
             literal.clear();
-            source.write_literal(rng, literal);
+            source.write_literal(rng, self.protocol == Protocol::Mysql, literal);
+        }
+    }
+
+    /// Which parameter each place of the text takes, in order (MySQL numbers none of them).
+    pub fn occurrences(&self) -> impl Iterator<Item = usize> {
+        let bound = self.bound;
+        self.pieces.iter().filter_map(move |piece| match piece {
+            Piece::Parameter(index) if bound => Some(*index),
+            _ => None,
+        })
+    }
+
+    /// Draws the values of one use, by parameter.
+    pub fn draw_values(&self, rng: &mut SmallRng, values: &mut Vec<Value>) {
+        values.clear();
+        if self.bound {
+            values.extend(self.sources.iter().map(|source| source.draw(rng)));
         }
     }
 
@@ -161,7 +181,7 @@ mod tests {
             "name": "s", "sql": sql, "parameters": {"id": {"kind": "uniform", "low": 7, "high": 7}}
         }))
         .unwrap();
-        let template = Template::new(&statement, parameters).unwrap();
+        let template = Template::new(&statement, parameters, Protocol::Postgres).unwrap();
         let mut literals = Vec::new();
         template.draw_literals(&mut SmallRng::seed_from_u64(1), &mut literals);
         let mut out = Vec::new();
@@ -186,7 +206,7 @@ mod tests {
     fn a_parameter_without_generator_is_refused_by_name() {
         let statement: Statement =
             serde_json::from_value(serde_json::json!({"name": "s", "sql": "select :x"})).unwrap();
-        let error = Template::new(&statement, Parameters::Client).unwrap_err();
+        let error = Template::new(&statement, Parameters::Client, Protocol::Postgres).unwrap_err();
         assert_eq!(error.to_string(), "statements.s: `:x` has no entry under parameters");
     }
 }

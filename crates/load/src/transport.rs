@@ -47,11 +47,8 @@ impl Transport {
             stream.set_nodelay(true)?;
             Socket::Tcp(stream)
         };
-        let mut transport = Self { socket, tls: None };
+        let transport = Self { socket, tls: None };
         transport.set_timeout(Some(timeout))?;
-        if server.tls != Tls::Disable {
-            transport.start_tls(server)?;
-        }
         Ok(transport)
     }
 
@@ -125,13 +122,8 @@ impl Transport {
         Ok(())
     }
 
-    fn start_tls(&mut self, server: &Server) -> io::Result<()> {
-        self.write_all(&[0, 0, 0, 8, 4, 210, 22, 47])?; // SSLRequest, code 80877103
-        let mut answer = [0];
-        self.socket.read_exact(&mut answer)?;
-        if answer != *b"S" {
-            return Err(io::Error::other("the server does not offer TLS"));
-        }
+    /// Encrypts from here on; the server has agreed to it.
+    pub fn encrypt(&mut self, server: &Server) -> io::Result<()> {
         let name = ServerName::try_from(server.host.clone()).map_err(io::Error::other)?;
         let mut tls = ClientConnection::new(tls_config(server)?, name).map_err(io::Error::other)?;
         while tls.is_handshaking() {

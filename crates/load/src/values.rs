@@ -7,6 +7,8 @@ use rand::rngs::SmallRng;
 use rand_distr::{Distribution, Zipf};
 use serde::Deserialize;
 
+use crate::mysql::Value;
+
 const LONGEST_TEXT: usize = 1 << 20;
 
 /// How the values of one parameter are made.
@@ -114,8 +116,17 @@ impl Source {
         }
     }
 
-    /// Appends a value as a literal of SQL.
-    pub fn write_literal(&self, rng: &mut SmallRng, out: &mut Vec<u8>) {
+    /// A value with its type.
+    pub fn draw(&self, rng: &mut SmallRng) -> Value {
+        let mut text = Vec::new();
+        self.write(rng, &mut text);
+        let number = matches!(self, Self::Uniform(..) | Self::Zipf(..) | Self::Counter { .. })
+            .then(|| std::str::from_utf8(&text).ok()?.parse().ok());
+        number.flatten().map_or(Value::Text(text), Value::Integer)
+    }
+
+    /// Appends a value as a literal of SQL. `backslash`: it has a meaning of its own in quotes.
+    pub fn write_literal(&self, rng: &mut SmallRng, backslash: bool, out: &mut Vec<u8>) {
         match self {
             Self::Text(_) => {
                 out.push(b'\'');
@@ -127,8 +138,8 @@ impl Source {
                 if *quoted {
                     out.push(b'\'');
                     for byte in value.bytes() {
-                        if byte == b'\'' {
-                            out.push(b'\'');
+                        if byte == b'\'' || backslash && byte == b'\\' {
+                            out.push(byte);
                         }
                         out.push(byte);
                     }
@@ -213,7 +224,7 @@ mod tests {
     fn a_quoted_choice_is_escaped_as_a_literal() {
         let source = Source::new(&Generator::Choice { values: vec!["O'Hara".into()] });
         let mut out = Vec::new();
-        source.write_literal(&mut SmallRng::seed_from_u64(1), &mut out);
+        source.write_literal(&mut SmallRng::seed_from_u64(1), false, &mut out);
         assert_eq!(out, b"'O''Hara'");
     }
 }

@@ -112,8 +112,10 @@ pub struct Scanner {
 pub struct Ready {
     /// 'I' idle, 'T' in a transaction, 'E' in a failed one.
     pub status: u8,
-    /// ParseComplete came: the statement is prepared, even when its execution failed.
+    /// The statement is prepared, even when its execution failed.
     pub parsed: bool,
+    /// Number that the server gave it (MySQL).
+    pub statement: u32,
     pub error: Option<ServerError>,
 }
 
@@ -160,7 +162,7 @@ impl Scanner {
                 b'Z' => {
                     let status = self.kept.first().copied().unwrap_or(b'I');
                     let parsed = std::mem::take(&mut self.parsed);
-                    ready = Some(Ready { status, parsed, error: self.error.take() });
+                    ready = Some(Ready { status, parsed, statement: 0, error: self.error.take() });
                 }
                 _ => {}
             }
@@ -231,7 +233,7 @@ mod tests {
                 from = to;
             }
             let error = ServerError { code: "42P01".into(), message: "no such table".into() };
-            prop_assert_eq!(found, vec![Ready { status: b'E', parsed: true, error: Some(error) }]);
+            prop_assert_eq!(found, vec![Ready { status: b'E', parsed: true, statement: 0, error: Some(error) }]);
         }
 
         #[test]

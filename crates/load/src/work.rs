@@ -28,7 +28,7 @@ impl Work {
         let templates = plan
             .statements
             .iter()
-            .map(|statement| Template::new(statement, plan.parameters))
+            .map(|statement| Template::new(statement, plan.parameters, plan.server.protocol))
             .collect::<Result<_, _>>()?;
         let mut weight = 0.0;
         let mut transactions = Vec::new();

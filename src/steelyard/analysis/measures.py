@@ -35,13 +35,17 @@ _RUNNING = "CPU"  # sampled as running: its time is counted exactly elsewhere
 
 @dataclass(frozen=True)
 class _Source:
-    """Where a metric per transaction comes from: a counter. scale: to the metric's unit."""
+    """Where a metric per transaction comes from: a counter. scale: to the metric's unit.
+
+    absent: its value in runs without that counter, where others have it.
+    """
 
     metric: Metric
     monitor: str
     entity: str
     counter: str
     scale: float = 1.0
+    absent: float = np.nan
 
 
 # Floors: a smaller difference is never a reason, however surely it was measured. Each is about a
@@ -82,6 +86,15 @@ _SOURCES = (
         "cpu_ns_total",
         _US,
     ),
+    # a pooler that is not there costs nothing
+    _Source(
+        _time("front_cpu_us_per_txn", "CPU of the pooler"),
+        "processes",
+        "front",
+        "cpu_ns_total",
+        _US,
+        absent=0.0,
+    ),
     _Source(
         Metric(
             "server_switches_voluntary_per_txn",
@@ -115,6 +128,15 @@ _SOURCES = (
     ),
     _Source(
         Metric("wal_bytes_per_txn", "WAL", "B/txn", "lower", _WAL_BYTES), "postgres", "wal", "bytes_total"
+    ),
+    _Source(
+        Metric("redo_bytes_per_txn", "redo log", "B/txn", "lower", _WAL_BYTES),
+        "mariadb",
+        "redo",
+        "bytes_total",
+    ),
+    _Source(
+        _time("row_lock_wait_us_per_txn", "wait for row locks"), "mariadb", "row locks", "wait_ns_total", _US
     ),
     _Source(
         Metric("read_bytes_per_txn", "bytes read from storage", "B/txn", "lower", _STORAGE_BYTES),
@@ -195,6 +217,8 @@ def measure(evidence: Evidence) -> Measures:
     values |= _latencies(evidence.latency, row_of)
     for source in _SOURCES:
         rate = _summed(evidence.rates, row_of, source.monitor, source.entity, source.counter)
+        if np.isfinite(rate).any():
+            rate = np.where(np.isnan(rate), source.absent, rate)
         values[source.metric.name] = _divide(rate * source.scale, per_s)
     values[_ERRORS.name] = _divide(_floats(points["errors"])[order], transactions)
     further = [

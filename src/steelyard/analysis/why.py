@@ -28,10 +28,13 @@ SYSTEM = "server_system_us_per_txn"
 _PARTS = (USER, SYSTEM)
 _ENGINE = "engine_cpu_us_per_txn"
 _OTHERS = (
+    "front_cpu_us_per_txn",
     "server_runqueue_wait_us_per_txn",
     "server_switches_voluntary_per_txn",
     "server_switches_involuntary_per_txn",
+    "row_lock_wait_us_per_txn",
     "wal_bytes_per_txn",
+    "redo_bytes_per_txn",
     "read_bytes_per_txn",
     "written_bytes_per_txn",
     _ENGINE,

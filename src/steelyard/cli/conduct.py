@@ -22,7 +22,7 @@ from steelyard.study.spec import Study
 from steelyard.weigh import Assignment, resume, start
 
 # a run beside its phases: server start, copy of the data, connecting; seen on two cores
-_SET_UP_S = {"null": 0.5, "postgres": 1.5}
+_SET_UP_S = {"null": 0.5, "postgres": 1.5, "mariadb": 2.0}
 
 
 def conduct(

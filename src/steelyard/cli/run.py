@@ -17,6 +17,7 @@ import click
 @click.option("--blocks", type=click.IntRange(1), help="How often each option runs, instead of the plan's.")
 @click.option("--clients", help="Points, instead of the plan's: 1,8,64.")
 @click.option("--measure", type=click.FloatRange(0.1), help="Seconds measured, instead of the plan's.")
+@click.option("--subject", help="Asks the same of another server: `statements --subject mariadb`.")
 @click.option("--dry-run", is_flag=True, help="Print the plan, run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
 def command(
@@ -25,6 +26,7 @@ def command(
     blocks: int | None,
     clients: str | None,
     measure: float | None,
+    subject: str | None,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -36,5 +38,5 @@ def command(
     from steelyard.cli.conduct import conduct
     from steelyard.study.adjust import adjusted
 
-    text, origin = adjusted(study, blocks=blocks, clients=clients, measure_s=measure)
+    text, origin = adjusted(study, blocks=blocks, clients=clients, measure_s=measure, subject=subject)
     conduct(text, origin, bundle, dry_run=dry_run, as_json=as_json)

@@ -36,6 +36,8 @@ def _statements(study: Study, option: Option, work: Work, endpoint: Endpoint) ->
     transactions = work.transactions
     return {
         "server": {
+            "protocol": endpoint.protocol,
+            "socket": endpoint.socket,
             "host": endpoint.host,
             "port": endpoint.port,
             "user": endpoint.user,

@@ -37,6 +37,23 @@ def backlog_notices(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             )
 
 
+# what a limit of the server's means for the figures, by what its error says
+_EXPLAINED = {
+    "(1461)": "max_prepared_stmt_count is reached: statements were prepared and never closed; those that"
+    " failed cost little, so figures of this run are not those of the work",
+    "(1213)": "deadlocks: the server took one of two transactions back",
+    "(1205)": "waits for row locks reached innodb_lock_wait_timeout",
+}
+
+
+def error_notices(tables: Mapping[str, Columns]) -> Iterator[tuple[str, str]]:
+    """What a server's error means, once each, where its number alone tells the user little."""
+    messages = tables["errors"]["message"]
+    for number, meaning in _EXPLAINED.items():
+        if any(str(message).startswith(number) for message in messages):
+            yield "server-error", f"error {number.strip('()')}: {meaning}"
+
+
 def tables_of(result: Mapping[str, Any], origin_ns: int) -> dict[str, Columns]:
     """An engine's result as tables of the bundle, its times counted from origin_ns."""
     phases = result["phases"]

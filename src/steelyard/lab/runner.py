@@ -18,13 +18,14 @@ import psycopg
 from steelyard.host.placement import Placement
 from steelyard.lab.engine_plan import engine_plan
 from steelyard.lab.engines import LoadFailed
-from steelyard.lab.environment import server_environment
+from steelyard.lab.environment import redact, server_environment
 from steelyard.lab.host import Host
 from steelyard.lab.load import LoadProcess
 from steelyard.lab.outcome import (
     Columns,
     backlog_notices,
     engine_samples,
+    error_notices,
     tables_of,
     throughput_per_s,
     why_nothing,
@@ -121,7 +122,7 @@ class Laboratory:
             self.host.change(slot.option)
             endpoint = self.subject.start(slot.option)
             self.subject.reset()
-            facts = {**endpoint.facts, **(server_environment(endpoint.dsn) if endpoint.dsn else {})}
+            facts = _facts(endpoint)
             self.admit(slot.option.label, facts)
             tables = self._load(slot, endpoint, origin_ns)
             tps = throughput_per_s(tables)
@@ -150,7 +151,8 @@ class Laboratory:
             pids = {"server": engine.pid}
         else:
             engine = LoadProcess("load", plan, self.placement.engine)
-            pids = {"engine": engine.pid} | ({"server": subject.pid} if subject.pid is not None else {})
+            pids = {"engine": engine.pid, **subject.others}
+            pids |= {"server": subject.pid} if subject.pid is not None else {}
         try:
             pids = self.host.settle(slot.option, pids)
             target = Target(pids={**pids, "monitors": os.getpid()}, dsn=subject.dsn)
@@ -184,7 +186,7 @@ class Laboratory:
         for row in engine_samples(result, after_ns):
             for name, value in zip(samples, row, strict=True):
                 samples[name].append(value)
-        told = [*watch.notices, *backlog_notices(result)]
+        told = [*watch.notices, *backlog_notices(result), *error_notices(tables)]
         notices = {
             "code": [code for code, _ in told] + list(tables["notices"]["code"]),
             "text": [text for _, text in told] + list(tables["notices"]["text"]),
@@ -195,6 +197,14 @@ class Laboratory:
         if self.study.monitors is not None:
             return self.study.monitors
         return {name: _DEFAULT_HZ.get(name, 1.0) for name in self.subject.monitors}
+
+
+def _facts(subject: Endpoint | Inside) -> dict[str, Any]:
+    """What is known of the server: what the subject tells, and what PostgreSQL itself tells anybody."""
+    told = redact(subject.facts)
+    if isinstance(subject, Endpoint) and subject.protocol == "postgres" and subject.dsn:
+        return {**told, **server_environment(subject.dsn)}
+    return told
 
 
 # waits are short: they are sampled, not counted, and need more readings than a counter

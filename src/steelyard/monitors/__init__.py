@@ -28,7 +28,7 @@ class Target:
     """What monitors watch.
 
     pids: root process by role (server, engine, monitors); descendants belong to their root.
-    dsn: libpq connection string of the server, '' when the subject has none.
+    dsn: address of the server, for PostgreSQL as libpq reads it, else a URL; '' when the subject has none.
     own_backends: server processes that serve the monitors' own connections: the monitor that
         connects adds its backend, and `processes` then counts it as "monitors", not "server".
     """
@@ -59,6 +59,7 @@ MONITORS: dict[str, str] = {
     "processes": "steelyard.monitors.processes:ProcessMonitor",
     "postgres": "steelyard.monitors.postgres:PostgresMonitor",
     "postgres-waits": "steelyard.monitors.postgres_waits:PostgresWaitsMonitor",
+    "mariadb": "steelyard.monitors.mariadb:MariaDBMonitor",
 }
 
 

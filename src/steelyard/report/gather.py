@@ -173,6 +173,7 @@ def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
         runs_done=done,
         runs_void=void,
         subject=study.subject.kind,
+        point_is=study.workload.POINT,
         points_are=study.workload.POINTS,
         server_version=", ".join(versions),
         report=report,

@@ -86,7 +86,8 @@ class About:
     when: start of the study, UTC, ISO 8601. machine, server_settings, engine: facts by name, in the
     order to be shown (cpu, cores, kernel, virtualisation, governor, mitigations ...). option_levels:
     code by factor, for each option. bundle, report: names as the user would type them; report
-    is '' where none was written. points_are: what the plan's numbers of clients count. next_command:
+    is '' where none was written. point_is, points_are: what the
+    plan's numbers of clients count, one and many. next_command:
     what to type next. notices: of the lab.
     """
 
@@ -99,6 +100,7 @@ class About:
     runs_done: int
     runs_void: int
     subject: str = ""
+    point_is: str = "client"
     points_are: str = "clients"
     server_version: str = ""
     report: str = ""

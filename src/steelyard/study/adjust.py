@@ -13,7 +13,7 @@ import tomli_w
 from pydantic import ValidationError
 
 from steelyard.study.errors import InputError
-from steelyard.study.reading import find_study
+from steelyard.study.reading import catalogue, find_study
 from steelyard.study.spec import Plan
 
 _OPTIONS = {"blocks": "--blocks", "clients": "--clients", "measure_s": "--measure"}
@@ -24,8 +24,14 @@ def adjusted(
     blocks: int | None = None,
     clients: str | None = None,
     measure_s: float | None = None,
+    subject: str | None = None,
 ) -> tuple[str, str]:
-    """Text of the study, and its origin for messages. Raises InputError."""
+    """Text of the study, and its origin for messages. Raises InputError.
+
+    subject: asks the same question of another server, by the built-in study `NAME-SUBJECT`: settings
+    and levels are a server's own, so a study cannot be turned to another by a word.
+    """
+    name = _asked_of(name, subject)
     _, text = find_study(name)
     changes: dict[str, Any] = {}
     if blocks is not None:
@@ -45,6 +51,20 @@ def adjusted(
     raw = tomllib.loads(text)
     raw["plan"] = {**raw.get("plan", {}), **changes}
     return tomli_w.dumps(raw), name
+
+
+def _asked_of(name: str, subject: str | None) -> str:
+    if subject is None or find_study(name)[0].subject.kind == subject:
+        return name
+    known = catalogue()
+    if f"{name}-{subject}" in known:
+        return f"{name}-{subject}"
+    others = [other.removeprefix(f"{name}-") for other in known if other.startswith(f"{name}-")]
+    kinds = [kind for kind in others if find_study(f"{name}-{kind}")[0].subject.kind == kind]
+    raise InputError(
+        f"--subject {subject}: no built-in study asks the question of {name} of it",
+        f"there is one for {', '.join(kinds)}" if kinds else "steelyard studies",
+    )
 
 
 def _check(changes: dict[str, Any]) -> None:

@@ -55,7 +55,10 @@ class Factor(Strict):
 
 
 class Stop(Strict):
-    """When to stop before the last block: looks at the interval only after `after_blocks`."""
+    """When to stop before the last block: looks at intervals only, after `after_blocks`.
+
+    They are those of throughput; in an open loop, where the rate is given, of p99 latency.
+    """
 
     half_width_percent: float = Field(gt=0, description="stop when every interval is this narrow")
     after_blocks: int = Field(default=5, ge=5)
@@ -117,4 +120,8 @@ class Study(Strict):
     monitors: dict[str, Annotated[float, Field(gt=0, le=100)]] | None = Field(
         default=None,
         description="readings a second by monitor; default: what the subject offers, once a second",
+    )
+    overlay: list[str] = Field(
+        default_factory=list,
+        description="published recordings whose curves the report draws too, by name",
     )

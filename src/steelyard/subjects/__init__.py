@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from steelyard.host.guard import Guard
 from steelyard.host.placement import Placement
@@ -30,7 +30,9 @@ class SubjectFailed(Exception):
 class Endpoint:
     """Where the load engine connects, and what the monitors watch.
 
-    pid: the server's root process, None when it is not ours. session: SQL sent by each client
+    protocol: what the server speaks: postgres or mysql. socket: its Unix socket in full, where the
+    name does not follow from host and port. pid: the server's root process, None when it is not ours.
+    others: root processes of further roles, such as a pooler's (front). session: SQL sent by each client
     after it connects. inspect: SQL by name, asked of each client's own session after the load, for
     what a server shows of a session to nobody else. facts: what the subject knows of its server.
     """
@@ -39,10 +41,13 @@ class Endpoint:
     port: int
     user: str
     database: str
+    protocol: Literal["postgres", "mysql"] = "postgres"
+    socket: str | None = None
     password: str | None = None
     tls: str = "disable"
     ca_file: str | None = None
     pid: int | None = None
+    others: Mapping[str, int] = field(default_factory=dict[str, int])
     dsn: str = ""
     session: tuple[str, ...] = ()
     inspect: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -98,6 +103,7 @@ class Subject(Protocol):
 
 SUBJECTS: dict[str, str] = {
     "postgres": "steelyard.subjects.postgres",
+    "mariadb": "steelyard.subjects.mariadb",
     "latch": "steelyard.subjects.latch",
     "dispatcher": "steelyard.subjects.dispatcher",
     "command": "steelyard.subjects.command",

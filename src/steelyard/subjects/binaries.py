@@ -70,9 +70,9 @@ def version_of(bindir: Path) -> str:
     return found[0]
 
 
-def identity_of(bindir: Path) -> str:
-    """Tells builds apart, also of one version: eight digits of where the programs are and when made."""
-    program = (bindir / "postgres").resolve()
+def identity_of(program: Path) -> str:
+    """Tells builds apart, also of one version: eight digits of where the program is and when made."""
+    program = program.resolve()
     found = program.stat()
     return sha256(f"{program} {found.st_size} {found.st_mtime_ns}".encode()).hexdigest()[:8]
 
@@ -104,7 +104,7 @@ def reachable(bindir: Path, user: pwd.struct_passwd | None) -> Path:
     if user is None or all(_open_to_others(part) for part in (bindir, *bindir.parents)):
         return bindir
     installation = bindir.parent
-    build = f"{version_of(bindir)}-{identity_of(bindir)}"
+    build = f"{version_of(bindir)}-{identity_of(bindir / 'postgres')}"
     copy = Path("/var/cache/steelyard") / f"postgres-{build}"
     if not copy.exists():
         draft = copy.with_name(f".{copy.name}.{os.getpid()}")

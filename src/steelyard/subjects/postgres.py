@@ -25,6 +25,7 @@ from steelyard.study.plan import Option
 from steelyard.study.spec import Study
 from steelyard.subjects import Bench, Endpoint, Subject, SubjectFailed
 from steelyard.subjects.binaries import find_bindir, identity_of, reachable, server_user, version_of
+from steelyard.subjects.pooler import Pooler, check_front, divided
 from steelyard.subjects.postgres_foreign import ForeignPostgres, check_foreign
 from steelyard.subjects.postgres_session import (
     INSPECT,
@@ -58,6 +59,7 @@ def check(study: Study) -> None:
     if study.subject.dsn:
         check_foreign(study)
         return
+    check_front(study)
     named = [(("subject", "bindir"), study.subject.bindir)]
     for name, factor in study.factors.items():
         if factor.scope == "version":
@@ -87,6 +89,7 @@ class Postgres:
         self._user = server_user()
         self._server: subprocess.Popen[bytes] | None = None
         self._promise = 0
+        self._pooler = Pooler(bench, self._as_user())
         self._log = bench.folder / "server.log"
         bench.folder.chmod(0o711)
         if len(str(bench.folder / f".s.PGSQL.{_PORT}")) > 100:
@@ -100,14 +103,15 @@ class Postgres:
         version = option.changes.get("version", {})
         bindir = reachable(find_bindir(str(version.get("bindir", subject.bindir or "embedded"))), self._user)
         data = self._cluster(bindir)
-        settings = {**_DEFAULTS, **subject.settings, **option.changes.get("server", {})}
+        asked = {**_DEFAULTS, **subject.settings, **option.changes.get("server", {})}
+        front, front_settings, settings = divided(asked)
         self._launch(bindir, data, settings)
         dsn = self._dsn("postgres")
         with psycopg.connect(dsn, autocommit=True) as connection:
             refuse_not_taken(connection, settings, option)
             read_back_session(connection, subject, option)
         server = self._running()
-        return Endpoint(
+        endpoint = Endpoint(
             host=str(self._bench.folder),
             port=_PORT,
             user="postgres",
@@ -118,6 +122,7 @@ class Postgres:
             inspect=INSPECT,
             facts={"origin": str(bindir)},
         )
+        return endpoint if front == "none" else self._pooler.before(endpoint, front_settings, option)
 
     def reset(self) -> None:
         """The database anew from its template: a copy of files, the same for every run."""
@@ -136,6 +141,7 @@ class Postgres:
 
     def stop(self) -> str:
         """Stops the server at once; its data are never reused without a reset."""
+        self._pooler.stop()
         if self._server is not None:
             with suppress(ProcessLookupError):
                 stop(self._server.pid, signal.SIGQUIT)
@@ -146,7 +152,7 @@ class Postgres:
 
     def _cluster(self, bindir: Path) -> Path:
         """A data directory of these programs with the template database in it, made once a study."""
-        data = self._bench.folder / f"data-{version_of(bindir)}-{identity_of(bindir)}"
+        data = self._bench.folder / f"data-{version_of(bindir)}-{identity_of(bindir / 'postgres')}"
         if data.exists():
             return data
         draft = data.with_suffix(".draft")

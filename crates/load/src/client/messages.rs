@@ -1,11 +1,11 @@
-//! What a client sends: each way of handling statements as messages.
+//! What a client sends to PostgreSQL: each way of handling statements as messages.
 
 use std::sync::atomic::Ordering;
 
 use rand::Rng;
 
-use super::{Client, Stage};
-use crate::plan::{Handle, Text};
+use super::{Client, Speech, Stage};
+use crate::plan::{Handle, Protocol, Text};
 use crate::text::Template;
 use crate::values::write_integer;
 use crate::wire;
@@ -26,6 +26,9 @@ impl Client {
             Text::Unique => work.next_tag.fetch_add(1, Ordering::Relaxed),
         };
         template.draw_literals(&mut self.values, &mut self.literals);
+        if work.plan.server.protocol == Protocol::Mysql {
+            return self.begin_command(work, statement);
+        }
         self.clear();
         let Self { out, literals, tag, name, .. } = self;
         match work.plan.handle {
@@ -87,6 +90,9 @@ impl Client {
     }
 
     pub(super) fn write_query(&mut self, stage: Stage, text: &[u8]) {
+        if matches!(self.scanner, Speech::Mysql(_)) {
+            return self.query_command(stage, text);
+        }
         self.clear();
         wire::query(&mut self.out, |out| out.extend_from_slice(text));
         self.stage = stage;
@@ -97,7 +103,7 @@ impl Client {
         self.prepared[statement][self.tag as usize / 64] |= 1 << (self.tag % 64);
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.out.clear();
         self.sent = 0;
     }

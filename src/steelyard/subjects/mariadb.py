@@ -1,0 +1,243 @@
+"""MariaDB of our own: the programs found on the machine, never the system's instance or its data."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pymysql
+
+from steelyard.host.guard import stop
+from steelyard.host.marked import with_mark
+from steelyard.host.placement import pin
+from steelyard.study.errors import InputError
+from steelyard.study.factors import settings_of
+from steelyard.study.model import Setting
+from steelyard.study.plan import Option
+from steelyard.study.spec import Study
+from steelyard.subjects import Bench, Endpoint, SubjectFailed
+from steelyard.subjects.binaries import identity_of
+from steelyard.subjects.mariadb_programs import beside, find_server, server_user, version_of
+from steelyard.subjects.mariadb_session import (
+    INSPECT,
+    read_back_session,
+    refuse_not_taken,
+    session_statements,
+    told,
+    variables,
+)
+from steelyard.subjects.mariadb_settings import written
+from steelyard.subjects.mariadb_tables import load_statements
+
+_START_S = 60.0
+_DATABASE = "steelyard"
+_LOG_TAIL = 4000
+
+# what a laboratory wants unless the study says otherwise: no work that comes at its own times
+_DEFAULTS: dict[str, Setting] = {
+    "innodb_buffer_pool_size": "256M",
+    "innodb_flush_log_at_trx_commit": 2,
+    "innodb_log_file_size": "64M",
+    "innodb_buffer_pool_load_at_startup": False,
+    "innodb_buffer_pool_dump_at_shutdown": False,
+    "max_connections": 200,
+    "performance_schema": False,
+}
+
+
+def check(study: Study) -> None:
+    """The programs of every version are there. Raises InputError."""
+    if study.subject.dsn:
+        raise InputError(
+            "a MariaDB that is not ours cannot be weighed yet",
+            "leave it out: one is started for each run",
+            ("subject", "dsn"),
+        )
+    named: list[tuple[tuple[str, ...], str | None]] = [(("subject", "bindir"), study.subject.bindir)]
+    for name, factor in study.factors.items():
+        if factor.scope == "version":
+            named = [
+                (("factors", name, "levels", code), str(settings["bindir"]))
+                for code, settings in settings_of(name, factor).items()
+            ]
+    for at, bindir in named:
+        try:
+            beside(find_server(bindir), "mariadb-install-db")
+        except InputError as error:
+            raise InputError(str(error), error.hint, error.at or at) from None
+
+
+def make(bench: Bench) -> MariaDB:
+    """A server of ours."""
+    return MariaDB(bench)
+
+
+class MariaDB:
+    """Starts a server for each run on a fresh copy of the same data."""
+
+    monitors: tuple[str, ...] = ("host", "processes", "mariadb")
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._user = server_user()
+        self._server: subprocess.Popen[bytes] | None = None
+        self._promise = 0
+        self._log = bench.folder / "server.log"
+        self._socket = bench.folder / "mariadb.sock"
+        self._data = bench.folder / "data"
+        bench.folder.chmod(0o711)
+        if self._user is not None:
+            os.chown(bench.folder, self._user.pw_uid, self._user.pw_gid)
+        if len(str(self._socket)) > 100:
+            raise InputError(
+                f"{bench.folder}: too long a path for a Unix socket", "set TMPDIR to a shorter one"
+            )
+
+    def start(self, option: Option) -> Endpoint:
+        """A server with the option's settings and the data loaded, or SubjectFailed."""
+        subject = self._bench.study.subject
+        version = option.changes.get("version", {})
+        server = find_server(str(version["bindir"]) if "bindir" in version else subject.bindir)
+        template = self._template(server)
+        shutil.rmtree(self._data, ignore_errors=True)
+        # a copy of files: the same pages at the same places for every run
+        subprocess.run(["cp", "-a", "--reflink=auto", template, self._data], check=True)
+        settings = {**_DEFAULTS, **subject.settings, **option.changes.get("server", {})}
+        pid = self._launch(server, self._data, settings)
+        try:
+            with closing(self._connect(_DATABASE)) as connection:
+                shown = variables(connection, "global")
+                refuse_not_taken(shown, settings, option)
+                read_back_session(connection, subject, option)
+        except pymysql.MySQLError as error:
+            raise SubjectFailed(f"option {option.label}: {told(error)}") from error
+        return Endpoint(
+            protocol="mysql",
+            socket=str(self._socket),
+            host="localhost",
+            port=3306,
+            user="root",
+            database=_DATABASE,
+            pid=pid,
+            dsn=f"mysql://root@localhost/{_DATABASE}?socket={self._socket}",
+            session=session_statements(subject, option),
+            inspect=INSPECT,
+            facts={
+                "origin": str(server),
+                "version": version_of(server),
+                "build": shown["version"],
+                "settings": shown,
+                "sources": dict.fromkeys(settings, "command line"),
+            },
+        )
+
+    def reset(self) -> None:
+        """The data came anew with the start."""
+
+    def stop(self) -> str:
+        """Ends the server at once; its data are never used again."""
+        if self._server is not None:
+            with suppress(ProcessLookupError):
+                stop(self._server.pid, signal.SIGKILL)
+            self._server.wait()
+            self._server = None
+            self._bench.guard.forget(self._promise)
+        try:
+            return self._log.read_bytes()[-_LOG_TAIL:].decode(errors="replace").strip()
+        except OSError:
+            return ""
+
+    def _template(self, server: Path) -> Path:
+        """A data directory of this build with the tables in it, made once a study."""
+        template = self._bench.folder / f"template-{version_of(server)}-{identity_of(server)}"
+        if template.exists():
+            return template
+        draft = template.with_suffix(".draft")
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(mode=0o700)
+        if self._user is not None:
+            os.chown(draft, self._user.pw_uid, self._user.pw_gid)
+        made = subprocess.run(
+            [
+                beside(server, "mariadb-install-db"), "--no-defaults", f"--datadir={draft}",
+                "--auth-root-authentication-method=normal", "--skip-test-db",
+                f"--tmpdir={self._bench.folder}",
+                f"--innodb-log-file-size={_DEFAULTS['innodb_log_file_size']}",
+            ],
+            capture_output=True,
+            text=True,
+            cwd="/",
+            **self._as_user(),
+        )  # fmt: skip
+        if made.returncode:
+            raise SubjectFailed(f"mariadb-install-db failed: {(made.stderr or made.stdout).strip()[-500:]}")
+        self._launch(server, draft, {**_DEFAULTS, "innodb_fast_shutdown": 0})
+        try:
+            with closing(self._connect("")) as connection, connection.cursor() as cursor:
+                cursor.execute(f"create database {_DATABASE}")
+                cursor.execute(f"use {_DATABASE}")
+                for statement in load_statements(self._bench.work):
+                    cursor.execute(statement)
+                connection.commit()
+                cursor.execute("shutdown")
+            assert self._server is not None
+            self._server.wait()
+        except pymysql.MySQLError as error:
+            raise SubjectFailed(f"the data could not be loaded: {told(error)}") from error
+        finally:
+            self.stop()
+        draft.rename(template)
+        return template
+
+    def _launch(self, server: Path, data: Path, settings: dict[str, Setting]) -> int:
+        """Starts the server and waits until it answers; its pid."""
+        arguments = [f"--{name.replace('_', '-')}={written(value)}" for name, value in settings.items()]
+        mark = uuid4().hex
+        self._promise = self._bench.guard.stop_marked(mark)
+        with self._log.open("wb") as log:
+            self._server = process = subprocess.Popen[bytes](
+                [
+                    server, "--no-defaults", f"--datadir={data}", f"--socket={self._socket}",
+                    "--skip-networking", f"--pid-file={data / 'pid'}", "--skip-log-bin",
+                    f"--tmpdir={self._bench.folder}", *arguments,
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                start_new_session=True,
+                env=with_mark(mark),
+                **self._as_user(),
+            )  # fmt: skip
+        pin(process.pid, self._bench.placement.server)
+        deadline = time.monotonic() + _START_S
+        while time.monotonic() < deadline:
+            if process.poll() is not None:
+                raise SubjectFailed(f"MariaDB did not start: {_error(self.stop())}")
+            with suppress(pymysql.MySQLError):
+                self._connect("").close()
+                return process.pid
+            time.sleep(0.02)
+        raise SubjectFailed(f"MariaDB did not answer within {_START_S:.0f} s: {self.stop()}")
+
+    def _connect(self, database: str) -> pymysql.Connection[Any]:
+        return pymysql.connect(
+            unix_socket=str(self._socket), user="root", database=database or None, connect_timeout=2
+        )
+
+    def _as_user(self) -> dict[str, Any]:
+        if self._user is None:
+            return {}
+        return {"user": self._user.pw_uid, "group": self._user.pw_gid, "extra_groups": []}
+
+
+def _error(log: str) -> str:
+    lines = [line for line in log.splitlines() if "[ERROR]" in line]
+    return lines[0] if lines else log

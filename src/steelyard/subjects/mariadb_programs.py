@@ -1,0 +1,61 @@
+"""Finds MariaDB's programs, and who is to run them."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from steelyard.study.errors import InputError
+
+_INSTALL = "apt-get install mariadb-server"
+
+
+def find_server(bindir: str | None) -> Path:
+    """The program `mariadbd`, of a study's bindir or of this machine. Raises InputError."""
+    if bindir is None:
+        # sbin is not on every user's path
+        found = shutil.which("mariadbd") or shutil.which("/usr/sbin/mariadbd")
+        if found is None:
+            raise InputError("MariaDB is not installed on this machine", _INSTALL, ("subject", "kind"))
+        return Path(found)
+    named = Path(bindir).expanduser()
+    for folder in (named, named.parent / "sbin"):
+        if (folder / "mariadbd").exists():
+            return folder / "mariadbd"
+    raise InputError(f"{named}: no program `mariadbd` in it", _INSTALL)
+
+
+def beside(server: Path, name: str) -> Path:
+    """Another program of the installation: Debian has the server in sbin, the others in bin."""
+    for folder in (server.parent, server.parent.parent / "bin", server.parent.parent / "scripts"):
+        if (folder / name).exists():
+            return folder / name
+    raise InputError(f"{server}: no program `{name}` of the same installation", _INSTALL)
+
+
+@cache
+def version_of(server: Path) -> str:
+    """What `mariadbd --version` prints, such as '10.11.14'. Raises InputError."""
+    try:
+        shown = subprocess.run(
+            [server, "--no-defaults", "--version"], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise InputError(f"{server} cannot be run: {error}") from error
+    # such as: mariadbd  Ver 10.11.14-MariaDB-0+deb12u2 for debian-linux-gnu on x86_64
+    return shown.stdout.partition("Ver ")[2].partition("-")[0].strip()
+
+
+def server_user() -> pwd.struct_passwd | None:
+    """Who runs the server: None for ourselves; as root, `mysql` or else `nobody`. Raises InputError."""
+    if os.geteuid() != 0:
+        return None
+    for name in ("mysql", "nobody"):
+        with suppress(KeyError):
+            return pwd.getpwnam(name)
+    raise InputError("MariaDB refuses to run as root, and there is no user `mysql`", "adduser --system mysql")

@@ -1,0 +1,201 @@
+"""pgbouncer in front of a PostgreSQL of ours: clients connect to it, and its CPU counts apart.
+
+Turned on by the setting `front = "pgbouncer"` of scope server; settings `pgbouncer.NAME` are those of its
+section [pgbouncer] (https://www.pgbouncer.org/config.html).
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+
+from steelyard.host.guard import stop
+from steelyard.host.marked import with_mark
+from steelyard.host.placement import pin
+from steelyard.study.errors import InputError, nearest
+from steelyard.study.model import Setting
+from steelyard.study.plan import Option, options, workload_of
+from steelyard.study.spec import Study
+from steelyard.study.statements import StatementWorkload
+from steelyard.subjects import Bench, Endpoint, SubjectFailed
+
+FRONT = "front"
+_FRONTS = ("none", "pgbouncer")
+_PREFIX = "pgbouncer."
+_PORT = 6432
+_START_S = 10.0
+# from 1.21 on it follows named statements across the sessions that it shares out
+_FOLLOWS_NAMES = (1, 21)
+_DEFAULTS: dict[str, Setting] = {
+    "pool_mode": "transaction",
+    "default_pool_size": 20,
+    "max_client_conn": 1000,
+    "ignore_startup_parameters": "extra_float_digits",
+}
+
+
+def check_front(study: Study) -> None:
+    """The pooler is there, and each option's statements can go through it. Raises InputError."""
+    for option in options(study):
+        front, settings, _ = divided({**study.subject.settings, **option.changes.get("server", {})})
+        if front not in _FRONTS:
+            raise InputError(f'unknown front "{front}"{nearest(front, _FRONTS)}', at=_where(study, option))
+        if front == "none":
+            if settings:
+                raise InputError(
+                    f"{_PREFIX}{next(iter(settings))} has no effect in {option.label}: nothing is in front",
+                    'front = "pgbouncer"',
+                    _where(study, option),
+                )
+            continue
+        version = _version(_program())
+        workload = workload_of(study, option)
+        shared = settings.get("pool_mode", _DEFAULTS["pool_mode"]) != "session"
+        if not shared or not isinstance(workload, StatementWorkload):
+            continue
+        if study.subject.session or "session" in option.changes:
+            raise InputError(
+                f"{option.label}: sessions are shared behind a pooler, so session settings do not hold there",
+                'pgbouncer.pool_mode = "session"',
+                _where(study, option),
+            )
+        if workload.handle in ("named", "per-use", "left") and version < _FOLLOWS_NAMES:
+            raise InputError(
+                f"{option.label}: pgbouncer {version[0]}.{version[1]} shares sessions and knows no prepared"
+                f" statements: handle = '{workload.handle}' would fail",
+                'handle = "none" or "unnamed", or pgbouncer.pool_mode = "session"',
+                _where(study, option),
+            )
+
+
+def divided(settings: Mapping[str, Setting]) -> tuple[str, dict[str, Setting], dict[str, Setting]]:
+    """What stands in front, its settings, and those of the server behind it."""
+    front = str(settings.get(FRONT, "none"))
+    own = {k.removeprefix(_PREFIX): v for k, v in settings.items() if k.startswith(_PREFIX)}
+    rest = {k: v for k, v in settings.items() if k != FRONT and not k.startswith(_PREFIX)}
+    return front, own, rest
+
+
+class Pooler:
+    """pgbouncer in the folder of the server's socket, as the server's user, on the server's CPUs."""
+
+    def __init__(self, bench: Bench, account: Mapping[str, Any]) -> None:
+        self._bench = bench
+        self._account = account
+        self._process: subprocess.Popen[bytes] | None = None
+        self._promise = 0
+        self._log = bench.folder / "pgbouncer.log"
+
+    def before(self, endpoint: Endpoint, asked: Mapping[str, Setting], option: Option) -> Endpoint:
+        """Starts it and reads its settings back: where clients go from now on. Raises SubjectFailed."""
+        settings = {**_DEFAULTS, **asked}
+        file = self._bench.folder / "pgbouncer.ini"
+        fixed = {
+            "listen_port": _PORT,
+            "unix_socket_dir": self._bench.folder,
+            # the folder of the socket is the lab's own: whoever gets there may come in
+            "auth_type": "any",
+            **settings,
+        }
+        lines = [
+            "[databases]",
+            f"* = host={endpoint.host} port={endpoint.port} user={endpoint.user}",
+            "[pgbouncer]",
+            *(
+                f"{name} = {int(value) if isinstance(value, bool) else value}"
+                for name, value in fixed.items()
+            ),
+        ]
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        mark = uuid4().hex
+        self._promise = self._bench.guard.stop_marked(mark)
+        with self._log.open("wb") as log:
+            self._process = process = subprocess.Popen[bytes](
+                [_program(), file],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                start_new_session=True,
+                env=with_mark(mark),
+                **self._account,
+            )
+        pin(process.pid, self._bench.placement.server)
+        self._read_back(settings, option)
+        # what a session shows of itself would be that of whichever session comes
+        return replace(endpoint, port=_PORT, others={"front": process.pid}, inspect={})
+
+    def stop(self) -> None:
+        """Ends it; never raises."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                stop(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+            self._bench.guard.forget(self._promise)
+
+    def _read_back(self, asked: Mapping[str, Setting], option: Option) -> None:
+        shown = self._shown()
+        for name, value in asked.items():
+            has = shown.get(name)
+            if has is None:
+                raise SubjectFailed(f"option {option.label}: pgbouncer has no setting {name}")
+            if _written(value) != has:
+                raise SubjectFailed(
+                    f"option {option.label}: pgbouncer did not take {name} = {value}: it has {has}"
+                )
+
+    def _shown(self) -> dict[str, str]:
+        deadline = time.monotonic() + _START_S
+        address = f"host={self._bench.folder} port={_PORT} user=postgres dbname=pgbouncer"
+        while True:
+            assert self._process is not None
+            ended = self._process.poll() is not None
+            try:
+                with psycopg.connect(address, autocommit=True, connect_timeout=2) as connection:
+                    return {str(row[0]): str(row[1]) for row in connection.execute("show config")}
+            except psycopg.Error as error:
+                if ended or time.monotonic() > deadline:
+                    told = self._log.read_text(encoding="utf-8", errors="replace").strip()[-500:]
+                    raise SubjectFailed(f"pgbouncer did not start: {told or error}") from None
+                time.sleep(0.02)
+
+
+def _program() -> str:
+    # sbin is not on every user's path
+    found = shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
+    if found is None:
+        raise InputError("pgbouncer is not installed on this machine", "apt-get install pgbouncer")
+    return found
+
+
+@cache
+def _version(program: str) -> tuple[int, int]:
+    # such as: PgBouncer 1.18.0
+    shown = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+    major, minor, *_ = shown.split()[1].split(".")
+    return int(major), int(minor)
+
+
+def _written(value: object) -> str:
+    return str(int(value) if isinstance(value, bool) else value)
+
+
+def _where(study: Study, option: Option) -> tuple[str, ...]:
+    """Where the front is said: in the factor that sets it, or in the subject's settings."""
+    for name, factor in study.factors.items():
+        level = factor.levels[option.levels[name]]
+        keys = level if isinstance(level, dict) else (factor.setting or name,)
+        if factor.scope == "server" and any(k == FRONT or k.startswith(_PREFIX) for k in keys):
+            return ("factors", name, "levels", option.levels[name])
+    return ("subject", "settings", FRONT)
