@@ -61,6 +61,11 @@ def _time(name: str, title: str, better: Better = "lower") -> Metric:
     return Metric(name, title, "us/txn", better, _TIME_US)
 
 
+def _switches(kind: str) -> Metric:
+    title = f"{kind} switches of the server"
+    return Metric(f"server_switches_{kind}_per_txn", title, "1/txn", "lower", _SWITCHES)
+
+
 _US = 1e-3  # from ns
 
 _SOURCES = (
@@ -96,25 +101,13 @@ _SOURCES = (
         absent=0.0,
     ),
     _Source(
-        Metric(
-            "server_switches_voluntary_per_txn",
-            "voluntary switches of the server",
-            "1/txn",
-            "lower",
-            _SWITCHES,
-        ),
+        _switches("voluntary"),
         "processes",
         "server",
         "voluntary_switches_total",
     ),
     _Source(
-        Metric(
-            "server_switches_involuntary_per_txn",
-            "involuntary switches of the server",
-            "1/txn",
-            "lower",
-            _SWITCHES,
-        ),
+        _switches("involuntary"),
         "processes",
         "server",
         "involuntary_switches_total",
