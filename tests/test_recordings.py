@@ -160,3 +160,34 @@ def test_rates_are_whole_centiseconds_as_the_clock_of_the_source(bundle: Callabl
     points = bundle(I7).evidence().points
     ticks = np.asarray(points["seconds"], dtype=float) * 100
     assert np.abs(ticks - ticks.round()).max() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [
+        ("dispatch-ff2", {("STD", 8): 171_250, ("EXT", 8): 170_490}),
+        ("dispatch-dc1", {("STD", 16): 308_676, ("EXT", 16): 308_046}),
+        ("dispatch-tpce", {("STD", 1): 156.12, ("EXT", 1): 155.64}),
+        (
+            "dc3-specjbb2005",
+            {
+                ("default", 6): 244_480, ("default", 7): 266_043, ("default", 8): 283_317,
+                ("set", 6): 383_632, ("set", 7): 447_450, ("set", 8): 510_639,
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_rates_published_alone_come_back(
+    tmp_path: Path, name: str, published: dict[tuple[str, int], float]
+) -> None:
+    write_recording(name, tmp_path / name)
+    evidence = Bundle(tmp_path / name).evidence()
+    option_of = dict(zip(evidence.runs["run"].tolist(), evidence.runs["option"], strict=True))
+    points = evidence.points
+    per_s = points["transactions"] / points["seconds"]
+    clients = points["clients"].tolist()
+    found = {
+        (str(option_of[run]), n): value
+        for run, n, value in zip(points["run"].tolist(), clients, per_s.tolist(), strict=True)
+    }
+    assert found == pytest.approx(published, rel=1e-4)

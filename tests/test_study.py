@@ -143,6 +143,11 @@ def refused(text: str) -> str:
             'monitors.hots: no monitor "hots"; did you',
         ),
         (
+            'name = "own"',
+            'name = "own"\noverlay = ["result-cache-t3"]',
+            'my.toml:2: overlay: no recording "result-cache-t3"; did you mean "result-cache-t2"?',
+        ),
+        (
             '"postgres"',
             '"postgrs"',
             'my.toml:3: subject.kind: no subject "postgrs"; did you mean "postgres"?',

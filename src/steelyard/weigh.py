@@ -26,6 +26,7 @@ from steelyard.lab.host import Host
 from steelyard.lab.refusals import permitted
 from steelyard.lab.runner import Laboratory, Progress, Run, StudyFailed
 from steelyard.monitors import MONITORS
+from steelyard.recordings.tables import catalogue as published
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import check_effects
 from steelyard.study.plan import Option, Slot, baseline, blocks, options, workload_of
@@ -62,6 +63,9 @@ class Assignment:
             for name in study.monitors or ():
                 if name not in MONITORS:
                     raise InputError(f'no monitor "{name}"{nearest(name, MONITORS)}', at=("monitors", name))
+            for name in study.overlay:
+                if name not in published():
+                    raise InputError(f'no recording "{name}"{nearest(name, published())}', at=("overlay",))
             check(study)
             found, refused = permitted(study, found)
         return cls(study, text, origin, found, list(blocks(study, found)), refused)

@@ -151,7 +151,7 @@ def test_the_law_finds_its_false_peak_at_the_kink_and_it_is_not_said():
 def test_more_clients_than_cpus_are_called_oversubscription():
     found = scaling("A", [1, 2, 4, 8], [100.0, 190, 185, 180], Topology(2, 2))
     assert [p.oversubscribed for p in found.points] == [False, False, True, True]
-    assert "With 4 and 8 clients on 2 CPUs that part is oversubscription" in found.sentence
+    assert "From 4 clients on there are more of them than the 2 CPUs" in found.sentence
     unknown = scaling("A", [1, 2, 4, 8], [100.0, 190, 185, 180], Topology())
     assert "oversubscription" not in unknown.sentence
 

@@ -49,6 +49,12 @@ def test_each_option_bears_the_mark_of_the_gathered_footnote() -> None:
     assert out.getvalue().count("stolen") == 1
 
 
+def test_warnings_that_differ_in_a_number_of_runs_are_one_with_the_span() -> None:
+    notices = [Notice("zeros", f"server CPU is 0 in {n} runs: differences") for n in (10, 2, 12)]
+    (note,) = _of(builders.two()[0], *notices)
+    assert note.sentence == "server CPU is 0 in 2 to 12 runs: differences"
+
+
 def test_runs_of_equal_warnings_are_put_together() -> None:
     judgement = builders.two()[0]
     (note,) = _of(judgement, Notice("c", "t", "A", (4, 1)), Notice("c", "t", "B", (2, 4)))

@@ -67,6 +67,8 @@ impl Sampler {
     pub fn new(distribution: Distribution) -> Self {
         let ns = distribution.mean_us() * 1e3;
         match distribution {
+            // of nothing there is no spread: a thread that never sleeps must not sleep a nanosecond
+            _ if ns == 0.0 => Self::Fixed { ns },
             Distribution::Fixed { .. } => Self::Fixed { ns },
             Distribution::Exponential { .. } => Self::Exponential { mean_ns: ns },
             Distribution::Lognormal { cv, .. } => {

@@ -87,14 +87,15 @@ impl Record {
         if now_ns < self.measure_ns {
             return;
         }
-        self.histograms[group as usize].saturating_record(response_ns);
+        // it grows to hold what it is given; `saturating_record` would clamp to what it holds now
+        let _ = self.histograms[group as usize].record(response_ns);
         // children of a fork have no entry
         let number = self.client_of.get(thread as usize).copied().unwrap_or(0);
         if number > 0 {
             let client = &mut self.clients[usize::from(number) - 1];
             client.done += 1;
             client.sum_ns += response_ns;
-            client.histogram.saturating_record(response_ns);
+            let _ = client.histogram.record(response_ns);
         }
     }
 

@@ -70,7 +70,8 @@ def _incomplete(fitted: Fit) -> tuple[str, str]:
 def _zeros(fitted: Fit, metric: Metric) -> tuple[str, str]:
     count = int((fitted.layout.values <= 0).sum())
     text = f"{metric.title} is 0 in {count} runs: compared by differences instead of log ratios"
-    return "zeros", "" if fitted.logs else text
+    # the mean over points hides the zeros of some: there is no run to name
+    return "zeros", "" if fitted.logs or not count else text
 
 
 def _drift(fitted: Fit, metric: Metric) -> tuple[str, str]:

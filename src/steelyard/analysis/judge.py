@@ -14,8 +14,10 @@ from steelyard.analysis.gauges import gauge_notices
 from steelyard.analysis.latches import latches
 from steelyard.analysis.layout import points_of
 from steelyard.analysis.measures import measure
+from steelyard.analysis.region import region, told
 from steelyard.analysis.results import Judgement, Notice
 from steelyard.analysis.scaling import scalings
+from steelyard.analysis.simulated import simulation_notices
 from steelyard.analysis.soundness import soundness_notices
 from steelyard.analysis.stability import stability_notices
 from steelyard.analysis.verdict import judge_options
@@ -48,12 +50,13 @@ def judge(evidence: Evidence) -> Judgement:
     gauges = gauge_notices(evidence)
     scaling, latch = scalings(evidence, measures), latches(evidence)
     verdict = judge_options(evidence, measures, comparisons, found_effects)
+    cells = region(evidence, measures)
     return Judgement(
         question=evidence.study.question,
         baseline=baseline,
         options=labels,
         metrics=measures.metrics,
-        verdict=replace(verdict, reasons=(*verdict.reasons, *_grave(gauges))),
+        verdict=replace(verdict, reasons=(*told(cells, margin), *verdict.reasons, *_grave(gauges))),
         estimates=tuple(
             estimate
             for metric in measures.metrics
@@ -71,6 +74,7 @@ def judge(evidence: Evidence) -> Judgement:
         ),
         notices=(
             *_of_the_lab(evidence),
+            *simulation_notices(evidence),
             *stability_notices(evidence, measures),
             *gauges,
             *soundness_notices(evidence, measures),
@@ -81,6 +85,7 @@ def judge(evidence: Evidence) -> Judgement:
         scaling=scaling,
         latches=latch.rows,
         what_if=latch.what_if,
+        region=cells,
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from steelyard.analysis.latch_model import Holds, Network, alternatives, predict, think_ns
 from steelyard.analysis.results import LatchRow, Notice, WhatIf
+from steelyard.analysis.tails import Floats
 from steelyard.analysis.words import listed
 from steelyard.bundle.evidence import Columns, Evidence
 
@@ -62,7 +63,7 @@ def latches(evidence: Evidence) -> Latches:
         network = _network(evidence, mine, holds)
         done += [_completed(row, mine, holds, network) for row in mine]
         what_if += _asked(mine[-1], holds, network)
-    return Latches(tuple(done), tuple(what_if), tuple(_contradictions(done)))
+    return Latches(tuple(done), tuple(what_if), tuple(_contradictions(done, evidence.study.workload.POINTS)))
 
 
 def _same(one: LatchRow, other: LatchRow) -> bool:
@@ -125,7 +126,7 @@ def _ratio(above: float | None, below: float | None) -> float | None:
 
 
 def _holds(evidence: Evidence) -> dict[_Key, Holds]:
-    """Hold times by key; those of the first run that has any."""
+    """Hold times by key: each quantile the mean of the runs' own, which keeps the mean of all holds."""
     table: Columns = evidence.holds
     if not len(table["run"]):
         return {}
@@ -135,7 +136,7 @@ def _holds(evidence: Evidence) -> dict[_Key, Holds]:
         (int(r), int(p)): int(n)
         for r, p, n in zip(points["run"], points["point"], points["clients"], strict=True)
     }
-    found: dict[_Key, Holds] = {}
+    found: dict[_Key, list[tuple[Floats, Floats]]] = {}
     names = table["latch"].astype(str)
     for run, point, latch in dict.fromkeys(
         zip(table["run"].tolist(), table["point"].tolist(), names.tolist(), strict=True)
@@ -144,8 +145,8 @@ def _holds(evidence: Evidence) -> dict[_Key, Holds]:
         ns = np.asarray(table["ns"][mine], dtype=np.float64)
         if (run, point) in clients_at and ns.max() > 0:
             key = option_of[run], latch, clients_at[run, point]
-            found.setdefault(key, Holds.of(ns, table["share"][mine]))
-    return found
+            found.setdefault(key, []).append((ns, table["share"][mine]))
+    return {key: Holds.of(np.mean([ns for ns, _ in runs], axis=0), runs[0][1]) for key, runs in found.items()}
 
 
 def _network(evidence: Evidence, mine: list[LatchRow], holds: Mapping[_Key, Holds]) -> Network | None:
@@ -209,7 +210,7 @@ def _asked(last: LatchRow, holds: Mapping[_Key, Holds], network: Network | None)
     ]
 
 
-def _contradictions(rows: list[LatchRow]) -> list[Notice]:
+def _contradictions(rows: list[LatchRow], points_are: str) -> list[Notice]:
     """Counters that cannot be: each bound holds for every protocol (sleeps + spin_gets >= misses)."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
@@ -224,6 +225,6 @@ def _contradictions(rows: list[LatchRow]) -> list[Notice]:
             if true:
                 found.setdefault((row.option, row.latch, what), []).append(str(row.clients))
     return [
-        Notice("latch-counters-contradict", f"{latch}: {what} at {listed(clients)} clients", option)
+        Notice("latch-counters-contradict", f"{latch}: {what} at {listed(clients)} {points_are}", option)
         for (option, latch, what), clients in found.items()
     ]

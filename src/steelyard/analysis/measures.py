@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from steelyard.analysis.program import SCORE, program_measures
 from steelyard.analysis.results import Better, Metric
+from steelyard.analysis.simulated import simulated_measures
 from steelyard.analysis.tails import Floats
 from steelyard.bundle.evidence import Columns, Evidence
 from steelyard.study.spec import Study
@@ -220,12 +221,16 @@ def measure(evidence: Evidence) -> Measures:
             rate = np.where(np.isnan(rate), source.absent, rate)
         values[source.metric.name] = _divide(rate * source.scale, per_s)
     values[_ERRORS.name] = _divide(_floats(points["errors"])[order], transactions)
-    further = [*_waits(evidence, row_of, per_s), *program_measures(evidence, row_of)]
+    further = [
+        *_waits(evidence, row_of, per_s),
+        *program_measures(evidence, row_of),
+        *simulated_measures(evidence, row_of, per_s, SERVER_CPU),
+    ]
     values |= {metric.name: column for metric, column in further}
 
     of_run = {int(r): i for i, r in enumerate(evidence.runs["run"])}
     at = np.array([of_run[int(r)] for r in run], dtype=int)
-    candidates = (*METRICS, *(metric for metric, _ in further))
+    candidates = dict.fromkeys((*METRICS, *(metric for metric, _ in further)))
     return Measures(
         metrics=tuple(m for m in candidates if (values[m.name] > 0).any()),
         run=run,

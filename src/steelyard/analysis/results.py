@@ -230,6 +230,22 @@ class WhatIf:
 
 
 @dataclass(frozen=True)
+class RegionCell:
+    """Throughput under a dispatch table over that under another, all else alike, at one number of threads.
+
+    level, baseline: codes of the factor that sets the table; others: code by the other factors.
+    """
+
+    level: str
+    baseline: str
+    others: Mapping[str, str]
+    clients: int
+    ratio: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The answer. winner is None when no option can be said to be better than all others.
 
@@ -263,3 +279,4 @@ class Judgement:
     scaling: tuple[Scaling, ...] = ()
     latches: tuple[LatchRow, ...] = ()
     what_if: tuple[WhatIf, ...] = ()
+    region: tuple[RegionCell, ...] = ()

@@ -16,7 +16,7 @@ from steelyard.analysis.layout import lay_out, points_of
 from steelyard.analysis.measures import THROUGHPUT, Measures
 from steelyard.analysis.results import Curve, Interval, Scaling, ScalingPoint
 from steelyard.analysis.tails import Floats
-from steelyard.analysis.words import digits, listed, percent
+from steelyard.analysis.words import digits, percent
 from steelyard.bundle.evidence import Evidence, Topology
 
 _LEAST_TO_FIT, _LEAST_TO_CHOOSE = 4, 6
@@ -43,7 +43,7 @@ def scalings(evidence: Evidence, measures: Measures) -> tuple[Scaling, ...]:
         if len(seen) > 1:
             logs = [np.log(values) for values in seen.values()]
             means = [math.exp(float(each.mean())) for each in logs]
-            found.append(scaling(option.label, list(seen), means, topology, _weights(logs)))
+            found.append(scaling(option.label, list(seen), means, topology, _weights(logs), workload.POINTS))
     return tuple(found)
 
 
@@ -53,8 +53,12 @@ def scaling(
     throughput_per_s: Sequence[float],
     topology: Topology,
     weights: Sequence[float] | None = None,
+    points_are: str = "clients",
 ) -> Scaling:
-    """One series. weights: 1/variance of each point's logarithm, on any common scale."""
+    """One series. weights: 1/variance of each point's logarithm, on any common scale.
+
+    points_are: what the numbers of `clients` count, in the plural.
+    """
     order = sorted(range(len(clients)), key=lambda i: clients[i])
     first = order[0]
     points = tuple(
@@ -76,7 +80,7 @@ def scaling(
         fits = [fit(model, observed) for model in _candidates(points, topology)]
         # the sort is stable: without a criterion the law, named first, stays first
         curves = [_curve(found, points) for found in sorted(fits, key=lambda f: f.aicc)]
-    return Scaling(option, points, tuple(curves), _sentence(points, curves, topology))
+    return Scaling(option, points, tuple(curves), _sentence(points, curves, topology, points_are))
 
 
 def _candidates(points: Sequence[ScalingPoint], topology: Topology) -> list[Model]:
@@ -138,22 +142,25 @@ def _peak(found: Fitted) -> Interval:
     return Interval(float(value), float(low), float(high))
 
 
-def _sentence(points: Sequence[ScalingPoint], curves: Sequence[Curve], topology: Topology) -> str:
+def _sentence(
+    points: Sequence[ScalingPoint], curves: Sequence[Curve], topology: Topology, points_are: str
+) -> str:
     last = points[-1]
     base = points[0].clients
-    than = "" if base == 1 else f" (of {base} clients: one alone was not measured)"
-    parts = [f"{last.clients} clients give {percent(last.linear)} of linear{than}."]
+    than = "" if base == 1 else f" (of {base} {points_are}: one alone was not measured)"
+    parts = [f"{last.clients} {points_are} give {percent(last.linear)} of linear{than}."]
     if not curves:
         parts.append(
             f"{len(points)} points are too few for a curve: {_LEAST_TO_FIT} are needed,"
             f" {_LEAST_TO_CHOOSE} to choose between models."
         )
     else:
-        parts += [_choice(curves), _meaning(curves[0], points, topology)]
-    if beyond := [str(p.clients) for p in points if p.oversubscribed]:
+        parts += [_choice(curves), _meaning(curves[0], points, topology, points_are)]
+    if beyond := [p.clients for p in points if p.oversubscribed]:
         cpus = f"{topology.cpus} CPU{'s' * (topology.cpus != 1)}"
         parts.append(
-            f"With {listed(beyond)} clients on {cpus} that part is oversubscription, not parallelism."
+            f"From {beyond[0]} {points_are} on there are more of them than the {cpus}: that part is"
+            " oversubscription, not parallelism."
         )
     return " ".join(parts)
 
@@ -170,24 +177,27 @@ def _choice(curves: Sequence[Curve]) -> str:
     return f"{title[0].upper()}{title[1:]} fits best {text}:"
 
 
-def _meaning(curve: Curve, points: Sequence[ScalingPoint], topology: Topology) -> str:
+def _meaning(curve: Curve, points: Sequence[ScalingPoint], topology: Topology, points_are: str) -> str:
     sigma = curve.parameters["sigma"]
     serial = f"{_span(sigma)} of the work is serial (contention)"
     if curve.model == "shared-core":
         each = _span(curve.parameters["yield"])
         cores = topology.cores or topology.cpus
-        return f"beyond {cores} cores each further client adds {each} of a core; {serial}."
+        return f"beyond {cores} cores further {points_are} add {each} of a core each; {serial}."
     kappa = curve.parameters["kappa"]
     coherency = f"coherency {digits(kappa.value)} [{digits(kappa.low)} to {digits(kappa.high)}]"
-    return f"{serial}, {coherency}; {_said_of_peak(curve.peak, points[-1].clients)}"
+    return f"{serial}, {coherency}; {_said_of_peak(curve.peak, points[-1].clients, points_are)}"
 
 
-def _said_of_peak(peak: Interval | None, most: int) -> str:
+def _said_of_peak(peak: Interval | None, most: int, points_are: str) -> str:
     if peak is None or (not math.isfinite(peak.high) and not peak.value <= most):
         low = "" if peak is None or not math.isfinite(peak.low) else f", from {digits(peak.low)} on"
-        return f"no peak can be given: {most} clients do not reach it and its interval has no upper end{low}."
+        return (
+            f"no peak can be given: {most} {points_are} do not reach it and its interval has no upper"
+            f" end{low}."
+        )
     high = digits(peak.high) if math.isfinite(peak.high) else "no end"
-    text = f"most throughput at {digits(peak.value)} clients [{digits(peak.low)} to {high}]"
+    text = f"most throughput at {digits(peak.value)} {points_are} [{digits(peak.low)} to {high}]"
     if peak.value <= most:
         return f"{text}, within what was measured."
     return f"{text}: an extrapolation, since only {most} were measured."

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from steelyard.analysis.by_points import answers_by_point
 from steelyard.analysis.measures import Measures
 from steelyard.analysis.results import Comparison, Effect, Metric, Verdict
 from steelyard.analysis.rivals import Duel, Rivals, metrics_that_count, rivals, turned
@@ -48,7 +49,7 @@ def judge_options(
     comparisons: Sequence[Comparison],
     effects: Sequence[Effect],
 ) -> Verdict:
-    """One verdict for the study. comparisons: all points together, as the report will show them."""
+    """One verdict for the study. comparisons: with the baseline, as the report will show them."""
     margin = evidence.study.plan.smallest_effect_percent / 100
     counting = metrics_that_count(evidence.study, measures)
     met = rivals(measures, counting, [o.label for o in evidence.options], margin)
@@ -66,11 +67,11 @@ def judge_options(
     said = _two(case, leader) if len(met.options) == 2 else _many(case, leader, open_to)
     reference = _reference(case, leader)
     closed = not evidence.study.workload.open_loop
-    extra = _allocation(effects, counting, measures)
+    extra = (_allocation(effects, counting, measures), answers_by_point(evidence, comparisons, counting))
     return Verdict(
         outcome=said.outcome,
         winner=said.winner,
-        sentence=" ".join(part for part in (said.sentence, extra) if part),
+        sentence=" ".join(part for part in (said.sentence, *extra) if part),
         reasons=reasons(measures, leader, reference, margin, closed),
         ties=() if said.winner else (leader, *open_to),
     )

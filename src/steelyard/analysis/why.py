@@ -19,6 +19,8 @@ from steelyard.analysis.layout import lay_out
 from steelyard.analysis.measures import HEADLINES, P99, SERVER_CPU, THROUGHPUT, WAIT_PREFIX, Measures
 from steelyard.analysis.program import COSTS
 from steelyard.analysis.results import CostDifference, Metric
+from steelyard.analysis.simulated import COSTS as SIMULATED
+from steelyard.analysis.simulated import LONGEST_WAIT
 from steelyard.analysis.words import digits, each, percent, quantity
 
 USER = "server_user_us_per_txn"
@@ -37,6 +39,8 @@ _OTHERS = (
     "written_bytes_per_txn",
     _ENGINE,
     *COSTS,
+    *SIMULATED,
+    LONGEST_WAIT.name,
 )
 _WORTH_SAYING = 0.05  # relative change of a cost
 _MATERIAL = 0.03  # of the baseline's server CPU, for times; the study's own margin where that is less

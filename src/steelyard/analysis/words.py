@@ -57,7 +57,7 @@ def quantity(value: float, unit: str, like: float | None = None) -> str:
 def each(metric: Metric) -> str:
     """What a cost is counted for: `a transaction`, `per bops`."""
     per = metric.unit.partition("/")[2]
-    return "a transaction" if per == "txn" else f"per {per}"
+    return "a transaction" if per == "txn" else f"per {per}" if per else "at most"
 
 
 def span(values: Sequence[float], say: Callable[[float], str]) -> str:

@@ -48,6 +48,7 @@ class Evidence:
         end (last in the last measure phase), cooled (last in cool-down), gone (last after the
         clients disconnected), lowest, highest, mean (over all measure phases), `limit` (last value
         of the companion x_limit, NaN without one). NaN where a phase has no sample.
+    peaks: run, point, monitor, entity, metric, highest: gauges that an engine tells of itself.
     silence: run, monitor, last_ns (its last sample), measure_end_ns, interval_ns (median gap).
     notices: run (0: of the whole study), code, text.
     latches: run, point, latch, gets, misses, spin_gets, sleeps, wait_ns, hand_overs, children
@@ -90,6 +91,9 @@ class Evidence:
     claims: Columns = field(default_factory=lambda: _none("run", "point", "figure", "value", "decimals"))
     scores: Columns = field(
         default_factory=lambda: _none("run", "point", "instance", "score", "seconds", "cpu_ns")
+    )
+    peaks: Columns = field(
+        default_factory=lambda: _none("run", "point", "monitor", "entity", "metric", "highest")
     )
     topology: Topology = Topology()
     calibration: Mapping[str, float] = field(default_factory=dict[str, float])

@@ -80,6 +80,14 @@ _RATES = """
     from ends where last_ns > first_ns order by run, point, monitor, entity, metric
 """
 
+# a gauge's highest reading at each point, of what tells all of itself and need not be watched
+_PEAKS = """
+    select s.run, m.point, s.monitor, s.entity, s.metric, max(s.value) as highest
+    from samples s join measures m on m.run = s.run and s.t_ns > m.start_ns and s.t_ns <= m.end_ns
+    where s.monitor = 'engine' and not suffix(s.metric, '_total')
+    group by s.run, m.point, s.monitor, s.entity, s.metric order by s.run, m.point
+"""
+
 _GAUGES = """
     with spans as (
         select run, min(start_ns) filter (phase = 'measure') as measure_ns,
@@ -199,6 +207,7 @@ class Bundle:
             ),
             rates=self.columns(_RATES),
             gauges=self.columns(_GAUGES),
+            peaks=self.columns(_PEAKS),
             silence=self.columns(_SILENCE),
             notices=self.columns("select run, code, text from notices order by run"),
             latches=self.columns(_LATCHES),
@@ -271,6 +280,8 @@ class Bundle:
 
 def topology_of(environment: Mapping[str, Any]) -> Topology:
     """Cores and CPUs that the server may use: those it is kept on, else all that are usable."""
+    if simulated := environment.get("server", {}).get("simulated_cpus"):
+        return Topology(simulated, simulated)
     cpu: Mapping[str, Any] = environment.get("cpu", {})
     places: list[Mapping[str, Any]] = cpu.get("topology", [])
     placement: Mapping[str, Any] = environment.get("placement", {})

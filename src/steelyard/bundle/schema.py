@@ -166,6 +166,20 @@ TABLES: tuple[Table, ...] = (
         ),
     ),
     Table(
+        "trace",
+        "what a chosen thread of a simulated machine did: a stint on a CPU, or a change of its priority",
+        (
+            _RUN,
+            _POINT,
+            Column("thread", "VARCHAR", "group:number"),
+            Column("reason", "VARCHAR", "ran; or start, expired, waited, returned, forked: a change"),
+            Column("cpu", "INTEGER", "where it ran; NULL: a change", nullable=True),
+            Column("start_ns", "BIGINT", "simulated"),
+            Column("end_ns", "BIGINT", "simulated; of a change the same"),
+            Column("priority", "INTEGER", "global: the level, nice and the class added"),
+        ),
+    ),
+    Table(
         "claims",
         "a figure that the source of a recording gives and its own counters can prove",
         (

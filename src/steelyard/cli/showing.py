@@ -31,11 +31,12 @@ def show(
 ) -> None:
     """Judges the bundle, prints the verdict, writes its report. Raises InputError.
 
-    overlay: bundles, or recordings by name, whose curves are drawn too.
+    overlay: bundles, or recordings by name, whose curves are drawn too, beside those that the study names.
     """
     bundle = Bundle(path)
     judgement = judge(bundle.evidence())
-    curves = gather.overlays([(Path(other).stem, judge(_evidence(other)).scaling) for other in overlay])
+    others = (*bundle.study.overlay, *(other for other in overlay if other not in bundle.study.overlay))
+    curves = gather.overlays([(Path(other).stem, judge(_evidence(other)).scaling) for other in others])
     series = replace(gather.series(bundle), overlays=curves)
     page = html or path / "report.html"
     next_command = f'steelyard sql {path} "select * from runs"'

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.study.plan import Option, workload_of
+from steelyard.study.plan import Option, Slot, workload_of
 from steelyard.study.spec import Study
 from steelyard.study.statements import StatementWorkload
 from steelyard.subjects import Endpoint, Inside
 from steelyard.workloads import Work
 
 
-def engine_plan(study: Study, option: Option, work: Work, target: Endpoint | Inside) -> dict[str, Any]:
-    """As the engine reads it (JSON). The seed is the study's: every option gets the same work."""
+def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside) -> dict[str, Any]:
+    """As the engine reads it (JSON). The seed is the study's: every option gets the same work.
+
+    A simulation is told its block as well: only chance can make its blocks differ.
+    """
     plan = study.plan
-    own = target.plan if isinstance(target, Inside) else _statements(study, option, work, target)
+    own = target.plan if isinstance(target, Inside) else _statements(study, slot.option, work, target)
+    if isinstance(target, Inside) and target.simulated:
+        own = {**own, "block": slot.block}
     return {
         **own,
         "points": plan.clients,

@@ -16,7 +16,7 @@ class LoadFailed(Exception):
 ENGINES: dict[str, str] = {
     "load": "steelyard._core:load_run",
     "latch": "steelyard._core:latch_run",
-    "dispatch": "steelyard._core:dispatch_run",
+    "dispatch": "steelyard.lab.dispatch:run",
     "command": "steelyard.lab.command:run",
 }
 

@@ -78,6 +78,7 @@ def tables_of(result: Mapping[str, Any], origin_ns: int) -> dict[str, Columns]:
         "notices": result.get("notices", {"code": [], "text": []}),
         **({"scores": result["scores"]} if "scores" in result else {}),
         **({"latches": _latches(result)} if "latches" in result else {}),
+        **({"trace": result["trace"]} if "trace" in result else {}),
     }
 
 

@@ -144,7 +144,7 @@ class Laboratory:
         return run
 
     def _load(self, slot: Slot, subject: Endpoint | Inside, origin_ns: int) -> dict[str, Columns]:
-        plan = engine_plan(self.study, slot.option, self.work, subject)
+        plan = engine_plan(self.study, slot, self.work, subject)
         set_up_end_ns = time.monotonic_ns() - origin_ns
         if isinstance(subject, Inside):
             # what is weighed works in the engine's process: it may use all CPUs, and counts as server

@@ -1,8 +1,8 @@
 """Published tables as a bundle: throughput by number of clients, latch counters, derived figures.
 
 A TOML file says which columns of which CSV files mean what, and gives the study that they answer;
-levels of its factors are the values in the columns of the same names. The work of a client is
-fixed, so each point lasted transactions / throughput.
+levels of its factors are the values in the columns of the same names. Where the work of a client is
+fixed, each point lasted transactions / throughput; of rates alone a point lasts as long as the file says.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from steelyard.bundle.writer import BundleWriter, Rows
 from steelyard.study.errors import InputError, nearest
@@ -64,16 +64,39 @@ class Server(_Part):
 
 
 class TableRecording(_Part):
-    """The whole file. environment: facts of the machine, as a live bundle has them."""
+    """The whole file. environment: facts of the machine, as a live bundle has them.
+
+    transactions_per_client, or as_if_measured_s where only rates were published.
+    """
 
     source: str
-    transactions_per_client: int = Field(gt=0)
+    transactions_per_client: int | None = Field(default=None, gt=0)
+    as_if_measured_s: float | None = Field(default=None, gt=0)
     throughput: Throughput
     latches: LatchTable | None = None
     claims: Claims | None = None
     server: Server
     environment: dict[str, Any] = Field(default_factory=dict)
     study: dict[str, Any]
+
+    @model_validator(mode="after")
+    def _one_length(self) -> TableRecording:
+        if (self.transactions_per_client is None) == (self.as_if_measured_s is None):
+            raise ValueError("needs either transactions_per_client or as_if_measured_s")
+        return self
+
+    @property
+    def work(self) -> str:
+        """How long a point is, in words."""
+        if self.transactions_per_client is not None:
+            return f"{self.transactions_per_client:,} transactions a client"
+        return f"rates alone were published; counts are those of {self.as_if_measured_s:g} s"
+
+    def transactions(self, clients: int, per_s: float) -> int:
+        """How many a point had."""
+        if self.transactions_per_client is not None:
+            return clients * self.transactions_per_client
+        return round(per_s * (self.as_if_measured_s or 0))
 
 
 def catalogue() -> dict[str, Path]:
@@ -147,10 +170,9 @@ def _read(place: Path) -> TableRecording:
 
 def _environment(recording: TableRecording, found: Sequence[Option]) -> dict[str, Any]:
     server: dict[str, Any] = {"version": recording.server.version, "origin": "recording", "set": {}}
-    work = f"{recording.transactions_per_client:,} transactions a client"
     return {
         **recording.environment,
-        "recording": {"source": recording.source, "work": work},
+        "recording": {"source": recording.source, "work": recording.work},
         "servers": {option.label: server for option in found},
     }
 
@@ -179,7 +201,7 @@ def _tables(source: _Source) -> dict[str, Rows]:
             f"{source.folder / recording.throughput.file}: {source.option.label} has"
             f" {len(per_s)} of the {len(clients)} points in study.plan.clients, or one of nothing"
         )
-    work = [n * recording.transactions_per_client for n in clients]
+    work = [recording.transactions(n, per_s[i]) for i, n in enumerate(clients)]
     ends_ns = list(accumulate(round(count / per_s[i] * 1e9) for i, count in enumerate(work)))
     points = range(len(clients))
     tables: dict[str, Rows] = {

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.analysis.results import Judgement, Notice
-from steelyard.analysis.words import listed
+from steelyard.analysis.words import listed, span
 from steelyard.report.inputs import About
 
 _MOST_DETAILS = 4
+_RUNS = re.compile(r"\d+(?= runs\b)")
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def footnotes(judgement: Judgement, about: About) -> list[Footnote]:
     warnings = (notice for item in judgement.comparisons for notice in item.warnings)
     alike: dict[tuple[str, str], list[Notice]] = {}
     for notice in (*judgement.notices, *about.notices, *warnings):
-        alike.setdefault((notice.code, notice.text), []).append(notice)
+        alike.setdefault((notice.code, _RUNS.sub("", notice.text)), []).append(notice)
     found = [_gathered(notices) for notices in alike.values()]
     return sorted(found, key=lambda footnote: bool(footnote.about))
 
@@ -58,7 +60,13 @@ def _gathered(notices: Sequence[Notice]) -> Footnote:
             mine.update({notice.detail: None} if notice.detail else {})
     return Footnote(
         code=notices[0].code,
-        text=notices[0].text,
+        text=_text([notice.text for notice in notices]),
         about={option: tuple(mine) for option, mine in details.items()},
         runs=tuple(sorted({run for notice in notices for run in notice.runs})),
     )
+
+
+def _text(texts: Sequence[str]) -> str:
+    """One text for those that differ in a number of runs only: `0 in 2 to 12 runs`."""
+    counts = [int(found[0]) for text in texts if (found := _RUNS.search(text))]
+    return _RUNS.sub(span(counts, str), texts[0], count=1) if counts else texts[0]

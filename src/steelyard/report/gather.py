@@ -7,9 +7,11 @@ from typing import Any, cast
 
 from steelyard.analysis.results import Scaling
 from steelyard.bundle.reader import Bundle
+from steelyard.report.gather_trace import scheduling
 from steelyard.report.inputs import About, FactorFacts, MonitorCost, Notice, Phases, Series
 from steelyard.study.model import Setting
 from steelyard.study.program import ProgramWorkload
+from steelyard.study.threads import ThreadsWorkload
 
 # more than this many points on a time line are not seen, only loaded
 _POINTS = 3000
@@ -118,13 +120,15 @@ _MONITOR_COST = """
 
 def series(bundle: Bundle) -> Series:
     """What the charts draw."""
+    workload = bundle.study.workload
     return Series(
         throughput=bundle.columns(_THROUGHPUT.format(clock=_CLOCK, points=_POINTS)),
         cpu=bundle.columns(_CPU.format(clock=_CLOCK, points=_POINTS)),
         gauges=bundle.columns(_GAUGES),
         statements=bundle.columns(_STATEMENTS),
-        clients=bundle.columns(_COPIES if isinstance(bundle.study.workload, ProgramWorkload) else _CLIENTS),
+        clients=bundle.columns(_COPIES if isinstance(workload, ProgramWorkload) else _CLIENTS),
         latency=bundle.latency_curves(),
+        **(scheduling(bundle, workload.scaled) if isinstance(workload, ThreadsWorkload) else {}),
     )
 
 
@@ -169,6 +173,7 @@ def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
         runs_done=done,
         runs_void=void,
         subject=study.subject.kind,
+        point_is=study.workload.POINT,
         points_are=study.workload.POINTS,
         server_version=", ".join(versions),
         report=report,

@@ -30,6 +30,9 @@ class Series:
     statements: option, statement, per_s.
     clients: option, clients, client, transactions, mean_ns, p99_ns: medians over runs; of
         copies of a program, their scores stand as transactions.
+    priorities: option, clients, priority, seconds: of simulated threads that are weighed, running or
+        waiting for a CPU, mean over runs. trace: option, thread, reason (`ran`, or why its priority
+        changed), cpu, start_s, end_s (from the first), priority.
     latency: option, clients, quantile (0 to 1), ns: median over runs.
     overlays: source (bundle and option), clients, tps, linear (1: in proportion): curves of other
         bundles, drawn behind those of this one.
@@ -42,6 +45,8 @@ class Series:
     clients: Columns = field(default_factory=dict[str, Any])
     latency: Columns = field(default_factory=dict[str, Any])
     overlays: Columns = field(default_factory=dict[str, Any])
+    priorities: Columns = field(default_factory=dict[str, Any])
+    trace: Columns = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,8 @@ class About:
     when: start of the study, UTC, ISO 8601. machine, server_settings, engine: facts by name, in the
     order to be shown (cpu, cores, kernel, virtualisation, governor, mitigations ...). option_levels:
     code by factor, for each option. bundle, report: names as the user would type them; report
-    is '' where none was written. points_are: what the plan's numbers of clients count. next_command:
+    is '' where none was written. point_is, points_are: what the
+    plan's numbers of clients count, one and many. next_command:
     what to type next. notices: of the lab.
     """
 
@@ -94,6 +100,7 @@ class About:
     runs_done: int
     runs_void: int
     subject: str = ""
+    point_is: str = "client"
     points_are: str = "clients"
     server_version: str = ""
     report: str = ""

@@ -49,7 +49,7 @@ def print_verdict(judgement: Judgement, about: About, console: Console) -> None:
     _table(judgement, notes, console)
     _copies(judgement, about, console)
     _factors(judgement, console)
-    _scaling(judgement, console)
+    _scaling(judgement, about, console)
     _footnotes(notes, console)
     console.print()
     _pointer("lab", _lab(judgement, about), console)
@@ -213,11 +213,11 @@ def _factors(judgement: Judgement, console: Console) -> None:
         _say(console, levels, hang=f"  {name:<{width}}{_GAP}{fmt.share(effect.share):>7}{_GAP}")
 
 
-def _scaling(judgement: Judgement, console: Console) -> None:
+def _scaling(judgement: Judgement, about: About, console: Console) -> None:
     if not judgement.scaling:
         return
     console.print()
-    _line(console, [("  With more clients", "dim")])
+    _line(console, [(f"  With more {about.points_are}", "dim")])
     for found in judgement.scaling[:_MOST_CURVES]:
         _say(console, found.sentence, hang=f"  {found.option}{_GAP}")
     if len(judgement.scaling) > _MOST_CURVES:

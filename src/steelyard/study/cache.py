@@ -16,6 +16,7 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 class CacheWorkload(Workload):
     """Workers look keys up in one shared cache, as fast as they can or thinking between."""
 
+    POINT: ClassVar[str] = "worker"
     POINTS: ClassVar[str] = "workers"
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
         key: (key,)

@@ -80,7 +80,7 @@ def _keys_at(path: Sequence[str | int], raw: Any) -> list[str]:
             # the path goes through a table or a list
             model = get_args(model)[-1] if get_args(model) else None
         model = _member(model, value)
-    return list(model.model_fields) if _is_model(model) else []
+    return [field.alias or name for name, field in model.model_fields.items()] if _is_model(model) else []
 
 
 def _is_model(annotation: Any) -> bool:

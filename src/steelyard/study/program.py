@@ -67,6 +67,7 @@ class ProgramWorkload(Workload):
     """Copies of a program, as many as the point says, started at the same moment."""
 
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {"deadline_s": ("deadline_s",)}
+    POINT: ClassVar[str] = "copy"
     POINTS: ClassVar[str] = "copies"
 
     kind: Literal["program"]

@@ -14,6 +14,7 @@ from steelyard.study.cache import CacheWorkload
 from steelyard.study.model import Code, Setting, Strict, flat
 from steelyard.study.program import ProgramWorkload
 from steelyard.study.statements import StatementWorkload
+from steelyard.study.threads import ThreadsWorkload
 
 Scope = Literal["version", "server", "session", "client", "host"]
 
@@ -54,7 +55,10 @@ class Factor(Strict):
 
 
 class Stop(Strict):
-    """When to stop before the last block: looks at the interval only after `after_blocks`."""
+    """When to stop before the last block: looks at intervals only, after `after_blocks`.
+
+    They are those of throughput; in an open loop, where the rate is given, of p99 latency.
+    """
 
     half_width_percent: float = Field(gt=0, description="stop when every interval is this narrow")
     after_blocks: int = Field(default=5, ge=5)
@@ -84,13 +88,14 @@ class Plan(Strict):
 
 def _workload(value: Any) -> str:
     kind = cast(dict[str, Any], value).get("kind") if isinstance(value, dict) else value.kind
-    return kind if kind in ("cache", "program") else "statements"
+    return kind if kind in ("cache", "program", "threads") else "statements"
 
 
 AnyWorkload = Annotated[
     Annotated[StatementWorkload, Tag("statements")]
     | Annotated[CacheWorkload, Tag("cache")]
-    | Annotated[ProgramWorkload, Tag("program")],
+    | Annotated[ProgramWorkload, Tag("program")]
+    | Annotated[ThreadsWorkload, Tag("threads")],
     Discriminator(_workload),
 ]
 
@@ -115,4 +120,8 @@ class Study(Strict):
     monitors: dict[str, Annotated[float, Field(gt=0, le=100)]] | None = Field(
         default=None,
         description="readings a second by monitor; default: what the subject offers, once a second",
+    )
+    overlay: list[str] = Field(
+        default_factory=list,
+        description="published recordings whose curves the report draws too, by name",
     )

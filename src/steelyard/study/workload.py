@@ -17,7 +17,8 @@ class Workload(Strict):
     """Base of the workloads. CLIENT_SETTINGS: what a factor of scope client may set, and where."""
 
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {}
-    POINTS: ClassVar[str] = "clients"  # what plan.clients counts
+    POINT: ClassVar[str] = "client"  # what plan.clients counts
+    POINTS: ClassVar[str] = "clients"
 
     def client_settings(self) -> Mapping[str, KeyPath]:
         """The same, with names that the study itself brings."""
@@ -35,6 +36,11 @@ class Workload(Strict):
     @property
     def open_loop(self) -> bool:
         """Whether work arrives by the clock, at a rate of its own."""
+        return False
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the plan's seconds are simulated."""
         return False
 
     @property

@@ -105,6 +105,7 @@ SUBJECTS: dict[str, str] = {
     "postgres": "steelyard.subjects.postgres",
     "mariadb": "steelyard.subjects.mariadb",
     "latch": "steelyard.subjects.latch",
+    "dispatcher": "steelyard.subjects.dispatcher",
     "command": "steelyard.subjects.command",
     "null": "steelyard.subjects.null",
 }

@@ -11,7 +11,7 @@ from steelyard.study.reading import expand
 from steelyard.study.spec import Study
 from steelyard.subjects import Bench, Endpoint
 from steelyard.subjects.postgres_address import check
-from steelyard.subjects.postgres_session import INSPECT, session_statements
+from steelyard.subjects.postgres_session import INSPECT, read_back_session, session_statements
 
 
 def check_foreign(study: Study) -> None:
@@ -55,6 +55,7 @@ class ForeignPostgres:
             with psycopg.connect(dsn, connect_timeout=10, autocommit=True) as connection:
                 info = connection.info
                 self._check_tables(connection)
+                read_back_session(connection, self._bench.study.subject, option)
                 parameters = info.get_parameters()
                 verified = parameters.get("sslmode") == "verify-full"
                 return Endpoint(

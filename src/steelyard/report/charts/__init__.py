@@ -9,11 +9,15 @@ from steelyard.report.charts import (
     effects,
     forest,
     gauges,
+    latch_prediction,
     latches,
     latency,
+    priorities,
+    region,
     scaling,
     statements,
     timeline,
+    trace,
 )
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table
 from steelyard.report.charts.theme import colours, config
@@ -36,13 +40,17 @@ def figures(judgement: Judgement, series: Series, about: About) -> list[Figure]:
         costs.figure(judgement) if first[0] is ratios else None,
         first[1],
         costs.figure(judgement) if first[0] is not ratios else None,
+        region.figure(judgement),
         timeline.figure(series, palette),
         scaling.figure(judgement, series, palette, about.points_are),
-        latches.figure(judgement, palette),
-        latches.alternatives(judgement),
-        latency.figure(series, palette),
+        priorities.figure(series, palette),
+        trace.figure(series),
+        latches.figure(judgement, about, palette),
+        latch_prediction.figure(judgement, about, palette),
+        latch_prediction.alternatives(judgement, about),
+        latency.figure(series, palette, about),
         gauges.figure(series, palette),
         statements.figure(judgement, series, palette),
-        clients.figure(judgement, series, palette),
+        clients.figure(judgement, series, about, palette),
     )
     return [figure for figure in found if figure is not None]

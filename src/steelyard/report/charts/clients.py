@@ -8,13 +8,13 @@ from steelyard.analysis.results import Fairness, Judgement
 from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, slug, view
 from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.inputs import Series, rows
+from steelyard.report.inputs import About, Series, rows
 from steelyard.report.ranking import headline, ranked, spoken_of
 
 _MOST_PANELS = 4
 
 
-def figure(judgement: Judgement, series: Series, palette: Colours) -> Figure | None:
+def figure(judgement: Judgement, series: Series, about: About, palette: Colours) -> Figure | None:
     """Bars of the winner, the baseline, options that were unfair, the slowest; at the most clients."""
     data = rows(series.clients)
     if not data:
@@ -23,9 +23,9 @@ def figure(judgement: Judgement, series: Series, palette: Colours) -> Figure | N
     at_most = [row for row in data if int(row["clients"]) == most]
     chosen = _chosen(judgement, {str(row["option"]) for row in at_most}, most)
     found = headline(judgement.metrics)
-    noun, work = ("copy", found.work) if found.each else ("client", "transactions")
-    plural = f"{work} of each of {most} {'copies' if found.each else 'clients'}"
-    served = "the machine" if found.each else "the server"
+    noun, work = about.point_is, found.work if found.each else "transactions"
+    plural = f"{work} of each of {most} {about.points_are}"
+    served = "the server" if noun == "client" else "the machine"
     top = max((row["transactions"] or 0 for row in at_most if row["option"] in chosen), default=1)
     return Figure(
         name="clients",
@@ -42,7 +42,7 @@ def figure(judgement: Judgement, series: Series, palette: Colours) -> Figure | N
             )
             for option in chosen
         ),
-        table=_table(judgement.fairness, data, noun),
+        table=_table(judgement.fairness, data, about),
         layout="grid",
     )
 
@@ -92,10 +92,10 @@ def _bars(data: list[dict[str, Any]], top: float, palette: Colours, noun: str) -
     )
 
 
-def _table(fairness: tuple[Fairness, ...], data: list[dict[str, Any]], noun: str) -> Table:
+def _table(fairness: tuple[Fairness, ...], data: list[dict[str, Any]], about: About) -> Table:
     if not fairness:
         return Table(
-            ("option", "clients" if noun == "client" else "copies", noun, "transactions"),
+            ("option", about.points_are, about.point_is, "transactions"),
             tuple(
                 (str(row["option"]), str(row["clients"]), str(row["client"]), str(row["transactions"]))
                 for row in data
@@ -104,7 +104,7 @@ def _table(fairness: tuple[Fairness, ...], data: list[dict[str, Any]], noun: str
     return Table(
         (
             "option",
-            "clients" if noun == "client" else "copies",
+            about.points_are,
             "Jain's index",
             "by chance alone",
             "least / mean",
@@ -117,7 +117,7 @@ def _table(fairness: tuple[Fairness, ...], data: list[dict[str, Any]], noun: str
                 item.option,
                 str(item.clients),
                 f"{item.jain:.4f}",
-                f"{item.jain_null:.4f}" if noun == "client" else fmt.MISSING,
+                f"{item.jain_null:.4f}" if about.point_is != "copy" else fmt.MISSING,
                 fmt.significant(item.min_over_mean),
                 fmt.significant(item.max_over_min),
                 fmt.share(item.cv),

@@ -38,7 +38,8 @@ class Figure:
     """One picture of the report. caption: how to read it, a sentence or two.
 
     key: how a page shows which colour is which option, unless the marks are labelled. notes: what
-    the picture means, in sentences. open: whether its table is shown at once.
+    the picture means, in sentences. open: whether its table is shown at once, under the title `numbers`.
+    folded: further tables by title, shown on demand.
     """
 
     name: str
@@ -50,6 +51,8 @@ class Figure:
     key: Key = "none"
     notes: tuple[str, ...] = ()
     open: bool = False
+    numbers: str = "Numbers"
+    folded: tuple[tuple[str, Table], ...] = ()
 
 
 def view(height: int, layers: Sequence[Spec], rows: Sequence[Spec], **more: Any) -> Spec:

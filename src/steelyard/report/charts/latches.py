@@ -1,4 +1,4 @@
-"""The latch table of a study, with misses and sleeps over clients, predicted beside measured."""
+"""The latch tables of a study; misses, sleeps and hand-overs as pictures."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 from steelyard.analysis.results import Judgement, LatchRow
 from steelyard.report import format as fmt
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, quantitative, view
+from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, view
 from steelyard.report.charts.theme import Colours, paint
+from steelyard.report.inputs import About
 
 _HEAD = (
-    "latch",
-    "clients",
     "gets",
     "misses",
     "spin gets",
@@ -21,82 +20,66 @@ _HEAD = (
     "% sleeps per miss",
     "gets per transaction",
     "wait per sleep",
+    "hand-overs/s",
     "hold",
-    "predicted % misses per get",
-    "predicted gets/s",
     "measured gets/s",
 )
+_ALWAYS = 5  # the counters of the published table are shown even where they are not available
 
 
-def figure(judgement: Judgement, palette: Colours) -> Figure | None:
-    """None where no latch was watched."""
+def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | None:
+    """None where no latch was watched. A table an option, the baseline's open."""
     rows = judgement.latches
     if not rows:
         return None
-    panels = [
-        _panel(rows, palette, "misses", "% misses per get", 100),
-        _panel(rows, palette, "sleeps", "% sleeps per miss", 100),
-    ]
+    series: dict[tuple[str, str], list[LatchRow]] = {}
+    for row in rows:
+        series.setdefault((row.option, row.latch), []).append(row)
+    tables = {f"{option}, {latch}": _table(mine, about) for (option, latch), mine in series.items()}
+    first = next(
+        (name for (option, _), name in zip(series, tables, strict=True) if option == judgement.baseline), ""
+    )
+    first = first or next(iter(tables))
     measured = any(row.hold_is_measured for row in rows)
+    drawn = (
+        _panel(rows, palette, about, "misses", "% misses per get", 100),
+        _panel(rows, palette, about, "sleeps", "% sleeps per miss", 100),
+        _hand_overs(rows, palette, about),
+    )
     return Figure(
         name="latches",
-        title=f"Latch {rows[0].latch} under {rows[0].option}" if _alone(rows) else "Latches",
+        title=f"Latch {rows[0].latch} under {rows[0].option}" if len(tables) == 1 else "Latches",
         caption="A get that fails at first is a miss; a miss that spins in vain sleeps. n/a: not available,"
         " which is not zero. Hold: "
         + (
-            "mean of those measured; dashed: predicted from them, nothing fitted."
+            "mean of those measured, with what preemption added."
             if measured
-            else "the time that would explain the misses, given the gets with one client less."
+            else f"the time that would explain the misses, given the gets with one {about.point_is} less."
         ),
-        panels=tuple(panel for panel in panels if panel),
-        table=_table(rows),
+        panels=tuple(panel for panel in drawn if panel),
+        table=tables[first],
         layout="grid",
         key="line",
+        notes=_beyond(judgement, about),
         open=True,
+        numbers="Numbers" if len(tables) == 1 else first,
+        folded=tuple((name, table) for name, table in tables.items() if name != first),
     )
 
 
-def alternatives(judgement: Judgement) -> Figure | None:
-    """What the model says of other settings; None where hold times were not measured."""
-    if not judgement.what_if:
-        return None
-    return Figure(
-        name="latch-alternatives",
-        title="What other settings of the latch would do",
-        caption="Predicted from the measured hold times, nothing fitted; trust it as far as predicted and"
-        " measured agree above.",
-        panels=(),
-        table=Table(
-            ("latch", "clients", "change", "gets/s", "% misses per get", "% sleeps per miss", "mean wait"),
-            tuple(
-                (
-                    _named(judgement, item.option, item.latch),
-                    str(item.clients),
-                    item.change,
-                    fmt.quantity(item.gets_per_s, "/s"),
-                    _percent(item.misses_per_get),
-                    _percent(item.sleeps_per_miss),
-                    fmt.quantity(item.wait_mean_ns, "ns"),
-                )
-                for item in judgement.what_if
-            ),
-        ),
-        open=True,
+def _beyond(judgement: Judgement, about: About) -> tuple[str, ...]:
+    over = [point.clients for one in judgement.scaling for point in one.points if point.oversubscribed]
+    if not over:
+        return ()
+    return (
+        f"From {min(over)} {about.points_are} on there are more of them than CPUs: what is missed and slept"
+        " there is also waiting for a holder that lost its CPU, not parallelism.",
     )
 
 
-def _alone(rows: Sequence[LatchRow]) -> bool:
-    return len({(row.option, row.latch) for row in rows}) == 1
-
-
-def _named(judgement: Judgement, option: str, latch: str) -> str:
-    return f"{option}, {latch}" if len(judgement.options) > 1 else latch
-
-
-def _table(rows: Sequence[LatchRow]) -> Table:
+def _table(rows: Sequence[LatchRow], about: About) -> Table:
     every = [
         (
-            f"{row.option}, {row.latch}",
             str(row.clients),
             _count(row.gets),
             _count(row.misses),
@@ -107,23 +90,54 @@ def _table(rows: Sequence[LatchRow]) -> Table:
             _percent(row.sleeps_per_miss),
             _number(row.gets_per_txn),
             _time(row.wait_per_sleep_ns),
+            _number(row.hand_overs_per_s),
             _time(row.hold_ns),
-            _percent(row.predicted_misses_per_get),
-            _number(row.predicted_gets_per_s),
             _number(row.gets_per_s),
         )
         for row in rows
     ]
-    # a column of which nothing is known says nothing, nor does the name of the only latch
-    kept = [
-        i
-        for i in range(1 if _alone(rows) else 0, len(_HEAD))
-        if i < 7 or any(cells[i] != fmt.MISSING for cells in every)
+    # a column of which nothing is known says nothing
+    head = (about.points_are, *_HEAD)
+    kept = [i for i in range(len(head)) if i <= _ALWAYS or any(cells[i] != fmt.MISSING for cells in every)]
+    return Table(tuple(head[i] for i in kept), tuple(tuple(cells[i] for i in kept) for cells in every))
+
+
+def _hand_overs(rows: Sequence[LatchRow], palette: Colours, about: About) -> Panel | None:
+    """A latch that batches looks fast because it hands over rarely: both at once."""
+    drawn: list[Spec] = [
+        {
+            "option": row.option,
+            "clients": row.clients,
+            "handed": row.hand_overs_per_s,
+            "gets": row.gets_per_s,
+        }
+        for row in rows
+        if row.hand_overs_per_s and row.gets_per_s
     ]
-    return Table(tuple(_HEAD[i] for i in kept), tuple(tuple(cells[i] for i in kept) for cells in every))
+    if len(drawn) < 2:
+        return None
+    log = {"type": "log"}
+    encoding = {
+        "x": quantitative("handed", "hand-overs/s", scale=log, axis=plain_axis(tickCount=5)),
+        "y": quantitative("gets", "gets/s", scale=log, axis=plain_axis(tickCount=5)),
+        "color": palette.encode(),
+        "tooltip": [
+            {"field": "option", "type": "nominal"},
+            {"field": "clients", "type": "quantitative", "title": about.points_are},
+            {"field": "handed", "type": "quantitative", "title": "hand-overs/s", "format": ".3~s"},
+            {"field": "gets", "type": "quantitative", "title": "gets/s", "format": ".3~s"},
+        ],
+    }
+    mark = {"type": "point", "filled": True, "size": 60, "opacity": 1}
+    layers: list[Spec] = [{"mark": mark, "encoding": encoding}]
+    return Panel(
+        "latches-hand-overs", "Gets over hand-overs to another", view(200, layers, paint(drawn, palette))
+    )
 
 
-def _panel(rows: Sequence[LatchRow], palette: Colours, name: str, title: str, scale: float) -> Panel | None:
+def _panel(
+    rows: Sequence[LatchRow], palette: Colours, about: About, name: str, title: str, scale: float
+) -> Panel | None:
     drawn: list[Spec] = []
     for row in rows:
         both = {
@@ -144,7 +158,7 @@ def _panel(rows: Sequence[LatchRow], palette: Colours, name: str, title: str, sc
                 )
     if len({item["clients"] for item in drawn}) < 2:
         return None
-    x = quantitative("clients", "clients", axis={"format": "d", "tickMinStep": 1})
+    x = quantitative("clients", about.points_are, axis={"format": "d", "tickMinStep": 1})
     y = quantitative("value", None, axis={"tickCount": 5, "format": "~r"}, scale={"zero": True})
     dash = {
         "field": "kind",
@@ -157,7 +171,7 @@ def _panel(rows: Sequence[LatchRow], palette: Colours, name: str, title: str, sc
     tip = [
         {"field": "series", "type": "nominal", "title": "latch"},
         {"field": "kind", "type": "nominal"},
-        {"field": "clients", "type": "quantitative"},
+        {"field": "clients", "type": "quantitative", "title": about.points_are},
         {"field": "text", "type": "nominal", "title": title},
     ]
     shared = {"x": x, "y": y, "color": colour, "detail": detail}

@@ -7,7 +7,7 @@ from typing import Any
 from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, quantitative, view
 from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.inputs import Series, rows
+from steelyard.report.inputs import About, Series, rows
 
 # the axis counts one transaction in n: 2 is the median, 100 the 99th percentile
 _PERCENT = (
@@ -17,7 +17,7 @@ _PERCENT = (
 _IN_TABLE = (0.5, 0.9, 0.95, 0.99, 0.999)
 
 
-def figure(series: Series, palette: Colours) -> Figure | None:
+def figure(series: Series, palette: Colours, about: About) -> Figure | None:
     """A panel a point (number of clients)."""
     data = [row for row in rows(series.latency) if row["ns"] is not None and 0 <= row["quantile"] < 1]
     if not data:
@@ -33,12 +33,12 @@ def figure(series: Series, palette: Colours) -> Figure | None:
         panels=tuple(
             Panel(
                 f"latency-{clients}",
-                fmt.count(clients, "client"),
+                fmt.count(clients, about.point_is, about.points_are),
                 _curves([row for row in data if int(row["clients"]) == clients], palette),
             )
             for clients in reversed(points)
         ),
-        table=_table(data),
+        table=_table(data, about.points_are),
         layout="tabs",
         key="line",
     )
@@ -87,12 +87,12 @@ def _curves(data: list[dict[str, Any]], palette: Colours) -> Spec:
     )
 
 
-def _table(data: list[dict[str, Any]]) -> Table:
+def _table(data: list[dict[str, Any]], points_are: str) -> Table:
     curves: dict[tuple[str, int], dict[float, float]] = {}
     for row in data:
         curves.setdefault((str(row["option"]), int(row["clients"])), {})[row["quantile"]] = row["ns"]
     return Table(
-        ("option", "clients", *(f"p{quantile * 100:g}" for quantile in _IN_TABLE)),
+        ("option", points_are, *(f"p{quantile * 100:g}" for quantile in _IN_TABLE)),
         tuple(
             (option, str(clients), *(_nearest(curve, quantile) for quantile in _IN_TABLE))
             for (option, clients), curve in curves.items()

@@ -1,0 +1,76 @@
+"""The answer by number of clients, where it is not the same at all: what an average over points hides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from steelyard.analysis.results import Comparison, Metric
+from steelyard.analysis.words import digits, listed
+from steelyard.bundle.evidence import Evidence
+
+_MOST = 3
+
+
+def answers_by_point(
+    evidence: Evidence, comparisons: Sequence[Comparison], counting: Sequence[Metric]
+) -> str:
+    """By the first metric whose answer turns with the point; '' where none does.
+
+    comparisons: with the baseline.
+    """
+    found = (_of(evidence, metric, comparisons) for metric in counting)
+    return next((sentence for sentence in found if sentence), "")
+
+
+def _of(evidence: Evidence, metric: Metric, comparisons: Sequence[Comparison]) -> str:
+    at: dict[int, list[Comparison]] = {}
+    for c in comparisons:
+        if c.metric == metric.name and c.clients is not None:
+            at.setdefault(c.clients, []).append(c)
+    findings = [(n, _proven(at[n])) for n in sorted(at)]
+    alike = [[n for n, _ in group] for _, group in groupby(findings, key=lambda item: item[1])]
+    if len(alike) < 2:
+        return ""
+    parts = [f"{_range(evidence, ns)} {_said(at[ns[-1]])}" for ns in alike]
+    each = " a transaction" if metric.unit.endswith("/txn") else ""
+    kind = evidence.study.workload
+    return (
+        f"By number of {kind.POINTS}, {metric.title}{each} against {evidence.baseline}: {'; '.join(parts)}."
+    )
+
+
+def _proven(found: Sequence[Comparison]) -> frozenset[tuple[str, str]]:
+    return frozenset((c.option, c.outcome) for c in found if c.outcome in ("better", "worse"))
+
+
+def _said(found: Sequence[Comparison]) -> str:
+    """The options that differ, the best first."""
+    ranked = sorted(found, key=lambda c: -c.ratio)
+    better = [c for c in ranked if c.outcome == "better"]
+    worse = [c for c in ranked if c.outcome == "worse"]
+    if better and better[0].ratio < 1:
+        better.reverse()
+    parts = [
+        f"{word}: {listed([_ratio(c) for c in group], _MOST)}"
+        for word, group in (("better", better), ("worse", worse))
+        if group
+    ]
+    return ", ".join(parts) if parts else "none differs clearly"
+
+
+def _ratio(c: Comparison) -> str:
+    return f"{c.option} {digits(c.ratio)} times [{digits(c.low)} to {digits(c.high)}]"
+
+
+def _range(evidence: Evidence, numbers: Sequence[int]) -> str:
+    """`at 2`, `from 3 to 8 (ratios at 8; more than the 2 CPUs)`."""
+    first, last = numbers[0], numbers[-1]
+    cpus = evidence.topology.cpus
+    beyond = cpus is not None and not evidence.study.workload.thinks and first > cpus
+    aside = [
+        *([f"ratios at {last}"] if first < last else []),
+        *([f"more than the {cpus} CPU{'s' * (cpus != 1)}"] if beyond else []),
+    ]
+    span = f"at {first}" if first == last else f"from {first} to {last}"
+    return f"{span} ({'; '.join(aside)})" if aside else span

@@ -1,0 +1,139 @@
+"""The engine of simulated machines: a simulation a point, one after another in simulated time.
+
+The seed of a run comes from the study's and the block's: within a block every option meets the same
+bursts and sleeps, and blocks differ as runs of a real machine do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from steelyard import _core
+
+Say = Callable[[str], None]
+_Columns = dict[str, list[Any]]
+
+_MOST_BLOCKS = 1000
+_SAMPLES = 30  # of a measure phase, at most one a simulated second
+_TRACED_ROWS = 4000
+_TRACED = 4  # of the weighed group, unless the study names threads
+_TABLES = ("phases", "throughput", "latency", "clients", "errors", "inspect", "samples")
+
+
+def run(plan_json: str, say: Say) -> str:
+    """Runs the points of a plan; the result as JSON, with the columns of every engine.
+
+    plan: as `_core.dispatch_run` takes it, with `points` (numbers of threads of the group `scaled`),
+    `block` and the study's `seed` in place of the simulation's; trace: threads (none: the first ones)
+    and window_s, from the start of measure; only the last point of block 1 is traced. Transactions are
+    the bursts of the group `scaled`; `clients` are its threads. Raises PlanError.
+    """
+    plan = json.loads(plan_json)
+    points: list[int] = plan.pop("points")
+    block: int = plan.pop("block")
+    plan.pop("cool_down_s")
+    scaled: str = plan.pop("scaled")
+    wish = plan.pop("trace")
+    plan["seed"] = (plan["seed"] * (_MOST_BLOCKS + 1) + block) % 2**63
+    plan["sample_s"] = max(1.0, plan["measure_s"] / _SAMPLES)
+    whole: dict[str, _Columns] = {}
+    counters: dict[tuple[str, str], float] = {}
+    origin_ns, events = 0, 0
+    for point, count in enumerate(points):
+        plan["groups"] = [{**g, "count": count} if g["name"] == scaled else g for g in plan["groups"]]
+        traced = point == len(points) - 1 and block == 1
+        plan["trace"] = _trace_wish(plan, wish, scaled) if traced else None
+        result = json.loads(_core.dispatch_run(json.dumps(plan), _placed(say, point, count, origin_ns)))
+        _weigh(result, scaled, plan["groups"])
+        _place(result, point, count, origin_ns)
+        _go_on(result["samples"], counters)
+        if traced:
+            whole["trace"] = _trace(result["trace"], point, origin_ns)
+        for name in _TABLES:
+            for column, values in result[name].items():
+                whole.setdefault(name, {}).setdefault(column, []).extend(values)
+        origin_ns = result["phases"]["end_ns"][-1]
+        events += result["engine"]["events"]
+    return json.dumps({**whole, "engine": {"events": events}})
+
+
+def _placed(say: Say, point: int, count: int, origin_ns: int) -> Say:
+    """Tells the lab of a simulation's events as those of a point."""
+
+    def heard(line: str) -> None:
+        event = json.loads(line)
+        event |= {"point": point, "t_ns": event["t_ns"] + origin_ns}
+        say(json.dumps(event | ({"clients": count} if "clients" in event else {})))
+
+    return heard
+
+
+def _trace_wish(plan: Mapping[str, Any], wish: Mapping[str, Any], scaled: str) -> dict[str, Any]:
+    from_s = plan["warm_up_s"]
+    to_s = min(from_s + wish["window_s"], from_s + plan["measure_s"])
+    threads = wish["threads"] or [
+        f"{group['name']}:{number}"
+        for group in plan["groups"]
+        for number in range(min(group["count"], _TRACED if group["name"] == scaled else 1))
+    ]
+    return {"threads": threads, "from_s": from_s, "to_s": to_s, "limit": _TRACED_ROWS}
+
+
+def _weigh(result: dict[str, Any], scaled: str, groups: Sequence[Mapping[str, Any]]) -> None:
+    """Makes the weighed group's bursts the transactions, and its threads the clients."""
+    for name in ("throughput", "latency"):
+        rows = result[name]
+        rows["statement"] = [
+            {"transaction": None, scaled: "transaction"}.get(statement, statement)
+            for statement in rows["statement"]
+        ]
+        _keep(rows, [statement is not None for statement in rows["statement"]])
+    place = next(i for i, group in enumerate(groups) if group["name"] == scaled)
+    before = sum(int(group["count"]) for group in groups[:place])
+    mine = range(before, before + int(groups[place]["count"]))
+    _keep(result["clients"], [number in mine for number in result["clients"]["client"]])
+    result["clients"]["client"] = [number - before for number in result["clients"]["client"]]
+
+
+def _keep(rows: _Columns, kept: Sequence[bool]) -> None:
+    for name, values in rows.items():
+        rows[name] = [value for value, stays in zip(values, kept, strict=True) if stays]
+
+
+def _place(result: Mapping[str, Any], point: int, count: int, origin_ns: int) -> None:
+    """Gives every row its point, and times after those of the points before."""
+    for name in _TABLES:
+        rows: _Columns = result[name]
+        if "point" in rows:
+            rows["point"] = [point for _ in rows["point"]]
+        for column in rows:
+            if column.endswith("_ns") and name in ("phases", "samples"):
+                rows[column] = [t_ns + origin_ns for t_ns in rows[column]]
+    result["phases"]["clients"] = [count for _ in result["phases"]["clients"]]
+
+
+def _go_on(samples: _Columns, counters: dict[tuple[str, str], float]) -> None:
+    """Lets counters grow on from where the point before left them, as those of one machine do."""
+    before = dict(counters)
+    keys = list(zip(samples["entity"], samples["metric"], strict=True))
+    for row, key in enumerate(keys):
+        if key[1].endswith("_total"):
+            samples["value"][row] += before.get(key, 0.0)
+            counters[key] = samples["value"][row]
+
+
+def _trace(told: Mapping[str, _Columns], point: int, origin_ns: int) -> _Columns:
+    """Stints on a CPU and changes of priority as rows of one table."""
+    ran, changed = told["intervals"], told["priorities"]
+    stints, changes = len(ran["cpu"]), len(changed["t_ns"])
+    return {
+        "point": [point] * (stints + changes),
+        "thread": ran["thread"] + changed["thread"],
+        "reason": ["ran"] * stints + changed["reason"],
+        "cpu": ran["cpu"] + [None] * changes,
+        "start_ns": [t + origin_ns for t in (*ran["start_ns"], *changed["t_ns"])],
+        "end_ns": [t + origin_ns for t in (*ran["end_ns"], *changed["t_ns"])],
+        "priority": ran["priority"] + changed["priority"],
+    }

@@ -1,0 +1,38 @@
+from dataclasses import replace
+
+from evidence import Truth, evidence_of, study_of
+from steelyard.analysis.by_points import answers_by_point
+from steelyard.analysis.measures import THROUGHPUT
+from steelyard.analysis.results import Comparison, Outcome
+from steelyard.bundle.evidence import Topology
+
+
+def comparison(option: str, clients: int, ratio: float, outcome: Outcome) -> Comparison:
+    return Comparison(
+        metric=THROUGHPUT.name, option=option, baseline="A", clients=clients, ratio=ratio, low=ratio - 0.1,
+        high=ratio + 0.1, p_value=0.001, blocks=8, margin=0.03, outcome=outcome, warnings=(),
+    )  # fmt: skip
+
+
+def said(*comparisons: Comparison) -> str:
+    study = study_of({"f": ["A", "B"]}, clients=[2, 4, 8])
+    evidence = evidence_of(study, {"A": Truth(), "B": Truth()}, blocks=1, noise=0, block_noise=0, seed=1)
+    return answers_by_point(replace(evidence, topology=Topology(2, 2)), comparisons, [THROUGHPUT])
+
+
+def test_an_answer_that_turns_with_the_number_of_clients_is_said_by_number():
+    assert said(
+        comparison("B", 2, 1.5, "better"), comparison("B", 4, 0.6, "worse"), comparison("B", 8, 0.5, "worse")
+    ) == (
+        "By number of clients, throughput against A: at 2 better: B 1.50 times [1.40 to 1.60];"
+        " from 4 to 8 (ratios at 8; more than the 2 CPUs) worse: B 0.500 times [0.400 to 0.600]."
+    )
+
+
+def test_an_answer_that_is_the_same_everywhere_is_not_repeated():
+    assert said(comparison("B", 2, 1.5, "better"), comparison("B", 8, 1.2, "better")) == ""
+
+
+def test_a_difference_at_some_points_only_is_told_from_none():
+    text = said(comparison("B", 2, 1.01, "inconclusive"), comparison("B", 8, 1.2, "better"))
+    assert "at 2 none differs clearly; at 8 (more than the 2 CPUs) better: B" in text

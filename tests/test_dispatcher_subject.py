@@ -1,0 +1,252 @@
+"""Studies of a simulated machine: from threads and tables to a verdict."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from laboratory import Lab
+from steelyard import _core
+from steelyard.analysis.judge import judge
+from steelyard.analysis.results import Judgement
+from steelyard.bundle.reader import Bundle
+from steelyard.lab.dispatch import run
+from steelyard.study.errors import InputError
+from steelyard.study.reading import find_study
+from steelyard.weigh import Assignment
+
+STUDY = """\
+name = "mine"
+question = "Which table?"
+
+[subject]
+kind = "dispatcher"
+
+[subject.settings]
+cpus = 4
+cpus_per_chip = 2
+clock_ghz = 2.28
+memory_latency_ns = 550
+cache_kib = 5120
+trace_s = 0.5
+
+[workload]
+kind = "threads"
+scaled = "worker"
+
+[workload.groups.worker]
+cpu = { kind = "lognormal", mean_us = 500, cv = 1 }
+working_set_kib = 4096
+
+[factors.table]
+scope = "server"
+levels = { STD = "standard", EXT = "extended" }
+
+[plan]
+clients = [4, 16]
+warm_up_s = 1
+measure_s = 5
+cool_down_s = 0
+blocks = 5
+"""
+
+
+def ran(lab: Lab, text: str) -> tuple[Bundle, Judgement]:
+    (lab.folder / "mine.toml").write_text(text)
+    done = lab.run("run", "mine.toml", "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    bundle = Bundle(lab.bundle)
+    return bundle, judge(bundle.evidence())
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(InputError) as refused:
+        Assignment.of(text, "mine.toml")
+    return f"{refused.value} {refused.value.hint}"
+
+
+def test_a_study_of_two_tables_ends_in_a_verdict_with_reasons(lab: Lab) -> None:
+    bundle, judged = ran(lab, STUDY)
+    assert (judged.verdict.outcome, judged.verdict.winner) == ("winner", "EXT")
+    assert any(reason.startswith("Reloading of caches: ") for reason in judged.verdict.reasons)
+    (quanta,) = [cost for cost in judged.costs if cost.metric == "switches_quantum_per_txn"]
+    assert 0 < quanta.after < quanta.before / 2 and quanta.high < 0
+    assert any("in 1 of 2 cells" in r and "at 16 threads" in r for r in judged.verdict.reasons)
+    assert {n.code for n in judged.notices} >= {"simulation", "table-cannot-matter"}
+    names = {metric.name for metric in judged.metrics}
+    assert names >= {"server_cpu_us_per_txn", "reload_us_per_txn", "longest_wait_ns", "p99_ns"}
+    # all CPUs are busy: what they do in a second is what the transactions cost
+    cpu = {(e.option, e.clients): e.value for e in judged.estimates if e.metric == "server_cpu_us_per_txn"}
+    rate = {(e.option, e.clients): e.value for e in judged.estimates if e.metric == "throughput_per_s"}
+    for option in ("STD", "EXT"):
+        assert cpu[option, 16] * rate[option, 16] == pytest.approx(4e6, rel=0.01)
+    traced = bundle.duckdb.execute(
+        "select option, count(distinct run), max(end_ns) - min(start_ns) <= 500000000, count(distinct thread)"
+        " from trace join runs using (run) group by option order by option"
+    ).fetchall()
+    assert traced == [("EXT", 1, True, 4), ("STD", 1, True, 4)]
+
+
+def test_with_no_more_threads_than_cpus_the_tables_are_equivalent_and_it_says_why(lab: Lab) -> None:
+    _, judged = ran(lab, STUDY.replace("[4, 16]", "[2, 4]"))
+    assert judged.verdict.outcome == "tie"
+    assert "equivalent" in judged.verdict.sentence
+    (notice,) = [n for n in judged.notices if n.code == "table-cannot-matter"]
+    assert "with 2 and 4 threads of worker" in notice.text
+    assert "2 to 4 threads at most were runnable on 4 CPUs" in notice.text
+
+
+def test_a_table_is_not_said_to_be_idle_where_it_is_at_work(lab: Lab) -> None:
+    _, judged = ran(lab, STUDY.replace("[4, 16]", "[8]"))
+    assert "table-cannot-matter" not in {n.code for n in judged.notices}
+
+
+def plan(**changes: Any) -> str:
+    times = {"kind": "exponential", "mean_us": 300}
+    return json.dumps(
+        {
+            "machine": {"cpus": 2, "clock_ghz": 2, "memory_latency_ns": 300, "cache_kib": 1024},
+            "tables": {"ts": "standard"},
+            "groups": [
+                {"name": "hog", "count": 1, "cpu": times, "sleep": {"kind": "fixed", "mean_us": 0}},
+                {"name": "worker", "count": 1, "cpu": times, "sleep": times},
+            ],
+            "scaled": "worker",
+            "points": [1, 6],
+            "block": 1,
+            "seed": 7,
+            "warm_up_s": 1,
+            "measure_s": 3,
+            "cool_down_s": 0,
+            "trace": {"threads": [], "window_s": 1},
+            **changes,
+        }
+    )
+
+
+def simulated(**changes: Any) -> dict[str, Any]:
+    return json.loads(run(plan(**changes), lambda _line: None))
+
+
+def test_a_run_is_the_same_for_a_seed_and_block_and_another_for_another_block() -> None:
+    assert simulated() == simulated()
+    assert simulated()["throughput"] != simulated(block=2)["throughput"]
+    assert simulated()["throughput"] != simulated(seed=8)["throughput"]
+
+
+def test_points_follow_one_another_and_count_the_scaled_group_alone() -> None:
+    result = simulated()
+    phases = result["phases"]
+    assert list(zip(phases["point"], phases["clients"], phases["phase"], strict=True)) == [
+        (0, 1, "warm-up"), (0, 1, "measure"), (1, 6, "warm-up"), (1, 6, "measure")
+    ]  # fmt: skip
+    assert phases["start_ns"] == [0, 1e9, 4e9, 5e9]
+    clients = result["clients"]
+    assert list(zip(clients["point"], clients["client"], strict=True)) == [
+        (0, 0), *((1, number) for number in range(6))
+    ]  # fmt: skip
+    rows = result["throughput"]
+    done = sum(
+        count
+        for point, second, statement, count in zip(
+            *(rows[name] for name in ("point", "second", "statement", "count")), strict=True
+        )
+        if point == 1 and second >= 0 and statement == "transaction"
+    )
+    assert done == sum(n for p, n in zip(clients["point"], clients["transactions"], strict=True) if p == 1)
+    assert set(rows["statement"]) == {"transaction", "hog"}
+
+
+def test_counters_of_a_run_never_fall() -> None:
+    samples = simulated()["samples"]
+    series: dict[tuple[str, str], list[float]] = {}
+    for entity, metric, value in zip(*(samples[name] for name in ("entity", "metric", "value")), strict=True):
+        if metric.endswith("_total"):
+            series.setdefault((entity, metric), []).append(value)
+    assert all((np.diff(values) >= 0).all() for values in series.values())
+
+
+def test_response_times_are_those_of_the_bursts() -> None:
+    import base64
+
+    alone = simulated(points=[1])["latency"]
+    at = alone["statement"].index("transaction")
+    _, _, mean_ns, _ = _core.histogram_summary(base64.b64decode(alone["histogram_base64"][at]))
+    assert mean_ns == pytest.approx(300_000, rel=0.1)
+
+
+def test_a_mean_sleep_of_nothing_is_no_sleep_whatever_its_distribution() -> None:
+    for sleep in ({"kind": "exponential", "mean_us": 0}, {"kind": "lognormal", "mean_us": 0, "cv": 1}):
+        groups = [
+            {"name": "worker", "count": 1, "cpu": {"kind": "fixed", "mean_us": 300}, "sleep": sleep},
+        ]
+        samples = simulated(groups=groups)["samples"]
+        rows = zip(samples["metric"], samples["value"], strict=True)
+        assert {value for metric, value in rows if metric == "voluntary_switches_total"} == {0}
+
+
+def test_a_bad_table_is_refused_with_the_line_of_the_study_and_of_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = _core.dispatch_table("TS", "standard", 100).splitlines()
+    text[10] = text[10].replace("200", "-20", 1)
+    Path("my.table").write_text("\n".join(text))
+    message = refusal(STUDY.replace('"extended"', '"my.table"'))
+    assert message.startswith("mine.toml:")
+    assert "factors.table.levels.EXT: my.table:11: " in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("cpus = 4", "cpu = 4", 'no setting "cpu"; did you mean "cpus"?'),
+        ("cpus = 4", 'cpus = "four"', "cpus is a number (given: 'four')"),
+        ("cpus = 4", "hz = 100", "the machine needs cpus"),
+        ("cpus = 4", "cpus = 0", "machine.cpus: 0 is not 1 to 4096"),
+        ("cpus = 4", 'cpus = 4\n"set.db" = "0-9"', "sets.db: there is no CPU 4: the machine has 4"),
+        ('scaled = "worker"', 'scaled = "wroker"', 'scaled: no group "wroker"; did you mean "worker"?'),
+        ("cv = 1", "cw = 1", 'unknown key "cw"; did you mean "cv"?'),
+        ("working_set_kib = 4096", "count = 4", "plan.clients are the numbers of threads of this group"),
+        ("working_set_kib = 4096", 'class = "RT"\nnice = 3', "the class RT does not look at it"),
+        ("working_set_kib = 4096", 'set = "db"', 'no processor set "db" in sets'),
+        ("trace_s = 0.5", 'trace_threads = "worker:16"', 'no thread "worker:16"'),
+        ("blocks = 5", "blocks = 5\n[monitors]\nhost = 1", "has a clock of its own"),
+    ],
+)
+def test_what_a_simulated_machine_cannot_do_is_refused_early(old: str, new: str, message: str) -> None:
+    assert message in refusal(STUDY.replace(old, new))
+
+
+def test_keys_of_groups_are_factors_of_scope_client() -> None:
+    text = STUDY.replace(
+        "[plan]",
+        '[factors.sleep]\nscope = "client"\nsetting = "worker.cpu.mean_us"\nlevels = { L = 100, H = 900 }\n'
+        '[factors.class]\nscope = "client"\nsetting = "worker.class"\nlevels = { T = "TS", F = "FX" }\n'
+        "[plan]",
+    )
+    assert len(Assignment.of(text, "mine.toml").options) == 8
+
+
+def test_ctrl_c_ends_a_simulation_at_once_and_keeps_what_was_finished(lab: Lab) -> None:
+    (lab.folder / "mine.toml").write_text(
+        STUDY.replace("measure_s = 5", "measure_s = 3000").replace("[4, 16]", "[512]")
+    )
+    process = lab.start("run", "mine.toml", "--bundle", lab.bundle)
+    lab.wait_for(lambda: lab.ours("steelyard.lab.load") or process.poll() is not None, "the simulation")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 3
+    lab.wait_for(lambda: not lab.ours(), "the end of the engine")
+
+
+@pytest.mark.parametrize("name", ["dispatch-table", "dispatch-oltp", "dispatch-latency"])
+def test_the_studies_that_ship_pair_the_tables(name: str) -> None:
+    study, _ = find_study(name)
+    assert study.subject.kind == "dispatcher"
+    assert study.factors["table"].levels == {"STD": "standard", "EXT": "extended"}
