@@ -31,6 +31,7 @@ from steelyard.lab.outcome import (
     why_nothing,
 )
 from steelyard.lab.watch import Watch
+from steelyard.lab.watched_latches import watched_latches
 from steelyard.monitors import Target
 from steelyard.study.plan import Slot
 from steelyard.study.spec import Study
@@ -191,6 +192,8 @@ class Laboratory:
             "code": [code for code, _ in told] + list(tables["notices"]["code"]),
             "text": [text for _, text in told] + list(tables["notices"]["text"]),
         }
+        if found := watched_latches(samples, phases):
+            tables = {**tables, "latches": found}
         return {**tables, "phases": phases, "samples": samples, "notices": notices}
 
     def _rates(self) -> Mapping[str, float]:

@@ -60,6 +60,7 @@ MONITORS: dict[str, str] = {
     "postgres": "steelyard.monitors.postgres:PostgresMonitor",
     "postgres-waits": "steelyard.monitors.postgres_waits:PostgresWaitsMonitor",
     "mariadb": "steelyard.monitors.mariadb:MariaDBMonitor",
+    "mariadb-latches": "steelyard.monitors.mariadb_latches:MariaDBLatchesMonitor",
 }
 
 

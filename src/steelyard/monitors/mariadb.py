@@ -75,7 +75,7 @@ class MariaDBMonitor:
             lacking = sorted(set(names) - self._shown(connection).keys())
         except pymysql.MySQLError as error:
             self.close()
-            raise Unavailable(f"MariaDB: {_told(error)}") from error
+            raise Unavailable(f"MariaDB: {told(error)}") from error
         self._missing = (f"counters that this server does not have: {', '.join(lacking)}",) if lacking else ()
 
     def read(self) -> Iterable[Sample]:
@@ -85,7 +85,7 @@ class MariaDBMonitor:
         try:
             shown = self._shown(self._connection)
         except pymysql.MySQLError as error:
-            raise Unavailable(f"the server stopped answering: {_told(error)}") from error
+            raise Unavailable(f"the server stopped answering: {told(error)}") from error
         samples = [
             Sample(entity, metric, shown[variable] * factor - (metric in _OWN_SESSION))
             for entity, metric, variable, factor in _STATUS
@@ -133,5 +133,6 @@ def connect(dsn: str) -> pymysql.Connection[Any]:
     )
 
 
-def _told(error: pymysql.MySQLError) -> str:
+def told(error: pymysql.MySQLError) -> str:
+    """What the server said, with its number."""
     return " ".join(str(part) for part in error.args)

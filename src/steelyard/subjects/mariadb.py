@@ -33,12 +33,13 @@ from steelyard.subjects.mariadb_session import (
     told,
     variables,
 )
-from steelyard.subjects.mariadb_settings import written
+from steelyard.subjects.mariadb_settings import taken, written
 from steelyard.subjects.mariadb_tables import load_statements
 
 _START_S = 60.0
 _DATABASE = "steelyard"
 _LOG_TAIL = 4000
+_LATCHES = ("mutex", "rwlock", "sxlock")
 
 # what a laboratory wants unless the study says otherwise: no work that comes at its own times
 _DEFAULTS: dict[str, Setting] = {
@@ -199,6 +200,9 @@ class MariaDB:
     def _launch(self, server: Path, data: Path, settings: dict[str, Setting]) -> int:
         """Starts the server and waits until it answers; its pid."""
         arguments = [f"--{name.replace('_', '-')}={written(value)}" for name, value in settings.items()]
+        if taken(True, written(settings["performance_schema"])):
+            # the server shows its instruments nowhere among its settings
+            arguments += [f"--performance-schema-instrument=wait/synch/{kind}/%=ON" for kind in _LATCHES]
         mark = uuid4().hex
         self._promise = self._bench.guard.stop_marked(mark)
         with self._log.open("wb") as log:
