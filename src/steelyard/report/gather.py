@@ -125,6 +125,7 @@ def series(bundle: Bundle) -> Series:
         statements=bundle.columns(_STATEMENTS),
         clients=bundle.columns(_COPIES if isinstance(bundle.study.workload, ProgramWorkload) else _CLIENTS),
         latency=bundle.latency_curves(),
+        latch_times=bundle.latch_curves(),
     )
 
 

@@ -31,6 +31,7 @@ class Series:
     clients: option, clients, client, transactions, mean_ns, p99_ns: medians over runs; of
         copies of a program, their scores stand as transactions.
     latency: option, clients, quantile (0 to 1), ns: median over runs.
+    latch_times: option, clients, kind (hold, wait), quantile, ns: median over runs.
     overlays: source (bundle and option), clients, tps, linear (1: in proportion): curves of other
         bundles, drawn behind those of this one.
     """
@@ -41,6 +42,7 @@ class Series:
     statements: Columns = field(default_factory=dict[str, Any])
     clients: Columns = field(default_factory=dict[str, Any])
     latency: Columns = field(default_factory=dict[str, Any])
+    latch_times: Columns = field(default_factory=dict[str, Any])
     overlays: Columns = field(default_factory=dict[str, Any])
 
 
