@@ -7,10 +7,12 @@ from steelyard.analysis.results import Comparison, Outcome
 from steelyard.bundle.evidence import Topology
 
 
-def comparison(option: str, clients: int, ratio: float, outcome: Outcome) -> Comparison:
+def comparison(
+    option: str, clients: int, ratio: float, outcome: Outcome, p_value: float = 0.001
+) -> Comparison:
     return Comparison(
         metric=THROUGHPUT.name, option=option, baseline="A", clients=clients, ratio=ratio, low=ratio - 0.1,
-        high=ratio + 0.1, p_value=0.001, blocks=8, margin=0.03, outcome=outcome, warnings=(),
+        high=ratio + 0.1, p_value=p_value, blocks=8, margin=0.03, outcome=outcome, warnings=(),
     )  # fmt: skip
 
 
@@ -36,3 +38,8 @@ def test_an_answer_that_is_the_same_everywhere_is_not_repeated():
 def test_a_difference_at_some_points_only_is_told_from_none():
     text = said(comparison("B", 2, 1.01, "inconclusive"), comparison("B", 8, 1.2, "better"))
     assert "at 2 none differs clearly; at 8 (more than the 2 CPUs) better: B" in text
+
+
+def test_a_difference_at_one_of_many_points_that_chance_explains_is_not_said():
+    others = [comparison("B", n, 1.0, "inconclusive", 0.9) for n in (2, 4, 6)]
+    assert said(*others, comparison("B", 8, 1.2, "better", 0.03)) == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from steelyard.analysis.comparison import ALPHA
 from steelyard.analysis.results import Comparison, Metric
 from steelyard.analysis.words import digits, listed
 from steelyard.bundle.evidence import Evidence
@@ -28,6 +29,8 @@ def _of(evidence: Evidence, metric: Metric, comparisons: Sequence[Comparison]) -
     for c in comparisons:
         if c.metric == metric.name and c.clients is not None:
             at.setdefault(c.clients, []).append(c)
+    # as many chances to err as points (Bonferroni)
+    at = {n: [c for c in mine if c.p_value * len(at) < ALPHA] for n, mine in at.items()}
     findings = [(n, _proven(at[n])) for n in sorted(at)]
     alike = [[n for n, _ in group] for _, group in groupby(findings, key=lambda item: item[1])]
     if len(alike) < 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -174,7 +174,7 @@ class Bundle:
             connection.execute(f"create {kind} {table.name} as {self._source(table)}")
         connection.execute(f"create table used_runs as {_USED_RUNS}")
         connection.execute(
-            "create table measures as select run, point, start_ns, end_ns"
+            "create table measures as select run, point, clients, start_ns, end_ns"
             " from phases join used_runs using (run) where phase = 'measure'"
         )
         return connection
@@ -203,7 +203,7 @@ class Bundle:
             seconds=self.columns(_SECONDS),
             latency=self._latency(),
             clients=self.columns(
-                "select clients.* from clients join used_runs using (run) order by run, point, client"
+                "select c.* from clients c join used_runs using (run) order by run, point, client"
             ),
             rates=self.columns(_RATES),
             gauges=self.columns(_GAUGES),
@@ -222,22 +222,33 @@ class Bundle:
 
     def latency_curves(self) -> Columns:
         """Latency of transactions by quantile: option, clients, quantile, ns (median over runs)."""
-        rows = self.duckdb.execute(
-            "select u.option, p.clients, l.histogram from latency l join used_runs u using (run)"
-            " join phases p on p.run = l.run and p.point = l.point and p.phase = 'measure'"
-            " where l.count > 0 and l.statement = 'transaction' order by l.run"
-        ).fetchall()
-        curves: dict[tuple[str, int], list[list[int]]] = {}
-        for option, clients, histogram in rows:
-            values = _core.histogram_quantiles(histogram, list(_CURVE))
-            curves.setdefault((option, clients), []).append(values)
-        keys = [key for key in curves for _ in _CURVE]
-        return {
-            "option": np.asarray([option for option, _ in keys], dtype=object),
-            "clients": np.asarray([clients for _, clients in keys], dtype=np.int64),
-            "quantile": np.asarray([q for _ in curves for q in _CURVE]),
-            "ns": np.asarray([ns for runs in curves.values() for ns in np.median(runs, axis=0)]),
+        return self._curves(
+            ("option", "clients"),
+            "select u.option, p.clients, l.histogram from latency l join used_runs u using (run) join"
+            " measures p using (run, point) where l.count > 0 and l.statement = 'transaction' order by l.run",
+        )
+
+    def latch_curves(self) -> Columns:
+        """Times of a latch: option, clients, kind (hold, wait), quantile, ns (median over runs)."""
+        return self._curves(
+            ("option", "clients", "kind"),
+            "select u.option, p.clients, h.kind, h.histogram from (unpivot latches on"
+            " hold_histogram as hold, wait_histogram as wait into name kind value histogram) h"
+            " join used_runs u using (run) join measures p using (run, point) order by h.run",
+        )
+
+    def _curves(self, keyed_by: Sequence[str], query: str) -> Columns:
+        """query: the keys, then a histogram."""
+        curves: dict[tuple[Any, ...], list[list[int]]] = {}
+        for *key, histogram in self.duckdb.execute(query).fetchall():
+            curves.setdefault(tuple(key), []).append(_core.histogram_quantiles(histogram, list(_CURVE)))
+        columns: dict[str, Any] = {
+            name: np.asarray([key[i] for key in curves for _ in _CURVE], dtype=object)
+            for i, name in enumerate(keyed_by)
         }
+        columns["quantile"] = np.asarray([q for _ in curves for q in _CURVE])
+        columns["ns"] = np.asarray([ns for runs in curves.values() for ns in np.median(runs, axis=0)])
+        return columns
 
     def _latency(self) -> Columns:
         rows = self.duckdb.execute(

@@ -128,6 +128,7 @@ def series(bundle: Bundle) -> Series:
         statements=bundle.columns(_STATEMENTS),
         clients=bundle.columns(_COPIES if isinstance(workload, ProgramWorkload) else _CLIENTS),
         latency=bundle.latency_curves(),
+        latch_times=bundle.latch_curves(),
         **(scheduling(bundle, workload.scaled) if isinstance(workload, ThreadsWorkload) else {}),
     )
 

@@ -34,6 +34,7 @@ class Series:
         waiting for a CPU, mean over runs. trace: option, thread, reason (`ran`, or why its priority
         changed), cpu, start_s, end_s (from the first), priority.
     latency: option, clients, quantile (0 to 1), ns: median over runs.
+    latch_times: option, clients, kind (hold, wait), quantile, ns: median over runs.
     overlays: source (bundle and option), clients, tps, linear (1: in proportion): curves of other
         bundles, drawn behind those of this one.
     """
@@ -44,6 +45,7 @@ class Series:
     statements: Columns = field(default_factory=dict[str, Any])
     clients: Columns = field(default_factory=dict[str, Any])
     latency: Columns = field(default_factory=dict[str, Any])
+    latch_times: Columns = field(default_factory=dict[str, Any])
     overlays: Columns = field(default_factory=dict[str, Any])
     priorities: Columns = field(default_factory=dict[str, Any])
     trace: Columns = field(default_factory=dict[str, Any])

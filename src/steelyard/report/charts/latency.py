@@ -34,7 +34,7 @@ def figure(series: Series, palette: Colours, about: About) -> Figure | None:
             Panel(
                 f"latency-{clients}",
                 fmt.count(clients, about.point_is, about.points_are),
-                _curves([row for row in data if int(row["clients"]) == clients], palette),
+                curves([row for row in data if int(row["clients"]) == clients], palette),
             )
             for clients in reversed(points)
         ),
@@ -44,9 +44,11 @@ def figure(series: Series, palette: Colours, about: About) -> Figure | None:
     )
 
 
-def _curves(data: list[dict[str, Any]], palette: Colours) -> Spec:
-    drawn = [{**row, "one_in": 1 / (1 - row["quantile"]), "ms": row["ns"] / 1e6} for row in data]
-    positive = [row["ms"] for row in drawn if row["ms"] > 0] or [1.0]
+def curves(data: list[dict[str, Any]], palette: Colours, of: str = "transactions", unit: str = "ms") -> Spec:
+    """A line an option over quantiles of which one in 2, 10, 100 ... are slower; both axes log."""
+    unit_ns = {"ms": 1e6, "µs": 1e3}[unit]
+    drawn = [{**row, "one_in": 1 / (1 - row["quantile"]), "time": row["ns"] / unit_ns} for row in data]
+    positive = [row["time"] for row in drawn if row["time"] > 0] or [1.0]
     low, high = min(positive), max(positive)
     last = max(row["one_in"] for row in drawn)
     crowded = not palette.by_option
@@ -58,7 +60,7 @@ def _curves(data: list[dict[str, Any]], palette: Colours) -> Spec:
                 "encoding": {
                     "x": quantitative(
                         "one_in",
-                        "share of transactions that were quicker",
+                        f"share of {of} that were quicker",
                         scale={"type": "log", "domain": [1, last], "nice": False},
                         axis={
                             "values": [n for n in (1, 2, 10, 100, 1000, 10000) if n <= last * 1.001],
@@ -67,8 +69,8 @@ def _curves(data: list[dict[str, Any]], palette: Colours) -> Spec:
                         },
                     ),
                     "y": quantitative(
-                        "ms",
-                        "ms",
+                        "time",
+                        unit,
                         scale={"type": "log", "nice": False, "domain": [low * 0.8, high * 1.25]},
                         axis={"format": ".3~f", "tickCount": 6},
                     ),
@@ -78,7 +80,7 @@ def _curves(data: list[dict[str, Any]], palette: Colours) -> Spec:
                     "tooltip": [
                         {"field": "option", "type": "nominal"},
                         {"field": "quantile", "type": "quantitative", "format": ".3~%"},
-                        {"field": "ms", "type": "quantitative", "format": ".3~r"},
+                        {"field": "time", "type": "quantitative", "title": unit, "format": ".3~r"},
                     ],
                 },
             }
