@@ -190,6 +190,38 @@ def test_a_mean_sleep_of_nothing_is_no_sleep_whatever_its_distribution() -> None
         assert {value for metric, value in rows if metric == "voluntary_switches_total"} == {0}
 
 
+def gained_percent(latency_ns: float, threads: int, set_kib: float) -> float:
+    """Throughput under the extended table over that under the standard one, less 100 %."""
+    machine = {
+        "cpus": 8, "cpus_per_chip": 4, "clock_ghz": 2.28, "memory_latency_ns": latency_ns, "cache_kib": 5120,
+    }  # fmt: skip
+    worker = {
+        "name": "worker", "count": threads, "cpu": {"kind": "lognormal", "mean_us": 187, "cv": 1},
+        "sleep": {"kind": "fixed", "mean_us": 0}, "working_set_kib": set_kib,
+    }  # fmt: skip
+    done: list[int] = []
+    for table in ("standard", "extended"):
+        run_ = simulated(
+            machine=machine, tables={"ts": table}, groups=[worker], points=[threads], warm_up_s=4, measure_s=8
+        )
+        done.append(sum(run_["clients"]["transactions"]))
+    return 100 * (done[1] / done[0] - 1)
+
+
+@pytest.mark.parametrize("latency_ns", [327.4, 375])
+def test_at_the_published_latencies_tables_differ_by_less_than_half_a_percent_where_sets_fit(
+    latency_ns: float,
+) -> None:
+    # SPECjbb2005 counts from one warehouse a CPU to two
+    assert gained_percent(latency_ns, 8, 1024) == 0
+    assert abs(gained_percent(latency_ns, 16, 1024)) < 0.5
+
+
+def test_where_sets_do_not_fit_the_extended_table_wins_and_more_so_the_slower_the_memory() -> None:
+    near, far = gained_percent(327.4, 32, 4096), gained_percent(553, 32, 4096)
+    assert 1 < near < far
+
+
 def test_a_bad_table_is_refused_with_the_line_of_the_study_and_of_the_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,7 +277,7 @@ def test_ctrl_c_ends_a_simulation_at_once_and_keeps_what_was_finished(lab: Lab) 
     lab.wait_for(lambda: not lab.ours(), "the end of the engine")
 
 
-@pytest.mark.parametrize("name", ["dispatch-table", "dispatch-oltp", "dispatch-latency"])
+@pytest.mark.parametrize("name", ["dispatch-table", "dispatch-oltp", "dispatch-latency", "dispatch-sleep"])
 def test_the_studies_that_ship_pair_the_tables(name: str) -> None:
     study, _ = find_study(name)
     assert study.subject.kind == "dispatcher"

@@ -130,7 +130,9 @@ def edited(folder: Path, file: str, old: str, new: str) -> Path:
         ("result-cache-t2.toml", "scaling.csv", "scalling.csv", "cannot be read"),
         ("result-cache-t2.toml", "[1, 2,", "[1, 2, 64,", "12 of the 13 points"),
         ("result-cache-scaling.csv", "T2,3,buffer cache,13465", "T2,3,buffer cache,fast", "is no number"),
-        ("result-cache-latch.csv", "T2,12,", "T2,13,", "13 clients"),
+        ("result-cache-scaling.csv", "T2,3,buffer cache,13465", "T2,3,buffer cache,nan", "is no number"),
+        ("result-cache-latch.csv", "T2,12,", "T2,13,", r"latch.csv:\d+: 13 clients"),
+        ("result-cache-claims.csv", "figure", "number", r'claims.csv:\d+: no column "figure"'),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused_by_name(

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis import tails
+from steelyard.analysis.comparison import ALPHA
 from steelyard.analysis.layout import points_of
 from steelyard.analysis.measures import Measures, measure
 from steelyard.analysis.results import Comparison, Metric, Notice
 from steelyard.bundle.evidence import Evidence
 from steelyard.study.spec import Study
-
-ALPHA = 0.05
 
 # facts that change results; those of the moment (load, uptime) do not count as hidden factors
 FACTS = (

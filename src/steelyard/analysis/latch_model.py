@@ -5,8 +5,8 @@ think times and hold times of any form that is the queue M/G/1//N (Takacs 1962),
 its chain at the moments of release: p0, the share of releases that leave nobody waiting, gives
 misses a get, 1 - p0, and time a get, S + (1 - p0) hand-over + p0 think / N. A grant to a waiter
 costs a hand-over (the latch's cache line moves); a sleep costs its wake-up, during which others may
-get the latch (a post is not a grant). Children divide the gets evenly. Beyond the CPUs they bound
-the throughput; a holder that loses its CPU is a hold with a long tail, see `Holds.paused`.
+get the latch (a post is not a grant). Children divide the gets evenly. Of more workers than CPUs as
+many compete as there are CPUs; a holder that loses its CPU is a hold with a long tail: those measured.
 """
 
 from __future__ import annotations
@@ -88,6 +88,10 @@ class Network:
     children: int = 1
     cpus: int | None = None
 
+    def at_once(self, workers: int) -> int:
+        """How many of them can want the latch at the same time."""
+        return workers if self.cpus is None else min(workers, self.cpus)
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -121,6 +125,7 @@ def predict(network: Network, workers: int) -> Prediction:
     """Raises ValueError for a negative think time, no child or no worker."""
     if network.think_ns < 0 or network.children < 1 or workers < 1:
         raise ValueError("think time must not be negative; children and workers are 1 or more")
+    asked, workers = workers, network.at_once(workers)
     k, hold_ns = network.children, network.holds.mean_ns
     wait_ns = away_ns = 0.0
     idle, get_ns, asleep = 1.0, 0.0, 0.0
@@ -135,11 +140,8 @@ def predict(network: Network, workers: int) -> Prediction:
         new_wait_ns = max(0.0, workers * get_ns - think - hold_ns)
         wait_ns += (new_wait_ns - wait_ns) / 2 if k > 1 else new_wait_ns - wait_ns
         away_ns += ((1 - idle) * asleep * network.wake_up_ns - away_ns) / 2
-    gets_per_ns = k / get_ns
-    if network.cpus is not None and workers > network.cpus:
-        gets_per_ns = min(gets_per_ns, network.cpus / (network.think_ns + hold_ns))
     return Prediction(
-        workers, gets_per_ns * 1e9, 1 - idle, asleep, wait_ns + away_ns, min(1.0, hold_ns / get_ns)
+        asked, k / get_ns * 1e9, 1 - idle, asleep, wait_ns + away_ns, min(1.0, hold_ns / get_ns)
     )
 
 
@@ -203,22 +205,3 @@ def calibrated(gets_per_s: float, misses_per_get: float, workers: int, shape: Ho
 def without_waits(network: Network, workers: int) -> float:
     """Gets a second if nobody ever waited for the latch."""
     return workers / (network.think_ns + network.holds.mean_ns) * 1e9
-
-
-def alternatives(network: Network, workers: int) -> tuple[tuple[str, Prediction], ...]:
-    """What another spin budget, more children, or a preempted holder would do, N workers each."""
-    slice_ns = 3e6  # base slice of the Linux scheduler since 6.6
-    chosen = [("as measured", network)]
-    if network.spin_ns < math.inf:
-        chosen += [
-            ("no spinning", replace(network, spin_ns=0.0)),
-            ("twice the spin budget", replace(network, spin_ns=2 * network.spin_ns)),
-        ]
-    chosen += [(f"{k} children", replace(network, children=k * network.children)) for k in (2, 4, 8)]
-    chosen.append(
-        (
-            "a holder in 100,000 loses its CPU for 3 ms",
-            replace(network, holds=network.holds.paused(1e-5, slice_ns)),
-        )
-    )
-    return tuple((title, predict(other, workers)) for title, other in chosen)

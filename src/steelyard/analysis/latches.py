@@ -12,11 +12,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.analysis.latch_model import Holds, Network, alternatives, predict, think_ns
+from steelyard import _core
+from steelyard.analysis.latch_model import Holds, Network, predict, think_ns
+from steelyard.analysis.latch_simulation import Rules, alternatives, simulate
 from steelyard.analysis.results import LatchRow, Notice, WhatIf
 from steelyard.analysis.tails import Floats
 from steelyard.analysis.words import listed
 from steelyard.bundle.evidence import Columns, Evidence
+from steelyard.study.factors import changed, changes
 
 _COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "hand_overs")
 _Key = tuple[str, str, int]  # option, latch, clients
@@ -61,7 +64,8 @@ def latches(evidence: Evidence) -> Latches:
     what_if: list[WhatIf] = []
     for mine in series.values():
         network = _network(evidence, mine, holds)
-        done += [_completed(row, mine, holds, network) for row in mine]
+        rules = _rules(evidence, mine[0])
+        done += [_completed(row, mine, holds, network, rules) for row in mine]
         what_if += _asked(mine[-1], holds, network)
     return Latches(tuple(done), tuple(what_if), tuple(_contradictions(done, evidence.study.workload.POINTS)))
 
@@ -170,13 +174,29 @@ def _network(evidence: Evidence, mine: list[LatchRow], holds: Mapping[_Key, Hold
     )
 
 
+def _rules(evidence: Evidence, row: LatchRow) -> Rules:
+    """A protocol of ours is known by its name; of any other latch, gets exclude one another."""
+    shared = any(p["name"] == row.latch and p["shared"] for p in _core.latch_protocols())
+    levels = next(o.levels for o in evidence.options if o.label == row.option)
+    study = evidence.study
+    workload = changed(study.workload, changes(study, levels).get("client", {}))
+    return Rules(shared_gets=shared, read_share=getattr(workload, "read_share", 1.0))
+
+
 def _completed(
-    row: LatchRow, mine: list[LatchRow], holds: Mapping[_Key, Holds], network: Network | None
+    row: LatchRow,
+    mine: list[LatchRow],
+    holds: Mapping[_Key, Holds],
+    network: Network | None,
+    rules: Rules,
 ) -> LatchRow:
     held = holds.get((row.option, row.latch, row.clients))
     if held is not None and network is not None:
         # the hold itself grows with the load: each number of workers by its own
-        expected = predict(replace(network, holds=held), row.clients)
+        mine_now = replace(network, holds=held)
+        expected = (
+            simulate(mine_now, row.clients, rules) if rules.shared_gets else predict(mine_now, row.clients)
+        )
         return replace(
             row,
             hold_ns=held.mean_ns,

@@ -11,13 +11,12 @@ import math
 from collections import Counter
 
 from steelyard.analysis import tails
+from steelyard.analysis.cautions import FEWEST_BLOCKS
 from steelyard.analysis.comparison import ALPHA
 from steelyard.analysis.fitting import fit
 from steelyard.analysis.layout import lay_out, points_of
 from steelyard.analysis.measures import Measures, foremost, measure
 from steelyard.bundle.evidence import Evidence
-
-FEWEST_BLOCKS = 5
 
 
 def widest_half_width_percent(evidence: Evidence) -> float:

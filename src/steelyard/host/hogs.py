@@ -5,7 +5,6 @@ A hog's work fits into the smallest cache: it takes CPU time from the server, no
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import subprocess
@@ -15,11 +14,10 @@ from uuid import uuid4
 
 from steelyard.host.guard import Guard, stop
 from steelyard.host.marked import with_mark
+from steelyard.host.parent import end_with
 from steelyard.host.placement import pin
 from steelyard.host.scheduling import impose
 from steelyard.study.host import Schedule
-
-_PR_SET_PDEATHSIG = 1
 
 
 class Hogs:
@@ -58,23 +56,18 @@ class Hogs:
 
 def main(count: int, parent: int) -> None:
     """The process that holds the hogs: starts them, then waits to be ended."""
-    _end_with(parent)
+    if not end_with(parent):
+        return
     holder = os.getpid()
     for _ in range(count):
         if os.fork() == 0:
-            _end_with(holder)
+            if not end_with(holder):
+                return
             while True:
                 pass
     print("ready", flush=True)
     while True:
         signal.pause()
-
-
-def _end_with(parent: int) -> None:
-    """Ends this process when its parent ends, also when that happened before we asked."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        sys.exit()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ Each copy has its CPUs, its process group and its output files before it begins;
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import time
@@ -15,10 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_PR_SET_PDEATHSIG = 1
+from steelyard.host.parent import end_with
+
 _NOT_STARTED = 127
-# loaded before any fork: nothing may be imported between fork and exec
-_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
@@ -113,8 +111,7 @@ def _become(number: int, copy: Copy, parent: int, held: int, gate: int, failure:
     doing = "cannot be started"
     try:
         os.setpgid(0, 0)
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
+        if not end_with(parent):
             os._exit(_NOT_STARTED)
         for flags, place, number_of_file in (
             (os.O_RDONLY, "/dev/null", 0),

@@ -5,7 +5,6 @@ The plan goes in on standard input; phases, ticks and at last the result come ba
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
@@ -15,10 +14,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from steelyard.host.parent import end_with
 from steelyard.host.placement import pin
 from steelyard.lab.engines import LoadFailed, engine
-
-_PR_SET_PDEATHSIG = 1
 
 
 class LoadProcess:
@@ -78,9 +76,8 @@ def _say(line: str) -> None:
 def main() -> None:
     """The child: runs the plan given on standard input."""
     # the engine must not outlive a killed lab and go on loading a server
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     name, parent = sys.argv[1:]
-    if os.getppid() != int(parent):
+    if not end_with(int(parent)):
         return
     from steelyard import _core
 

@@ -8,6 +8,7 @@ fixed, each point lasted transactions / throughput; of rates alone a point lasts
 from __future__ import annotations
 
 import csv
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +18,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from steelyard.bundle.writer import BundleWriter, Rows
 from steelyard.study.errors import InputError, nearest
+from steelyard.study.model import Strict
 from steelyard.study.plan import Option, baseline, options
 from steelyard.study.reading import parse_study
 from steelyard.study.spec import Study
@@ -29,11 +31,7 @@ _TO_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 _COUNTERS = ("gets", "misses", "spin_gets", "sleeps")
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Throughput(_Part):
+class Throughput(Strict):
     """Which column holds what; where: rows of the file that count, in all its tables."""
 
     file: str
@@ -42,7 +40,7 @@ class Throughput(_Part):
     per_s: str = "per_s"
 
 
-class LatchTable(_Part):
+class LatchTable(Strict):
     """Columns gets, misses, spin_gets, sleeps, wait_time, as far as there are such; of one option."""
 
     file: str
@@ -51,19 +49,19 @@ class LatchTable(_Part):
     wait_unit: Literal["ns", "us", "ms", "s"] = "us"
 
 
-class Claims(_Part):
+class Claims(Strict):
     """Columns figure and value beside those of the factors: what the source itself derived."""
 
     file: str
 
 
-class Server(_Part):
+class Server(Strict):
     """What was measured."""
 
     version: str
 
 
-class TableRecording(_Part):
+class TableRecording(Strict):
     """The whole file. environment: facts of the machine, as a live bundle has them.
 
     transactions_per_client, or as_if_measured_s where only rates were published.
@@ -125,6 +123,30 @@ def write_recording(name: str, path: Path) -> Study:
 
 
 @dataclass(frozen=True)
+class _Row:
+    """A row of a table. place: file and line, for messages."""
+
+    place: str
+    cells: Mapping[str, str | None]
+
+    def text(self, column: str) -> str:
+        """Raises InputError where the row has no such column."""
+        if (found := self.cells.get(column)) is None:
+            raise InputError(f'{self.place}: no column "{column}"{nearest(column, self.cells)}')
+        return found
+
+    def number(self, column: str) -> float:
+        """Raises InputError for no such column, and for what is no finite number."""
+        text = self.text(column)
+        try:
+            if math.isfinite(found := float(text)):
+                return found
+        except ValueError:
+            pass
+        raise InputError(f'{self.place}: column "{column}": "{text}" is no number')
+
+
+@dataclass(frozen=True)
 class _Source:
     """The tables in a folder, and the option whose rows are read."""
 
@@ -133,24 +155,25 @@ class _Source:
     study: Study
     option: Option
 
-    def rows(self, name: str) -> list[dict[str, str]]:
+    def rows(self, name: str) -> list[_Row]:
         """Rows of the recording, and of the option where its factors are columns."""
         file = self.folder / name
         try:
-            rows = list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
+            reader = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{file}: cannot be read: {error}") from None
+        rows = [_Row(f"{file}:{reader.line_num}", cells) for cells in reader]
         wanted = dict(self.recording.throughput.where)
         for factor, code in self.option.levels.items():
-            if rows and factor in rows[0]:
+            if factor in (reader.fieldnames or ()):
                 wanted[factor] = str(self.study.factors[factor].levels[code])
-        return [row for row in rows if all(row.get(column) == value for column, value in wanted.items())]
+        return [row for row in rows if all(row.cells.get(name) == value for name, value in wanted.items())]
 
-    def point(self, row: Mapping[str, str]) -> int:
-        """Number of the point that a row is about."""
-        clients = int(_number(row, self.recording.throughput.clients))
+    def point(self, row: _Row) -> int:
+        """Number of the point that a row is about. Raises InputError for one that the study has not."""
+        clients = int(row.number(self.recording.throughput.clients))
         if clients not in self.study.plan.clients:
-            raise InputError(f"{self.folder}: a table has {clients} clients, study.plan.clients has not")
+            raise InputError(f"{row.place}: {clients} clients are not in study.plan.clients")
         return self.study.plan.clients.index(clients)
 
 
@@ -195,7 +218,7 @@ def _tables(source: _Source) -> dict[str, Rows]:
     recording, clients = source.recording, source.study.plan.clients
     per_s: dict[int, float] = {}
     for row in source.rows(recording.throughput.file):
-        per_s[source.point(row)] = _number(row, recording.throughput.per_s)
+        per_s[source.point(row)] = row.number(recording.throughput.per_s)
     if len(per_s) < len(clients) or min(per_s.values()) <= 0:
         raise InputError(
             f"{source.folder / recording.throughput.file}: {source.option.label} has"
@@ -233,12 +256,12 @@ def _latches(source: _Source, table: LatchTable) -> Rows:
         "point": [source.point(row) for row in rows],
         "latch": [table.latch for _ in rows],
     }
-    known = rows[0].keys() if rows else ()
+    known = rows[0].cells.keys() if rows else ()
     for name in _COUNTERS:
         if name in known:
-            found[name] = [int(_number(row, name)) for row in rows]
+            found[name] = [int(row.number(name)) for row in rows]
     if "wait_time" in known:
-        found["wait_ns"] = [round(_number(row, "wait_time") * _TO_NS[table.wait_unit]) for row in rows]
+        found["wait_ns"] = [round(row.number("wait_time") * _TO_NS[table.wait_unit]) for row in rows]
     return found
 
 
@@ -246,16 +269,7 @@ def _claims(source: _Source, table: Claims) -> Rows:
     rows = source.rows(table.file)
     return {
         "point": [source.point(row) for row in rows],
-        "figure": [row["figure"] for row in rows],
-        "value": [_number(row, "value") for row in rows],
-        "decimals": [len(row["value"].partition(".")[2]) for row in rows],
+        "figure": [row.text("figure") for row in rows],
+        "value": [row.number("value") for row in rows],
+        "decimals": [len(row.text("value").partition(".")[2]) for row in rows],
     }
-
-
-def _number(row: Mapping[str, str], column: str) -> float:
-    try:
-        return float(row[column])
-    except KeyError:
-        raise InputError(f'no column "{column}"{nearest(column, row)}') from None
-    except (TypeError, ValueError):
-        raise InputError(f'column "{column}": "{row[column]}" is no number') from None

@@ -9,9 +9,11 @@ from rich.text import Text
 
 from steelyard.analysis.results import Judgement, Metric
 from steelyard.report import format as fmt
+from steelyard.report.charts.figure import Table
 from steelyard.report.copies import copies_table
 from steelyard.report.footnotes import Footnote, footnotes
 from steelyard.report.inputs import About
+from steelyard.report.latch_table import latch_table
 from steelyard.report.progress import MatrixPlan as MatrixPlan
 from steelyard.report.progress import Progress as Progress
 from steelyard.report.ranking import (
@@ -47,7 +49,8 @@ def print_verdict(judgement: Judgement, about: About, console: Console) -> None:
     console.print()
     notes = footnotes(judgement, about)
     _table(judgement, notes, console)
-    _copies(judgement, about, console)
+    _aligned(copies_table(judgement, about), console)
+    _aligned(latch_table(judgement, about), console)
     _factors(judgement, console)
     _scaling(judgement, about, console)
     _footnotes(notes, console)
@@ -188,8 +191,7 @@ def _side_by_side(pairs: Sequence[tuple[Metric, float]]) -> str:
     return fmt.with_unit(" / ".join(fmt.significant(value / scale) for _, value in pairs), unit)
 
 
-def _copies(judgement: Judgement, about: About, console: Console) -> None:
-    table = copies_table(judgement, about)
+def _aligned(table: Table | None, console: Console) -> None:
     if table is None:
         return
     widths = [max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)]

@@ -33,7 +33,7 @@ def check(study: Study) -> None:
         if factor.scope not in ("client", "host"):
             raise InputError(
                 f"the null subject has no settings: scope '{factor.scope}' cannot act on it",
-                'scope = "client"',
+                'scope = "client", or "host"',
                 ("factors", name, "scope"),
             )
 

@@ -83,6 +83,11 @@ def nominal(name: str, title: str | None, **more: Any) -> Spec:
     return {"field": name, "type": "nominal", "title": title, **more}
 
 
+def own_legend() -> Spec:
+    """For names that the page's key does not know; the grey reads on white and on black."""
+    return {"orient": "bottom", "title": None, "disable": False, "labelColor": "#7A828C"}
+
+
 def _fields(part: Any) -> set[str]:
     """Names of all fields that an encoding reads."""
     if isinstance(part, list | tuple):

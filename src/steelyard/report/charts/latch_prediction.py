@@ -29,7 +29,7 @@ def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | Non
         name="latch-prediction",
         title="Predicted beside measured",
         caption="From measured hold times, think time and the costs of this machine, nothing fitted; on the"
-        " dashed line both agree. The model gives every worker a CPU of its own.",
+        " dashed line both agree. Of more workers than CPUs only as many compete at once as there are CPUs.",
         panels=tuple(panels),
         table=_table(rows, about),
         layout="grid",
@@ -156,8 +156,8 @@ def alternatives(judgement: Judgement, about: About) -> Figure | None:
     return Figure(
         name="latch-alternatives",
         title="What other settings of the latch would do",
-        caption="Predicted from the measured hold times, nothing fitted; trust it as far as predicted and"
-        " measured agree above.",
+        caption="By formula, or by simulation where none is exact (children, turns, preempted holders), from"
+        " the measured hold times, nothing fitted; trust it as far as predicted and measured agree above.",
         panels=(),
         table=Table(
             (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.report import format as fmt
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
+from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, own_legend, quantitative, view
 from steelyard.report.charts.theme import Colours, paint
 from steelyard.report.inputs import Series, rows
 
@@ -66,8 +66,7 @@ def _look(palette: Colours) -> Spec:
     """Few options are drawn: where the page has no colour for each, the chart brings its own."""
     if palette.by_option:
         return {"color": palette.encode(), "strokeDash": palette.dash()}
-    legend = {"orient": "bottom", "title": None, "disable": False}
-    return {name: nominal("option", None, legend=legend) for name in ("color", "strokeDash")}
+    return {name: nominal("option", None, legend=own_legend()) for name in ("color", "strokeDash")}
 
 
 def _table(data: list[dict[str, Any]], points: list[int]) -> Table:

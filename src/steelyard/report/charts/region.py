@@ -64,7 +64,7 @@ def _heat(cells: Sequence[RegionCell], largest: float) -> Spec:
             "text": _said(cell),
             "interval": fmt.ratio(cell.ratio, cell.low, cell.high),
             # black or white, whichever reads on the colour of the cell
-            "light": abs(cell.ratio - 1) < 0.55 * largest,
+            "light": abs(cell.ratio - 1) < 0.7 * largest,
         }
         for cell in cells
     ]

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, slug, view
+from steelyard.report.charts.figure import (
+    Figure,
+    Panel,
+    Spec,
+    Table,
+    nominal,
+    own_legend,
+    quantitative,
+    slug,
+    view,
+)
 from steelyard.report.inputs import Series, rows
 
 _WHY = {
@@ -47,7 +57,7 @@ def _time(end_s: float) -> Spec:
 
 
 def _thread() -> Spec:
-    return nominal("thread", None, legend={"orient": "bottom", "title": None, "disable": False})
+    return nominal("thread", None, legend=own_legend())
 
 
 def _gantt(data: list[dict[str, Any]], end_s: float) -> Spec:

@@ -1,0 +1,97 @@
+"""What the formulae cannot do, event by event: gets granted in turn, shared gets, preempted holders."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard import _core
+from steelyard.analysis.latch_model import Network, Prediction, predict
+
+_GETS = 20_000  # a run of this length has misses a get within half a point
+_VALUES = 2_000  # equally likely holds that stand for the distribution
+_LONGEST_NS = 1e12  # stands for a spin without end
+_SLICE_NS = 3e6  # base slice of the Linux scheduler since 6.6
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How the latch is given. in_turn: to who waited longest, else to who comes first (barging).
+
+    shared_gets: readers do not exclude one another. read_share: gets that only read. preempted: this
+    share of holders loses its CPU for a time slice.
+    """
+
+    in_turn: bool = False
+    shared_gets: bool = False
+    read_share: float = 1.0
+    preempted: float = 0.0
+
+
+def simulate(network: Network, workers: int, rules: Rules | None = None, seed: int = 1) -> Prediction:
+    """The network under these rules; a CPU for each worker that runs at once. Deterministic for a seed."""
+    rules = rules or Rules()
+    running = network.at_once(workers)
+    hold_ns = network.holds.mean_ns
+    # where all queue, the latch itself sets the pace
+    cycle_ns = max((network.think_ns + hold_ns) / running, hold_ns / network.children)
+    plan: dict[str, Any] = {
+        "workers": running,
+        "hold": {"kind": "values", "ns": _values(network)},
+        "think": {"kind": "exponential", "mean_ns": max(network.think_ns, 1e-6 * hold_ns)},
+        "spin_ns": min(network.spin_ns, _LONGEST_NS),
+        "order": "fifo" if rules.in_turn else "barging",
+        "duration_ns": _GETS * cycle_ns,
+        "warm_up_ns": _GETS * cycle_ns / 10,
+        "seed": seed,
+        "children": network.children,
+        "gets_per_lookup": 1,
+        "hand_over_ns": network.hand_over_ns,
+        "wake_ns": network.wake_up_ns,
+        "shared_gets": rules.shared_gets,
+        "read_share": rules.read_share,
+        "preempted": {"probability": rules.preempted, "for_ns": _SLICE_NS} if rules.preempted else None,
+    }
+    found = json.loads(_core.latch_simulate(json.dumps(plan)))
+    gets, misses = max(found["gets"], 1), found["misses"]
+    gets_per_ns = gets / plan["duration_ns"]
+    return Prediction(
+        workers,
+        gets_per_ns * 1e9,
+        misses / gets,
+        found["sleeps"] / misses if misses else 0.0,
+        found["wait_ns"] / gets,
+        min(1.0, gets_per_ns * hold_ns / network.children),
+    )
+
+
+def _values(network: Network) -> list[float]:
+    order = np.argsort(network.holds.ns)
+    edges = np.cumsum(network.holds.share[order])
+    middles = (np.arange(_VALUES) + 0.5) / _VALUES
+    at = np.minimum(np.searchsorted(edges, middles), len(order) - 1)
+    return network.holds.ns[order][at].tolist()
+
+
+def alternatives(network: Network, workers: int) -> tuple[tuple[str, Prediction], ...]:
+    """What another spin budget, more children, a queue, a preempted holder, more CPUs would do."""
+    found = [("as measured", predict(network, workers))]
+    if 0 < network.spin_ns < float("inf"):
+        for title, factor in (
+            ("no spinning", 0.0),
+            ("twice the spin budget", 2.0),
+            ("ten times the spin budget", 10.0),
+        ):
+            found.append((title, predict(replace(network, spin_ns=factor * network.spin_ns), workers)))
+    for k in (2, 4, 8):
+        found.append((f"{k} children", simulate(replace(network, children=k * network.children), workers)))
+    found.append(("granted in turn", simulate(network, workers, Rules(in_turn=True))))
+    found.append(
+        ("a holder in 10,000 loses its CPU for 3 ms", simulate(network, workers, Rules(preempted=1e-4)))
+    )
+    if network.at_once(workers) < workers:
+        found.append((f"a CPU for each of the {workers}", predict(replace(network, cpus=None), workers)))
+    return tuple(found)

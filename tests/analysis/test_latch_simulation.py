@@ -1,0 +1,49 @@
+import pytest
+
+from steelyard.analysis.latch_model import Holds, Network, predict
+from steelyard.analysis.latch_simulation import Rules, alternatives, simulate
+
+
+@pytest.mark.parametrize("workers", [2, 4, 8])
+@pytest.mark.parametrize("think_ns", [500.0, 3000.0])
+@pytest.mark.parametrize(
+    "holds",
+    [Holds.constant(300), Holds.exponential(300), Holds.of([100.0, 2000.0], [0.9, 0.1])],
+    ids=["constant", "exponential", "long-tailed"],
+)
+def test_formula_and_simulation_agree_where_nobody_sleeps(holds: Holds, think_ns: float, workers: int):
+    network = Network(holds, think_ns, hand_over_ns=40.0)
+    formula, events = predict(network, workers), simulate(network, workers)
+    assert formula.gets_per_s == pytest.approx(events.gets_per_s, rel=0.03)
+    assert formula.misses_per_get == pytest.approx(events.misses_per_get, abs=0.03)
+
+
+@pytest.mark.parametrize("children", [2, 8])
+def test_the_formula_for_children_is_near_the_simulation(children: int):
+    network = Network(Holds.exponential(300), 700.0, children=children)
+    formula, events = predict(network, 8), simulate(network, 8)
+    assert formula.gets_per_s == pytest.approx(events.gets_per_s, rel=0.05)
+    assert formula.misses_per_get == pytest.approx(events.misses_per_get, abs=0.03)
+
+
+def test_readers_that_share_do_not_miss():
+    network = Network(Holds.constant(300), 300.0)
+    assert simulate(network, 8, Rules(shared_gets=True)).misses_per_get == 0
+    some = simulate(network, 8, Rules(shared_gets=True, read_share=0.9)).misses_per_get
+    assert 0 < some < predict(network, 8).misses_per_get
+
+
+def test_a_latch_granted_to_sleepers_in_turn_forms_a_convoy():
+    """The grant waits for the wake-up: the latch stands idle meanwhile (Blasgen and others 1979)."""
+    network = Network(Holds.constant(300), 3000.0, spin_ns=100.0, wake_up_ns=2e4)
+    barging, in_turn = simulate(network, 8), simulate(network, 8, Rules(in_turn=True))
+    assert in_turn.gets_per_s < barging.gets_per_s / 2
+
+
+def test_alternatives_name_what_was_asked():
+    network = Network(Holds.constant(300), 1000.0, spin_ns=200, wake_up_ns=5e4, cpus=2)
+    found = dict(alternatives(network, 8))
+    assert list(found)[:3] == ["as measured", "no spinning", "twice the spin budget"]
+    assert found["8 children"].misses_per_get < found["2 children"].misses_per_get
+    assert found["a CPU for each of the 8"].misses_per_get > found["as measured"].misses_per_get
+    assert found["a holder in 10,000 loses its CPU for 3 ms"].gets_per_s < found["as measured"].gets_per_s
