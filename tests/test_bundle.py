@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from steelyard.bundle.evidence import Topology
 from steelyard.bundle.export import export
-from steelyard.bundle.reader import Bundle, topology_of
+from steelyard.bundle.reader import Bundle
 from steelyard.bundle.schema import TABLES
 from steelyard.bundle.writer import BundleWriter
 from steelyard.report.gather import series
@@ -294,5 +295,5 @@ def test_hold_times_come_back_as_shares(writer: BundleWriter) -> None:
 def test_the_server_has_the_cpus_that_it_is_kept_on(
     environment: dict[str, Any], topology: tuple[int | None, int | None]
 ) -> None:
-    found = topology_of(environment)
+    found = Topology.of(environment)
     assert (found.cores, found.cpus) == topology

@@ -28,8 +28,8 @@ ARROWS = {
     "recordings": {"study", "bundle"},
     "catalog": set[str](),
 }
-# who may call the extension: what asks and what judges does not
-NATIVE = {"host", "workloads", "subjects", "lab", "bundle"}
+# who may call the extension: what asks and what shows does not; analysis simulates with it
+NATIVE = {"host", "workloads", "subjects", "lab", "bundle", "analysis"}
 LONGEST_MODULE = 300
 LONGEST_FUNCTION = 60
 UNITS = ("ns", "us", "ms", "s", "bytes", "percent", "per_s", "per_txn", "hz", "total")

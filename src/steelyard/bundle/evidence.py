@@ -32,6 +32,20 @@ class Topology:
     cores: int | None = None
     cpus: int | None = None
 
+    @classmethod
+    def of(cls, environment: Mapping[str, Any]) -> Topology:
+        """Cores and CPUs that the server may use: those it is kept on, else all that are usable."""
+        if simulated := environment.get("server", {}).get("simulated_cpus"):
+            return cls(simulated, simulated)
+        cpu: Mapping[str, Any] = environment.get("cpu", {})
+        places: list[Mapping[str, Any]] = cpu.get("topology", [])
+        placement: Mapping[str, Any] = environment.get("placement", {})
+        if not placement.get("apart"):
+            return cls(cpu.get("cores") or cpu.get("cpus_usable"), cpu.get("cpus_usable"))
+        server = set(placement["server_cpus"])
+        cores = {(p["package"], p["core"]) for p in places if p["cpu"] in server}
+        return cls(len(cores) or len(server), len(server))
+
 
 @dataclass(frozen=True)
 class Evidence:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -213,7 +213,7 @@ class Bundle:
             latches=self.columns(_LATCHES),
             holds=self._holds(),
             claims=self.columns("select claims.* from claims join used_runs using (run) order by run, point"),
-            topology=topology_of(self.environment),
+            topology=Topology.of(self.environment),
             calibration=self.environment.get("calibration", {}),
             scores=self.columns(
                 "select scores.* from scores join used_runs using (run) order by run, point, instance"
@@ -287,20 +287,6 @@ class Bundle:
             return f"select {empty} where false"
         pattern = str(self.path.resolve() / "runs" / "[0-9]*" / f"{table.name}.parquet").replace("'", "''")
         return f"select * from read_parquet('{pattern}', union_by_name = {table.name == 'runs'})"
-
-
-def topology_of(environment: Mapping[str, Any]) -> Topology:
-    """Cores and CPUs that the server may use: those it is kept on, else all that are usable."""
-    if simulated := environment.get("server", {}).get("simulated_cpus"):
-        return Topology(simulated, simulated)
-    cpu: Mapping[str, Any] = environment.get("cpu", {})
-    places: list[Mapping[str, Any]] = cpu.get("topology", [])
-    placement: Mapping[str, Any] = environment.get("placement", {})
-    if not placement.get("apart"):
-        return Topology(cpu.get("cores") or cpu.get("cpus_usable"), cpu.get("cpus_usable"))
-    server = set(placement["server_cpus"])
-    cores = {(p["package"], p["core"]) for p in places if p["cpu"] in server}
-    return Topology(len(cores) or len(server), len(server))
 
 
 def _plain(values: Any) -> np.ndarray[Any, Any]:
