@@ -79,7 +79,9 @@ def test_a_setting_that_is_not_taken_stops_the_study(lab: Lab, settings: str, sa
 
 def test_statements_left_behind_reach_the_limit_and_the_report_says_so(lab: Lab) -> None:
     study = small_study(lab.folder, "mariadb", blocks=1, measure_s=1)
+    # some succeed while measuring, and a busy machine reaches the limit all the same
     text = study.read_text().replace('named = "named"', 'left = "left"')
+    text = text.replace("warm_up_s = 0.1", "warm_up_s = 0")
     text = text.replace('"mariadb"', '"mariadb"\nsettings = { max_prepared_stmt_count = 200 }')
     study.write_text(text + "mariadb = 10\n")
     done = lab.run("run", study, "--bundle", lab.bundle)

@@ -148,9 +148,7 @@ def test_a_poisson_process_makes_what_its_rate_says_within_its_spread(endpoint: 
 def test_arrivals_between_two_ticks_are_not_kept_waiting(endpoint: dict[str, Any], io: str) -> None:
     result = run(plan(endpoint, arrival=open_loop(37), measure_s=1.5, io=io))
     row = result["latency"]["statement"].index("transaction")
-    (middle,) = _core.histogram_quantiles(
-        base64.b64decode(result["latency"]["histogram_base64"][row]), [0.5]
-    )
+    (middle,) = _core.histogram_quantiles(base64.b64decode(result["latency"]["histogram_base64"][row]), [0.5])
     # a wait that ends with the next tick (50 ms) and not with the arrival would give some 20 ms
     assert middle < 10e6
 

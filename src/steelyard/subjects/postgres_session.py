@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import psycopg
@@ -35,15 +35,19 @@ def read_back_session(connection: psycopg.Connection[Any], subject: Subject, opt
             connection.execute(statement.encode())
         except psycopg.Error as error:
             raise SubjectFailed(f"option {option.label}: {statement}: {str(error).strip()}") from error
-    refuse_not_taken(connection, _settings(subject, option), option)
+    _refuse(not_taken(connection, _settings(subject, option), in_session=True), option)
 
 
 def refuse_not_taken(
     connection: psycopg.Connection[Any], asked: Mapping[str, Setting], option: Option
 ) -> None:
     """Reads settings back from the server. Raises SubjectFailed naming those that it did not take."""
-    if wrong := list(not_taken(connection, asked)):
-        raise SubjectFailed(f"option {option.label}: {'; '.join(wrong)}")
+    _refuse(not_taken(connection, asked, in_session=False), option)
+
+
+def _refuse(wrong: Iterable[str], option: Option) -> None:
+    if sentences := list(wrong):
+        raise SubjectFailed(f"option {option.label}: {'; '.join(sentences)}")
 
 
 def _settings(subject: Subject, option: Option) -> dict[str, Setting]:

@@ -35,14 +35,19 @@ class Shown:
     source: str = ""
 
 
-def not_taken(connection: psycopg.Connection[Any], asked: Mapping[str, Setting]) -> Iterator[str]:
-    """A sentence for each setting that this session does not have as asked. Raises psycopg.Error."""
+def not_taken(
+    connection: psycopg.Connection[Any], asked: Mapping[str, Setting], in_session: bool
+) -> Iterator[str]:
+    """A sentence for each setting that this session does not have as asked. Raises psycopg.Error.
+
+    in_session: set by this session. A server takes any name with a dot at its start without having it.
+    """
     rows = connection.execute(
         "select name, setting, unit, vartype, boot_val, source from pg_settings"
     ).fetchall()
     known = {name.lower(): Shown(*row) for name, *row in rows}
     for name, value in asked.items():
-        shown = known.get(name.lower()) or _unlisted(connection, name)
+        shown = known.get(name.lower()) or (_unlisted(connection, name) if in_session else None)
         if shown is None:
             yield (
                 f"this server has no setting {name}"
