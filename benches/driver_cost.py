@@ -266,7 +266,7 @@ def built_floor() -> Path:
 def floor(server: Server, case: Case, seconds: float, program: Path) -> Driver:
     socket = server.folder / f".s.PGSQL.{_PORT}"
     place = [case.mode, str(case.clients), str(seconds), socket, str(server.rows)]
-    return Driver(server, [program, *place])
+    return Driver(server.driver_cpus, [program, *place])
 
 
 def _spread(values: list[float]) -> dict[str, float]:

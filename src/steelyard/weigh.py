@@ -150,19 +150,20 @@ def _run_blocks(
         laboratory = Laboratory(study, bench.work, subject, placement, host, progress, admit)
         whole = sum(attempt == 0 for attempt in attempts.values())
         try:
-            for slots in assignment.blocks:
-                if (attempt := attempts.get(slots[0].block, 1)) == 0:
-                    continue
-                if _narrow_enough(study, writer.path, whole):
-                    return
-                for run in laboratory.block(slots, attempt):
-                    _keep(writer, run, assignment.refused)
-                whole += 1
+            try:
+                for slots in assignment.blocks:
+                    if (attempt := attempts.get(slots[0].block, 1)) == 0:
+                        continue
+                    if _narrow_enough(study, writer.path, whole):
+                        return
+                    for run in laboratory.block(slots, attempt):
+                        _keep(writer, run, assignment.refused)
+                    whole += 1
+            finally:
+                subject.stop()
+                host.restore()
         except (SubjectFailed, OSError) as error:
             raise StudyFailed(str(error)) from error
-        finally:
-            subject.stop()
-            host.restore()
 
 
 def _keep(writer: BundleWriter, run: Run, refused: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from steelyard.analysis.comparison import ALPHA
 from steelyard.analysis.results import Comparison, Metric
-from steelyard.analysis.words import digits, listed
+from steelyard.analysis.words import digits, listed, titled
 from steelyard.bundle.evidence import Evidence
 
 _MOST = 3
@@ -36,11 +36,8 @@ def _of(evidence: Evidence, metric: Metric, comparisons: Sequence[Comparison]) -
     if len(alike) < 2:
         return ""
     parts = [f"{_range(evidence, ns)} {_said(at[ns[-1]])}" for ns in alike]
-    each = " a transaction" if metric.unit.endswith("/txn") else ""
     kind = evidence.study.workload
-    return (
-        f"By number of {kind.POINTS}, {metric.title}{each} against {evidence.baseline}: {'; '.join(parts)}."
-    )
+    return f"By number of {kind.POINTS}, {titled(metric)} against {evidence.baseline}: {'; '.join(parts)}."
 
 
 def _proven(found: Sequence[Comparison]) -> frozenset[tuple[str, str]]:

@@ -17,6 +17,7 @@ from steelyard.analysis.program import SCORE, program_measures
 from steelyard.analysis.results import Better, Metric
 from steelyard.analysis.simulated import simulated_measures
 from steelyard.analysis.tails import Floats
+from steelyard.analysis.words import in_words_of
 from steelyard.bundle.evidence import Columns, Evidence
 from steelyard.study.spec import Study
 
@@ -184,7 +185,7 @@ class Measures:
     @property
     def work(self) -> Metric:
         """Work done: the score of a program, the throughput of anything else."""
-        return self.metric(SCORE) or THROUGHPUT
+        return self.metric(SCORE) or self.metric(THROUGHPUT.name) or THROUGHPUT
 
     def metric(self, name: str) -> Metric | None:
         """The metric of this name, None when it was not measured."""
@@ -225,7 +226,9 @@ def measure(evidence: Evidence) -> Measures:
     at = np.array([of_run[int(r)] for r in run], dtype=int)
     candidates = dict.fromkeys((*METRICS, *(metric for metric, _ in further)))
     return Measures(
-        metrics=tuple(m for m in candidates if (values[m.name] > 0).any()),
+        metrics=tuple(
+            in_words_of(m, evidence.study.workload) for m in candidates if (values[m.name] > 0).any()
+        ),
         run=run,
         option=np.asarray([str(label) for label in evidence.runs["option"][at]], dtype=object),
         block=evidence.runs["block"][at].astype(int),

@@ -27,6 +27,11 @@ class Metric:
     better: Better
     floor: float = 0.0
 
+    @property
+    def per_txn(self) -> bool:
+        """Whether it is a cost of one transaction, by whatever name the workload calls it."""
+        return self.name.endswith("_per_txn")
+
 
 @dataclass(frozen=True)
 class Notice:

@@ -76,7 +76,8 @@ class Rivals:
 
 def metrics_that_count(study: Study, measures: Measures) -> tuple[Metric, ...]:
     """The two of equal rank, as far as measured."""
-    return tuple(m for m in (foremost(study, measures), SERVER_CPU) if m in measures.metrics)
+    names = (foremost(study, measures).name, SERVER_CPU.name)
+    return tuple(m for m in map(measures.metric, names) if m is not None)
 
 
 def rivals(

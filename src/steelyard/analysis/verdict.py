@@ -11,7 +11,7 @@ from steelyard.analysis.measures import Measures
 from steelyard.analysis.results import Comparison, Effect, Metric, Verdict
 from steelyard.analysis.rivals import Duel, Rivals, metrics_that_count, rivals, turned
 from steelyard.analysis.why import reasons
-from steelyard.analysis.words import digits, listed, percent
+from steelyard.analysis.words import digits, listed, percent, titled
 from steelyard.bundle.evidence import Evidence
 
 _SIGNIFICANT = 0.05
@@ -165,7 +165,7 @@ def _gains(case: _Case, duel: Duel) -> str:
 
 
 def _difference(metric: Metric, c: Comparison) -> str:
-    title = metric.title + (" a transaction" if metric.unit.endswith("/txn") else "")
+    title = titled(metric)
     if c.ratio >= 2:
         return f"{digits(c.ratio)} times the {title} [{digits(c.low)} to {digits(c.high)}]"
     if c.ratio > 1:
@@ -179,7 +179,7 @@ def _difference(metric: Metric, c: Comparison) -> str:
 
 def _no_difference(metric: Metric, c: Comparison, margin: str) -> str:
     """margin: said where equivalence is news; empty where the sentence has said it."""
-    title = metric.title + (" a transaction" if metric.unit.endswith("/txn") else "")
+    title = titled(metric)
     ratio = f"ratio {c.ratio:.3f} [{c.low:.3f} to {c.high:.3f}]"
     if not math.isfinite(c.high):
         return f"{title} has a ratio of {c.ratio:.3f}"

@@ -136,7 +136,7 @@ def _costs(measures: Measures, option: str, baseline: str, margin: float) -> lis
         if metric and tested:
             found.append((metric, *tested))
     adjusted = tails.benjamini_hochberg([p for _, _, p in found])
-    cpu = next((d for metric, d, _ in found if metric == SERVER_CPU), None)
+    cpu = next((d for metric, d, _ in found if metric.name == SERVER_CPU.name), None)
     whole = cpu.after - cpu.before if cpu and (cpu.low > 0 or cpu.high < 0) else None
     matters_us = min(margin, _MATERIAL) * cpu.before if cpu else 0.0
     return [
@@ -144,7 +144,7 @@ def _costs(measures: Measures, option: str, baseline: str, margin: float) -> lis
         _Cost(
             metric,
             _shared(difference, whole),
-            p_value=raw if metric == SERVER_CPU else float(p),
+            p_value=raw if metric.name == SERVER_CPU.name else float(p),
             floor=max(metric.floor, matters_us if difference.unit == "us" else 0.0),
         )
         for (metric, difference, raw), p in zip(found, adjusted, strict=True)

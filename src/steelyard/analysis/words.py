@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from steelyard.analysis.results import Metric
+from steelyard.study.workload import Workload
 
 _STEPS = {
     "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
@@ -55,9 +58,33 @@ def quantity(value: float, unit: str, like: float | None = None) -> str:
 
 
 def each(metric: Metric) -> str:
-    """What a cost is counted for: `a transaction`, `per bops`."""
+    """What a cost is counted for: `a transaction`, `a lookup`, `per bops`."""
+    per = work(metric)
+    if metric.per_txn:
+        return f"a {per}"
+    return f"per {per}" if per else "at most"
+
+
+def work(metric: Metric) -> str:
+    """Of what a cost is counted: `transaction`, `lookup`, `bops`; '' for what is no cost."""
     per = metric.unit.partition("/")[2]
-    return "a transaction" if per == "txn" else f"per {per}" if per else "at most"
+    return "transaction" if per == "txn" else per
+
+
+def titled(metric: Metric) -> str:
+    """`server CPU a transaction`, `latency p99`."""
+    return f"{metric.title} {each(metric)}" if metric.per_txn else metric.title
+
+
+def in_words_of(metric: Metric, workload: Workload) -> Metric:
+    """The metric as it is called where lookups are counted, or where no server spends the CPU."""
+    title, unit = metric.title, metric.unit
+    if workload.WHO != "server":
+        title = title.replace("of the server", f"of the {workload.WHO}")
+        title = re.sub("^server CPU", f"CPU of the {workload.WHO}", title)
+    if workload.WORK != "transaction":
+        unit = unit.replace("transactions", f"{workload.WORK}s").replace("/txn", f"/{workload.WORK}")
+    return replace(metric, title=title, unit=unit)
 
 
 def span(values: Sequence[float], say: Callable[[float], str]) -> str:

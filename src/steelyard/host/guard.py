@@ -2,8 +2,8 @@
 
 The guard is a process in a session of its own that holds the reading end of a pipe. Each change is
 told before it is made; when the pipe closes, for whatever reason (also kill -9 of the lab), what
-has not been taken back is undone in reverse order: servers and programs stopped, folders removed,
-values of the machine written back.
+has not been taken back is undone in reverse order: servers and programs stopped, folders and control
+groups removed, values of the machine written back.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
+from steelyard.host.control_group import dissolve
 from steelyard.host.knob import value_of, write
 from steelyard.host.marked import end_marked, marked
 
@@ -56,6 +57,10 @@ class Guard:
     def write_back(self, path: Path, old: str, ours: str) -> int:
         """Promises that the file gets its old value back, unless by then it holds another than ours."""
         return self._tell({"write": str(path), "old": old, "ours": ours})
+
+    def dissolve(self, group: Path) -> int:
+        """Promises that the control group is removed, and what it still holds moved to the one around it."""
+        return self._tell({"dissolve": str(group)})
 
     def forget(self, number: int) -> None:
         """The change has been undone by the lab itself."""
@@ -146,6 +151,8 @@ def main(pipe: TextIO = sys.stdin) -> None:
             end_marked(change["marked"])
         elif "remove" in change:
             shutil.rmtree(change["remove"], ignore_errors=True)
+        elif "dissolve" in change:
+            dissolve(Path(change["dissolve"]))
         elif "write" in change:
             _write_back(Path(change["write"]), change["old"], change["ours"])
 

@@ -21,7 +21,7 @@ _SET, _GET = {"x86_64": (314, 315), "s390x": (345, 346), "ppc64le": (355, 356)}.
 )
 _RESET_ON_FORK = 1
 # a task that starts another while we look is met again in the next pass
-_PASSES = 20
+PASSES = 20
 
 
 class _Attributes(ctypes.Structure):
@@ -62,7 +62,7 @@ def schedule_of(tid: int) -> Schedule:
 def impose(pid: int, wanted: Schedule) -> None:
     """Has a process, its threads and its descendants scheduled as wanted. Raises NotTaken."""
     misfits: dict[int, str] = {}
-    for _ in range(_PASSES):
+    for _ in range(PASSES):
         misfits = _misfits(pid, wanted)
         if not misfits:
             return
@@ -90,18 +90,24 @@ def shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def tasks(pid: int) -> list[int]:
-    """Threads of a process and of its descendants."""
+def processes(pid: int) -> list[int]:
+    """A process and its descendants; parents before their children."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError, IndexError):
                 parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
                 children.setdefault(parent, []).append(int(entry.name))
+    found = [pid]
+    for process in found:  # grows while it is walked
+        found += children.get(process, [])
+    return found
+
+
+def tasks(pid: int) -> list[int]:
+    """Threads of a process and of its descendants."""
     found: list[int] = []
-    queue = [pid]
-    for process in queue:  # grows while it is walked
-        queue += children.get(process, [])
+    for process in processes(pid):
         with suppress(OSError):
             found += [int(task.name) for task in Path(f"/proc/{process}/task").iterdir()]
     return found

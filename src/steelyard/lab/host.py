@@ -10,13 +10,15 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
+from steelyard.host.control_group import ControlGroup, dissolve
 from steelyard.host.guard import Guard
 from steelyard.host.hogs import Hogs
 from steelyard.host.knob import hold, value_of, write
 from steelyard.host.placement import Placement
 from steelyard.host.scheduling import NotTaken, impose
-from steelyard.study.host import HostSettings, Schedule, host_settings
+from steelyard.study.host import HostSettings, Schedule, Share, host_settings
 from steelyard.study.plan import Option
 from steelyard.subjects import SubjectFailed
 
@@ -41,6 +43,7 @@ class Host:
         self._placement = placement
         self._changes: list[_Change] = []
         self._hogs: Hogs | None = None
+        self._groups: dict[Path, int] = {}
 
     def change(self, option: Option) -> None:
         """Makes the option's changes to the machine. Raises SubjectFailed for one not taken."""
@@ -64,24 +67,39 @@ class Host:
             if settings.hogs:
                 schedule = settings.schedules.get("hogs", Schedule())
                 self._hogs = Hogs(settings.hogs, self._placement.server, schedule, self._guard)
+                pids = {**pids, "hogs": self._hogs.pid}
+            # a group comes first: to enter one widens the affinity again
+            for role, share in settings.shares.items():
+                self._confine(share, role, pids[role])
             for role, schedule in settings.schedules.items():
-                if role != "hogs":
+                if role != "hogs" or role in settings.shares:
                     impose(pids[role], schedule)
         except NotTaken as misfit:
             raise SubjectFailed(f"option {option.label}: the host did not take {role}.{misfit}") from None
         except KeyError:
             raise SubjectFailed(f"option {option.label}: no {role} of ours to schedule") from None
-        return {**pids, **({"hogs": self._hogs.pid} if self._hogs is not None else {})}
+        return dict(pids)
 
     def restore(self) -> None:
-        """Ends the hogs and undoes the changes. Raises SubjectFailed when somebody meddled."""
+        """Ends the hogs and undoes groups and changes. Raises SubjectFailed when somebody meddled."""
         if self._hogs is not None:
             self._hogs.stop()
             self._hogs = None
+        for folder, promise in self._groups.items():
+            dissolve(folder)
+            self._guard.forget(promise)
+        self._groups.clear()
         meddled = [text for change in reversed(self._changes) if (text := self._undo(change))]
         self._changes.clear()
         if meddled:
             raise SubjectFailed("; ".join(meddled))
+
+    def _confine(self, share: Share, role: str, pid: int) -> None:
+        group = ControlGroup(share, f"steelyard-{uuid4().hex}-{role}")
+        for folder in group.folders:
+            self._groups[folder] = self._guard.dissolve(folder)
+        group.make()
+        group.join(pid)
 
     def _write(self, name: str, path: Path, ours: str) -> None:
         held = hold(path)

@@ -120,6 +120,8 @@ def host_settings() -> Iterator[Finding]:
         ("host: real time", "policy = rr, fifo", {"server.policy": "rr"}),
         ("host: nice", "nice, also below 0", {"server.nice": -5}),
         ("host: cpus", "cpus = a list", {"server.cpus": str(min(os.sched_getaffinity(0)))}),
+        ("host: cpuset", "cpuset = a list", {"server.cpuset": str(min(os.sched_getaffinity(0)))}),
+        ("host: weights", "cpu_weight, cpu_quota", {"server.cpu_weight": 100, "server.cpu_quota": 1}),
         ("host: sysctl", "sysctl.NAME", {"sysctl.kernel.sched_rr_timeslice_ms": 1}),
         ("host: huge pages", "thp = always, madvise, never", {"thp": "-"}),
         ("host: base slice", "sched.base_slice_ns", {"sched.base_slice_ns": 0}),

@@ -8,16 +8,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from steelyard.host.control_group import ControlGroup, dissolve
 from steelyard.host.knob import value_of, write
 from steelyard.host.scheduling import NotTaken, impose, schedule_of
 from steelyard.study.errors import InputError
-from steelyard.study.host import Schedule, host_settings
+from steelyard.study.host import Schedule, Share, host_settings
 from steelyard.study.model import Setting
 from steelyard.study.plan import Option
 from steelyard.study.spec import Study
@@ -72,6 +73,9 @@ def refusals(settings: Mapping[str, Setting]) -> Iterator[Refusal]:
     for name, path, value in wanted.files:
         if refusal := _refused_file(name, path, value):
             yield refusal
+    for role, share in wanted.shares.items():
+        for refusal in refused_share(share):
+            yield replace(refusal, setting=f"{role}.{refusal.setting}")
     for role, schedule in wanted.schedules.items():
         refused = refused_schedule(schedule)
         for refusal in refused:
@@ -120,7 +124,28 @@ def refused_schedule(schedule: Schedule) -> tuple[Refusal, ...]:
     return tuple(found)
 
 
+@cache
+def refused_share(share: Share) -> tuple[Refusal, ...]:
+    """The attributes that no control group of ours takes."""
+    found: list[Refusal] = []
+    for name, value in share.given():
+        group: ControlGroup | None = None
+        try:
+            group = ControlGroup(replace(Share(), **{name: value}), f"steelyard-trial-{os.getpid()}")
+            group.make()
+            with _sleeper() as pid:
+                group.join(pid)
+        except NotTaken as misfit:
+            found.append(Refusal(name, str(misfit).partition(": ")[2], _HINTS["share"]))
+        finally:
+            for folder in group.folders if group is not None else ():
+                dissolve(folder)
+    return tuple(found)
+
+
 _HINTS = {
+    "share": "run as root, outside a container; version 2 of control groups:"
+    " echo '+cpu +cpuset' >/sys/fs/cgroup/cgroup.subtree_control",
     "policy": "run as root, or sudo setcap cap_sys_nice+ep on the interpreter, or ulimit -r 99",
     "nice": "run as root, or sudo setcap cap_sys_nice+ep on the interpreter, or raise ulimit -e",
     "slice_ms": "Linux 6.12 or later",
@@ -129,13 +154,19 @@ _HINTS = {
 
 
 def _try(schedule: Schedule) -> None:
+    with _sleeper() as pid:
+        impose(pid, schedule)
+
+
+@contextmanager
+def _sleeper() -> Generator[int]:
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"],
         stdin=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     try:
-        impose(process.pid, schedule)
+        yield process.pid
     finally:
         process.kill()
         process.wait()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 _TIME_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 _TIME_STEPS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-_RATES = ("1/s", "/s", "tps", "txn/s", "transactions/s")
+_RATES = ("1/s", "/s", "tps", "txn/s", "transactions/s", "lookups/s")
 MISSING = "n/a"
 
 

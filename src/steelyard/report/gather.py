@@ -176,6 +176,8 @@ def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
         subject=study.subject.kind,
         point_is=study.workload.POINT,
         points_are=study.workload.POINTS,
+        work_is=study.workload.WORK,
+        who_works=study.workload.WHO,
         server_version=", ".join(versions),
         report=report,
         next_command=next_command,

@@ -88,9 +88,9 @@ class About:
     when: start of the study, UTC, ISO 8601. machine, server_settings, engine: facts by name, in the
     order to be shown (cpu, cores, kernel, virtualisation, governor, mitigations ...). option_levels:
     code by factor, for each option. bundle, report: names as the user would type them; report
-    is '' where none was written. point_is, points_are: what the
-    plan's numbers of clients count, one and many. next_command:
-    what to type next. notices: of the lab.
+    is '' where none was written. point_is, points_are: what the plan's numbers of clients count, one
+    and many; work_is: one of what they do; who_works: whose CPU counts. next_command: what to type
+    next. notices: of the lab.
     """
 
     name: str
@@ -104,6 +104,8 @@ class About:
     subject: str = ""
     point_is: str = "client"
     points_are: str = "clients"
+    work_is: str = "transaction"
+    who_works: str = "server"
     server_version: str = ""
     report: str = ""
     next_command: str = ""

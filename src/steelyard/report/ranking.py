@@ -14,6 +14,7 @@ from steelyard.analysis.results import (
     Metric,
     Outcome,
 )
+from steelyard.analysis.words import work
 from steelyard.report.inputs import About
 
 MARKS: dict[Outcome, str] = {
@@ -49,8 +50,9 @@ class Headline:
 
     @property
     def work(self) -> str:
-        """How a table calls the work done: TPS, or the unit of a program's score."""
-        return self.throughput.unit if self.throughput and self.throughput.name == "score" else "TPS"
+        """How a table calls the work done: TPS, lookups/s, or the unit of a program's score."""
+        unit = self.throughput.unit if self.throughput else ""
+        return "TPS" if unit in ("", "transactions/s") else unit
 
     def judged(self) -> list[Metric]:
         """Those that get a picture of ratios: throughput, CPU, p99."""
@@ -93,8 +95,7 @@ def heading(metric: Metric) -> str:
     title = metric.title[:1].upper() + metric.title[1:]
     if not metric.name.endswith(("_per_txn", "_per_score")):
         return title
-    per = metric.unit.partition("/")[2]
-    return f"{title} per {'transaction' if per == 'txn' else per}"
+    return f"{title} per {work(metric)}"
 
 
 def ranked(judgement: Judgement) -> list[Row]:

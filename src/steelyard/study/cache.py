@@ -18,6 +18,8 @@ class CacheWorkload(Workload):
 
     POINT: ClassVar[str] = "worker"
     POINTS: ClassVar[str] = "workers"
+    WORK: ClassVar[str] = "lookup"
+    WHO: ClassVar[str] = "workers"
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
         key: (key,)
         for key in (

@@ -1,6 +1,7 @@
 """Settings of scope `host`: how the scheduler treats each role, and what the whole machine is set to.
 
 server.slice_ms, server.policy, server.rt_priority, server.nice, server.cpus
+server.cpuset, server.cpu_weight, server.cpu_quota
 the same of engine. and hogs.; hogs.count; thp; sched.base_slice_ns; sysctl.NAME
 """
 
@@ -10,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TypeVar
 
 from steelyard.study.errors import nearest
 from steelyard.study.model import Setting
@@ -21,6 +23,9 @@ REAL_TIME = ("rr", "fifo")
 # the kernel clamps to these without a word (kernel/sched/syscalls.c, __setparam_fair)
 _SLICE_MS_MIN, _SLICE_MS_MAX = 0.1, 100.0
 _HOGS_MAX = 1000
+# a quota is counted in periods of 100 ms, and the kernel takes none below 1 ms
+_QUOTA_MIN, _QUOTA_MAX = 0.01, 8192.0
+_LISTS = ("cpus", "cpuset")
 _THP = ("always", "madvise", "never")
 _MACHINE = {
     "thp": Path("/sys/kernel/mm/transparent_hugepage/enabled"),
@@ -29,9 +34,19 @@ _MACHINE = {
 _SYSCTL = re.compile(r"sysctl\.(\w[\w-]*(?:[./][\w-]+)+)")
 
 
+class _Attributes:
+    """What a role is given; None: left as it is."""
+
+    def given(self) -> Iterator[tuple[str, object]]:
+        """Name and value of each attribute that is not left as it is."""
+        for name, value in vars(self).items():
+            if value is not None:
+                yield name, value
+
+
 @dataclass(frozen=True)
-class Schedule:
-    """What the scheduler is told of the threads of a role; None: left as it is."""
+class Schedule(_Attributes):
+    """What the scheduler is told of each thread of a role."""
 
     policy: str | None = None
     rt_priority: int | None = None
@@ -39,37 +54,38 @@ class Schedule:
     slice_ms: float | None = None
     cpus: frozenset[int] | None = None
 
-    def given(self) -> Iterator[tuple[str, object]]:
-        """Name and value of each attribute that is not left as it is."""
-        for field in fields(self):
-            if (value := getattr(self, field.name)) is not None:
-                yield field.name, value
+
+@dataclass(frozen=True)
+class Share(_Attributes):
+    """What a control group gives to all processes of a role together.
+
+    cpuset: the CPUs that none of them can leave; cpu_weight: against other groups, 100 is what each has
+    of itself; cpu_quota: CPU time a second, in seconds.
+    """
+
+    cpuset: frozenset[int] | None = None
+    cpu_weight: int | None = None
+    cpu_quota: float | None = None
+
+
+_Given = TypeVar("_Given", Schedule, Share)
 
 
 @dataclass(frozen=True)
 class HostSettings:
-    """schedules: by role, only roles with any; files: name of the setting, file, value to write."""
+    """schedules, shares: by role, only roles with any; files: name of the setting, file, value to write."""
 
     schedules: Mapping[str, Schedule]
+    shares: Mapping[str, Share]
     hogs: int
     files: tuple[tuple[str, Path, str], ...]
 
 
 def host_settings(settings: Mapping[str, Setting]) -> HostSettings:
     """Settings of scope host, by name, as what is to be done. They must have passed check_setting."""
-    schedules: dict[str, Schedule] = {}
-    for role in ROLES:
-        mine = {
-            key.partition(".")[2]: value
-            for key, value in settings.items()
-            if key.startswith(f"{role}.") and key != "hogs.count"
-        }
-        if mine:
-            if "cpus" in mine:
-                mine["cpus"] = cpus_of(str(mine["cpus"]))  # pyright: ignore[reportArgumentType]
-            schedules[role] = Schedule(**mine)  # pyright: ignore[reportArgumentType]
     return HostSettings(
-        schedules=schedules,
+        schedules=_by_role(Schedule, settings),
+        shares=_by_role(Share, settings),
         hogs=int(settings.get("hogs.count", 0)),
         files=tuple(
             (key, path, str(int(value) if isinstance(value, bool) else value))
@@ -77,6 +93,22 @@ def host_settings(settings: Mapping[str, Setting]) -> HostSettings:
             if (path := file_of(key)) is not None
         ),
     )
+
+
+def _by_role(kind: type[_Given], settings: Mapping[str, Setting]) -> dict[str, _Given]:
+    found: dict[str, _Given] = {}
+    for role in ROLES:
+        mine: dict[str, object] = {}
+        for name in _names(kind):
+            if (value := settings.get(f"{role}.{name}")) is not None:
+                mine[name] = cpus_of(str(value)) if name in _LISTS else value
+        if mine:
+            found[role] = kind(**mine)  # pyright: ignore[reportArgumentType]
+    return found
+
+
+def _names(kind: type[Schedule] | type[Share]) -> list[str]:
+    return [field.name for field in fields(kind)]
 
 
 def file_of(key: str) -> Path | None:
@@ -90,7 +122,7 @@ def file_of(key: str) -> Path | None:
 
 def known_settings() -> list[str]:
     """Every name, with sysctl.<name> for all of its kind."""
-    attributes = [field.name for field in fields(Schedule)]
+    attributes = [*_names(Schedule), *_names(Share)]
     each = [f"{role}.{attribute}" for role in ROLES for attribute in attributes]
     return [*each, "hogs.count", *_MACHINE, "sysctl.<name>"]
 
@@ -106,7 +138,7 @@ def check_setting(key: str, value: Setting) -> None:
         _whole(key, value, 100_000, 1_000_000_000)
     elif _SYSCTL.fullmatch(key):
         return
-    elif role not in ROLES or attribute not in {field.name for field in fields(Schedule)}:
+    elif role not in ROLES or attribute not in {*_names(Schedule), *_names(Share)}:
         raise ValueError(f'no setting "{key}" of scope host{nearest(key, known_settings())}')
     elif attribute == "policy":
         _word(key, value, POLICIES)
@@ -114,8 +146,19 @@ def check_setting(key: str, value: Setting) -> None:
         _whole(key, value, 1, 99)
     elif attribute == "nice":
         _whole(key, value, -20, 19)
-    elif attribute == "cpus":
+    elif attribute in _LISTS:
         cpus_of(str(value))
+    elif attribute == "cpu_weight":
+        _whole(key, value, 1, 10_000)
+    elif attribute == "cpu_quota":
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not _QUOTA_MIN <= value <= _QUOTA_MAX
+        ):
+            raise ValueError(
+                f"{key} = {value}: CPUs, from {_QUOTA_MIN} to {_QUOTA_MAX:g}; 1.5 is one and a half"
+            )
     elif not isinstance(value, int | float) or not _SLICE_MS_MIN <= value <= _SLICE_MS_MAX:
         raise ValueError(
             f"{key} = {value}: milliseconds from {_SLICE_MS_MIN} to {_SLICE_MS_MAX:g}:"
@@ -131,6 +174,10 @@ def idle(settings: Mapping[str, Setting]) -> dict[str, str]:
         policy = str(settings.get(f"{role}.policy", "other"))
         if role == "hogs" and key != "hogs.count" and not settings.get("hogs.count"):
             found[key] = "there are no hogs (hogs.count)"
+        elif attribute == "cpus" and f"{role}.cpuset" in settings:
+            found[key] = f"{role}.cpuset says already which CPUs"
+        elif attribute == "cpu_weight" and policy in REAL_TIME:
+            found[key] = f"{role}.policy is {policy}; real-time processes go before every weight"
         elif attribute == "rt_priority" and policy not in REAL_TIME:
             found[key] = f"{role}.policy is {policy}; only rr and fifo have real-time priorities"
         elif attribute == "nice" and policy in (*REAL_TIME, "idle"):

@@ -67,7 +67,9 @@ class Group(Strict):
 class ThreadsWorkload(Workload):
     """Groups of threads on a simulated machine; the points are the numbers of threads of one group."""
 
+    POINT: ClassVar[str] = "thread"
     POINTS: ClassVar[str] = "threads"
+    WHO: ClassVar[str] = "threads"
 
     kind: Literal["threads"]
     scaled: str = Field(

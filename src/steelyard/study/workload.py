@@ -19,6 +19,8 @@ class Workload(Strict):
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {}
     POINT: ClassVar[str] = "client"  # what plan.clients counts
     POINTS: ClassVar[str] = "clients"
+    WORK: ClassVar[str] = "transaction"  # what is counted as done
+    WHO: ClassVar[str] = "server"  # who spends the CPU that is weighed
 
     def client_settings(self) -> Mapping[str, KeyPath]:
         """The same, with names that the study itself brings."""

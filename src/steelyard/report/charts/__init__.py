@@ -42,7 +42,7 @@ def figures(judgement: Judgement, series: Series, about: About) -> list[Figure]:
         first[1],
         costs.figure(judgement) if first[0] is not ratios else None,
         region.figure(judgement),
-        timeline.figure(series, palette),
+        timeline.figure(series, palette, about),
         scaling.figure(judgement, series, palette, about.points_are),
         priorities.figure(series, palette),
         trace.figure(series),

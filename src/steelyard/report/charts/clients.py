@@ -23,7 +23,7 @@ def figure(judgement: Judgement, series: Series, about: About, palette: Colours)
     at_most = [row for row in data if int(row["clients"]) == most]
     chosen = _chosen(judgement, {str(row["option"]) for row in at_most}, most)
     found = headline(judgement.metrics)
-    noun, work = about.point_is, found.work if found.each else "transactions"
+    noun, work = about.point_is, found.work if found.each else f"{about.work_is}s"
     plural = f"{work} of each of {most} {about.points_are}"
     served = "the server" if noun == "client" else "the machine"
     top = max((row["transactions"] or 0 for row in at_most if row["option"] in chosen), default=1)
@@ -95,7 +95,7 @@ def _bars(data: list[dict[str, Any]], top: float, palette: Colours, noun: str) -
 def _table(fairness: tuple[Fairness, ...], data: list[dict[str, Any]], about: About) -> Table:
     if not fairness:
         return Table(
-            ("option", about.points_are, about.point_is, "transactions"),
+            ("option", about.points_are, about.point_is, f"{about.work_is}s"),
             tuple(
                 (str(row["option"]), str(row["clients"]), str(row["client"]), str(row["transactions"]))
                 for row in data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from steelyard.analysis.results import CostDifference, Judgement
+from steelyard.analysis.words import each
 from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
 from steelyard.report.ranking import spoken_of
@@ -19,34 +20,35 @@ def figure(judgement: Judgement) -> Figure | None:
         mine = [cost for cost in judgement.costs if cost.option == option]
     timed = [cost for cost in mine if cost.unit in ("us", "us/txn")]
     titles = {metric.name: metric.title for metric in judgement.metrics}
-    each = _each(judgement, mine)
+    work = _work(judgement, mine)
     panels = (
-        (Panel("costs", f"{option} minus {judgement.baseline}", _bars(timed, titles, each)),) if timed else ()
+        (Panel("costs", f"{option} minus {judgement.baseline}", _bars(timed, titles, work)),) if timed else ()
     )
     return Figure(
         name="costs",
-        title=f"Why: the cost {each}",
+        title=f"Why: the cost {work}",
         caption=(
-            f"The cost {each} under {option}, less that under {judgement.baseline}, with "
+            f"The cost {work} under {option}, less that under {judgement.baseline}, with "
             "95 % intervals. Bars to the left are savings."
         ),
         panels=panels,
-        table=_table(mine if len(judgement.options) > 8 else list(judgement.costs), titles, each),
+        table=_table(mine if len(judgement.options) > 8 else list(judgement.costs), titles, work),
     )
 
 
-def _each(judgement: Judgement, costs: list[CostDifference]) -> str:
+def _work(judgement: Judgement, costs: list[CostDifference]) -> str:
     """What costs are counted for: transactions, or the score of a program."""
-    units = [metric.unit for metric in judgement.metrics if metric.name == costs[0].metric]
-    per = units[0].partition("/")[2] if units else "txn"
-    return "of a transaction" if per == "txn" else f"per {per}"
+    metric = next((metric for metric in judgement.metrics if metric.name == costs[0].metric), None)
+    if metric is None:
+        return "of a transaction"
+    return f"of {each(metric)}" if metric.per_txn else each(metric)
 
 
 def _title(metric: str, titles: dict[str, str]) -> str:
     return titles.get(metric) or metric.removesuffix("_per_txn").removesuffix("_us").replace("_", " ")
 
 
-def _bars(costs: list[CostDifference], titles: dict[str, str], each: str) -> Spec:
+def _bars(costs: list[CostDifference], titles: dict[str, str], work: str) -> Spec:
     rows = [
         {
             "cost": _title(cost.metric, titles),
@@ -61,7 +63,7 @@ def _bars(costs: list[CostDifference], titles: dict[str, str], each: str) -> Spe
     order = [row["cost"] for row in rows]
     y = nominal("cost", None, sort=order, axis={"labelLimit": 170})
     x = quantitative(
-        "difference", f"difference, µs {each}".replace(" of a", " a"), axis={"grid": True, "tickCount": 6}
+        "difference", f"difference, µs {work}".replace(" of a", " a"), axis={"grid": True, "tickCount": 6}
     )
     return view(
         34 * len(rows),
@@ -79,7 +81,7 @@ def _bars(costs: list[CostDifference], titles: dict[str, str], each: str) -> Spe
                     },
                     "tooltip": [
                         {"field": "cost", "type": "nominal"},
-                        {"field": "text", "type": "nominal", "title": each.removeprefix("of ")},
+                        {"field": "text", "type": "nominal", "title": work.removeprefix("of ")},
                     ],
                 },
             },
@@ -97,10 +99,10 @@ def _bars(costs: list[CostDifference], titles: dict[str, str], each: str) -> Spe
     )
 
 
-def _table(costs: list[CostDifference], titles: dict[str, str], each: str) -> Table:
+def _table(costs: list[CostDifference], titles: dict[str, str], work: str) -> Table:
     return Table(
         (
-            f"cost {each}",
+            f"cost {work}",
             "option",
             "baseline's",
             "its own",

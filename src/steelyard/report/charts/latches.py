@@ -18,7 +18,7 @@ _HEAD = (
     "wait time",
     "% misses per get",
     "% sleeps per miss",
-    "gets per transaction",
+    "gets per {work}",
     "wait per sleep",
     "hand-overs/s",
     "hold",
@@ -97,7 +97,7 @@ def _table(rows: Sequence[LatchRow], about: About) -> Table:
         for row in rows
     ]
     # a column of which nothing is known says nothing
-    head = (about.points_are, *_HEAD)
+    head = (about.points_are, *(name.format(work=about.work_is) for name in _HEAD))
     kept = [i for i in range(len(head)) if i <= _ALWAYS or any(cells[i] != fmt.MISSING for cells in every)]
     return Table(tuple(head[i] for i in kept), tuple(tuple(cells[i] for i in kept) for cells in every))
 

@@ -27,14 +27,14 @@ def figure(series: Series, palette: Colours, about: About) -> Figure | None:
         name="latency",
         title="Latency",
         caption=(
-            "How long transactions took: half were quicker than the value at 50 %, one in a hundred was "
+            f"How long {about.work_is}s took: half were quicker than the value at 50 %, one in a hundred was "
             "slower than the value at 99 %."
         ),
         panels=tuple(
             Panel(
                 f"latency-{clients}",
                 fmt.count(clients, about.point_is, about.points_are),
-                curves([row for row in data if int(row["clients"]) == clients], palette),
+                curves([row for row in data if int(row["clients"]) == clients], palette, f"{about.work_is}s"),
             )
             for clients in reversed(points)
         ),
@@ -44,7 +44,7 @@ def figure(series: Series, palette: Colours, about: About) -> Figure | None:
     )
 
 
-def curves(data: list[dict[str, Any]], palette: Colours, of: str = "transactions", unit: str = "ms") -> Spec:
+def curves(data: list[dict[str, Any]], palette: Colours, of: str, unit: str = "ms") -> Spec:
     """A line an option over quantiles of which one in 2, 10, 100 ... are slower; both axes log."""
     unit_ns = {"ms": 1e6, "µs": 1e3}[unit]
     drawn = [{**row, "one_in": 1 / (1 - row["quantile"]), "time": row["ns"] / unit_ns} for row in data]

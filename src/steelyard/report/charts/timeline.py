@@ -8,7 +8,7 @@ from typing import Any
 from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, plain_axis, quantitative, view
 from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.inputs import Series, rows
+from steelyard.report.inputs import About, Series, rows
 
 _MOST_ROWS = 4000
 _MOST_LABELS = 32
@@ -22,7 +22,7 @@ _CLOCK = (
 Rows = list[dict[str, Any]]
 
 
-def figure(series: Series, palette: Colours) -> Figure | None:
+def figure(series: Series, palette: Colours, about: About) -> Figure | None:
     """TPS above, CPU below, on the same time axis; the table lists each run's time mark and label."""
     tps = rows(series.throughput)
     cpu = rows(series.cpu)
@@ -31,7 +31,7 @@ def figure(series: Series, palette: Colours) -> Figure | None:
     runs = paint(_runs(tps), palette)
     end = max(run["end"] for run in runs)
     panels = [
-        Panel("timeline-tps", "Transactions a second", _tps(tps, runs, end, palette)),
+        Panel("timeline-tps", f"{about.work_is.capitalize()}s a second", _tps(tps, runs, end, palette)),
     ]
     if cpu:
         panels.append(Panel("timeline-cpu", "CPU, % of one core", _cpu(cpu, runs, end, palette)))
@@ -45,7 +45,7 @@ def figure(series: Series, palette: Colours) -> Figure | None:
             "Within a run the line should be level; a slope from left to right is drift."
         ),
         panels=tuple(panels),
-        table=_table(runs, cpu),
+        table=_table(runs, cpu, about),
         key="none" if len(runs) <= _MOST_LABELS and palette.by_option else "line",
     )
 
@@ -201,13 +201,19 @@ def _thinned(data: Rows, keys: tuple[str, ...], value: str) -> Rows:
     return out
 
 
-def _table(runs: Rows, cpu: Rows) -> Table:
+def _table(runs: Rows, cpu: Rows, about: About) -> Table:
     busy: dict[int, list[float]] = defaultdict(list)
     for row in cpu:
         if row["role"] == "server" and row["percent"] is not None:
             busy[int(row["run"])].append(row["percent"])
     return Table(
-        ("time", "run", "option", "TPS, mean", "server CPU, % of one core"),
+        (
+            "time",
+            "run",
+            "option",
+            f"{about.work_is}s/s, mean",
+            f"CPU of the {about.who_works}, % of one core",
+        ),
         tuple(
             (
                 fmt.clock(run["start"]),

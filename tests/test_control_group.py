@@ -1,0 +1,191 @@
+"""Shares of the CPUs by control groups: all processes of a role together, read back, nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from laboratory import Lab
+from steelyard.host.control_group import ControlGroup, dissolve
+from steelyard.host.guard import Guard
+from steelyard.host.placement import Placement
+from steelyard.host.scheduling import NotTaken, processes
+from steelyard.lab.host import Host
+from steelyard.lab.refusals import refusals
+from steelyard.study.errors import InputError
+from steelyard.study.host import Share
+from steelyard.study.plan import Option
+from steelyard.study.reading import parse_study
+
+CPUS = frozenset(os.sched_getaffinity(0))
+ALL = Share(cpuset=frozenset({min(CPUS)}), cpu_weight=50, cpu_quota=0.5)
+STUDY = """\
+name = "shares"
+question = "Which way?"
+
+[subject]
+kind = "null"
+
+[workload]
+kind = "lookup"
+rows = 1000
+
+[host]
+hogs.count = 1
+{fixed}
+
+[factors.share]
+scope = "host"
+levels = {{ HALF = {{ engine.cpu_quota = 0.5 }}, ONE = {{ engine.cpu_quota = 1 }} }}
+
+[plan]
+clients = [2]
+warm_up_s = 0.1
+measure_s = 1
+cool_down_s = 0.1
+blocks = {blocks}
+
+[monitors]
+processes = 5
+"""
+
+
+def may_share() -> bool:
+    return not list(
+        refusals({"server.cpuset": str(min(CPUS)), "server.cpu_weight": 50, "server.cpu_quota": 0.5})
+    )
+
+
+needs_groups = pytest.mark.skipif(
+    not may_share(), reason="control groups cannot be made here: steelyard doctor"
+)
+
+
+def groups() -> list[Path]:
+    """Control groups of any laboratory on this machine."""
+    return [path for path in Path("/sys/fs/cgroup").glob("**/steelyard-*") if path.is_dir()]
+
+
+def groups_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/cgroup").read_text()
+
+
+def allowed(pid: int) -> str:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return status.partition("Cpus_allowed_list:")[2].split()[0]
+
+
+def setting(folders: list[Path], *names: str) -> str:
+    """Of the first of the files that is there: version 1 and version 2 name them differently."""
+    return next(
+        (folder / name).read_text().strip()
+        for folder in folders
+        for name in names
+        if (folder / name).exists()
+    )
+
+
+@pytest.fixture
+def sleeper() -> Iterator[int]:
+    """A process with a child, which starts another after a second."""
+    command = ["sh", "-c", "(sleep 1; sleep 60) & sleep 60"]
+    process = subprocess.Popen(command, start_new_session=True)
+    yield process.pid
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@needs_groups
+def test_a_process_its_children_and_those_to_come_share_what_the_group_has(sleeper: int, lab: Lab) -> None:
+    group = ControlGroup(ALL, f"steelyard-test-{os.getpid()}")
+    try:
+        group.make()
+        group.join(sleeper)
+        lab.wait_for(lambda: commands(sleeper).count("sleep 60 ") == 2, "the late child")
+        for pid in processes(sleeper):
+            assert allowed(pid) == str(min(CPUS))
+            assert groups_of(pid).count("steelyard-test") == len(group.folders)
+        assert setting(group.folders, "cpu.weight", "cpu.shares") in ("50", "512")
+        assert setting(group.folders, "cpu.max", "cpu.cfs_quota_us") in ("50000 100000", "50000")
+        # no process can leave its cpuset
+        if len(CPUS) > 1:
+            with pytest.raises(OSError, match="Invalid argument"):
+                os.sched_setaffinity(sleeper, {max(CPUS)})
+    finally:
+        for folder in group.folders:
+            dissolve(folder)
+    assert "steelyard" not in groups_of(sleeper)
+    assert not any(folder.exists() for folder in group.folders)
+
+
+def commands(pid: int) -> list[str]:
+    return [Path(f"/proc/{task}/cmdline").read_text().replace("\0", " ") for task in processes(pid)]
+
+
+@needs_groups
+def test_a_quota_throttles_what_only_computes(lab: Lab) -> None:
+    with Guard() as guard:
+        host = Host(guard, Placement(CPUS, CPUS))
+        option = Option("X", {}, {"host": {"hogs.count": 2, "hogs.cpu_quota": 0.2}})
+        host.settle(option, {})
+        try:
+            (stat,) = [folder / "cpu.stat" for folder in groups() if (folder / "cpu.stat").exists()]
+            lab.wait_for(lambda: "nr_throttled 0\n" not in stat.read_text(), "a hog that has to wait")
+        finally:
+            host.restore()
+    assert not groups()
+
+
+@needs_groups
+def test_a_share_that_the_kernel_does_not_take_is_named_with_its_value() -> None:
+    group = ControlGroup(Share(cpuset=frozenset({9998})), f"steelyard-test-{os.getpid()}")
+    try:
+        with pytest.raises(NotTaken, match=r"cpuset = 9998: "):
+            group.make()
+    finally:
+        for folder in group.folders:
+            dissolve(folder)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("server.cpu_wieght = 3", 'did you mean "server.cpu_weight"?'),
+        ("server.cpu_weight = 0", "a whole number from 1 to 10000"),
+        ("server.cpu_quota = 0", "CPUs, from 0.01 to 8192"),
+        ('server.cpuset = "3-1"', "no list of CPUs"),
+        ('server.cpuset = "0"\nserver.cpus = "0"', "says already which CPUs"),
+        ('server.policy = "rr"\nserver.cpu_weight = 5', "before every weight"),
+    ],
+)
+def test_a_bad_share_is_refused_with_its_line(line: str, message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        parse_study(STUDY.format(fixed=line, blocks=1), "s.toml")
+    assert message in str(refused.value)
+    assert str(refused.value).startswith("s.toml:")
+
+
+@needs_groups
+def test_a_study_of_shares_ends_with_a_verdict_and_no_group(lab: Lab) -> None:
+    path = lab.folder / "shares.toml"
+    path.write_text(STUDY.format(fixed="hogs.cpu_weight = 1", blocks=2))
+    done = lab.run("run", path, "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    assert not groups()
+
+
+@needs_groups
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGKILL])
+def test_whatever_ends_the_lab_no_group_is_left(lab: Lab, kind: signal.Signals) -> None:
+    path = lab.folder / "shares.toml"
+    path.write_text(STUDY.format(fixed="hogs.cpu_weight = 1", blocks=20))
+    process = lab.start("run", path, "--bundle", lab.bundle)
+    lab.wait_for(lambda: len(groups()) >= 2, "groups of hogs and engine")
+    process.send_signal(kind)
+    process.communicate(timeout=60)
+    lab.wait_for(lambda: not groups() and not lab.ours(), f"the end of {groups()}, {lab.ours()}")
