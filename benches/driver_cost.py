@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -80,7 +80,7 @@ class Server:
 
 
 @contextmanager
-def postgres(rows: int, shared: bool, chosen: Path | None) -> Iterator[Server]:
+def postgres(rows: int, shared: bool, chosen: Path | None) -> Generator[Server]:
     """A server with one table of `rows` rows, on CPUs of its own unless shared; nothing of it remains."""
     user = server_user()
     found = chosen or embedded_bindir() or next(iter(installed_bindirs()), None)
@@ -313,7 +313,7 @@ _COLUMNS = (("us/txn", "us", 2), ("of it user", "user_us", 2), ("ratio", "ratio"
 def _show(result: dict[str, Any]) -> None:
     print(f"{result['case']} (min/median/max; asked for: {result['target']:.2f} x pgbench)")
     for name, values in result["drivers"].items():
-        cells = []
+        cells: list[str] = []
         for title, key, digits in _COLUMNS:
             spread = values[key]
             numbers = "/".join(f"{spread[part]:.{digits}f}" for part in ("min", "median", "max"))
@@ -331,7 +331,7 @@ def main() -> None:
     parser.add_argument("--floor", action="store_true", help="the smallest possible client beside them")
     options = parser.parse_args()
     rounds, seconds, rows = (3, 3.0, 100_000) if options.quick else (8, 5.0, 1_000_000)
-    results = []
+    results: list[dict[str, Any]] = []
     with postgres(rows, options.shared, options.bindir) as server:
         for case in CASES:
             results.append(measure(server, case, rounds, seconds, drivers(options.io, options.floor)))

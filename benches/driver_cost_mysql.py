@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +62,7 @@ class Server:
 
 
 @contextmanager
-def mariadb(rows: int, shared: bool) -> Iterator[Server]:
+def mariadb(rows: int, shared: bool) -> Generator[Server]:
     """A server with sysbench's table, on CPUs of its own unless shared; nothing of it remains."""
     try:
         program = find_server(None)
@@ -186,7 +186,7 @@ def main() -> None:
     parser.add_argument("--shared", action="store_true", help="server and driver share all CPUs")
     options = parser.parse_args()
     rounds, seconds, rows = (3, 3.0, 100_000) if options.quick else (8, 5.0, 1_000_000)
-    results = []
+    results: list[dict[str, Any]] = []
     with mariadb(rows, options.shared) as server:
         for case in CASES:
             results.append(found := measure(server, case, rounds, seconds))

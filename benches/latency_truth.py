@@ -62,7 +62,7 @@ def expected_ms(case: Case, stall_at_ms: float) -> dict[str, float]:
     """What p99 and maximum must be: by counting even arrivals, in the mean of Poisson ones."""
     if case.spacing == "poisson":
         return {"p99": _STALL_MS - 0.01 * case.seconds * 1000, "max": _STALL_MS - case.gap_ms}
-    waits = []
+    waits: list[float] = []
     for number in range(round(case.seconds * case.rate_per_s)):
         since = number * case.gap_ms - stall_at_ms
         waits.append(_STALL_MS - since if 0 <= since < _STALL_MS else 0.0)

@@ -30,9 +30,9 @@ from steelyard.host.placement import Placement, place
 from steelyard.lab.engine_plan import engine_plan
 from steelyard.lab.load import LoadProcess
 from steelyard.monitors import Monitor, Target, make
-from steelyard.study.plan import options
+from steelyard.study.plan import Slot, options
 from steelyard.study.spec import Study
-from steelyard.subjects import Bench
+from steelyard.subjects import Bench, Endpoint
 from steelyard.subjects import make as make_subject
 from steelyard.workloads import work_of
 
@@ -116,15 +116,17 @@ def bench(asked: Study, placement: Placement) -> Generator[Bench]:
 
 def measure(clients: int, pairs: int) -> dict[str, Any]:
     asked = study(clients, 2 * pairs)
-    placement = place(asked.workload.threads, asked.plan.pin)
+    placement = place(asked.workload.engine_threads, asked.plan.pin)
     with bench(asked, placement) as around:
         subject = make_subject(around)
         try:
             option = options(asked)[0]
             endpoint = subject.start(option)
             subject.reset()
-            engine = LoadProcess(engine_plan(asked, option, around.work, endpoint), placement.engine)
+            plan = engine_plan(asked, Slot(block=1, slot=1, option=option), around.work, endpoint)
+            engine = LoadProcess("load", plan, placement.engine)
             pids = {"engine": engine.pid, "monitors": os.getpid()}
+            assert isinstance(endpoint, Endpoint)
             if endpoint.pid is not None:
                 pids["server"] = endpoint.pid
             reader = Reader(Target(pids=pids, dsn=endpoint.dsn), placement.engine)

@@ -72,7 +72,10 @@ def make_bundle(path: Path, runs: int, metrics: int) -> None:
     )
     study = parse_study(text, "study.toml")
     found = options(study)
-    environment = {"cpu": {"model": "synthetic"}, "server": {"version": "synthetic", "settings": {}}}
+    environment: dict[str, Any] = {
+        "cpu": {"model": "synthetic"},
+        "server": {"version": "synthetic", "settings": {}},
+    }
     writer = BundleWriter.create(path, text, found, baseline(study, found), environment)
     names = [*KNOWN, *(("host", f"cpu{i}", f"ballast_{i}_total", 1e6) for i in range(metrics - len(KNOWN)))]
     speed = {option.label: 1 + 0.01 * place for place, option in enumerate(found)}
