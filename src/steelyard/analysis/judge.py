@@ -14,7 +14,7 @@ from steelyard.analysis.gauges import gauge_notices
 from steelyard.analysis.latches import latches
 from steelyard.analysis.layout import points_of
 from steelyard.analysis.measures import measure
-from steelyard.analysis.region import region, told
+from steelyard.analysis.region import by_cell, region, told
 from steelyard.analysis.results import Judgement, Notice
 from steelyard.analysis.scaling import scalings
 from steelyard.analysis.simulated import simulation_notices
@@ -51,12 +51,16 @@ def judge(evidence: Evidence) -> Judgement:
     scaling, latch = scalings(evidence, measures), latches(evidence)
     verdict = judge_options(evidence, measures, comparisons, found_effects)
     cells = region(evidence, measures)
+    if len(evidence.study.factors) > 1 and cells:
+        verdict = by_cell(evidence, measures, cells)
+    else:
+        verdict = replace(verdict, reasons=(*told(cells, margin), *verdict.reasons))
     return Judgement(
         question=evidence.study.question,
         baseline=baseline,
         options=labels,
         metrics=measures.metrics,
-        verdict=replace(verdict, reasons=(*told(cells, margin), *verdict.reasons, *_grave(gauges))),
+        verdict=replace(verdict, reasons=(*verdict.reasons, *_grave(gauges))),
         estimates=tuple(
             estimate
             for metric in measures.metrics

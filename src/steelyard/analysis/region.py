@@ -14,7 +14,8 @@ import numpy as np
 from steelyard.analysis import tails
 from steelyard.analysis.layout import lay_out, points_of
 from steelyard.analysis.measures import THROUGHPUT, Measures
-from steelyard.analysis.results import RegionCell
+from steelyard.analysis.results import RegionCell, Verdict
+from steelyard.analysis.why import reasons
 from steelyard.analysis.words import listed, percent, span
 from steelyard.bundle.evidence import Evidence, Option
 from steelyard.study.factors import settings_of
@@ -51,6 +52,30 @@ def told(cells: Sequence[RegionCell], margin: float) -> tuple[str, ...]:
                 f" {mine[0].baseline}, in {len(mine)} cells."
             )
     return tuple(said)
+
+
+def by_cell(evidence: Evidence, measures: Measures, cells: Sequence[RegionCell]) -> Verdict:
+    """The answer where other factors set the work: options of different work do not compete.
+
+    Reasons are those of the cell in which a table wins or loses most.
+    """
+    margin = evidence.study.plan.smallest_effect_percent / 100
+    most = max(cells, key=lambda cell: abs(math.log(cell.ratio)))
+    factor = table_factor(evidence.study)
+
+    def label(level: str) -> str:
+        levels = {**most.others, factor: level}
+        return next(option.label for option in evidence.options if dict(option.levels) == levels)
+
+    option, rival = label(most.level), label(most.baseline)
+    closed = not evidence.study.workload.open_loop
+    return Verdict(
+        outcome="it depends",
+        winner=None,
+        sentence=" ".join(told(cells, margin)) or "No cell has a finished run of two tables.",
+        reasons=reasons(measures, option, rival, margin, closed),
+        ties=(option, rival),
+    )
 
 
 def _where(cells: Sequence[RegionCell]) -> list[str]:

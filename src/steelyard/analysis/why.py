@@ -21,7 +21,7 @@ from steelyard.analysis.program import COSTS
 from steelyard.analysis.results import CostDifference, Metric
 from steelyard.analysis.simulated import COSTS as SIMULATED
 from steelyard.analysis.simulated import LONGEST_WAIT
-from steelyard.analysis.words import digits, each, percent, quantity
+from steelyard.analysis.words import digits, each, percent, quantity, titled
 
 USER = "server_user_us_per_txn"
 SYSTEM = "server_system_us_per_txn"
@@ -199,26 +199,28 @@ def _timed(cost: _Cost) -> bool:
 def _cpu(costs: dict[str, _Cost], option: str, rival: str) -> str:
     cost = costs[SERVER_CPU.name]
     d = cost.difference
+    title = titled(cost.metric)
+    whole = title[:1].upper() + title[1:]
     if not math.isfinite(d.high):
         return (
-            f"Server CPU a transaction: {cost.say(d.after)} under {option}, {cost.say(d.before)} under"
+            f"{whole}: {cost.say(d.after)} under {option}, {cost.say(d.before)} under"
             f" {rival}, in one block."
         )
     if not cost.proven:
         return (
-            f"Server CPU a transaction does not differ clearly: {cost.say(d.after)} under {option},"
+            f"{whole} does not differ clearly: {cost.say(d.after)} under {option},"
             f" {cost.say(d.before)} under {rival} (difference {cost.say(d.low)} to"
             f" {cost.say(d.high)})."
         )
     if not cost.material:
         return (
-            f"Server CPU a transaction differs too little to matter: {cost.say(d.after)} under {option},"
+            f"{whole} differs too little to matter: {cost.say(d.after)} under {option},"
             f" {cost.say(d.before)} under {rival} ({_signed(cost)})."
         )
     ends = sorted((abs(d.low), abs(d.high)))
     verb, more = ("saves", "") if cost.change < 0 else ("costs", "more ")
     text = (
-        f"{option} {verb} {cost.say(abs(cost.change))} {more or 'of '}server CPU a transaction against"
+        f"{option} {verb} {cost.say(abs(cost.change))} {more or 'of '}{title} against"
         f" {rival} ({_signed(cost)}, from {cost.say(d.before)} to"
         f" {cost.say(d.after)}; 95 % interval of the difference {cost.say(ends[0])} to"
         f" {cost.say(ends[1])})"

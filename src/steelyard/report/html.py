@@ -40,6 +40,7 @@ _CHIPS = {
     "winner": "✓ winner",
     "tie": "= tie",
     "inconclusive": "~ inconclusive",
+    "it depends": "≠ it depends",
     "nothing to compare": "nothing to compare",
 }
 
