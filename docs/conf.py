@@ -1,4 +1,4 @@
-"""Sphinx configuration; the reference pages are written from the code before each build."""
+"""Sphinx configuration; the reference is written from the code by each build, or by running this file."""
 
 from __future__ import annotations
 
@@ -79,5 +79,13 @@ def _bundle_page() -> str:
 
 
 PAGES = {"study.md": _study_page(), "bundle.md": _bundle_page()}
-for name, text in PAGES.items():
-    (HERE / "reference" / name).write_text(text)
+
+
+def setup(_app: object) -> None:
+    """Called by Sphinx before it reads any page."""
+    for name, text in PAGES.items():
+        (HERE / "reference" / name).write_text(text)
+
+
+if __name__ == "__main__":
+    setup(None)

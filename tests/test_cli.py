@@ -169,3 +169,11 @@ def test_doctor_finds_something_to_say_about_this_machine(made: Lab) -> None:
     findings = json.loads(made.run("doctor", "--json").stdout)
     assert {finding["state"] for finding in findings} <= {"ok", "warning", "missing"}
     assert all(finding["text"] for finding in findings)
+
+
+def test_the_verdict_as_markdown_names_winner_or_tie_and_the_machine(made: Lab) -> None:
+    done = made.run("report", made.bundle, "--markdown")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("**")
+    assert "| option |" in done.stdout
+    assert " CPUs, Linux " in done.stdout

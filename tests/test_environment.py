@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from steelyard.lab.doctor import diagnose
-from steelyard.lab.environment import environment, redact
-from steelyard.lab.redaction import REDACTED
+from steelyard.lab.environment import environment
+from steelyard.lab.redaction import REDACTED, redact
 
 # Marked at both ends, so that no part of one is found by chance.
 WITHIN = st.text(st.characters(min_codepoint=33, max_codepoint=0x2FF), max_size=12)

@@ -203,8 +203,7 @@ def _cpu(costs: dict[str, _Cost], option: str, rival: str) -> str:
     whole = title[:1].upper() + title[1:]
     if not math.isfinite(d.high):
         return (
-            f"{whole}: {cost.say(d.after)} under {option}, {cost.say(d.before)} under"
-            f" {rival}, in one block."
+            f"{whole}: {cost.say(d.after)} under {option}, {cost.say(d.before)} under {rival}, in one block."
         )
     if not cost.proven:
         return (

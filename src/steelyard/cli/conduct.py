@@ -79,7 +79,7 @@ def _finish(work: Callable[[Progress], None], assignment: Assignment, path: Path
     from steelyard.cli.showing import show
 
     try:
-        show(path, as_json=as_json)
+        show(path, form="json" if as_json else "terminal")
     except InputError:
         # no run was finished, so there is nothing to judge; the cause has been told already
         if code is Exit.DONE:

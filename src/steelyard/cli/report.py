@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from steelyard.cli.showing import Form
 
 
 @click.command()
@@ -21,11 +25,16 @@ import click
     metavar="BUNDLE",
     help="Draw the curves of another bundle, or of a recording by name, behind these. Repeatable.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
+@click.option(
+    "--json", "form", flag_value="json", default="terminal", help="The judgement as JSON on standard output."
+)
+@click.option(
+    "--markdown", "form", flag_value="markdown", help="The verdict as Markdown, for an issue or a wiki."
+)
 def command(
-    bundle: Path, html: Path | None, images: Path | None, overlay: tuple[str, ...], as_json: bool
+    bundle: Path, html: Path | None, images: Path | None, overlay: tuple[str, ...], form: Form
 ) -> None:
     """Judge BUNDLE again: verdict here, charts in a page that needs no network."""
     from steelyard.cli.showing import show
 
-    show(bundle, html, images, as_json, overlay)
+    show(bundle, html, images, form, overlay)

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import click
 from rich.console import Console
@@ -19,17 +20,20 @@ from steelyard.recordings.tables import catalogue, write_recording
 from steelyard.report import gather
 from steelyard.report.html import write_report
 from steelyard.report.json_export import judgement_json
+from steelyard.report.markdown import to_markdown
 from steelyard.report.terminal import print_next, print_verdict
+
+Form = Literal["terminal", "json", "markdown"]
 
 
 def show(
     path: Path,
     html: Path | None = None,
     images: Path | None = None,
-    as_json: bool = False,
+    form: Form = "terminal",
     overlay: Sequence[str] = (),
 ) -> None:
-    """Judges the bundle, prints the verdict, writes its report. Raises InputError.
+    """Judges the bundle, prints the verdict in that form, writes its report. Raises InputError.
 
     overlay: bundles, or recordings by name, whose curves are drawn too, beside those that the study names.
     """
@@ -42,7 +46,7 @@ def show(
     next_command = f'steelyard sql {path} "select * from runs"'
     about = gather.about(bundle, str(page), next_command)
     console = Console()
-    if not as_json:
+    if form == "terminal":
         # the answer first: the page takes seconds
         print_verdict(judgement, about, console)
     try:
@@ -55,9 +59,11 @@ def show(
         from steelyard.report.images import write_images
 
         write_images(images, judgement, series, about)
-    if as_json:
+    if form == "json":
         json.dump(judgement_json(judgement, about), sys.stdout, indent=2)
         sys.stdout.write("\n")
+    elif form == "markdown":
+        sys.stdout.write(to_markdown(judgement, about))
     else:
         print_next(about, console)
 

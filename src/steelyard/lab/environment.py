@@ -25,8 +25,6 @@ from steelyard.lab.machine import (
 )
 from steelyard.lab.redaction import redact
 
-__all__ = ["environment", "redact", "server_environment"]
-
 _PROC, _SYS = Path("/proc"), Path("/sys")
 _PACKAGE = Path(__file__).parent.parent
 

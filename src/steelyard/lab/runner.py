@@ -18,7 +18,7 @@ import psycopg
 from steelyard.host.placement import Placement
 from steelyard.lab.engine_plan import engine_plan
 from steelyard.lab.engines import LoadFailed
-from steelyard.lab.environment import redact, server_environment
+from steelyard.lab.environment import server_environment
 from steelyard.lab.host import Host
 from steelyard.lab.load import LoadProcess
 from steelyard.lab.outcome import (
@@ -30,6 +30,7 @@ from steelyard.lab.outcome import (
     throughput_per_s,
     why_nothing,
 )
+from steelyard.lab.redaction import redact
 from steelyard.lab.watch import Watch
 from steelyard.lab.watched_latches import watched_latches
 from steelyard.monitors import Target

@@ -149,11 +149,6 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
 
 
-def bytes_text(value: float) -> str:
-    """`8196` -> `8.00 KiB`."""
-    return quantity(value, "bytes")
-
-
 def count(number: int, noun: str, plural: str = "") -> str:
     """`1 block`, `6 blocks`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -10,6 +10,14 @@ from steelyard.report.footnotes import footnotes
 from steelyard.report.inputs import About
 from steelyard.report.ranking import MARKS_MEAN, heading, headline, ranked
 
+# enough to know whose numbers these are; the report has the rest
+_MACHINE = {
+    "cpu model": "{}",
+    "cpu cpus_usable": "{} CPUs",
+    "kernel release": "Linux {}",
+    "virtualization machine": "on {}",
+}
+
 
 def to_markdown(judgement: Judgement, about: About) -> str:
     """Question, answer, reasons, table of options, notices."""
@@ -40,7 +48,8 @@ def to_markdown(judgement: Judgement, about: About) -> str:
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", f"{MARKS_MEAN}.", ""]
     lines += [f"- {_safe(note.sentence)}" for note in footnotes(judgement, about)]
-    machine = ", ".join(_safe(text) for text in about.machine.values())
+    told = [text.format(about.machine[name]) for name, text in _MACHINE.items() if name in about.machine]
+    machine = _safe(", ".join(told)) or "machine unknown"
     server = f"{_safe(about.server_version)}; " if about.server_version else ""
     lines += [
         "",
