@@ -1,7 +1,7 @@
 import pytest
 
 from steelyard.analysis.latch_model import Holds, Network, predict
-from steelyard.analysis.latch_simulation import Rules, alternatives, simulate
+from steelyard.analysis.latch_simulation import Rules, alternatives, expected, simulate
 
 
 @pytest.mark.parametrize("workers", [2, 4, 8])
@@ -40,10 +40,19 @@ def test_a_latch_granted_to_sleepers_in_turn_forms_a_convoy():
     assert in_turn.gets_per_s < barging.gets_per_s / 2
 
 
+def test_two_workers_are_never_both_asleep_so_sleeping_cannot_cost_more_than_one_of_them():
+    # who misses sleeps until the other's release, and that one is then alone
+    network = Network(Holds.exponential(500), 500.0, spin_ns=0.0, wake_up_ns=18_000)
+    alone = expected(network, 1, Rules()).gets_per_s
+    assert expected(network, 2, Rules()).gets_per_s > 0.98 * alone
+
+
 def test_alternatives_name_what_was_asked():
     network = Network(Holds.constant(300), 1000.0, spin_ns=200, wake_up_ns=5e4, cpus=2)
-    found = dict(alternatives(network, 8))
+    found = dict(alternatives(network, 8, Rules()))
     assert list(found)[:3] == ["as measured", "no spinning", "twice the spin budget"]
     assert found["8 children"].misses_per_get < found["2 children"].misses_per_get
+    assert found["shared gets, all to read"].misses_per_get == 0
+    assert 0 < found["shared gets, one in ten to write"].misses_per_get < found["as measured"].misses_per_get
     assert found["a CPU for each of the 8"].misses_per_get > found["as measured"].misses_per_get
     assert found["a holder in 10,000 loses its CPU for 3 ms"].gets_per_s < found["as measured"].gets_per_s

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use crate::cache::Child;
 use crate::counters::Counters;
-use crate::protocols::{Latch, PROTOCOLS, Protocol};
-use crate::seat::{Me, Seat};
-use crate::sync::{AtomicU32, Ordering, Parker, now_ns};
+use crate::protocols::oracle_x::OracleX;
+use crate::protocols::{Held, Latch, PROTOCOLS, Protocol};
+use crate::seat::{Me, Mode, Seat};
+use crate::sync::{Ordering, Parker, now_ns};
 use crate::worker::{Sampled, Timed, Worker, pin};
 
 /// Keeps the CPU busy without a pause instruction, which would lend it to a sibling.
@@ -72,9 +73,12 @@ fn clock_ns() -> f64 {
 /// One look at a latch that another holds, as a bounded spin makes it.
 fn spin_turn_ns() -> f64 {
     const TURNS: u32 = 200_000;
-    let word = AtomicU32::new(1);
+    let seats = [Seat::default(), Seat::default()];
+    let [holder, spinner] = [0, 1].map(|number| Me { number, seats: &seats, spin: 0, groups: 2 });
+    let latch = <OracleX as Held>::new(0);
+    assert!(Held::try_get(&latch, Mode::Exclusive, &holder));
     each_ns(TURNS.into(), || {
-        assert!(!(0..TURNS).any(|_| black_box(&word).load(Ordering::Relaxed) == 0));
+        assert!(!(0..TURNS).any(|_| black_box(&latch).attempt(Mode::Exclusive, &spinner, false)));
     })
 }
 

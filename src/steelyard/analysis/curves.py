@@ -102,15 +102,17 @@ class Observed:
 class Fitted:
     """parameters: lambda (throughput a second of one client) and the model's two, by name.
 
-    errors: standard errors from the curvature, good only inside the bounds. residual_sd: of the
-    logarithm where the fit was relative, else in transactions a second; divisor n - 3. aicc: Akaike's
-    criterion corrected for few points (4 parameters with the variance); inf below 6 points.
+    errors: standard errors from the curvature, good only inside the bounds. correlation: of the model's
+    two, likewise; NaN at a bound. residual_sd: of the logarithm where the fit was relative, else in
+    transactions a second; divisor n - 3. aicc: Akaike's criterion corrected for few points (4 parameters
+    with the variance); inf below 6 points.
     replicas: parameters refitted to throughput simulated from the fit, one row each.
     """
 
     model: Model
     parameters: Floats
     errors: Floats
+    correlation: float
     residual_sd: float
     aicc: float
     replicas: Floats
@@ -143,6 +145,7 @@ def fit(model: Model, observed: Observed, replicas: int = REPLICAS) -> Fitted:
         model=model,
         parameters=np.array([natural, *theta[0, 1:]]),
         errors=sd * spread * np.array([natural, 1.0, 1.0]),
+        correlation=float(inverse[1, 2] / (spread[1] * spread[2])) if spread[1:].all() else math.nan,
         residual_sd=sd,
         aicc=n * math.log(rss / n) + 8 + 40 / (n - 5) if n > 5 else math.inf,
         replicas=np.column_stack([np.exp(again[:, 0]), again[:, 1:]]),

@@ -14,8 +14,8 @@ from steelyard.analysis.gauges import gauge_notices
 from steelyard.analysis.latches import latches
 from steelyard.analysis.layout import points_of
 from steelyard.analysis.measures import measure
-from steelyard.analysis.region import by_cell, region, told
-from steelyard.analysis.results import Judgement, Notice
+from steelyard.analysis.region import region, told_by_cells
+from steelyard.analysis.results import Judgement, Notice, Verdict
 from steelyard.analysis.scaling import scalings
 from steelyard.analysis.simulated import simulation_notices
 from steelyard.analysis.soundness import soundness_notices
@@ -51,16 +51,12 @@ def judge(evidence: Evidence) -> Judgement:
     scaling, latch = scalings(evidence, measures), latches(evidence)
     verdict = judge_options(evidence, measures, comparisons, found_effects)
     cells = region(evidence, measures)
-    if len(evidence.study.factors) > 1 and cells:
-        verdict = by_cell(evidence, measures, cells)
-    else:
-        verdict = replace(verdict, reasons=(*told(cells, margin), *verdict.reasons))
     return Judgement(
         question=evidence.study.question,
         baseline=baseline,
         options=labels,
         metrics=measures.metrics,
-        verdict=replace(verdict, reasons=(*verdict.reasons, *_grave(gauges))),
+        verdict=_with(told_by_cells(evidence, measures, cells, verdict), _grave(gauges)),
         estimates=tuple(
             estimate
             for metric in measures.metrics
@@ -91,6 +87,10 @@ def judge(evidence: Evidence) -> Judgement:
         what_if=latch.what_if,
         region=cells,
     )
+
+
+def _with(verdict: Verdict, further: Sequence[str]) -> Verdict:
+    return replace(verdict, reasons=(*verdict.reasons, *further))
 
 
 def _grave(notices: Sequence[Notice]) -> list[str]:

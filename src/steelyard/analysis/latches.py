@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard import _core
-from steelyard.analysis.latch_model import Holds, Network, predict, think_ns
-from steelyard.analysis.latch_simulation import Rules, alternatives, simulate
+from steelyard.analysis.latch_model import Holds, Network, think_ns
+from steelyard.analysis.latch_simulation import Rules, alternatives, expected
 from steelyard.analysis.results import LatchRow, Notice, WhatIf
 from steelyard.analysis.tails import Floats
 from steelyard.analysis.words import listed
@@ -66,7 +66,7 @@ def latches(evidence: Evidence) -> Latches:
         network = _network(evidence, mine, holds)
         rules = _rules(evidence, mine[0])
         done += [_completed(row, mine, holds, network, rules) for row in mine]
-        what_if += _asked(mine[-1], holds, network)
+        what_if += _asked(mine[-1], holds, network, rules)
     return Latches(tuple(done), tuple(what_if), tuple(_contradictions(done, evidence.study.workload.POINTS)))
 
 
@@ -194,15 +194,13 @@ def _completed(
     if held is not None and network is not None:
         # the hold itself grows with the load: each number of workers by its own
         mine_now = replace(network, holds=held)
-        expected = (
-            simulate(mine_now, row.clients, rules) if rules.shared_gets else predict(mine_now, row.clients)
-        )
+        found = expected(mine_now, row.clients, rules)
         return replace(
             row,
             hold_ns=held.mean_ns,
             hold_is_measured=True,
-            predicted_misses_per_get=expected.misses_per_get,
-            predicted_gets_per_s=expected.gets_per_s,
+            predicted_misses_per_get=found.misses_per_get,
+            predicted_gets_per_s=found.gets_per_s,
         )
     known = [(r.clients, r.gets_per_s) for r in mine if r.gets_per_s]
     if row.misses_per_get is None or len(known) < 2 or row.clients - 1 < known[0][0]:
@@ -211,7 +209,9 @@ def _completed(
     return replace(row, hold_ns=effective_hold_ns(row.misses_per_get, before))
 
 
-def _asked(last: LatchRow, holds: Mapping[_Key, Holds], network: Network | None) -> list[WhatIf]:
+def _asked(
+    last: LatchRow, holds: Mapping[_Key, Holds], network: Network | None, rules: Rules
+) -> list[WhatIf]:
     held = holds.get((last.option, last.latch, last.clients))
     if network is None or held is None:
         return []
@@ -226,7 +226,7 @@ def _asked(last: LatchRow, holds: Mapping[_Key, Holds], network: Network | None)
             p.sleeps_per_miss,
             p.wait_mean_ns,
         )
-        for change, p in alternatives(replace(network, holds=held), last.clients)
+        for change, p in alternatives(replace(network, holds=held), last.clients, rules)
     ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -54,12 +55,16 @@ def told(cells: Sequence[RegionCell], margin: float) -> tuple[str, ...]:
     return tuple(said)
 
 
-def by_cell(evidence: Evidence, measures: Measures, cells: Sequence[RegionCell]) -> Verdict:
-    """The answer where other factors set the work: options of different work do not compete.
+def told_by_cells(
+    evidence: Evidence, measures: Measures, cells: Sequence[RegionCell], verdict: Verdict
+) -> Verdict:
+    """The verdict with what the cells say; their own where other factors set the work.
 
-    Reasons are those of the cell in which a table wins or loses most.
+    Options of different work do not compete; the reasons are those of the cell that differs most.
     """
     margin = evidence.study.plan.smallest_effect_percent / 100
+    if len(evidence.study.factors) < 2 or not cells:
+        return replace(verdict, reasons=(*told(cells, margin), *verdict.reasons))
     most = max(cells, key=lambda cell: abs(math.log(cell.ratio)))
     factor = table_factor(evidence.study)
 

@@ -51,7 +51,7 @@ fn unit(mode: Mode, me: &Me) -> u64 {
 impl<P: Policy> Queued<P> {
     /// Test and, where it may succeed, compare and set.
     #[inline]
-    fn attempt(&self, mode: Mode, me: &Me, posted: bool) -> bool {
+    pub(crate) fn attempt(&self, mode: Mode, me: &Me, posted: bool) -> bool {
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
             let free = match mode {
