@@ -41,7 +41,7 @@ def test_a_leak_is_found_unaided_with_its_growth_a_transaction():
     leak = Truth(gauges={MEMORY: Gauge(1e8, 1e8 + 8196 * 1e5, cooled=1e8 + 8196 * 1e5, gone=1.1e8)})
     fills, kept = gauge_notices(of_b(leak, noise=0, block_noise=0))
     assert (fills.code, fills.subject, len(fills.runs)) == ("gauge-fills", "B", RUNS)
-    assert "server memory grew 8.20 kB a transaction" in fills.text
+    assert "server memory grew 8.00 KiB a transaction" in fills.text
     assert kept.code == "gauge-not-reclaimed"
     assert "kept 100 % of it in cool-down; disconnecting gave 98.8 % of it back" in kept.text
 

@@ -11,7 +11,7 @@ from steelyard.analysis.results import Metric
 from steelyard.study.workload import Workload
 
 _STEPS = {
-    "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+    "B": ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B")),
     "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")),
     "us": ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns")),
 }
@@ -45,7 +45,7 @@ def percent(share: float) -> str:
 
 
 def quantity(value: float, unit: str, like: float | None = None) -> str:
-    """`quantity(8196, "B")` -> `8.20 kB`; `quantity(0.4, "us")` -> `400 ns`; `1` is no unit.
+    """`quantity(8196, "B")` -> `8.00 KiB`; `quantity(0.4, "us")` -> `400 ns`; `1` is no unit.
 
     like: another value, whose step of the unit is to be used.
     """
