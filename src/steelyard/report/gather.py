@@ -122,7 +122,9 @@ def series(bundle: Bundle) -> Series:
     """What the charts draw."""
     workload = bundle.study.workload
     return Series(
-        throughput=bundle.columns(_THROUGHPUT.format(clock=_CLOCK, points=_POINTS)),
+        throughput=bundle.columns(_THROUGHPUT.format(clock=_CLOCK, points=_POINTS))
+        if workload.steady
+        else {},
         cpu=bundle.columns(_CPU.format(clock=_CLOCK, points=_POINTS)),
         gauges=bundle.columns(_GAUGES),
         statements=bundle.columns(_STATEMENTS),

@@ -33,6 +33,16 @@ class QueriesWorkload(Workload):
         default=1800, gt=0, le=3600, description="a pass over it fails, with the query under way"
     )
 
+    @property
+    def steady(self) -> bool:
+        """No: one query after another."""
+        return False
+
+    @property
+    def rate_unit(self) -> str:
+        """Of passes."""
+        return " passes/s"
+
     def summary(self) -> dict[str, str]:
         """What it derives from, and its size."""
         return {
