@@ -4,7 +4,7 @@ use rand::Rng;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-use crate::plan::{Handle, Protocol, Text};
+use crate::plan::{Arrival, Handle, Protocol, Text};
 use crate::record::Record;
 use crate::transport::Transport;
 use crate::wire::{self, Ready};
@@ -106,9 +106,12 @@ impl Client {
         }
     }
 
-    /// Draws a transaction and writes its first message.
+    /// Draws a transaction, or takes the client's own, and writes its first message.
     pub fn begin(&mut self, work: &Work, intended_ns: u64, now_ns: u64) {
-        self.transaction = work.draw(self.values.random());
+        self.transaction = match work.plan.arrival {
+            Arrival::Passes {} => self.number % work.transactions.len(),
+            _ => work.draw(self.values.random()),
+        };
         self.position = 0;
         self.failure = None;
         self.busy = true;

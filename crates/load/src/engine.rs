@@ -8,12 +8,15 @@ use serde_json::json;
 use crate::client::Client;
 use crate::error::LoadError;
 use crate::event_loop::{self, Live, Seat};
+use crate::plan::Arrival;
 use crate::poll::now_ns;
 use crate::record::{Record, Window};
 use crate::result::{Outcome, Phase, Told};
 use crate::session::{Session, farewell};
 use crate::transport::Transport;
 use crate::work::Work;
+
+mod passes;
 
 const STEP: Duration = Duration::from_millis(50);
 /// How long a session may take over a question of `inspect`.
@@ -105,11 +108,31 @@ impl Run<'_> {
 
     fn point(&mut self, point: usize, clients: Vec<Client>) -> Result<(Vec<Client>, Vec<Record>), LoadError> {
         let plan = &self.work.plan;
+        if matches!(plan.arrival, Arrival::Passes {}) {
+            return self.passes(point, clients);
+        }
         let count = clients.len();
-        let threads = plan.threads.min(count);
         let start_ns = now_ns() + LEAD_NS;
         let measure_ns = start_ns + (plan.warm_up_s * 1e9) as u64;
-        let window = Window { start_ns, measure_ns, end_ns: measure_ns + (plan.measure_s * 1e9) as u64 };
+        let end_ns = measure_ns + (plan.measure_s * 1e9) as u64;
+        let window = Window { start_ns, measure_ns, last_begin_ns: end_ns, end_ns };
+        let loaded = self.load(point, clients, window)?;
+        if plan.warm_up_s > 0.0 {
+            self.ended("warm-up", point, count, start_ns, measure_ns);
+        }
+        self.ended("measure", point, count, measure_ns, end_ns);
+        Ok(loaded)
+    }
+
+    /// Drives the clients through a window, in threads.
+    fn load(
+        &mut self,
+        point: usize,
+        clients: Vec<Client>,
+        window: Window,
+    ) -> Result<(Vec<Client>, Vec<Record>), LoadError> {
+        let count = clients.len();
+        let threads = self.work.plan.threads.min(count);
         let mut seats: Vec<Vec<Client>> = (0..threads).map(|_| Vec::new()).collect();
         for (index, client) in clients.into_iter().enumerate() {
             seats[index % threads].push(client);
@@ -162,10 +185,6 @@ impl Run<'_> {
         }
         told?;
         back.sort_by_key(|client| client.number);
-        if plan.warm_up_s > 0.0 {
-            self.ended("warm-up", point, count, window.start_ns, window.measure_ns);
-        }
-        self.ended("measure", point, count, window.measure_ns, window.end_ns);
         Ok((back, records))
     }
 
@@ -201,7 +220,8 @@ impl Run<'_> {
                     return Err(LoadError::Stopped);
                 }
             }
-            if now >= window.end_ns || stop.load(Ordering::Relaxed) {
+            let over = live.iter().all(|live| live.over.load(Ordering::Relaxed));
+            if over || now >= window.end_ns || stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
             self.go_on()?;

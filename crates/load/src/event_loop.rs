@@ -27,6 +27,8 @@ const DRAIN_NS: u64 = 2_000_000_000;
 pub struct Live {
     pub done: AtomicU64,
     pub errors: AtomicU64,
+    /// Its clients have come to rest.
+    pub over: AtomicBool,
 }
 
 /// Which loop this is of how many, and how it is told to stop.
@@ -80,7 +82,7 @@ pub fn run(
             work.plan.seed,
             window.start_ns,
         )),
-        Arrival::Closed { .. } => None,
+        Arrival::Closed { .. } | Arrival::Passes {} => None,
     };
     let mut this = Loop {
         work,
@@ -101,7 +103,9 @@ pub fn run(
         last_cause: String::new(),
     };
     this.record.io = if this.uring.is_some() { "io_uring" } else { "epoll" };
-    this.drive(seat)?;
+    let driven = this.drive(seat);
+    seat.live.over.store(true, Ordering::Relaxed);
+    driven?;
     Ok((this.clients, this.record))
 }
 
@@ -128,6 +132,10 @@ impl Loop<'_> {
             if now >= self.window.end_ns || seat.stop.load(Ordering::Relaxed) {
                 break;
             }
+            if self.rests(now) {
+                self.record.rested_ns = now;
+                break;
+            }
             self.start_due(now);
             if now >= care_ns {
                 care_ns = now + CARE_NS;
@@ -151,6 +159,16 @@ impl Loop<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Passes: nothing is under way, and nothing will begin.
+    fn rests(&self, now: u64) -> bool {
+        let over = |client: &Client| {
+            !client.busy && (client.transport.is_some() || now >= self.window.last_begin_ns)
+        };
+        matches!(self.work.plan.arrival, Arrival::Passes {})
+            && self.thinking.is_empty()
+            && self.clients.iter().all(over)
     }
 
     /// Whatever is under way ends by itself; what does not is given up.
@@ -213,6 +231,9 @@ impl Loop<'_> {
                 break;
             }
             self.thinking.pop();
+            if now >= self.window.last_begin_ns {
+                continue;
+            }
             // the client's own pause set this time: it is late by as much as we are
             self.begin(index, now_ns());
         }
@@ -250,7 +271,7 @@ impl Loop<'_> {
         if client.take(self.work, reply, now, &mut self.record, index) == Next::Send {
             return self.send(index);
         }
-        if now >= self.window.end_ns {
+        if now >= self.window.last_begin_ns {
             return;
         }
         if self.schedule.is_some() {

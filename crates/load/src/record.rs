@@ -14,6 +14,8 @@ const LONGEST_NS: u64 = 3_600_000_000_000;
 pub struct Window {
     pub start_ns: u64,
     pub measure_ns: u64,
+    /// No transaction begins from here on.
+    pub last_begin_ns: u64,
     pub end_ns: u64,
 }
 
@@ -74,6 +76,8 @@ pub struct Record {
     pub reconnections: u64,
     /// What drove the loop.
     pub io: &'static str,
+    /// When the last of the clients had come to rest, where work ends the load and not the clock.
+    pub rested_ns: u64,
 }
 
 impl Record {
@@ -97,7 +101,14 @@ impl Record {
             backlog: 0,
             reconnections: 0,
             io: "",
+            rested_ns: window.end_ns,
         }
+    }
+
+    /// Shortens the window to what the work took.
+    pub fn end_at(&mut self, end_ns: u64) {
+        self.window.end_ns = end_ns;
+        self.seconds.truncate(self.window.seconds());
     }
 
     /// Number of the second of an entry of `seconds`: from 0 at the start of measure.
@@ -200,7 +211,7 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     fn record() -> Record {
-        Record::new(Window { start_ns: 0, measure_ns: 2 * S, end_ns: 4 * S }, 1, 0..1)
+        Record::new(Window { start_ns: 0, measure_ns: 2 * S, last_begin_ns: 4 * S, end_ns: 4 * S }, 1, 0..1)
     }
 
     #[test]

@@ -64,10 +64,12 @@ def compare(
     baseline: str,
     margin: float,
     point: int | None = None,
+    alpha: float = ALPHA,
 ) -> Compared:
     """Every option against the baseline. margin: smallest ratio that matters, as a fraction.
 
-    point None: all points together. What cannot be compared is said in the notices.
+    point None: all points together. alpha: less where the metric is one of many that are searched.
+    What cannot be compared is said in the notices.
     """
     scene = _scene(measures, metric, options, margin, point)
     fitted = scene.fit
@@ -77,8 +79,8 @@ def compare(
     others = [o for o in fitted.layout.options if o != baseline]
     distances = np.array([fitted.mean(o) - fitted.mean(baseline) for o in others])
     p_values = tails.dunnett_p(distances / fitted.se, len(others), fitted.df)
-    wide = tails.dunnett_critical(len(others), fitted.df, ALPHA) * fitted.se
-    narrow = tails.dunnett_critical(len(others), fitted.df, 2 * ALPHA) * fitted.se
+    wide = tails.dunnett_critical(len(others), fitted.df, alpha) * fitted.se
+    narrow = tails.dunnett_critical(len(others), fitted.df, 2 * alpha) * fitted.se
     return Compared(
         tuple(
             _comparison(scene, option, baseline, _Test(p, wide, narrow))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from steelyard.analysis.by_query import by_query
 from steelyard.analysis.claims import claim_notices
 from steelyard.analysis.comparison import compare
 from steelyard.analysis.estimates import estimates
@@ -86,6 +87,7 @@ def judge(evidence: Evidence) -> Judgement:
         latches=latch.rows,
         what_if=latch.what_if,
         region=cells,
+        queries=by_query(measures, labels, baseline, margin),
     )
 
 

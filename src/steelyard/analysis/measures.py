@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.analysis.program import SCORE, program_measures
+from steelyard.analysis.queries import GEOMEAN, query_measures, query_times, time_of
 from steelyard.analysis.results import Better, Metric
 from steelyard.analysis.simulated import simulated_measures
 from steelyard.analysis.tails import Floats
@@ -26,7 +27,7 @@ Ints = NDArray[np.int64]
 THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")
 SERVER_CPU = Metric("server_cpu_us_per_txn", "server CPU", "us/txn", "lower")
 P99 = Metric("p99_ns", "latency p99", "ns", "lower")
-HEADLINES = (THROUGHPUT.name, SCORE, SERVER_CPU.name, P99.name)  # what verdicts are made of
+HEADLINES = (THROUGHPUT.name, SCORE, GEOMEAN.name, SERVER_CPU.name, P99.name)  # what verdicts are made of
 
 
 WAIT_PREFIX = "wait_"
@@ -101,18 +102,8 @@ _SOURCES = (
         _US,
         absent=0.0,
     ),
-    _Source(
-        _switches("voluntary"),
-        "processes",
-        "server",
-        "voluntary_switches_total",
-    ),
-    _Source(
-        _switches("involuntary"),
-        "processes",
-        "server",
-        "involuntary_switches_total",
-    ),
+    _Source(_switches("voluntary"), "processes", "server", "voluntary_switches_total"),
+    _Source(_switches("involuntary"), "processes", "server", "involuntary_switches_total"),
     _Source(
         _time("server_runqueue_wait_us_per_txn", "run-queue wait of the server"),
         "processes",
@@ -166,6 +157,7 @@ class Measures:
     """One row a (run, point), in order of run and point; values are NaN where not measured.
 
     metrics: those measured, and not 0 throughout; wait types and scores found follow METRICS.
+    queries: names of those whose times stand among the values as well (queries.time_of).
     """
 
     metrics: tuple[Metric, ...]
@@ -176,6 +168,7 @@ class Measures:
     point: Ints
     clients: Ints
     values: Mapping[str, Floats]
+    queries: tuple[str, ...] = ()
 
     @property
     def headlines(self) -> tuple[Metric, ...]:
@@ -184,8 +177,9 @@ class Measures:
 
     @property
     def work(self) -> Metric:
-        """Work done: the score of a program, the throughput of anything else."""
-        return self.metric(SCORE) or self.metric(THROUGHPUT.name) or THROUGHPUT
+        """Work done: the score of a program, how long queries take, the throughput of anything else."""
+        named = (self.metric(name) for name in (SCORE, GEOMEAN.name, THROUGHPUT.name))
+        return next(filter(None, named), THROUGHPUT)
 
     def metric(self, name: str) -> Metric | None:
         """The metric of this name, None when it was not measured."""
@@ -219,15 +213,21 @@ def measure(evidence: Evidence) -> Measures:
         *_waits(evidence, row_of, per_s),
         *program_measures(evidence, row_of),
         *simulated_measures(evidence, row_of, per_s, SERVER_CPU),
+        *query_measures(times := query_times(evidence, row_of), per_s),
     ]
     values |= {metric.name: column for metric, column in further}
+    values |= {time_of(name).name: column for name, column in times.items()}
+    # of passes, which take minutes, nobody asks for so many a second, nor for the slowest in a hundred
+    left_out = (THROUGHPUT, *_LATENCIES) if times else ()
 
     of_run = {int(r): i for i, r in enumerate(evidence.runs["run"])}
     at = np.array([of_run[int(r)] for r in run], dtype=int)
     candidates = dict.fromkeys((*METRICS, *(metric for metric, _ in further)))
     return Measures(
         metrics=tuple(
-            in_words_of(m, evidence.study.workload) for m in candidates if (values[m.name] > 0).any()
+            in_words_of(m, evidence.study.workload)
+            for m in candidates
+            if (values[m.name] > 0).any() and m not in left_out
         ),
         run=run,
         option=np.asarray([str(label) for label in evidence.runs["option"][at]], dtype=object),
@@ -236,6 +236,7 @@ def measure(evidence: Evidence) -> Measures:
         point=point,
         clients=points["clients"][order].astype(int),
         values=values,
+        queries=tuple(name for name in times if name != "transaction"),
     )
 
 

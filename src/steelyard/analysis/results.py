@@ -251,6 +251,21 @@ class RegionCell:
 
 
 @dataclass(frozen=True)
+class QueryRow:
+    """One query of an option at one number of streams. ns: geometric mean over blocks.
+
+    comparison: with the baseline, p-value and interval adjusted for the number of queries and options;
+    None for the baseline itself, and where there is none.
+    """
+
+    query: str
+    option: str
+    clients: int
+    ns: float
+    comparison: Comparison | None
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The answer. winner is None when no option can be said to be better than all others.
 
@@ -287,3 +302,4 @@ class Judgement:
     latches: tuple[LatchRow, ...] = ()
     what_if: tuple[WhatIf, ...] = ()
     region: tuple[RegionCell, ...] = ()
+    queries: tuple[QueryRow, ...] = ()

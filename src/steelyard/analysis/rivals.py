@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from steelyard.analysis import tails
 from steelyard.analysis.comparison import ALPHA, pairs
 from steelyard.analysis.measures import SERVER_CPU, Measures, foremost
+from steelyard.analysis.queries import GEOMEAN
 from steelyard.analysis.results import Comparison, Metric, Outcome
 from steelyard.study.spec import Study
 
@@ -75,7 +76,13 @@ class Rivals:
 
 
 def metrics_that_count(study: Study, measures: Measures) -> tuple[Metric, ...]:
-    """The two of equal rank, as far as measured."""
+    """The two of equal rank, as far as measured; of queries, how long they take.
+
+    A stream that waits for one query after another leaves CPUs idle that a costlier plan may use; with
+    several streams the cost shows in the times themselves.
+    """
+    if of_queries := measures.metric(GEOMEAN.name):
+        return (of_queries,)
     names = (foremost(study, measures).name, SERVER_CPU.name)
     return tuple(m for m in map(measures.metric, names) if m is not None)
 

@@ -62,10 +62,11 @@ def merged(
 
 def stability_notices(evidence: Evidence, measures: Measures) -> list[Notice]:
     """Drift within runs and over the study, outlier runs, errors."""
+    steady = evidence.study.workload.steady
     return [
         *_errors(measures),
-        *_drift_within(evidence, measures),
-        *_warm_up(evidence, measures),
+        *(_drift_within(evidence, measures) if steady else ()),
+        *(_warm_up(evidence, measures) if steady else ()),
         *_drift_over(evidence, measures),
         *_outliers(evidence, measures),
     ]

@@ -66,7 +66,7 @@ def judge_options(
     open_to = met.not_beaten_by(leader)
     said = _two(case, leader) if len(met.options) == 2 else _many(case, leader, open_to)
     reference = _reference(case, leader)
-    closed = not evidence.study.workload.open_loop
+    closed = not evidence.study.workload.open_loop and evidence.study.workload.steady
     extra = (_allocation(effects, counting, measures), answers_by_point(evidence, comparisons, counting))
     return Verdict(
         outcome=said.outcome,
@@ -172,7 +172,7 @@ def _difference(metric: Metric, c: Comparison) -> str:
         word, amount, low, high = "more", c.ratio - 1, c.low - 1, c.high - 1
     else:
         word, amount, low, high = "less", 1 - c.ratio, 1 - c.high, 1 - c.low
-    if metric.name.endswith("_ns"):
+    if metric.name.endswith(("_ns", "_ms")):
         word = {"more": "higher", "less": "lower"}[word]
     return f"{percent(amount)} {word} {title} [{digits(100 * low)} to {percent(high)}]"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.study.plan import Option, Slot, workload_of
+from steelyard.study.queries import QueriesWorkload, stream_orders
 from steelyard.study.spec import Study
 from steelyard.study.statements import StatementWorkload
 from steelyard.subjects import Endpoint, Inside
@@ -17,7 +18,7 @@ def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside)
     A simulation is told its block as well: only chance can make its blocks differ.
     """
     plan = study.plan
-    own = target.plan if isinstance(target, Inside) else _statements(study, slot.option, work, target)
+    own = target.plan if isinstance(target, Inside) else _of_server(study, slot.option, work, target)
     if isinstance(target, Inside) and target.simulated:
         own = {**own, "block": slot.block}
     return {
@@ -30,11 +31,15 @@ def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside)
     }
 
 
-def _statements(study: Study, option: Option, work: Work, endpoint: Endpoint) -> dict[str, Any]:
+def _of_server(study: Study, option: Option, work: Work, endpoint: Endpoint) -> dict[str, Any]:
     workload = workload_of(study, option)
-    assert isinstance(workload, StatementWorkload)
-    transactions = work.transactions
+    if isinstance(workload, QueriesWorkload):
+        own = _queries(workload, work, study)
+    else:
+        assert isinstance(workload, StatementWorkload)
+        own = _statements(workload, work, endpoint)
     return {
+        **own,
         "server": {
             "protocol": endpoint.protocol,
             "socket": endpoint.socket,
@@ -47,14 +52,38 @@ def _statements(study: Study, option: Option, work: Work, endpoint: Endpoint) ->
             "ca_file": endpoint.ca_file,
         },
         "session": list(endpoint.session),
-        "handle": workload.handle,
-        "text": workload.text,
-        "distinct_texts": workload.distinct_texts,
-        "parameters": "client" if workload.sends_parameters else "none",
         "statements": [
             {"name": name, **statement.model_dump(include={"sql", "parameters"})}
             for name, statement in work.statements.items()
         ],
+    }
+
+
+def _queries(workload: QueriesWorkload, work: Work, study: Study) -> dict[str, Any]:
+    """A transaction a stream: all queries in the stream's order, as whole passes."""
+    orders = stream_orders(list(work.statements), max(study.plan.clients), study.plan.seed)
+    return {
+        "handle": "none",
+        "text": "identical",
+        "distinct_texts": 1,
+        "parameters": "none",
+        "transactions": [
+            {"name": f"stream{number}", "weight": 1, "statements": order, "begin": False}
+            for number, order in enumerate(orders)
+        ],
+        "arrival": {"kind": "passes"},
+        "deadline_ms": workload.deadline_s * 1e3,
+        "threads": workload.engine_threads,
+    }
+
+
+def _statements(workload: StatementWorkload, work: Work, endpoint: Endpoint) -> dict[str, Any]:
+    transactions = work.transactions
+    return {
+        "handle": workload.handle,
+        "text": workload.text,
+        "distinct_texts": workload.distinct_texts,
+        "parameters": "client" if workload.sends_parameters else "none",
         "transactions": [
             {
                 "name": name,

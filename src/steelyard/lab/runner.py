@@ -188,7 +188,8 @@ class Laboratory:
         for row in engine_samples(result, after_ns):
             for name, value in zip(samples, row, strict=True):
                 samples[name].append(value)
-        told = [*watch.notices, *backlog_notices(result), *error_notices(tables)]
+        remarks = (("data", text) for text in self.work.remarks)
+        told = [*remarks, *watch.notices, *backlog_notices(result), *error_notices(tables)]
         notices = {
             "code": [code for code, _ in told] + list(tables["notices"]["code"]),
             "text": [text for _, text in told] + list(tables["notices"]["text"]),

@@ -10,6 +10,8 @@ _TIME_STEPS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _RATES = ("1/s", "/s", "tps", "txn/s", "transactions/s", "lookups/s")
 MISSING = "n/a"
+# an interval whose ends are so many times apart is none
+_NO_INTERVAL = 100.0
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -96,6 +98,12 @@ def ratio(value: float, low: float, high: float) -> str:
     """`1.42 [1.38–1.46]`."""
     middle, bottom, top = together([value, low, high])
     return f"{middle} [{span(bottom, top)}]"
+
+
+def ratio_or_none(value: float, low: float, high: float) -> str:
+    """The same; `1.42 [no interval]` where so few blocks stand behind it that the interval says nothing."""
+    known = high < _NO_INTERVAL * low
+    return ratio(value, low, high) if known else ratio(value, 0.0, math.inf)
 
 
 def thousands(value: float, low: float, high: float) -> str:

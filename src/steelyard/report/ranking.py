@@ -17,6 +17,9 @@ from steelyard.analysis.results import (
 from steelyard.analysis.words import work
 from steelyard.report.inputs import About
 
+# what stands for throughput where there is none
+_WORK = ("score", "query_geomean_ms")
+
 MARKS: dict[Outcome, str] = {
     "better": "▲",
     "worse": "▼",
@@ -39,7 +42,8 @@ _Item = TypeVar("_Item", bound=_AtPoint)
 class Headline:
     """The metrics that every report shows; None where the study did not measure it.
 
-    throughput: of a program, its total score; each: the score of one copy.
+    throughput: of a program, its total score; of queries, the geometric mean of their times, of which
+    less is better. each: the score of one copy.
     """
 
     throughput: Metric | None
@@ -50,8 +54,10 @@ class Headline:
 
     @property
     def work(self) -> str:
-        """How a table calls the work done: TPS, lookups/s, or the unit of a program's score."""
+        """How a table calls the work done: TPS, lookups/s, a program's score, a mean of query times."""
         unit = self.throughput.unit if self.throughput else ""
+        if self.throughput and self.throughput.name == "query_geomean_ms":
+            return "geomean, ms"
         return "TPS" if unit in ("", "transactions/s") else unit
 
     def judged(self) -> list[Metric]:
@@ -81,7 +87,7 @@ class Row:
 def headline(metrics: Sequence[Metric]) -> Headline:
     """Finds the metrics of equal rank by their names (units last: server_cpu_us_per_txn)."""
     return Headline(
-        throughput=_first(metrics, lambda name: name.startswith(("throughput", "tps")) or name == "score"),
+        throughput=_first(metrics, lambda name: name.startswith(("throughput", "tps")) or name in _WORK),
         cpu=_first(metrics, lambda name: "server_cpu" in name and name.endswith("_per_txn"))
         or _first(metrics, lambda name: "cpu" in name and name.endswith(("_per_txn", "_per_score"))),
         p50=_first(metrics, lambda name: "p50" in name.split("_")),
@@ -99,7 +105,7 @@ def heading(metric: Metric) -> str:
 
 
 def ranked(judgement: Judgement) -> list[Row]:
-    """A row an option, the highest throughput first; the study's order where none was measured."""
+    """A row an option, the best throughput first; the study's order where none was measured."""
     found = headline(judgement.metrics)
     fits = {
         key: {item.option: item for item in _of(judgement.estimates, metric)}
@@ -119,7 +125,8 @@ def ranked(judgement: Judgement) -> list[Row]:
         )
         for label in judgement.options
     ]
-    return sorted(out, key=lambda row: -row.throughput.value if row.throughput else 0.0)
+    sign = 1 if found.throughput and found.throughput.better == "lower" else -1
+    return sorted(out, key=lambda row: sign * row.throughput.value if row.throughput else 0.0)
 
 
 def comparisons_of(judgement: Judgement, metric: Metric) -> list[Comparison]:

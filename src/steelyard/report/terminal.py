@@ -16,6 +16,7 @@ from steelyard.report.inputs import About
 from steelyard.report.latch_table import latch_table
 from steelyard.report.progress import MatrixPlan as MatrixPlan
 from steelyard.report.progress import Progress as Progress
+from steelyard.report.query_table import query_table
 from steelyard.report.ranking import (
     MARKS_MEAN,
     Headline,
@@ -51,6 +52,7 @@ def print_verdict(judgement: Judgement, about: About, console: Console) -> None:
     _table(judgement, notes, console)
     _aligned(copies_table(judgement, about), console)
     _aligned(latch_table(judgement, about), console)
+    _aligned(query_table(judgement, about), console)
     _factors(judgement, console)
     _scaling(judgement, about, console)
     _footnotes(notes, console)

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from steelyard.study.cache import CacheWorkload
 from steelyard.study.model import Code, Setting, Strict, flat
 from steelyard.study.program import ProgramWorkload
+from steelyard.study.queries import QueriesWorkload
 from steelyard.study.statements import StatementWorkload
 from steelyard.study.threads import ThreadsWorkload
 
@@ -88,13 +89,14 @@ class Plan(Strict):
 
 def _workload(value: Any) -> str:
     kind = cast(dict[str, Any], value).get("kind") if isinstance(value, dict) else value.kind
-    return kind if kind in ("cache", "program", "threads") else "statements"
+    return kind if kind in ("cache", "program", "queries", "threads") else "statements"
 
 
 AnyWorkload = Annotated[
     Annotated[StatementWorkload, Tag("statements")]
     | Annotated[CacheWorkload, Tag("cache")]
     | Annotated[ProgramWorkload, Tag("program")]
+    | Annotated[QueriesWorkload, Tag("queries")]
     | Annotated[ThreadsWorkload, Tag("threads")],
     Discriminator(_workload),
 ]

@@ -46,6 +46,11 @@ class Workload(Strict):
         return False
 
     @property
+    def steady(self) -> bool:
+        """Whether each second of a run holds the same work, so that a rate over time means something."""
+        return True
+
+    @property
     def thinks(self) -> bool:
         """Whether clients pause without wanting a CPU."""
         return False

@@ -1,7 +1,7 @@
 """Subjects: what is weighed. A subject is one file and its line in SUBJECTS.
 
 Its module has `check(study)`, which refuses what the subject cannot do before anything starts, and
-`make(bench)`, which gives the subject itself; TAKES, where its work is other than statements.
+`make(bench)`, which gives the subject itself; TAKES, where its work is other than statements alone.
 """
 
 from __future__ import annotations
@@ -16,10 +16,14 @@ from steelyard.host.guard import Guard
 from steelyard.host.placement import Placement
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.plan import Option
+from steelyard.study.queries import QueriesWorkload
 from steelyard.study.spec import Study
 from steelyard.study.statements import StatementWorkload
 from steelyard.study.workload import Workload
 from steelyard.workloads import Work
+
+# what a database server takes that makes its tables from files too
+SERVERS = (StatementWorkload, QueriesWorkload)
 
 
 class SubjectFailed(Exception):
@@ -114,7 +118,7 @@ SUBJECTS: dict[str, str] = {
 def check(study: Study) -> None:
     """What can be told without starting anything. Raises InputError for what the subject cannot do."""
     module = _module(study)
-    takes: type[Workload] = getattr(module, "TAKES", StatementWorkload)
+    takes: type[Workload] | tuple[type[Workload], ...] = getattr(module, "TAKES", StatementWorkload)
     if not isinstance(study.workload, takes):
         raise InputError(
             f'the subject "{study.subject.kind}" cannot run a workload of kind "{study.workload.kind}"',

@@ -22,7 +22,7 @@ from steelyard.study.factors import settings_of
 from steelyard.study.model import Setting
 from steelyard.study.plan import Option
 from steelyard.study.spec import Study
-from steelyard.subjects import Bench, Endpoint, SubjectFailed
+from steelyard.subjects import SERVERS, Bench, Endpoint, SubjectFailed
 from steelyard.subjects.binaries import identity_of
 from steelyard.subjects.mariadb_programs import beside, find_server, server_user, version_of
 from steelyard.subjects.mariadb_session import (
@@ -34,8 +34,9 @@ from steelyard.subjects.mariadb_session import (
     variables,
 )
 from steelyard.subjects.mariadb_settings import taken, written
-from steelyard.subjects.mariadb_tables import load_statements
+from steelyard.subjects.mariadb_tables import load
 
+TAKES = SERVERS
 _START_S = 60.0
 _DATABASE = "steelyard"
 _LOG_TAIL = 4000
@@ -184,12 +185,12 @@ class MariaDB:
             with closing(self._connect("")) as connection, connection.cursor() as cursor:
                 cursor.execute(f"create database {_DATABASE}")
                 cursor.execute(f"use {_DATABASE}")
-                for statement in load_statements(self._bench.work):
-                    cursor.execute(statement)
-                connection.commit()
+                load(connection, self._bench.work, self._bench.folder)
                 cursor.execute("shutdown")
             assert self._server is not None
             self._server.wait()
+        except OSError as error:
+            raise SubjectFailed(f"the data could not be loaded: {error}") from error
         except pymysql.MySQLError as error:
             raise SubjectFailed(f"the data could not be loaded: {told(error)}") from error
         finally:

@@ -9,7 +9,7 @@ import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, LiteralString, cast
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -23,7 +23,7 @@ from steelyard.study.factors import settings_of
 from steelyard.study.model import Setting
 from steelyard.study.plan import Option
 from steelyard.study.spec import Study
-from steelyard.subjects import Bench, Endpoint, Subject, SubjectFailed
+from steelyard.subjects import SERVERS, Bench, Endpoint, Subject, SubjectFailed
 from steelyard.subjects.binaries import find_bindir, identity_of, reachable, server_user, version_of
 from steelyard.subjects.pooler import Pooler, check_front, divided
 from steelyard.subjects.postgres_foreign import ForeignPostgres, check_foreign
@@ -34,8 +34,9 @@ from steelyard.subjects.postgres_session import (
     session_statements,
 )
 from steelyard.subjects.postgres_settings import written
-from steelyard.subjects.postgres_tables import load_statements
+from steelyard.subjects.postgres_tables import load
 
+TAKES = SERVERS
 _START_S = 60.0
 _TEMPLATE = "steelyard_template"
 _DATABASE = "steelyard"
@@ -90,6 +91,7 @@ class Postgres:
         self._server: subprocess.Popen[bytes] | None = None
         self._promise = 0
         self._pooler = Pooler(bench, self._as_user())
+        self._database = _TEMPLATE if bench.work.read_only else _DATABASE
         self._log = bench.folder / "server.log"
         bench.folder.chmod(0o711)
         if len(str(bench.folder / f".s.PGSQL.{_PORT}")) > 100:
@@ -115,9 +117,9 @@ class Postgres:
             host=str(self._bench.folder),
             port=_PORT,
             user="postgres",
-            database=_DATABASE,
+            database=self._database,
             pid=server.pid,
-            dsn=self._dsn(_DATABASE),
+            dsn=self._dsn(self._database),
             session=session_statements(subject, option),
             inspect=INSPECT,
             facts={"origin": str(bindir)},
@@ -125,7 +127,12 @@ class Postgres:
         return endpoint if front == "none" else self._pooler.before(endpoint, front_settings, option)
 
     def reset(self) -> None:
-        """The database anew from its template: a copy of files, the same for every run."""
+        """The database anew from its template: a copy of files, the same for every run.
+
+        Work that changes nothing is done on the template itself.
+        """
+        if self._bench.work.read_only:
+            return
         preload = ""
         with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
             connection.execute(f"drop database if exists {_DATABASE}")
@@ -174,9 +181,8 @@ class Postgres:
             with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
                 connection.execute(f"create database {_TEMPLATE}")
             with psycopg.connect(self._dsn(_TEMPLATE), autocommit=True) as connection:
-                for statement in load_statements(self._bench.work):
-                    connection.execute(cast(LiteralString, statement))
-        except psycopg.Error as error:
+                load(connection, self._bench.work, self._bench.folder)
+        except (psycopg.Error, OSError) as error:
             raise SubjectFailed(f"the data could not be loaded: {error}") from error
         finally:
             with (

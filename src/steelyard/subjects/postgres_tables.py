@@ -1,12 +1,25 @@
-"""SQL that makes and fills the tables of a workload in PostgreSQL."""
+"""Makes and fills the tables of a workload in PostgreSQL."""
 
 from __future__ import annotations
 
-from steelyard.workloads import DataTable, Work
+from pathlib import Path
+from typing import Any, LiteralString, cast
+
+import psycopg
+
+from steelyard.workloads import DataTable, FileTable, Work
+
+
+def load(connection: psycopg.Connection[Any], work: Work, folder: Path) -> None:
+    """Fills an empty database. folder: for files on the way. Raises psycopg.Error, OSError."""
+    for table in work.files:
+        _fill(connection, table, folder)
+    for statement in load_statements(work):
+        connection.execute(cast(LiteralString, statement))
 
 
 def load_statements(work: Work) -> list[str]:
-    """SQL that makes and fills the tables of a workload, in order."""
+    """SQL that makes and fills the tables of a workload, in order; those from files are there already."""
     statements = [text for table in work.tables for text in _create(table)]
     if work.script.strip():
         statements.append(work.script)
@@ -21,3 +34,25 @@ def _create(table: DataTable) -> list[str]:
         f"insert into {table.name} select {values} from generate_series(1, {table.rows}) as n",
         f"alter table {table.name} add primary key ({table.columns[0].name})",
     ]
+
+
+def _fill(connection: psycopg.Connection[Any], table: FileTable, folder: Path) -> None:
+    """Rows first, indexes after: it takes half the time."""
+    path = table.write(folder)
+
+    def ask(text: str) -> None:
+        connection.execute(cast(LiteralString, text))
+
+    with connection.transaction():
+        ask(f"create table {table.name} ({table.columns})")
+        # frozen: no query has to set hint bits, and so write, when it comes first
+        copy = f"copy {table.name} from stdin (format csv, header, freeze)"
+        with path.open("rb") as rows, connection.cursor().copy(cast(LiteralString, copy)) as sink:
+            while part := rows.read(1 << 20):
+                sink.write(part)
+    path.unlink()
+    ask("set maintenance_work_mem = '256MB'")
+    ask(f"alter table {table.name} add primary key ({', '.join(table.key)})")
+    for columns in table.indexes:
+        ask(f"create index on {table.name} ({', '.join(columns)})")
+    ask("reset maintenance_work_mem")

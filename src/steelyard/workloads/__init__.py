@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from steelyard.study.errors import InputError, nearest
+from steelyard.study.queries import QueriesWorkload
 from steelyard.study.statements import Statement, StatementWorkload, Transaction
 from steelyard.study.workload import Workload
 
@@ -34,13 +36,34 @@ class DataTable:
 
 
 @dataclass(frozen=True)
+class FileTable:
+    """A table that comes from a program. columns: SQL that every server takes, with types; key: primary.
+
+    write: writes the rows into a folder as a CSV file with a header line, and says where.
+    """
+
+    name: str
+    columns: str
+    key: tuple[str, ...]
+    indexes: tuple[tuple[str, ...], ...]
+    write: Callable[[Path], Path]
+
+
+@dataclass(frozen=True)
 class Work:
-    """What is loaded before and executed during a run. script: SQL run once after the tables."""
+    """What is loaded before and executed during a run. script: SQL run once after the tables.
+
+    read_only: nothing changes the data, so runs can share them. remarks: what a reader of the results
+    must know of the data on this machine.
+    """
 
     statements: Mapping[str, Statement]
     transactions: Mapping[str, Transaction] = field(default_factory=dict[str, Transaction])
     tables: tuple[DataTable, ...] = ()
+    files: tuple[FileTable, ...] = ()
     script: str = ""
+    read_only: bool = False
+    remarks: tuple[str, ...] = ()
 
 
 WORKLOADS: dict[str, str] = {
@@ -48,12 +71,13 @@ WORKLOADS: dict[str, str] = {
     "orders": "steelyard.workloads.orders:orders",
     "storm": "steelyard.workloads.storm:storm",
     "sql": "steelyard.workloads.sql:sql",
+    "queries": "steelyard.workloads.decision_support:decision_support",
 }
 
 
 def work_of(workload: Workload) -> Work:
-    """The work that a study's workload asks for: none but of statements. Raises InputError."""
-    if not isinstance(workload, StatementWorkload):
+    """The work that a study's workload asks for: none but of statements and queries. Raises InputError."""
+    if not isinstance(workload, StatementWorkload | QueriesWorkload):
         return Work({})
     if workload.kind not in WORKLOADS:
         raise InputError(
@@ -61,5 +85,5 @@ def work_of(workload: Workload) -> Work:
             at=("workload", "kind"),
         )
     module, _, name = WORKLOADS[workload.kind].partition(":")
-    make: Callable[[StatementWorkload], Work] = getattr(import_module(module), name)
+    make: Callable[[Any], Work] = getattr(import_module(module), name)
     return make(workload)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 
 from steelyard.analysis.results import Comparison, Judgement, Metric
 from steelyard.report import format as fmt
@@ -15,6 +15,8 @@ _SHAPES = ("triangle-up", "square", "circle", "triangle-down")
 # on a phone, longer labels stand above their interval: beside it they would leave no picture
 _LONGEST_BESIDE = 14
 _MANY = 8
+# what goes beyond is cut off at the edge of the picture
+_FARTHEST = 20.0
 
 
 def figure(judgement: Judgement, palette: Colours) -> Figure | None:
@@ -50,18 +52,36 @@ def _panel(metric: Metric, items: list[Comparison], palette: Colours) -> Panel:
 
 
 def _plot(metric: Metric, items: list[Comparison], palette: Colours, above: bool) -> Spec:
-    rows = paint([_row(item) for item in items], palette)
-    margin = items[0].margin
+    named = [(item.option, item) for item in items]
     order = [item.option for item in items]
-    ends = [end for item in items for end in (item.low, item.ratio, item.high) if 0 < end < math.inf]
+    row_px = 36 if above else 26 if len(items) <= _MANY else 20
+    return intervals(named, order, _direction(metric), palette, row_px, above)
+
+
+def intervals(
+    named: Sequence[tuple[str, Comparison]],
+    order: Sequence[str],
+    direction: str,
+    palette: Colours,
+    row_px: int,
+    above: bool = False,
+) -> Spec:
+    """Ratios on a logarithmic axis. named: each with the name of its row; order: of the rows, from above.
+
+    above: names stand over the intervals.
+    """
+    items = [item for _, item in named]
+    rows = paint([{**_row(item), "name": name} for name, item in named], palette)
+    margin = items[0].margin
+    ends = [e for item in items for e in (item.low, item.ratio, item.high) if 1 / _FARTHEST < e < _FARTHEST]
     low = min([*ends, 1 - 2 * margin]) * 0.985
     high = max([*ends, 1 + 2 * margin]) * 1.015
     axis = None if above else {"domain": False}
-    y = nominal("option", None, sort=order, axis=axis, scale={"domain": order, "paddingOuter": 0.3})
+    y = nominal("name", None, sort=order, axis=axis, scale={"domain": order, "paddingOuter": 0.3})
     axis_x: Spec = {"tickCount": 6, "format": ".2~f", "grid": True}
     x = quantitative(
         "ratio",
-        _direction(metric),
+        direction,
         scale={"type": "log", "domain": [low, high], "nice": False},
         axis=axis_x,
     )
@@ -70,17 +90,16 @@ def _plot(metric: Metric, items: list[Comparison], palette: Colours, above: bool
         layers.append(
             {
                 "mark": {"type": "text", "align": "left", "dy": -12, "style": "ink"},
-                "encoding": {"y": y, "text": {"field": "option"}, "x": {"value": 2}},
+                "encoding": {"y": y, "text": {"field": "name"}, "x": {"value": 2}},
             }
         )
-    height = len(items) * (36 if above else 26 if len(items) <= _MANY else 20)
-    return view(height, layers, rows)
+    return view(len(items) * row_px, layers, rows)
 
 
 def _layers(x: Spec, y: Spec, margin: float, palette: Colours) -> list[Spec]:
     """The margin as a band, the baseline as a rule, each interval with its estimate."""
     tip = [
-        {"field": "option", "type": "nominal"},
+        {"field": "name", "type": "nominal", "title": " "},
         {"field": "text", "type": "nominal", "title": "ratio"},
         {"field": "outcome", "type": "nominal"},
         {"field": "p", "type": "nominal"},
@@ -98,7 +117,7 @@ def _layers(x: Spec, y: Spec, margin: float, palette: Colours) -> list[Spec]:
             "encoding": {"x": {**x, "field": "at"}},
         },
         {
-            "mark": {"type": "rule", "strokeWidth": 2.5, "strokeCap": "round"},
+            "mark": {"type": "rule", "strokeWidth": 2.5, "strokeCap": "round", "clip": True},
             "encoding": {
                 "y": y,
                 "x": {**x, "field": "low"},

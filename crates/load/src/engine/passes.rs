@@ -1,0 +1,57 @@
+//! Work that ends by itself: each client goes through its own transaction as a whole.
+//!
+//! Elsewhere the clock ends the load, since what is fixed in work lasts as long as its slowest part.
+//! A sequence of long queries cut off by the clock would leave out those that come last, so here a pass
+//! that began within the time is carried to its end.
+
+use super::{LEAD_NS, Run};
+use crate::client::Client;
+use crate::error::LoadError;
+use crate::poll::now_ns;
+use crate::record::{Record, Window};
+
+/// Beyond every deadline: the load has ended by itself by then.
+const SLACK_S: f64 = 60.0;
+
+impl Run<'_> {
+    /// One point: passes to warm up, which count nowhere, then those that are measured.
+    pub(super) fn passes(
+        &mut self,
+        point: usize,
+        mut clients: Vec<Client>,
+    ) -> Result<(Vec<Client>, Vec<Record>), LoadError> {
+        let plan = &self.work.plan;
+        let count = clients.len();
+        if plan.warm_up_s > 0.0 {
+            let window = self.window(plan.warm_up_s);
+            let window = Window { measure_ns: window.end_ns, ..window };
+            let (back, records) = self.load(point, clients, window)?;
+            clients = back;
+            self.ended("warm-up", point, count, window.start_ns, rested_ns(&records));
+        }
+        let window = self.window(plan.measure_s);
+        let (back, mut records) = self.load(point, clients, window)?;
+        let end_ns = rested_ns(&records);
+        for record in &mut records {
+            record.end_at(end_ns);
+        }
+        self.ended("measure", point, count, window.start_ns, end_ns);
+        Ok((back, records))
+    }
+
+    /// A pass begins within `seconds`, and may take until its deadline.
+    fn window(&self, seconds: f64) -> Window {
+        let start_ns = now_ns() + LEAD_NS;
+        let longest_s = seconds + self.work.plan.deadline_ms / 1e3 + SLACK_S;
+        Window {
+            start_ns,
+            measure_ns: start_ns,
+            last_begin_ns: start_ns + (seconds * 1e9) as u64,
+            end_ns: start_ns + (longest_s * 1e9) as u64,
+        }
+    }
+}
+
+fn rested_ns(records: &[Record]) -> u64 {
+    records.iter().map(|record| record.rested_ns).max().unwrap_or_default()
+}

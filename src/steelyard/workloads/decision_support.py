@@ -1,0 +1,162 @@
+"""Decision support, derived from TPC-H: eight tables, 22 queries, generated at a scale factor.
+
+Not TPC-H, and not comparable with published TPC-H results: the queries carry fixed values, nothing is
+refreshed, nothing was audited. TPC-H is a trademark of the Transaction Processing Performance Council.
+Data by tpchgen-cli (https://github.com/datafusion-contrib/tpcgen-rs, Apache-2.0), which the package
+requires; queries: see decision_support.sql. Keys and indexes are those that TPC-H clause 1.5 lets a test
+have without further ado: primary keys, foreign keys and no others.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+
+from steelyard.study.errors import InputError
+from steelyard.study.queries import QueriesWorkload
+from steelyard.study.statements import Statement
+from steelyard.workloads import FileTable, Work
+
+_PROGRAM = "tpchgen-cli"
+_QUERY = re.compile(r"^-- query: (\w+),.*\n((?:(?!^--).*\n)+)", re.MULTILINE)
+
+# with indexes, of both servers; and that with what making it takes beside: CSV, a copy, logs
+_DATA_BYTES_PER_SF = 2.0e9
+_ROOM_BYTES_PER_SF = 5.0e9
+
+# columns, primary key, indexes on foreign keys
+_TABLES: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "region": ("r_regionkey integer, r_name char(25), r_comment varchar(152)", "r_regionkey", ()),
+    "nation": (
+        "n_nationkey integer, n_name char(25), n_regionkey integer, n_comment varchar(152)",
+        "n_nationkey",
+        ("n_regionkey",),
+    ),
+    "part": (
+        "p_partkey integer, p_name varchar(55), p_mfgr char(25), p_brand char(10), p_type varchar(25),"
+        " p_size integer, p_container char(10), p_retailprice decimal(15,2), p_comment varchar(23)",
+        "p_partkey",
+        (),
+    ),
+    "supplier": (
+        "s_suppkey integer, s_name char(25), s_address varchar(40), s_nationkey integer, s_phone char(15),"
+        " s_acctbal decimal(15,2), s_comment varchar(101)",
+        "s_suppkey",
+        ("s_nationkey",),
+    ),
+    "partsupp": (
+        "ps_partkey integer, ps_suppkey integer, ps_availqty integer, ps_supplycost decimal(15,2),"
+        " ps_comment varchar(199)",
+        "ps_partkey, ps_suppkey",
+        ("ps_suppkey",),
+    ),
+    "customer": (
+        "c_custkey integer, c_name varchar(25), c_address varchar(40), c_nationkey integer,"
+        " c_phone char(15), c_acctbal decimal(15,2), c_mktsegment char(10), c_comment varchar(117)",
+        "c_custkey",
+        ("c_nationkey",),
+    ),
+    "orders": (
+        "o_orderkey integer, o_custkey integer, o_orderstatus char(1), o_totalprice decimal(15,2),"
+        " o_orderdate date, o_orderpriority char(15), o_clerk char(15), o_shippriority integer,"
+        " o_comment varchar(79)",
+        "o_orderkey",
+        ("o_custkey",),
+    ),
+    "lineitem": (
+        "l_orderkey integer, l_partkey integer, l_suppkey integer, l_linenumber integer,"
+        " l_quantity decimal(15,2), l_extendedprice decimal(15,2), l_discount decimal(15,2),"
+        " l_tax decimal(15,2), l_returnflag char(1), l_linestatus char(1), l_shipdate date,"
+        " l_commitdate date, l_receiptdate date, l_shipinstruct char(25), l_shipmode char(10),"
+        " l_comment varchar(44)",
+        "l_orderkey, l_linenumber",
+        ("l_partkey, l_suppkey", "l_suppkey"),
+    ),
+}
+
+
+def decision_support(workload: QueriesWorkload) -> Work:
+    """The tables at workload.scale_factor and the 22 queries. Raises InputError where they do not fit."""
+    program = _program()
+    scale = workload.scale_factor
+    _check_room(scale)
+    return Work(
+        statements=queries(),
+        files=tuple(
+            FileTable(
+                name, columns, _names(key), tuple(map(_names, indexes)), partial(_write, program, scale, name)
+            )
+            for name, (columns, key, indexes) in _TABLES.items()
+        ),
+        read_only=True,
+        remarks=tuple(_remarks(scale)),
+    )
+
+
+def queries() -> dict[str, Statement]:
+    """The 22 by name: q01 to q22."""
+    text = files("steelyard.workloads").joinpath("decision_support.sql").read_text(encoding="utf-8")
+    return {name: Statement(sql=sql.strip().rstrip(";")) for name, sql in _QUERY.findall(text)}
+
+
+def _names(columns: str) -> tuple[str, ...]:
+    return tuple(columns.split(", "))
+
+
+def _program() -> str:
+    found = shutil.which(_PROGRAM, path=sysconfig.get_path("scripts")) or shutil.which(_PROGRAM)
+    if found is None:
+        raise InputError(
+            f"the generator of the data, {_PROGRAM}, is not installed",
+            f"pip install {_PROGRAM}",
+            ("workload", "kind"),
+        )
+    return found
+
+
+def _write(program: str, scale: float, table: str, folder: Path) -> Path:
+    """Raises OSError with what the generator said."""
+    asked = [program, "csv", "--scale-factor", f"{scale:g}", "--tables", table, "--output-dir", str(folder)]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise OSError(f"{' '.join(asked)} failed: {done.stderr.strip()[-500:]}")
+    return folder / f"{table}.csv"
+
+
+def _check_room(scale: float) -> None:
+    """The study's servers and their data live in the folder for temporary files."""
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    if scale * _ROOM_BYTES_PER_SF <= free:
+        return
+    fits = free / _ROOM_BYTES_PER_SF
+    raise InputError(
+        f"scale factor {scale:g} needs about {scale * _ROOM_BYTES_PER_SF / 1e9:.3g} GB in {folder},"
+        f" where {free / 1e9:.3g} GB are free",
+        f"scale_factor = {_rounded_down(fits):g} fits" if fits >= 0.01 else "set TMPDIR to a larger place",
+        ("workload", "scale_factor"),
+    )
+
+
+def _remarks(scale: float) -> list[str]:
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if scale * _DATA_BYTES_PER_SF <= memory / 2:
+        return []
+    fits = _rounded_down(memory / 2 / _DATA_BYTES_PER_SF)
+    return [
+        f"the data, about {scale * _DATA_BYTES_PER_SF / 1e9:.3g} GB, fill more than half of the"
+        f" {memory / 1e9:.3g} GB of memory: storage is measured as well; scale factor {fits:g} stays within"
+    ]
+
+
+def _rounded_down(value: float) -> float:
+    """To one digit, as scale factors are written."""
+    step = 10.0 ** int(f"{value:e}".partition("e")[2])
+    return int(value / step + 1e-9) * step

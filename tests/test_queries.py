@@ -1,0 +1,191 @@
+"""Decision support: both servers give the answers of DuckDB, which it published or finds in the same data."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import psycopg
+import pymysql
+import pytest
+
+from laboratory import Lab
+from mariadb_server import needs_mariadb
+from steelyard.bundle.reader import Bundle
+from steelyard.host.guard import Guard
+from steelyard.host.placement import place
+from steelyard.study.errors import InputError
+from steelyard.study.plan import options
+from steelyard.study.queries import stream_orders
+from steelyard.study.reading import parse_study
+from steelyard.subjects import Bench, Endpoint, make
+from steelyard.workloads import decision_support, work_of
+
+STUDY = """\
+name = "small-queries"
+question = "Does it matter?"
+
+[subject]
+kind = "{subject}"
+
+[workload]
+kind = "queries"
+scale_factor = 0.01
+
+[factors.size]
+scope = "session"
+setting = "{setting}"
+levels = {{ small = {small}, large = {large} }}
+
+[plan]
+clients = [1, 2]
+warm_up_s = 0
+measure_s = 0.1
+cool_down_s = 0
+blocks = 1
+
+[monitors]
+processes = 5
+"""
+POSTGRES = STUDY.format(subject="postgres", setting="work_mem", small="'4MB'", large="'64MB'")
+MARIADB = STUDY.format(subject="mariadb", setting="join_buffer_size", small=262144, large=8388608)
+
+# of dbgen at scale factor 0.01
+ROWS = {
+    "customer": 1500, "lineitem": 60175, "nation": 25, "orders": 15000, "part": 2000, "partsupp": 8000,
+    "region": 5, "supplier": 100,
+}  # fmt: skip
+ANSWERS: dict[str, list[str]] = json.loads(
+    (Path(__file__).parent / "answers" / "decision_support_sf0.01.json").read_text(encoding="utf-8")
+)["answers"]
+
+# addresses and comments are random text, and another text in each version of dbgen; two queries look into it
+ASK_FREE_TEXT = {"q13", "q16"}
+
+Ask = Callable[[str], list[tuple[Any, ...]]]
+
+
+@contextmanager
+def server(text: str, folder: Path) -> Iterator[Endpoint]:
+    study = parse_study(text, "study")
+    # a Unix socket's name has to be short
+    with Guard() as guard:
+        bench = Bench(study, work_of(study.workload), folder, place(1, False), guard)
+        subject = make(bench)
+        try:
+            endpoint = subject.start(options(study)[0])
+            subject.reset()
+            assert isinstance(endpoint, Endpoint)
+            yield endpoint
+        finally:
+            subject.stop()
+
+
+@contextmanager
+def postgres(folder: Path) -> Iterator[Ask]:
+    with server(POSTGRES, folder) as endpoint, psycopg.connect(endpoint.dsn) as connection:
+        yield lambda sql: connection.execute(sql.encode()).fetchall()
+
+
+@contextmanager
+def mariadb(folder: Path) -> Iterator[Ask]:
+    needs_mariadb()
+    with server(MARIADB, folder) as endpoint:
+        connection = pymysql.connect(unix_socket=endpoint.socket, user="root", database=endpoint.database)
+        with closing(connection), connection.cursor() as cursor:
+
+            def ask(sql: str) -> list[tuple[Any, ...]]:
+                cursor.execute(sql)
+                return list(cursor.fetchall())
+
+            yield ask
+
+
+def duckdb_answers(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Another engine's answers from the same files."""
+    with duckdb.connect() as connection:
+        for table in work_of(parse_study(POSTGRES, "study").workload).files:
+            connection.execute(f"create table {table.name} ({table.columns})")
+            connection.execute(f"copy {table.name} from '{table.write(folder)}' (header)")
+        return {name: connection.execute(q.sql).fetchall() for name, q in decision_support.queries().items()}
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[Any, ...]]]:
+    return duckdb_answers(tmp_path_factory.mktemp("csv"))
+
+
+def alike(cell: Any, expected: Any) -> bool:
+    """Numbers to the digits that all servers give: an average of two decimals has at least four."""
+    try:
+        return math.isclose(float(cell), float(expected), rel_tol=1e-6, abs_tol=1e-4)
+    except (TypeError, ValueError):
+        return _text(cell) == _text(expected)
+
+
+def _text(cell: Any) -> str:
+    return "" if cell is None else str(cell).strip()
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("start", [postgres, mariadb])
+def test_a_server_gives_duckdbs_answers_to_the_same_data_and_the_published_ones(
+    start: Callable[[Path], Any], lab: Lab, elsewhere: dict[str, list[tuple[Any, ...]]]
+) -> None:
+    folder = lab.folder / "s"
+    folder.mkdir()
+    with start(folder) as ask:
+        assert {name: ask(f"select count(*) from {name}")[0][0] for name in ROWS} == ROWS
+        given = {name: ask(query.sql) for name, query in decision_support.queries().items()}
+    assert len(given) == 22
+    for name, rows in given.items():
+        assert len(rows) == len(elsewhere[name]), name
+        for row, expected in zip(rows, elsewhere[name], strict=True):
+            assert len(row) == len(expected) and all(map(alike, row, expected)), (name, row, expected)
+    for name in ANSWERS.keys() - ASK_FREE_TEXT:
+        head, *published = (line.split("|") for line in ANSWERS[name])
+        told = [i for i, column in enumerate(head) if not column.endswith(("_address", "_comment"))]
+        assert len(given[name]) == len(published), name
+        for row, expected in zip(given[name], published, strict=True):
+            assert all(alike(row[i], expected[i]) for i in told), (name, row, expected)
+
+
+@pytest.mark.server
+def test_every_stream_executes_every_query_once_and_is_not_cut_off(lab: Lab) -> None:
+    study = lab.folder / "q.toml"
+    study.write_text(POSTGRES)
+    done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    bundle = Bundle(lab.bundle)
+    rows = bundle.duckdb.execute(
+        "select clients, statement, count from latency join measures using (run, point)"
+    ).fetchall()
+    names = {*decision_support.queries(), "transaction"}
+    # each pass takes longer than measure_s, so each stream has made exactly one
+    assert {(clients, name, clients) for clients in (1, 2) for name in names} == set(rows)
+    assert lab.ours() == [] and lab.traces() == []
+
+
+def test_streams_differ_in_order_and_in_nothing_else() -> None:
+    names = list(decision_support.queries())
+    orders = stream_orders(names, 5, seed=7)
+    assert orders[0] == names and len({tuple(order) for order in orders}) == 5
+    assert all(sorted(order) == names for order in orders)
+    # a study with more streams has those of one with fewer
+    assert stream_orders(names, 9, seed=7)[:5] == orders and stream_orders(names, 5, seed=8) != orders
+
+
+def test_a_scale_factor_that_does_not_fit_is_refused_with_one_that_does() -> None:
+    text = POSTGRES.replace("scale_factor = 0.01", "scale_factor = 300")
+    workload = parse_study(text, "study").workload
+    with pytest.raises(InputError) as refused:
+        work_of(workload)
+    assert "scale factor 300 needs about 1.5e+03 GB" in str(refused.value)
+    proposed = float(refused.value.hint.removeprefix("scale_factor = ").removesuffix(" fits"))
+    fitting = workload.model_copy(update={"scale_factor": proposed})
+    assert work_of(fitting).files[-1].name == "lineitem" and proposed < 300
