@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.study.plan import Option, Slot, workload_of
+from steelyard.study.plan import Slot, workload_of
 from steelyard.study.spec import Study
 from steelyard.study.statements import StatementWorkload
 from steelyard.subjects import Endpoint, Inside
@@ -17,7 +17,10 @@ def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside)
     A simulation is told its block as well: only chance can make its blocks differ.
     """
     plan = study.plan
-    own = target.plan if isinstance(target, Inside) else _statements(study, slot.option, work, target)
+    own = target.plan if isinstance(target, Inside) else _address(target)
+    workload = workload_of(study, slot.option)
+    if isinstance(workload, StatementWorkload):
+        own = {**own, **_statements(workload, work)}
     if isinstance(target, Inside) and target.simulated:
         own = {**own, "block": slot.block}
     return {
@@ -30,10 +33,7 @@ def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside)
     }
 
 
-def _statements(study: Study, option: Option, work: Work, endpoint: Endpoint) -> dict[str, Any]:
-    workload = workload_of(study, option)
-    assert isinstance(workload, StatementWorkload)
-    transactions = work.transactions
+def _address(endpoint: Endpoint) -> dict[str, Any]:
     return {
         "server": {
             "protocol": endpoint.protocol,
@@ -47,6 +47,12 @@ def _statements(study: Study, option: Option, work: Work, endpoint: Endpoint) ->
             "ca_file": endpoint.ca_file,
         },
         "session": list(endpoint.session),
+        "inspect": [{"name": name, "sql": sql} for name, sql in endpoint.inspect.items()],
+    }
+
+
+def _statements(workload: StatementWorkload, work: Work) -> dict[str, Any]:
+    return {
         "handle": workload.handle,
         "text": workload.text,
         "distinct_texts": workload.distinct_texts,
@@ -62,7 +68,7 @@ def _statements(study: Study, option: Option, work: Work, endpoint: Endpoint) ->
                 "statements": transaction.statements,
                 "begin": transaction.begin,
             }
-            for name, transaction in transactions.items()
+            for name, transaction in work.transactions.items()
         ]
         or [
             {"name": name, "weight": statement.weight, "statements": [name], "begin": False}
@@ -71,7 +77,6 @@ def _statements(study: Study, option: Option, work: Work, endpoint: Endpoint) ->
         "arrival": _arrival(workload.arrival.model_dump()),
         "deadline_ms": workload.deadline_ms,
         "threads": workload.threads,
-        "inspect": [{"name": name, "sql": sql} for name, sql in endpoint.inspect.items()],
     }
 
 

@@ -59,7 +59,8 @@ class Inside:
     """A subject that has no server: it lives in the process of an engine of its own.
 
     engine: which of the lab's engines; plan: the keys of that engine's plan that are not the study's
-    (points, phases, seed). simulated: its clock is not ours, so nothing outside it can be watched.
+    (points, phases, seed,
+    and the statements where the workload has them). simulated: its clock is not ours, so nothing outside it can be watched.
     """
 
     engine: str
@@ -104,6 +105,7 @@ class Subject(Protocol):
 SUBJECTS: dict[str, str] = {
     "postgres": "steelyard.subjects.postgres",
     "mariadb": "steelyard.subjects.mariadb",
+    "sqlite": "steelyard.subjects.sqlite",
     "latch": "steelyard.subjects.latch",
     "dispatcher": "steelyard.subjects.dispatcher",
     "command": "steelyard.subjects.command",
