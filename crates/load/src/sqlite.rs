@@ -32,6 +32,9 @@ pub mod statements;
 /// Clients get this long to begin before the point's clock starts.
 const LEAD_NS: u64 = 10_000_000;
 
+const IN_PROCESS: &str = "the database works in the clients' own threads or processes: server CPU and memory \
+                          are those of the load engine, with its loop around each statement";
+
 /// What is told of each client's measure phase.
 const USAGE: [&str; 4] = ["cpu_user_ns", "cpu_system_ns", "switches_voluntary", "switches_involuntary"];
 
@@ -47,6 +50,7 @@ pub struct Stage<'a> {
 pub fn run(work: &Work, database: &Database, listener: &mut dyn Listener) -> Result<String, LoadError> {
     database.configure()?;
     let mut conductor = Conductor::new(&work.plan, listener);
+    conductor.outcome.notices.push(("in-process", IN_PROCESS.into()));
     for (point, count) in work.plan.points.iter().copied().enumerate() {
         let stage = Stage {
             work,

@@ -1,4 +1,4 @@
-"""SQLite: no server and no protocol. Its clients are threads of the engine's process, or processes on one file.
+"""SQLite has no server: its clients are threads of the engine's process, or processes on one file.
 
 What a server would spend, the engine's process spends: its CPU is the server's, the small part of the
 lab's own loop among it.
@@ -23,6 +23,8 @@ from steelyard.study.spec import Study
 from steelyard.study.statements import StatementWorkload
 from steelyard.subjects import Bench, Inside, SubjectFailed
 from steelyard.subjects.sqlite_tables import load_statements
+
+INSIDE = True
 
 # how the database is opened and by whom; every other setting is a PRAGMA
 _OPENING: dict[str, Setting] = {

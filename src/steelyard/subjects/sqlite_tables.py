@@ -13,7 +13,9 @@ def load_statements(work: Work) -> list[str]:
 def _create(table: DataTable) -> list[str]:
     key, *others = table.columns
     # an integer primary key is the number of the row itself: the table is its index
-    columns = ", ".join([f"{key.name} {key.type} primary key", *(f"{c.name} {c.type} not null" for c in others)])
+    columns = ", ".join(
+        [f"{key.name} {key.type} primary key", *(f"{c.name} {c.type} not null" for c in others)]
+    )
     values = ", ".join(c.value for c in table.columns)
     return [
         f"create table {table.name} ({columns})",
