@@ -22,7 +22,20 @@ def load_run(plan_json: str, on_event: Callable[[str], None]) -> str:
     (cumulative). Times are of CLOCK_MONOTONIC. The result holds columns: phases, throughput (seconds
     negative in the warm-up), latency (HdrHistogram V2, base64), clients, errors, inspect, engine.
     A transaction counts where it ends; what ends after the point's end is not counted.
+
+    In place of `server` a plan may have `sqlite` (crates/load/src/sqlite/database.rs): file, workers
+    ("threads", or "processes" forked from this one), threading ("serialized" or "multi-thread"),
+    shared_cache, begin ("deferred", "immediate", "exclusive"), memory_status, pragmas ([name, value] in
+    order, each read back). Its result has samples as of `latch_run` (entity "point0/client0"), errors by
+    SQLite's own codes (SQLITE_BUSY), and inspect of what each connection of the last point counts.
     Raises PlanError, LoadError, and whatever on_event raises.
+    """
+
+def sqlite_facts(database_json: str) -> str:
+    """Opens the database of a plan's `sqlite` and sets what is set there; what it says then, as JSON.
+
+    {"version", "settings": {name: as SQLite shows it}, "compile_options": [...]}; journal_mode stays set in
+    the file. Raises LoadError, for a setting that was not taken with its name.
     """
 
 def statement_parameters(sql: str) -> list[str]:

@@ -32,7 +32,7 @@ from steelyard.study.factors import check_effects
 from steelyard.study.plan import Option, Slot, baseline, blocks, options, workload_of
 from steelyard.study.reading import located, parse_study
 from steelyard.study.spec import Study
-from steelyard.subjects import Bench, SubjectFailed, check, make
+from steelyard.subjects import Bench, SubjectFailed, check, inside, make
 from steelyard.workloads import work_of
 
 
@@ -221,8 +221,9 @@ def _narrow_enough(study: Study, path: Path, blocks: int) -> bool:
 
 def _placement(assignment: Assignment) -> Placement:
     """The same for all options: CPUs for the most threads that any of them has."""
-    threads = max(workload_of(assignment.study, option).engine_threads for option in assignment.options)
-    return place(threads, assignment.study.plan.pin)
+    study = assignment.study
+    threads = max(workload_of(study, option).engine_threads for option in assignment.options)
+    return place(0 if inside(study) else threads, study.plan.pin)
 
 
 def _facts(placement: Placement) -> dict[str, Any]:

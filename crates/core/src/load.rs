@@ -4,12 +4,13 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use steelyard_load::engine::{self, Listener};
+use steelyard_load::conduct::Listener;
+use steelyard_load::engine;
 use steelyard_load::error::LoadError as EngineError;
 use steelyard_load::plan::Plan;
 use steelyard_load::record::LatencyHistogram;
 use steelyard_load::work::Work;
-use steelyard_load::{record, result, stub, text};
+use steelyard_load::{record, result, sqlite, stub, text};
 
 use crate::caller::Caller;
 
@@ -31,13 +32,21 @@ fn load_run(py: Python<'_>, plan_json: &str, on_event: Py<PyAny>) -> PyResult<St
     let refuse = |error: steelyard_load::error::PlanError| PlanError::new_err(error.to_string());
     let work = Work::new(Plan::parse(plan_json).map_err(refuse)?).map_err(refuse)?;
     let mut caller = Caller::new(on_event);
-    let outcome = py.detach(|| engine::run(&work, &mut caller));
+    let outcome = py.detach(|| match &work.plan.sqlite {
+        Some(database) => sqlite::run(&work, database, &mut caller),
+        None => engine::run(&work, &mut caller),
+    });
     match (outcome, caller.raised) {
         (_, Some(raised)) => Err(raised),
         (Ok(result), None) => Ok(result),
         (Err(error @ EngineError::Loop(_)), None) => Err(PyOSError::new_err(error.to_string())),
         (Err(error), None) => Err(LoadError::new_err(error.to_string())),
     }
+}
+
+#[pyfunction]
+fn sqlite_facts(py: Python<'_>, database_json: &str) -> PyResult<String> {
+    py.detach(|| sqlite::facts(database_json)).map_err(|error| LoadError::new_err(error.to_string()))
 }
 
 #[pyfunction]
@@ -97,6 +106,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("PlanError", module.py().get_type::<PlanError>())?;
     module.add("LoadError", module.py().get_type::<LoadError>())?;
     module.add_function(wrap_pyfunction!(load_run, module)?)?;
+    module.add_function(wrap_pyfunction!(sqlite_facts, module)?)?;
     module.add_function(wrap_pyfunction!(statement_parameters, module)?)?;
     module.add_function(wrap_pyfunction!(stub_serve, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_quantiles, module)?)?;

@@ -1,7 +1,6 @@
 //! One client: what it sends next, and what a reply means to it.
 
 use rand::Rng;
-use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
 use crate::plan::{Arrival, Handle, Protocol, Text};
@@ -66,13 +65,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Its randomness depends on the seed and its number alone, so every option does the same work.
     pub fn new(number: usize, work: &Work, transport: Transport) -> Self {
-        let chance = |kind: u64| {
-            SmallRng::seed_from_u64(
-                work.plan.seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ (number as u64) << 2 ^ kind,
-            )
-        };
         let words = if work.plan.text == Text::Distinct { work.plan.distinct_texts.div_ceil(64) } else { 1 };
         Self {
             number,
@@ -84,9 +77,9 @@ impl Client {
             busy: false,
             started_ns: 0,
             sent_ns: 0,
-            values: chance(0),
-            texts: chance(1),
-            pauses: chance(2),
+            values: work.chance(number, 0),
+            texts: work.chance(number, 1),
+            pauses: work.chance(number, 2),
             literals: Vec::new(),
             name: Vec::with_capacity(32),
             prepared: vec![vec![0; words as usize]; work.templates.len()],

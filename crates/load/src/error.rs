@@ -29,6 +29,12 @@ pub enum LoadError {
     Lost { address: String, seconds: u64, cause: String },
     #[error("io_uring is not to be had here ({cause}): take io = \"auto\" or \"epoll\"")]
     NoUring { cause: std::io::Error },
+    #[error("{file}: {cause}")]
+    Database { file: String, cause: String },
+    #[error("SQLite did not take {name} = {wanted}: it has {got}")]
+    NotTaken { name: String, wanted: String, got: String },
+    #[error("client {number}: {cause}")]
+    Client { number: usize, cause: String },
     #[error("the event loop failed: {0}")]
     Loop(#[from] std::io::Error),
     #[error("stopped")]

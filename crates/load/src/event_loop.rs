@@ -2,9 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::client::{Client, Next};
+use crate::conduct::Live;
 use crate::error::LoadError;
 use crate::plan::Arrival;
 use crate::poll::{Poll, no_timer_slack, now_ns};
@@ -21,15 +22,6 @@ mod ring;
 const CARE_NS: u64 = 50_000_000;
 /// What is under way at the end may end, uncounted, within this time.
 const DRAIN_NS: u64 = 2_000_000_000;
-
-/// What the coordinator sees of a loop while it runs.
-#[derive(Default)]
-pub struct Live {
-    pub done: AtomicU64,
-    pub errors: AtomicU64,
-    /// Its clients have come to rest.
-    pub over: AtomicBool,
-}
 
 /// Which loop this is of how many, and how it is told to stop.
 pub struct Seat<'a> {

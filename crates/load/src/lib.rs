@@ -15,11 +15,15 @@
 //! - [`event_loop`]: one thread's clients under load
 //! - [`reconnect`]: new connections for lost ones, beside the loop
 //! - [`record`]: what is counted
-//! - [`engine`]: phases, threads, events, result
+//! - [`conduct`]: phases and events, the same in every engine
+//! - [`engine`]: a run over a server's protocol
+//! - [`sqlite`]: a run inside SQLite, by threads or processes of ours
+//! - [`shared`]: memory that forked processes share
 //! - [`result`]: a run's counts as columns of JSON
 //! - [`stub`]: a server that answers at once
 
 pub mod client;
+pub mod conduct;
 pub mod engine;
 pub mod error;
 pub mod event_loop;
@@ -31,6 +35,8 @@ pub mod record;
 pub mod result;
 pub mod schedule;
 pub mod session;
+pub mod shared;
+pub mod sqlite;
 pub mod stub;
 pub mod text;
 pub mod transport;

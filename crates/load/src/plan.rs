@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::error::PlanError;
+use crate::sqlite::database::Database;
 use crate::values::Generator;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -42,9 +43,10 @@ pub enum Parameters {
     None,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tls {
+    #[default]
     Disable,
     /// Encrypted; the server's certificate is not verified.
     Require,
@@ -61,7 +63,7 @@ pub enum Protocol {
     Mysql,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
     #[serde(default)]
@@ -165,7 +167,12 @@ pub struct Inspect {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
+    /// Where clients connect; not with `sqlite`.
+    #[serde(default)]
     pub server: Server,
+    /// The database that clients open in this process, or in processes of ours.
+    #[serde(default)]
+    pub sqlite: Option<Database>,
     #[serde(default)]
     pub session: Vec<String>,
     pub text: Text,
@@ -217,6 +224,18 @@ impl Plan {
 
     fn check(&self) -> Result<(), PlanError> {
         let refuse = |field: &str, cause: &str| Err(PlanError::new(field, cause));
+        if self.sqlite.is_none() && self.server.host.is_empty() && self.server.socket.is_none() {
+            return refuse("server", "there is no host to connect to");
+        }
+        if let Some(database) = &self.sqlite {
+            database.check()?;
+            if self.handle == Handle::Unnamed {
+                return refuse("handle", "every statement of SQLite is a handle: `per-use` is the same work");
+            }
+            if matches!(self.arrival, Arrival::Open { .. }) {
+                return refuse("arrival", "clients of SQLite are threads or processes in a closed loop");
+            }
+        }
         if self.handle == Handle::None && self.parameters == Parameters::Client {
             return refuse("parameters", "a simple query (handle none) carries no parameters");
         }

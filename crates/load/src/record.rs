@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+mod packed;
 
 /// Latencies in ns, three significant digits.
 pub type LatencyHistogram = Histogram<u64>;
@@ -10,7 +13,7 @@ pub type LatencyHistogram = Histogram<u64>;
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// The times of one point, monotonic ns.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Window {
     pub start_ns: u64,
     pub measure_ns: u64,
@@ -34,18 +37,19 @@ impl Window {
     }
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Count {
     pub done: u64,
     pub errors: u64,
 }
 
 /// One client in the measure phase.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ClientRecord {
     pub number: usize,
     pub count: Count,
     pub sum_ns: u64,
+    #[serde(with = "packed::one")]
     histogram: Histogram<u32>,
 }
 
@@ -61,11 +65,12 @@ impl ClientRecord {
 
 /// Counts by second, latencies by statement, clients, errors. The last statement of each list is
 /// the whole transaction.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Record {
     window: Window,
     warm_up_seconds: i64,
     pub seconds: Vec<Vec<Count>>,
+    #[serde(with = "packed::many")]
     pub histograms: Vec<Histogram<u64>>,
     pub clients: Vec<ClientRecord>,
     pub errors: BTreeMap<String, (u64, String)>,
@@ -75,6 +80,7 @@ pub struct Record {
     pub backlog: usize,
     pub reconnections: u64,
     /// What drove the loop.
+    #[serde(skip)]
     pub io: &'static str,
     /// When the last of the clients had come to rest, where work ends the load and not the clock.
     pub rested_ns: u64,

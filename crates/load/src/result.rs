@@ -34,6 +34,8 @@ pub struct Outcome {
     /// By point, then by thread.
     pub records: Vec<Vec<Record>>,
     pub inspect: Vec<Told>,
+    /// When, of whom, metric, value: what clients used, where they are ours.
+    pub samples: Vec<(u64, String, &'static str, f64)>,
     pub connections: u64,
     pub connect_ns: u64,
     /// Code and text of what a reader must know.
@@ -53,6 +55,10 @@ impl Outcome {
             .iter()
             .map(|told| [json!(told.client), json!(told.name), json!(told.metric), json!(told.value)]);
         let notices = self.notices.iter().map(|(code, text)| [json!(code), json!(text)]);
+        let samples = self
+            .samples
+            .iter()
+            .map(|(t_ns, entity, metric, value)| [json!(t_ns), json!(entity), json!(metric), json!(value)]);
         json!({
             "phases": columns(["point", "clients", "phase", "start_ns", "end_ns"], phases),
             "throughput": self.throughput(&names),
@@ -61,6 +67,7 @@ impl Outcome {
             "errors": self.errors(),
             "notices": columns(["code", "text"], notices),
             "inspect": columns(["client", "name", "metric", "value"], inspect),
+            "samples": columns(["t_ns", "entity", "metric", "value"], samples),
             "engine": self.engine(plan),
         })
     }

@@ -8,6 +8,7 @@ use rand_distr::{Distribution, Zipf};
 use serde::Deserialize;
 
 use crate::mysql::Value;
+use crate::shared::Shared;
 
 const LONGEST_TEXT: usize = 1 << 20;
 
@@ -67,14 +68,14 @@ fn is_plain(value: &serde_json::Value) -> bool {
 pub enum Source {
     Uniform(i64, i64),
     Zipf(i64, i64, Zipf<f64>),
-    Counter { next: AtomicU64, start: i64, step: i64 },
+    Counter { next: Shared<AtomicU64>, start: i64, step: i64 },
     Text(usize),
     Choice(Vec<(String, bool)>),
 }
 
 impl Source {
     pub fn new(generator: &Generator) -> Self {
-        let counter = |start, step| Self::Counter { next: AtomicU64::new(0), start, step };
+        let counter = |start, step| Self::Counter { next: Shared::new(AtomicU64::new(0)), start, step };
         match generator {
             Generator::Uniform { low, high } => Self::Uniform(*low, *high),
             Generator::Zipf { low, high, exponent } => {
@@ -98,31 +99,44 @@ impl Source {
         }
     }
 
+    /// A value, where values are whole numbers.
+    fn integer(&self, rng: &mut SmallRng) -> Option<i64> {
+        match self {
+            Self::Uniform(low, high) => Some(rng.random_range(*low..=*high)),
+            Self::Zipf(low, high, zipf) => Some((low + zipf.sample(rng) as i64 - 1).min(*high)),
+            Self::Counter { next, start, step } => {
+                let number = next.fetch_add(1, Ordering::Relaxed) as i64;
+                Some(start.wrapping_add(step.wrapping_mul(number)))
+            }
+            Self::Text(_) | Self::Choice(_) => None,
+        }
+    }
+
     /// Appends a value as the server reads it from a bound parameter.
     pub fn write(&self, rng: &mut SmallRng, out: &mut Vec<u8>) {
         match self {
-            Self::Uniform(low, high) => write_integer(rng.random_range(*low..=*high), out),
-            Self::Zipf(low, high, zipf) => {
-                write_integer((low + zipf.sample(rng) as i64 - 1).min(*high), out);
-            }
-            Self::Counter { next, start, step } => {
-                let number = next.fetch_add(1, Ordering::Relaxed) as i64;
-                write_integer(start.wrapping_add(step.wrapping_mul(number)), out);
-            }
             Self::Text(length) => out.extend((0..*length).map(|_| rng.random_range(b'a'..=b'z'))),
             Self::Choice(values) => {
-                out.extend_from_slice(values[rng.random_range(0..values.len())].0.as_bytes())
+                out.extend_from_slice(values[rng.random_range(0..values.len())].0.as_bytes());
+            }
+            _ => {
+                if let Some(number) = self.integer(rng) {
+                    write_integer(number, out);
+                }
             }
         }
     }
 
     /// A value with its type.
     pub fn draw(&self, rng: &mut SmallRng) -> Value {
-        let mut text = Vec::new();
-        self.write(rng, &mut text);
-        let number = matches!(self, Self::Uniform(..) | Self::Zipf(..) | Self::Counter { .. })
-            .then(|| std::str::from_utf8(&text).ok()?.parse().ok());
-        number.flatten().map_or(Value::Text(text), Value::Integer)
+        self.integer(rng).map_or_else(
+            || {
+                let mut text = Vec::new();
+                self.write(rng, &mut text);
+                Value::Text(text)
+            },
+            Value::Integer,
+        )
     }
 
     /// Appends a value as a literal of SQL. `backslash`: it has a meaning of its own in quotes.

@@ -2,8 +2,12 @@
 
 use std::sync::atomic::AtomicU64;
 
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+
 use crate::error::PlanError;
 use crate::plan::Plan;
+use crate::shared::Shared;
 use crate::text::Template;
 
 /// See the module.
@@ -13,7 +17,7 @@ pub struct Work {
     pub transactions: Vec<Recipe>,
     weight: f64,
     /// Of unique texts: one sequence for all clients.
-    pub next_tag: AtomicU64,
+    pub next_tag: Shared<AtomicU64>,
 }
 
 /// One kind of transaction.
@@ -40,7 +44,7 @@ impl Work {
                 begin: transaction.begin,
             });
         }
-        Ok(Self { plan, templates, transactions, weight, next_tag: AtomicU64::new(0) })
+        Ok(Self { plan, templates, transactions, weight, next_tag: Shared::new(AtomicU64::new(0)) })
     }
 
     /// The transaction that a number of 0..1 stands for, by weight.
@@ -48,5 +52,13 @@ impl Work {
         let weight = share * self.weight;
         let past = self.transactions.partition_point(|recipe| recipe.cumulative_weight <= weight);
         past.min(self.transactions.len() - 1)
+    }
+
+    /// A client's randomness of one kind. It depends on the seed and its number alone, so every option
+    /// does the same work.
+    pub fn chance(&self, client: usize, kind: u64) -> SmallRng {
+        SmallRng::seed_from_u64(
+            self.plan.seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ (client as u64) << 2 ^ kind,
+        )
     }
 }

@@ -14,7 +14,8 @@ from steelyard.analysis.words import p_value
 
 FEWEST_BLOCKS = 5
 _SIGNIFICANT = 0.01  # of warnings: they are many, and each false one costs attention
-_OF_HEADLINES = ("drift", "unequal-variances")  # the other metrics would only repeat them
+# of the other metrics they would only repeat these, or tell what nobody asked: that nothing was written
+_OF_HEADLINES = ("drift", "unequal-variances", "zeros")
 
 
 class Cautions:

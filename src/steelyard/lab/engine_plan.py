@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.study.plan import Option, Slot, workload_of
+from steelyard.study.plan import Slot, workload_of
 from steelyard.study.queries import QueriesWorkload, stream_orders
 from steelyard.study.spec import Study
 from steelyard.study.statements import StatementWorkload
@@ -18,7 +18,12 @@ def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside)
     A simulation is told its block as well: only chance can make its blocks differ.
     """
     plan = study.plan
-    own = target.plan if isinstance(target, Inside) else _of_server(study, slot.option, work, target)
+    own = target.plan if isinstance(target, Inside) else _address(target)
+    workload = workload_of(study, slot.option)
+    if isinstance(workload, StatementWorkload):
+        own = {**own, **_statements(workload, work)}
+    if isinstance(workload, QueriesWorkload):
+        own = {**own, **_queries(workload, work, study)}
     if isinstance(target, Inside) and target.simulated:
         own = {**own, "block": slot.block}
     return {
@@ -31,15 +36,8 @@ def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside)
     }
 
 
-def _of_server(study: Study, option: Option, work: Work, endpoint: Endpoint) -> dict[str, Any]:
-    workload = workload_of(study, option)
-    if isinstance(workload, QueriesWorkload):
-        own = _queries(workload, work, study)
-    else:
-        assert isinstance(workload, StatementWorkload)
-        own = _statements(workload, work, endpoint)
+def _address(endpoint: Endpoint) -> dict[str, Any]:
     return {
-        **own,
         "server": {
             "protocol": endpoint.protocol,
             "socket": endpoint.socket,
@@ -52,11 +50,15 @@ def _of_server(study: Study, option: Option, work: Work, endpoint: Endpoint) -> 
             "ca_file": endpoint.ca_file,
         },
         "session": list(endpoint.session),
-        "statements": [
-            {"name": name, **statement.model_dump(include={"sql", "parameters"})}
-            for name, statement in work.statements.items()
-        ],
+        "inspect": [{"name": name, "sql": sql} for name, sql in endpoint.inspect.items()],
     }
+
+
+def _texts(work: Work) -> list[dict[str, Any]]:
+    return [
+        {"name": name, **statement.model_dump(include={"sql", "parameters"})}
+        for name, statement in work.statements.items()
+    ]
 
 
 def _queries(workload: QueriesWorkload, work: Work, study: Study) -> dict[str, Any]:
@@ -67,6 +69,7 @@ def _queries(workload: QueriesWorkload, work: Work, study: Study) -> dict[str, A
         "text": "identical",
         "distinct_texts": 1,
         "parameters": "none",
+        "statements": _texts(work),
         "transactions": [
             {"name": f"stream{number}", "weight": 1, "statements": order, "begin": False}
             for number, order in enumerate(orders)
@@ -77,13 +80,13 @@ def _queries(workload: QueriesWorkload, work: Work, study: Study) -> dict[str, A
     }
 
 
-def _statements(workload: StatementWorkload, work: Work, endpoint: Endpoint) -> dict[str, Any]:
-    transactions = work.transactions
+def _statements(workload: StatementWorkload, work: Work) -> dict[str, Any]:
     return {
         "handle": workload.handle,
         "text": workload.text,
         "distinct_texts": workload.distinct_texts,
         "parameters": "client" if workload.sends_parameters else "none",
+        "statements": _texts(work),
         "transactions": [
             {
                 "name": name,
@@ -91,7 +94,7 @@ def _statements(workload: StatementWorkload, work: Work, endpoint: Endpoint) -> 
                 "statements": transaction.statements,
                 "begin": transaction.begin,
             }
-            for name, transaction in transactions.items()
+            for name, transaction in work.transactions.items()
         ]
         or [
             {"name": name, "weight": statement.weight, "statements": [name], "begin": False}
@@ -100,7 +103,6 @@ def _statements(workload: StatementWorkload, work: Work, endpoint: Endpoint) -> 
         "arrival": _arrival(workload.arrival.model_dump()),
         "deadline_ms": workload.deadline_ms,
         "threads": workload.threads,
-        "inspect": [{"name": name, "sql": sql} for name, sql in endpoint.inspect.items()],
     }
 
 

@@ -23,7 +23,9 @@ Scope = Literal["version", "server", "session", "client", "host"]
 class Subject(Strict):
     """What is weighed."""
 
-    kind: str = Field(description="a registered subject: postgres, mariadb, latch, command, null")
+    kind: str = Field(
+        description="a registered subject: postgres, mariadb, sqlite, latch, dispatcher, command, null"
+    )
     bindir: str | None = Field(default=None, description="folder of the server's programs; default: embedded")
     dsn: str | None = Field(
         default=None,

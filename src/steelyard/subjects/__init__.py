@@ -1,7 +1,8 @@
 """Subjects: what is weighed. A subject is one file and its line in SUBJECTS.
 
 Its module has `check(study)`, which refuses what the subject cannot do before anything starts, and
-`make(bench)`, which gives the subject itself; TAKES, where its work is other than statements alone.
+`make(bench)`, which gives the subject itself; TAKES, where its work is other than statements alone;
+INSIDE, where it has no server.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class Inside:
     """A subject that has no server: it lives in the process of an engine of its own.
 
     engine: which of the lab's engines; plan: the keys of that engine's plan that are not the study's
-    (points, phases, seed). simulated: its clock is not ours, so nothing outside it can be watched.
+    (points, phases, seed, and the statements where there are any). simulated: its clock is not ours, so
+    nothing outside it can be watched.
     """
 
     engine: str
@@ -108,6 +110,7 @@ class Subject(Protocol):
 SUBJECTS: dict[str, str] = {
     "postgres": "steelyard.subjects.postgres",
     "mariadb": "steelyard.subjects.mariadb",
+    "sqlite": "steelyard.subjects.sqlite",
     "latch": "steelyard.subjects.latch",
     "dispatcher": "steelyard.subjects.dispatcher",
     "command": "steelyard.subjects.command",
@@ -130,6 +133,11 @@ def check(study: Study) -> None:
 def make(bench: Bench) -> Subject:
     """The subject that a study names. Raises InputError."""
     return _module(bench.study).make(bench)
+
+
+def inside(study: Study) -> bool:
+    """Whether what is weighed lives in the engine's process: no load needs CPUs apart from it."""
+    return getattr(_module(study), "INSIDE", False)
 
 
 def _module(study: Study) -> Any:

@@ -22,6 +22,7 @@ from steelyard.study.spec import Study
 from steelyard.subjects import Bench, Inside
 
 TAKES = CacheWorkload
+INSIDE = True
 
 # the settings beneath the workload, and what they are unless the study says otherwise
 _DEFAULTS: dict[str, Setting] = {

@@ -19,15 +19,14 @@ impl Run<'_> {
         &mut self,
         point: usize,
         mut clients: Vec<Client>,
-    ) -> Result<(Vec<Client>, Vec<Record>), LoadError> {
+    ) -> Result<Vec<Client>, LoadError> {
         let plan = &self.work.plan;
         let count = clients.len();
+        let mut start_ns = None;
         if plan.warm_up_s > 0.0 {
             let window = self.window(plan.warm_up_s);
-            let window = Window { measure_ns: window.end_ns, ..window };
-            let (back, records) = self.load(point, clients, window)?;
-            clients = back;
-            self.ended("warm-up", point, count, window.start_ns, rested_ns(&records));
+            start_ns = Some(window.start_ns);
+            clients = self.load(point, clients, Window { measure_ns: window.end_ns, ..window })?.0;
         }
         let window = self.window(plan.measure_s);
         let (back, mut records) = self.load(point, clients, window)?;
@@ -35,8 +34,9 @@ impl Run<'_> {
         for record in &mut records {
             record.end_at(end_ns);
         }
-        self.ended("measure", point, count, window.start_ns, end_ns);
-        Ok((back, records))
+        let taken = Window { start_ns: start_ns.unwrap_or(window.start_ns), end_ns, ..window };
+        self.conductor.keep(point, count, taken, records);
+        Ok(back)
     }
 
     /// A pass begins within `seconds`, and may take until its deadline.

@@ -1,0 +1,134 @@
+//! What every engine tells while it goes on: phases, seconds, and whether to go on at all.
+
+use std::borrow::Borrow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::error::LoadError;
+use crate::plan::Plan;
+use crate::poll::now_ns;
+use crate::record::{Record, Window};
+use crate::result::{Outcome, Phase};
+
+const STEP: Duration = Duration::from_millis(50);
+
+/// Who listens to a run. Either answer `false` stops it.
+pub trait Listener {
+    /// A line of JSON: a phase begins, or a second has passed.
+    fn event(&mut self, line: &str) -> bool;
+    /// Asked several times a second.
+    fn go_on(&mut self) -> bool;
+}
+
+/// What the conductor sees of a loop while it runs.
+#[derive(Default)]
+pub struct Live {
+    pub done: AtomicU64,
+    pub errors: AtomicU64,
+    /// Its clients have come to rest before the window's end.
+    pub over: AtomicBool,
+}
+
+/// Leads a run through its phases and keeps what it leaves.
+pub struct Conductor<'a> {
+    pub plan: &'a Plan,
+    listener: &'a mut dyn Listener,
+    pub outcome: Outcome,
+    /// Transactions and errors of the points before.
+    earlier: (u64, u64),
+}
+
+impl<'a> Conductor<'a> {
+    pub fn new(plan: &'a Plan, listener: &'a mut dyn Listener) -> Self {
+        Self { plan, listener, outcome: Outcome::default(), earlier: (0, 0) }
+    }
+
+    /// Tells that a phase begins; the time.
+    pub fn begin(&mut self, phase: &str, point: usize, clients: usize) -> Result<u64, LoadError> {
+        let t_ns = now_ns();
+        let line =
+            json!({"event": "phase", "phase": phase, "point": point, "clients": clients, "t_ns": t_ns});
+        if self.listener.event(&line.to_string()) { Ok(t_ns) } else { Err(LoadError::Stopped) }
+    }
+
+    pub fn ended(&mut self, name: &'static str, point: usize, clients: usize, start_ns: u64, end_ns: u64) {
+        self.outcome.phases.push(Phase { point, clients, name, start_ns, end_ns });
+    }
+
+    /// The load of one point is over: keeps its phases and counts.
+    pub fn keep(&mut self, point: usize, count: usize, window: Window, records: Vec<Record>) {
+        for record in &records {
+            self.earlier.0 += record.total.done;
+            self.earlier.1 += record.total.errors;
+        }
+        self.outcome.records.push(records);
+        if self.plan.warm_up_s > 0.0 {
+            self.ended("warm-up", point, count, window.start_ns, window.measure_ns);
+        }
+        self.ended("measure", point, count, window.measure_ns, window.end_ns);
+    }
+
+    /// Tells of phases and seconds until the window ends.
+    pub fn attend<L: Borrow<Live>>(
+        &mut self,
+        point: usize,
+        count: usize,
+        window: Window,
+        live: &[L],
+        stop: &AtomicBool,
+    ) -> Result<(), LoadError> {
+        let mut phase = "warm-up";
+        let mut tick_ns = window.start_ns;
+        if window.measure_ns > window.start_ns {
+            self.begin(phase, point, count)?;
+        }
+        loop {
+            let now = now_ns();
+            if phase == "warm-up" && now >= window.measure_ns {
+                phase = "measure";
+                self.begin(phase, point, count)?;
+            }
+            if now >= tick_ns {
+                tick_ns += 1_000_000_000;
+                let sum = |of: fn(&Live) -> u64| live.iter().map(|live| of(live.borrow())).sum::<u64>();
+                let line = json!({
+                    "event": "tick", "t_ns": now, "point": point, "phase": phase,
+                    "transactions": self.earlier.0 + sum(|live| live.done.load(Ordering::Relaxed)),
+                    "errors": self.earlier.1 + sum(|live| live.errors.load(Ordering::Relaxed)),
+                });
+                if !self.listener.event(&line.to_string()) {
+                    return Err(LoadError::Stopped);
+                }
+            }
+            let over = live.iter().all(|live| live.borrow().over.load(Ordering::Relaxed));
+            if over || now >= window.end_ns || stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            self.go_on()?;
+            let edge = if phase == "warm-up" { window.measure_ns } else { window.end_ns };
+            let wait_ns = edge.min(tick_ns).saturating_sub(now_ns()).min(STEP.as_nanos() as u64);
+            std::thread::sleep(Duration::from_nanos(wait_ns));
+        }
+    }
+
+    /// Nothing happens for the plan's cool-down, which began at `begin_ns`.
+    pub fn cool_down(&mut self, point: usize, clients: usize, begin_ns: u64) -> Result<(), LoadError> {
+        let end_ns = begin_ns + (self.plan.cool_down_s * 1e9) as u64;
+        loop {
+            let left = Duration::from_nanos(end_ns.saturating_sub(now_ns()));
+            if left.is_zero() {
+                break;
+            }
+            self.go_on()?;
+            std::thread::sleep(left.min(STEP));
+        }
+        self.ended("cool-down", point, clients, begin_ns, now_ns());
+        Ok(())
+    }
+
+    pub fn go_on(&mut self) -> Result<(), LoadError> {
+        if self.listener.go_on() { Ok(()) } else { Err(LoadError::Stopped) }
+    }
+}

@@ -1,0 +1,145 @@
+//! A run inside SQLite: no server and no protocol. Each client is a thread of this process, or a
+//! process forked from it, with a connection of its own to one file.
+//!
+//! - [`database`]: how a connection is opened, and what the database must say of itself
+//! - [`gate`]: how clients are told when to begin and to leave
+//! - [`client`]: the closed loop of one client
+//! - [`statements`]: each way of handling statements as calls of SQLite
+//! - [`crew`]: the clients of one point, as threads or processes
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::conduct::{Conductor, Listener, Live};
+use crate::error::LoadError;
+use crate::poll::now_ns;
+use crate::record::Window;
+use crate::result::Told;
+use crate::shared::Shared;
+use crate::work::Work;
+use crew::{Crew, Left};
+use database::Database;
+use gate::Gate;
+
+pub mod client;
+pub mod crew;
+pub mod database;
+pub mod gate;
+pub mod statements;
+
+/// Clients get this long to begin before the point's clock starts.
+const LEAD_NS: u64 = 10_000_000;
+
+const IN_PROCESS: &str = "the database works in the clients' own threads or processes: server CPU and memory \
+                          are those of the load engine, with its loop around each statement";
+
+/// What is told of each client's measure phase.
+const USAGE: [&str; 4] = ["cpu_user_ns", "cpu_system_ns", "switches_voluntary", "switches_involuntary"];
+
+/// What the clients of one point share.
+pub struct Stage<'a> {
+    pub work: &'a Work,
+    pub database: &'a Database,
+    pub gate: Shared<Gate>,
+    pub live: Vec<Shared<Live>>,
+}
+
+/// Runs the plan on its database; the result as JSON (see the documentation of `load_run` in Python).
+pub fn run(work: &Work, database: &Database, listener: &mut dyn Listener) -> Result<String, LoadError> {
+    database.configure()?;
+    let mut conductor = Conductor::new(&work.plan, listener);
+    conductor.outcome.notices.push(("in-process", IN_PROCESS.into()));
+    for (point, count) in work.plan.points.iter().copied().enumerate() {
+        let stage = Stage {
+            work,
+            database,
+            gate: Shared::new(Gate::default()),
+            live: (0..count).map(|_| Shared::new(Live::default())).collect(),
+        };
+        run_point(&mut conductor, point, count, &stage)?;
+    }
+    Ok(conductor.outcome.to_json(&work.plan).to_string())
+}
+
+fn run_point(conductor: &mut Conductor, point: usize, count: usize, stage: &Stage) -> Result<(), LoadError> {
+    std::thread::scope(|scope| {
+        let begin_ns = conductor.begin("connect", point, count)?;
+        // opens the gate when dropped, whatever happened: no thread waits for it at the end of the scope
+        let mut crew = Crew::start(scope, stage, count)?;
+        let window = connect(conductor, stage, &mut crew)?;
+        conductor.ended("connect", point, count, begin_ns, now_ns());
+        conductor.attend(point, count, window, &stage.live, &stage.gate.stop)?;
+        let left = crew.left()?;
+        keep(conductor, point, window, left);
+        if point + 1 == conductor.plan.points.len() {
+            let begin_ns = conductor.begin("cool-down", point, count)?;
+            conductor.cool_down(point, count, begin_ns)?;
+            let begin_ns = conductor.begin("disconnect", point, count)?;
+            drop(crew);
+            conductor.ended("disconnect", point, count, begin_ns, now_ns());
+        }
+        Ok(())
+    })
+}
+
+/// Waits until all clients have opened the database, and sets the clock.
+fn connect(conductor: &mut Conductor, stage: &Stage, crew: &mut Crew) -> Result<Window, LoadError> {
+    let plan = conductor.plan;
+    let limit = Instant::now() + Duration::from_secs_f64(plan.connect_s);
+    loop {
+        if stage.gate.failed.load(Ordering::Acquire) {
+            crew.left()?;
+        }
+        let ready = stage.gate.ready.load(Ordering::Acquire) as usize;
+        if ready == stage.live.len() {
+            break;
+        }
+        if Instant::now() > limit {
+            let cause =
+                format!("{ready} of {} clients were ready after {} s", stage.live.len(), plan.connect_s);
+            return Err(LoadError::Database { file: stage.database.file.clone(), cause });
+        }
+        conductor.go_on()?;
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let start_ns = now_ns() + LEAD_NS;
+    let measure_ns = start_ns + (plan.warm_up_s * 1e9) as u64;
+    let window = Window { start_ns, measure_ns, end_ns: measure_ns + (plan.measure_s * 1e9) as u64 };
+    stage.gate.open(window);
+    Ok(window)
+}
+
+fn keep(conductor: &mut Conductor, point: usize, window: Window, left: Vec<Left>) {
+    let (count, last) = (left.len(), point + 1 == conductor.plan.points.len());
+    let outcome = &mut conductor.outcome;
+    let mut records = Vec::with_capacity(count);
+    for (client, mut left) in left.into_iter().enumerate() {
+        left.record.io = "sqlite";
+        outcome.connections += 1;
+        outcome.connect_ns += left.connect_ns;
+        let entity = format!("point{point}/client{client}");
+        for (metric, value) in USAGE.into_iter().zip(left.usage) {
+            outcome.samples.push((window.end_ns, entity.clone(), metric, value as f64));
+        }
+        // what sessions tell is told once a run: by those of the last point, as servers' sessions do
+        outcome.inspect.extend(left.status.into_iter().filter(|_| last).map(|(metric, value)| Told {
+            client,
+            name: "sqlite".into(),
+            metric,
+            value: value as f64,
+        }));
+        records.push(left.record);
+    }
+    conductor.keep(point, count, window, records);
+}
+
+/// What a database says of itself with these settings, as JSON (see `sqlite_facts` in Python).
+pub fn facts(database_json: &str) -> Result<String, LoadError> {
+    let database: Database = serde_json::from_str(database_json)
+        .map_err(|error| LoadError::Database { file: "settings".into(), cause: error.to_string() })?;
+    let connection = database.open(Duration::from_secs(10))?;
+    let facts = database.facts(&connection).map_err(|error| database.failed(&error))?;
+    Ok(json!(facts).to_string())
+}

@@ -1,0 +1,184 @@
+//! The closed loop of one client on its own connection, the same in a thread and in a process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rand::Rng;
+use rand::rngs::SmallRng;
+use rusqlite::{Connection, Error, Statement, ffi};
+
+use super::Stage;
+use super::database::Begin;
+use super::statements::{Statements, code_of};
+use crate::conduct::Live;
+use crate::error::LoadError;
+use crate::poll::{no_timer_slack, now_ns};
+use crate::record::{Record, Window};
+use crate::schedule::think_ns;
+use crate::work::Work;
+
+/// Steps of SQLite's machine between two looks at the clock: about a millisecond.
+const STEPS: i32 = 10_000;
+/// What is under way at the end may end, uncounted, within this time.
+const DRAIN_NS: u64 = 2_000_000_000;
+
+struct Client<'a> {
+    work: &'a Work,
+    connection: &'a Connection,
+    statements: Statements<'a>,
+    begin: Statement<'a>,
+    commit: Statement<'a>,
+    rollback: Statement<'a>,
+    values: SmallRng,
+    pauses: SmallRng,
+    record: Record,
+    /// When SQLite gives up by itself what it is at.
+    limit_ns: Arc<AtomicU64>,
+    deadline_ns: u64,
+    window: Window,
+}
+
+/// Opens the database.
+pub fn open(stage: &Stage) -> Result<Connection, LoadError> {
+    no_timer_slack();
+    stage.database.open(Duration::from_secs_f64(stage.work.plan.deadline_ms / 1e3))
+}
+
+/// Works through the window: what was counted, and CPU time and switches of the measure phase.
+pub fn drive(
+    stage: &Stage,
+    connection: &Connection,
+    number: usize,
+    window: Window,
+) -> Result<(Record, [u64; 4]), LoadError> {
+    let client = Client::new(stage.work, connection, stage.database.begin, number, window);
+    let mut client = client.map_err(|error| stage.database.failed(&error))?;
+    let usage = client.drive(stage, &stage.live[number]);
+    Ok((client.record, usage))
+}
+
+impl<'a> Client<'a> {
+    fn new(
+        work: &'a Work,
+        connection: &'a Connection,
+        begin: Begin,
+        number: usize,
+        window: Window,
+    ) -> Result<Self, Error> {
+        let limit_ns = Arc::new(AtomicU64::new(u64::MAX));
+        let limit = Arc::clone(&limit_ns);
+        connection.progress_handler(STEPS, Some(move || now_ns() > limit.load(Ordering::Relaxed)));
+        Ok(Self {
+            work,
+            connection,
+            statements: Statements::new(work, connection, number),
+            begin: connection.prepare(begin.sql())?,
+            commit: connection.prepare("commit")?,
+            rollback: connection.prepare("rollback")?,
+            values: work.chance(number, 0),
+            pauses: work.chance(number, 2),
+            record: Record::new(window, work.plan.statements.len(), std::iter::once(number)),
+            limit_ns,
+            deadline_ns: (work.plan.deadline_ms * 1e6) as u64,
+            window,
+        })
+    }
+
+    fn drive(&mut self, stage: &Stage, live: &Live) -> [u64; 4] {
+        let mut before = None;
+        let mut now = now_ns();
+        while now < self.window.end_ns && !stage.gate.stopped() {
+            if before.is_none() && now >= self.window.measure_ns {
+                before = Some(usage());
+            }
+            now = self.transaction(now);
+            live.done.store(self.record.total.done, Ordering::Relaxed);
+            live.errors.store(self.record.total.errors, Ordering::Relaxed);
+            let pause_ns = think_ns(&self.work.plan.arrival, &mut self.pauses);
+            if pause_ns > 0 {
+                let left_ns = self.window.end_ns.saturating_sub(now);
+                std::thread::sleep(Duration::from_nanos(pause_ns.min(left_ns)));
+                now = now_ns();
+            }
+        }
+        let after = usage();
+        let before = before.unwrap_or(after);
+        std::array::from_fn(|kind| after[kind] - before[kind])
+    }
+
+    /// One transaction from `start_ns`; when it ended.
+    fn transaction(&mut self, start_ns: u64) -> u64 {
+        let recipe = &self.work.transactions[self.work.draw(self.values.random())];
+        let limit_ns = (start_ns + self.deadline_ns).min(self.window.end_ns + DRAIN_NS);
+        self.limit_ns.store(limit_ns, Ordering::Relaxed);
+        let (mut now, mut at) = (start_ns, None);
+        let mut outcome = Ok(());
+        if recipe.begin {
+            outcome = self.begin.raw_execute().map(|_| ());
+            now = now_ns();
+        }
+        for statement in recipe.statements.iter().copied() {
+            if outcome.is_err() {
+                break;
+            }
+            at = Some(statement);
+            outcome = self.statements.execute(statement, &mut self.values);
+            let begin_ns = std::mem::replace(&mut now, now_ns());
+            if outcome.is_ok() {
+                self.record.statement_done(statement, now, now - begin_ns);
+            }
+        }
+        if recipe.begin && outcome.is_ok() {
+            at = None;
+            outcome = self.commit.raw_execute().map(|_| ());
+        }
+        if !self.connection.is_autocommit() {
+            // a failed statement may or may not have ended the transaction
+            self.limit_ns.store(u64::MAX, Ordering::Relaxed);
+            let _ = self.rollback.raw_execute();
+        }
+        if recipe.begin {
+            now = now_ns();
+        }
+        match outcome {
+            Ok(()) if now - start_ns <= self.deadline_ns => {
+                self.record.transaction_done(0, now, now - start_ns);
+            }
+            Ok(()) => self.record.failed(0, at, now, "deadline", "it took longer than workload.deadline_ms"),
+            Err(error) => self.record.failed(0, at, now, &code_of(&error), &error.to_string()),
+        }
+        now
+    }
+}
+
+/// User ns, system ns, voluntary and involuntary switches of the calling thread.
+fn usage() -> [u64; 4] {
+    // SAFETY: all zero is a valid rusage, written by the call that follows.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is valid for writes.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    [ns(usage.ru_utime), ns(usage.ru_stime), usage.ru_nvcsw as u64, usage.ru_nivcsw as u64]
+}
+
+/// What a connection counts: https://www.sqlite.org/c3ref/c_dbstatus_options.html
+const STATUS: [(&str, i32); 6] = [
+    ("cache_hits", ffi::SQLITE_DBSTATUS_CACHE_HIT),
+    ("cache_misses", ffi::SQLITE_DBSTATUS_CACHE_MISS),
+    ("cache_writes", ffi::SQLITE_DBSTATUS_CACHE_WRITE),
+    ("cache_used_bytes", ffi::SQLITE_DBSTATUS_CACHE_USED),
+    ("schema_used_bytes", ffi::SQLITE_DBSTATUS_SCHEMA_USED),
+    ("statements_used_bytes", ffi::SQLITE_DBSTATUS_STMT_USED),
+];
+
+/// What the connection says of itself, since it was opened.
+pub fn status(connection: &Connection) -> Vec<(String, i64)> {
+    let read = |(name, kind): &(&str, i32)| {
+        let (mut current, mut highest) = (0, 0);
+        // SAFETY: the handle is that of an open connection, and both numbers are valid for writes.
+        unsafe { ffi::sqlite3_db_status(connection.handle(), *kind, &mut current, &mut highest, 0) };
+        ((*name).to_string(), i64::from(current))
+    };
+    STATUS.iter().map(read).collect()
+}

@@ -1,0 +1,140 @@
+//! The clients of one point, as threads of this process or as processes forked from it. Either hands
+//! what it leaves through a pipe, so that both are the same but for what is asked.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::FromRawFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::thread::{Builder, Scope};
+
+use serde::{Deserialize, Serialize};
+
+use super::client::{drive, open, status};
+use super::database::Workers;
+use super::{Stage, gate::Gate};
+use crate::error::LoadError;
+use crate::poll::now_ns;
+use crate::record::Record;
+
+/// What a client leaves.
+#[derive(Serialize, Deserialize)]
+pub struct Left {
+    pub connect_ns: u64,
+    /// User ns, system ns, voluntary and involuntary switches of the measure phase.
+    pub usage: [u64; 4],
+    pub status: Vec<(String, i64)>,
+    pub record: Record,
+}
+
+/// All clients have ended when it is dropped.
+pub struct Crew<'a> {
+    gate: &'a Gate,
+    pipes: Vec<File>,
+    processes: Vec<libc::pid_t>,
+}
+
+impl<'env> Crew<'env> {
+    pub fn start<'scope>(
+        scope: &'scope Scope<'scope, 'env>,
+        stage: &'env Stage<'env>,
+        count: usize,
+    ) -> io::Result<Self> {
+        let mut crew = Self { gate: &stage.gate, pipes: Vec::new(), processes: Vec::new() };
+        for number in 0..count {
+            let (from, to) = pipe()?;
+            crew.pipes.push(from);
+            match stage.database.workers {
+                Workers::Threads => {
+                    let name = format!("sqlite-{number}");
+                    Builder::new().name(name).spawn_scoped(scope, move || work(stage, number, to))?;
+                }
+                Workers::Processes => crew.processes.push(fork(|| work(stage, number, to))?),
+            }
+        }
+        Ok(crew)
+    }
+
+    /// What each client left, in the order of their numbers.
+    pub fn left(&mut self) -> Result<Vec<Left>, LoadError> {
+        let mut all = Vec::with_capacity(self.pipes.len());
+        for (number, pipe) in self.pipes.iter_mut().enumerate() {
+            let mut text = Vec::new();
+            pipe.read_to_end(&mut text)?;
+            let told: Result<Left, String> = serde_json::from_slice(&text)
+                .map_err(|_| io::Error::other(format!("client {number} ended before the load did")))?;
+            all.push(told.map_err(|cause| LoadError::Client { number, cause })?);
+        }
+        Ok(all)
+    }
+}
+
+impl Drop for Crew<'_> {
+    fn drop(&mut self) {
+        self.gate.stop.store(true, Ordering::Relaxed);
+        self.gate.leave.store(true, Ordering::Release);
+        // a client that still writes is not kept waiting for a reader
+        self.pipes.clear();
+        for pid in &self.processes {
+            // SAFETY: the pid is a child of ours not yet reaped, so it cannot be another's.
+            unsafe { libc::waitpid(*pid, std::ptr::null_mut(), 0) };
+        }
+    }
+}
+
+/// One client's life: opens the database, works, tells, and stays until it may leave.
+fn work(stage: &Stage, number: usize, mut to: File) {
+    let begin_ns = now_ns();
+    let mut tell = |told: Result<Left, LoadError>| {
+        let told = told.map_err(|error| error.to_string());
+        // who does not listen has given the run up
+        let _ = serde_json::to_writer(&to, &told).map(|()| to.flush());
+    };
+    let connection = match open(stage) {
+        Ok(connection) => connection,
+        Err(error) => {
+            tell(Err(error));
+            return stage.gate.failed.store(true, Ordering::Release);
+        }
+    };
+    let connect_ns = now_ns() - begin_ns;
+    stage.gate.ready.fetch_add(1, Ordering::Release);
+    let Some(window) = stage.gate.wait() else { return };
+    tell(drive(stage, &connection, number, window).map(|(record, usage)| Left {
+        connect_ns,
+        usage,
+        status: status(&connection),
+        record,
+    }));
+    drop(to);
+    stage.gate.wait_to_leave();
+}
+
+/// The reading and the writing end.
+fn pipe() -> io::Result<(File, File)> {
+    let mut ends = [0; 2];
+    // SAFETY: `ends` holds the two descriptors that the call writes.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: both descriptors were just made and are nobody else's.
+    Ok(unsafe { (File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1])) })
+}
+
+fn fork(body: impl FnOnce()) -> io::Result<libc::pid_t> {
+    // SAFETY: getpid has no preconditions.
+    let parent = unsafe { libc::getpid() };
+    // SAFETY: this process has one thread here and no connection to SQLite, whose locks and files must not
+    // cross a fork; the child runs `body` and leaves by _exit.
+    let pid = unsafe { libc::fork() };
+    if pid != 0 {
+        return if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) };
+    }
+    // SAFETY: prctl with integers touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    // SAFETY: getppid has no preconditions; a parent that died before prctl sends nothing.
+    let orphan = unsafe { libc::getppid() } != parent;
+    let done = !orphan && catch_unwind(AssertUnwindSafe(body)).is_ok();
+    // SAFETY: nothing of the parent's is to be flushed or dropped here.
+    unsafe { libc::_exit(i32::from(!done)) }
+}

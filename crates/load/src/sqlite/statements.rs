@@ -1,0 +1,135 @@
+//! A client's statements: each way of handling them as calls of SQLite.
+
+use std::hint::black_box;
+use std::sync::atomic::Ordering;
+
+use rand::Rng;
+use rand::rngs::SmallRng;
+use rusqlite::{Connection, Error, PrepFlags, Statement, ffi};
+
+use crate::mysql::Value;
+use crate::plan::{Handle, Text};
+use crate::text::Template;
+use crate::work::Work;
+
+pub struct Statements<'a> {
+    work: &'a Work,
+    connection: &'a Connection,
+    /// By statement and tag: prepared once and kept.
+    named: Vec<Vec<Option<Statement<'a>>>>,
+    /// Prepared and never finalised while the client is there.
+    left: Vec<Statement<'a>>,
+    texts: SmallRng,
+    text: Vec<u8>,
+    literals: Vec<Vec<u8>>,
+    values: Vec<Value>,
+}
+
+impl<'a> Statements<'a> {
+    pub fn new(work: &'a Work, connection: &'a Connection, client: usize) -> Self {
+        let plan = &work.plan;
+        let texts = if plan.text == Text::Distinct { plan.distinct_texts as usize } else { 1 };
+        let named = if plan.handle == Handle::Named { work.templates.len() } else { 0 };
+        Self {
+            work,
+            connection,
+            named: (0..named).map(|_| (0..texts).map(|_| None).collect()).collect(),
+            left: Vec::new(),
+            texts: work.chance(client, 1),
+            text: Vec::with_capacity(256),
+            literals: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// Executes one statement and takes all its rows.
+    pub fn execute(&mut self, statement: usize, chance: &mut SmallRng) -> Result<(), Error> {
+        let template = &self.work.templates[statement];
+        let tag = match self.work.plan.text {
+            Text::Identical => 0,
+            Text::Distinct => self.texts.random_range(0..self.work.plan.distinct_texts),
+            Text::Unique => self.work.next_tag.fetch_add(1, Ordering::Relaxed),
+        };
+        template.draw_literals(chance, &mut self.literals);
+        template.draw_values(chance, &mut self.values);
+        match self.work.plan.handle {
+            Handle::Named => {
+                if self.named[statement][tag as usize].is_none() {
+                    let prepared = self.prepare(template, tag, PrepFlags::SQLITE_PREPARE_PERSISTENT)?;
+                    self.named[statement][tag as usize] = Some(prepared);
+                }
+                let kept = self.named[statement][tag as usize].as_mut();
+                kept.map_or(Ok(()), |statement| step(statement, &self.values))
+            }
+            Handle::Left => {
+                let mut prepared = self.prepare(template, tag, PrepFlags::empty())?;
+                let outcome = step(&mut prepared, &self.values);
+                self.left.push(prepared);
+                outcome
+            }
+            Handle::None | Handle::Unnamed | Handle::PerUse => {
+                step(&mut self.prepare(template, tag, PrepFlags::empty())?, &self.values)
+            }
+        }
+    }
+
+    fn prepare(&mut self, template: &Template, tag: u64, flags: PrepFlags) -> Result<Statement<'a>, Error> {
+        self.text.clear();
+        template.write_text(tag, &self.literals, &mut self.text);
+        let text = std::str::from_utf8(&self.text).map_err(Error::Utf8Error)?;
+        self.connection.prepare_with_flags(text, flags)
+    }
+}
+
+/// Binds, takes the rows with their columns, and resets.
+fn step(statement: &mut Statement, values: &[Value]) -> Result<(), Error> {
+    // SQLite takes `$1` for a name and numbers names as they first occur, as the template numbers them
+    for (index, value) in values.iter().enumerate() {
+        match value {
+            Value::Integer(number) => statement.raw_bind_parameter(index + 1, number)?,
+            Value::Text(text) => {
+                let text = std::str::from_utf8(text).map_err(Error::Utf8Error)?;
+                statement.raw_bind_parameter(index + 1, text)?;
+            }
+        }
+    }
+    let columns = statement.column_count();
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        for column in 0..columns {
+            black_box(row.get_ref(column)?);
+        }
+    }
+    Ok(())
+}
+
+/// Extended result codes that say more than their number: https://www.sqlite.org/rescode.html
+const CODES: [(i32, &str); 12] = [
+    (ffi::SQLITE_BUSY, "SQLITE_BUSY"),
+    (ffi::SQLITE_BUSY_RECOVERY, "SQLITE_BUSY_RECOVERY"),
+    (ffi::SQLITE_BUSY_SNAPSHOT, "SQLITE_BUSY_SNAPSHOT"),
+    (ffi::SQLITE_BUSY_TIMEOUT, "SQLITE_BUSY_TIMEOUT"),
+    (ffi::SQLITE_LOCKED, "SQLITE_LOCKED"),
+    (ffi::SQLITE_LOCKED_SHAREDCACHE, "SQLITE_LOCKED_SHAREDCACHE"),
+    // our own handler interrupts what is over its deadline
+    (ffi::SQLITE_INTERRUPT, "deadline"),
+    (ffi::SQLITE_FULL, "SQLITE_FULL"),
+    (ffi::SQLITE_NOMEM, "SQLITE_NOMEM"),
+    (ffi::SQLITE_READONLY, "SQLITE_READONLY"),
+    (ffi::SQLITE_CORRUPT, "SQLITE_CORRUPT"),
+    (ffi::SQLITE_CONSTRAINT_PRIMARYKEY, "SQLITE_CONSTRAINT_PRIMARYKEY"),
+];
+
+/// The code by which an error is counted.
+pub fn code_of(error: &Error) -> String {
+    let number = match error {
+        Error::SqliteFailure(failure, _) | Error::SqlInputError { error: failure, .. } => {
+            failure.extended_code
+        }
+        _ => return "SQLITE_MISUSE".into(),
+    };
+    CODES
+        .iter()
+        .find(|(code, _)| *code == number)
+        .map_or_else(|| format!("SQLITE_{number}"), |(_, name)| (*name).into())
+}
