@@ -162,10 +162,11 @@ impl Run<'_> {
         }
         told?;
         back.sort_by_key(|client| client.number);
+        let end_ns = records.iter().map(|record| record.window.end_ns).max().unwrap_or(window.end_ns);
         if plan.warm_up_s > 0.0 {
             self.ended("warm-up", point, count, window.start_ns, window.measure_ns);
         }
-        self.ended("measure", point, count, window.measure_ns, window.end_ns);
+        self.ended("measure", point, count, window.measure_ns, end_ns);
         Ok((back, records))
     }
 
@@ -201,7 +202,8 @@ impl Run<'_> {
                     return Err(LoadError::Stopped);
                 }
             }
-            if now >= window.end_ns || stop.load(Ordering::Relaxed) {
+            let over = live.iter().all(|live| live.over.load(Ordering::Relaxed));
+            if over || now >= window.end_ns || stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
             self.go_on()?;

@@ -27,6 +27,8 @@ const DRAIN_NS: u64 = 2_000_000_000;
 pub struct Live {
     pub done: AtomicU64,
     pub errors: AtomicU64,
+    /// The window is over, perhaps before its time.
+    pub over: AtomicBool,
 }
 
 /// Which loop this is of how many, and how it is told to stop.
@@ -42,7 +44,6 @@ struct Loop<'a> {
     /// read their messages.
     uring: Option<Uring>,
     work: &'a Work,
-    window: Window,
     clients: Vec<Client>,
     record: Record,
     poll: Poll,
@@ -70,7 +71,12 @@ pub fn run(
 ) -> Result<(Vec<Client>, Record), LoadError> {
     no_timer_slack();
     let uring = ring::ring(&work.plan, clients.len())?;
-    let record = Record::new(window, work.plan.statements.len(), clients.iter().map(|client| client.number));
+    let record = Record::new(
+        window,
+        work.plan.transactions_max,
+        work.plan.statements.len(),
+        clients.iter().map(|client| client.number),
+    );
     let schedule = match work.plan.arrival {
         Arrival::Open { rate_per_s, spacing } => Some(OpenSchedule::new(
             rate_per_s,
@@ -84,7 +90,6 @@ pub fn run(
     };
     let mut this = Loop {
         work,
-        window,
         clients,
         record,
         poll: Poll::new()?,
@@ -115,17 +120,17 @@ impl Loop<'_> {
                     if self.schedule.is_some() {
                         self.idle.push_back(index);
                     } else {
-                        self.thinking.push(Reverse((self.window.start_ns, index)));
+                        self.thinking.push(Reverse((self.record.window.start_ns, index)));
                     }
                 }
                 None => self.lost.push((0, index)),
             }
         }
-        let mut care_ns = self.window.start_ns + CARE_NS;
+        let mut care_ns = self.record.window.start_ns + CARE_NS;
         let mut ready = Vec::with_capacity(256);
         loop {
             let now = now_ns();
-            if now >= self.window.end_ns || seat.stop.load(Ordering::Relaxed) {
+            if now >= self.record.window.end_ns || seat.stop.load(Ordering::Relaxed) {
                 break;
             }
             self.start_due(now);
@@ -135,14 +140,15 @@ impl Loop<'_> {
                 seat.live.done.store(self.record.total.done, Ordering::Relaxed);
                 seat.live.errors.store(self.record.total.errors, Ordering::Relaxed);
             }
-            let due = self.next_due().min(self.window.end_ns);
+            let due = self.next_due().min(self.record.window.end_ns);
             // what is due within two ticks is waited for to the nanosecond; a later tick comes first else
             let soon = due < now + 2 * CARE_NS;
             self.wait(soon.then(|| due.saturating_sub(now_ns())), &mut ready)?;
         }
-        self.take_arrivals(self.window.end_ns);
+        seat.live.over.store(true, Ordering::Relaxed);
+        self.take_arrivals(self.record.window.end_ns);
         for intended_ns in self.waiting.drain(..) {
-            self.record.never_began(self.window.end_ns - intended_ns);
+            self.record.never_began(self.record.window.end_ns - intended_ns);
         }
         self.drain(seat, &mut ready)?;
         for client in &self.clients {
@@ -220,7 +226,7 @@ impl Loop<'_> {
 
     fn take_arrivals(&mut self, now: u64) {
         let Some(schedule) = &mut self.schedule else { return };
-        while schedule.peek() <= now && schedule.peek() < self.window.end_ns {
+        while schedule.peek() <= now && schedule.peek() < self.record.window.end_ns {
             self.waiting.push_back(schedule.take());
         }
     }
@@ -250,7 +256,7 @@ impl Loop<'_> {
         if client.take(self.work, reply, now, &mut self.record, index) == Next::Send {
             return self.send(index);
         }
-        if now >= self.window.end_ns {
+        if now >= self.record.window.end_ns {
             return;
         }
         if self.schedule.is_some() {

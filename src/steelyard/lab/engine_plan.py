@@ -17,17 +17,19 @@ def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside)
     A simulation is told its block as well: only chance can make its blocks differ.
     """
     plan = study.plan
-    own = target.plan if isinstance(target, Inside) else _statements(study, slot.option, work, target)
-    if isinstance(target, Inside) and target.simulated:
-        own = {**own, "block": slot.block}
-    return {
-        **own,
+    phases = {
         "points": plan.clients,
         "warm_up_s": plan.warm_up_s,
         "measure_s": plan.measure_s,
         "cool_down_s": plan.cool_down_s,
         "seed": plan.seed,
     }
+    if isinstance(target, Endpoint):
+        return {**_statements(study, slot.option, work, target), **phases}
+    if target.within is not None:
+        load = {**_statements(study, slot.option, work, target.within), **phases}
+        return {**target.plan, "load": load}
+    return {**target.plan, **({"block": slot.block} if target.simulated else {}), **phases}
 
 
 def _statements(study: Study, option: Option, work: Work, endpoint: Endpoint) -> dict[str, Any]:
@@ -71,6 +73,7 @@ def _statements(study: Study, option: Option, work: Work, endpoint: Endpoint) ->
         "arrival": _arrival(workload.arrival.model_dump()),
         "deadline_ms": workload.deadline_ms,
         "threads": workload.threads,
+        "transactions_max": study.plan.transactions,
         "inspect": [{"name": name, "sql": sql} for name, sql in endpoint.inspect.items()],
     }
 

@@ -2,6 +2,7 @@
 
 server.slice_ms, server.policy, server.rt_priority, server.nice, server.cpus
 the same of engine. and hogs.; hogs.count; thp; sched.base_slice_ns; sysctl.NAME
+kernel, and cmdline.NAME of its command line: what takes a boot
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ _MACHINE = {
     "thp": Path("/sys/kernel/mm/transparent_hugepage/enabled"),
     "sched.base_slice_ns": Path("/sys/kernel/debug/sched/base_slice_ns"),
 }
+KERNEL = "kernel"
+_CMDLINE = re.compile(r"cmdline\.([A-Za-z][\w.-]*)")
+_WORD = re.compile(r"[\x21\x23-\x7e]*")  # printable, no blank, no quote
 _SYSCTL = re.compile(r"sysctl\.(\w[\w-]*(?:[./][\w-]+)+)")
 
 
@@ -92,7 +96,20 @@ def known_settings() -> list[str]:
     """Every name, with sysctl.<name> for all of its kind."""
     attributes = [field.name for field in fields(Schedule)]
     each = [f"{role}.{attribute}" for role in ROLES for attribute in attributes]
-    return [*each, "hogs.count", *_MACHINE, "sysctl.<name>"]
+    return [*each, "hogs.count", *_MACHINE, "sysctl.<name>", KERNEL, "cmdline.<name>"]
+
+
+def boot_words(settings: Mapping[str, Setting]) -> tuple[str, ...]:
+    """Words of the kernel's command line: `preempt=full`; true is the bare name, false leaves it out."""
+    found = {match[1]: value for key, value in settings.items() if (match := _CMDLINE.fullmatch(key))}
+    return tuple(
+        name if value is True else f"{name}={value}" for name, value in found.items() if value is not False
+    )
+
+
+def takes_boot(key: str) -> bool:
+    """Whether a setting of scope host holds from the start of a kernel on."""
+    return key == KERNEL or _CMDLINE.fullmatch(key) is not None
 
 
 def check_setting(key: str, value: Setting) -> None:
@@ -106,6 +123,9 @@ def check_setting(key: str, value: Setting) -> None:
         _whole(key, value, 100_000, 1_000_000_000)
     elif _SYSCTL.fullmatch(key):
         return
+    elif takes_boot(key):
+        if not _WORD.fullmatch(str(value)) or (key == KERNEL and not str(value)):
+            raise ValueError(f"{key} = {value!r}: one word without blanks")
     elif role not in ROLES or attribute not in {field.name for field in fields(Schedule)}:
         raise ValueError(f'no setting "{key}" of scope host{nearest(key, known_settings())}')
     elif attribute == "policy":

@@ -59,7 +59,14 @@ def options(study: Study) -> list[Option]:
     if baseline is not None and baseline not in labels:
         raise InputError(f'no option "{baseline}"{nearest(baseline, labels)}', at=("plan", "baseline"))
     for option in found:
-        workload_of(study, option)
+        workload = workload_of(study, option)
+        if study.plan.transactions and not workload.counts_transactions:
+            raise InputError(
+                f"option {option.label}: the number of transactions cannot be fixed: only statements in a"
+                " closed loop, sent by one thread, are counted down",
+                "leave it out: measure_s ends the phase",
+                ("plan", "transactions"),
+            )
     check_host(study, [option.levels for option in found])
     return found
 

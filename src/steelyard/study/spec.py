@@ -70,6 +70,12 @@ class Plan(Strict):
     clients: list[Annotated[int, Field(ge=1, le=10_000)]] = Field(default=[8], min_length=1)
     warm_up_s: float = Field(default=2.0, ge=0, le=3600)
     measure_s: float = Field(default=10.0, gt=0, le=86_400)
+    transactions: int | None = Field(
+        default=None,
+        ge=1,
+        description="measure ends with so many at each point, after measure_s at the latest; one engine"
+        " thread, closed loop",
+    )
     cool_down_s: float = Field(default=0.5, ge=0, le=3600)
     blocks: int = Field(default=6, ge=1, le=1000, description="how often each option runs")
     seed: int = Field(default=1, ge=0, description="of the order of runs and of the work itself")

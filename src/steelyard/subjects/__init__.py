@@ -60,11 +60,13 @@ class Inside:
 
     engine: which of the lab's engines; plan: the keys of that engine's plan that are not the study's
     (points, phases, seed). simulated: its clock is not ours, so nothing outside it can be watched.
+    within: a server that the engine itself brings to life, and has under load from within.
     """
 
     engine: str
     plan: Mapping[str, Any]
     simulated: bool = False
+    within: Endpoint | None = None
     dsn: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -106,6 +108,7 @@ SUBJECTS: dict[str, str] = {
     "mariadb": "steelyard.subjects.mariadb",
     "latch": "steelyard.subjects.latch",
     "dispatcher": "steelyard.subjects.dispatcher",
+    "virtual-machine": "steelyard.subjects.virtual_machine",
     "command": "steelyard.subjects.command",
     "null": "steelyard.subjects.null",
 }
