@@ -11,6 +11,7 @@ from steelyard.analysis.estimates import estimates
 from steelyard.analysis.factorial import effects
 from steelyard.analysis.fairness import fairness
 from steelyard.analysis.gauges import gauge_notices
+from steelyard.analysis.instructions import instruction_notices
 from steelyard.analysis.latches import latches
 from steelyard.analysis.layout import points_of
 from steelyard.analysis.measures import measure
@@ -75,6 +76,7 @@ def judge(evidence: Evidence) -> Judgement:
         notices=(
             *_of_the_lab(evidence),
             *simulation_notices(evidence),
+            *instruction_notices(evidence),
             *stability_notices(evidence, measures),
             *gauges,
             *soundness_notices(evidence, measures),

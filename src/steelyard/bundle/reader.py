@@ -185,6 +185,11 @@ class Bundle:
         result: dict[str, Any] = cursor.fetchnumpy()
         return {name: _plain(values) for name, values in result.items()}
 
+    @property
+    def instruction_time(self) -> bool:
+        """Whether times are of a clock that counts instructions."""
+        return self.environment.get("server", {}).get("clock") == "instructions"
+
     def evidence(self) -> Evidence:
         """What the analysis needs. Raises InputError when no run was finished."""
         runs = self.columns("select run, option, block, slot from used_runs order by run")
@@ -215,6 +220,7 @@ class Bundle:
             claims=self.columns("select claims.* from claims join used_runs using (run) order by run, point"),
             topology=Topology.of(self.environment),
             calibration=self.environment.get("calibration", {}),
+            instruction_time=self.instruction_time,
             scores=self.columns(
                 "select scores.* from scores join used_runs using (run) order by run, point, instance"
             ),

@@ -38,7 +38,8 @@ _Item = TypeVar("_Item", bound=_AtPoint)
 class Headline:
     """The metrics that every report shows; None where the study did not measure it.
 
-    throughput: of a program, its total score; each: the score of one copy.
+    throughput: of a program, its total score, and of an emulated guest, its instruction time; each: the
+    score of one copy.
     """
 
     throughput: Metric | None
@@ -49,7 +50,9 @@ class Headline:
 
     @property
     def work(self) -> str:
-        """How a table calls the work done: TPS, or the unit of a program's score."""
+        """How a table calls the work done: TPS, the unit of a program's score, or what it took."""
+        if self.throughput and self.throughput.better == "lower":
+            return f"{self.throughput.title}, µs/txn"
         return self.throughput.unit if self.throughput and self.throughput.name == "score" else "TPS"
 
     def judged(self) -> list[Metric]:
@@ -79,7 +82,10 @@ class Row:
 def headline(metrics: Sequence[Metric]) -> Headline:
     """Finds the metrics of equal rank by their names (units last: server_cpu_us_per_txn)."""
     return Headline(
-        throughput=_first(metrics, lambda name: name.startswith(("throughput", "tps")) or name == "score"),
+        throughput=_first(
+            metrics,
+            lambda name: name.startswith(("throughput", "tps", "instruction")) or name == "score",
+        ),
         cpu=_first(metrics, lambda name: "server_cpu" in name and name.endswith("_per_txn"))
         or _first(metrics, lambda name: "cpu" in name and name.endswith(("_per_txn", "_per_score"))),
         p50=_first(metrics, lambda name: "p50" in name.split("_")),
@@ -98,7 +104,7 @@ def heading(metric: Metric) -> str:
 
 
 def ranked(judgement: Judgement) -> list[Row]:
-    """A row an option, the highest throughput first; the study's order where none was measured."""
+    """A row an option, the best work done first; the study's order where none was measured."""
     found = headline(judgement.metrics)
     fits = {
         key: {item.option: item for item in _of(judgement.estimates, metric)}
@@ -118,7 +124,8 @@ def ranked(judgement: Judgement) -> list[Row]:
         )
         for label in judgement.options
     ]
-    return sorted(out, key=lambda row: -row.throughput.value if row.throughput else 0.0)
+    sign = 1 if found.throughput and found.throughput.better == "lower" else -1
+    return sorted(out, key=lambda row: sign * row.throughput.value if row.throughput else 0.0)
 
 
 def comparisons_of(judgement: Judgement, metric: Metric) -> list[Comparison]:

@@ -1,7 +1,7 @@
 """Settings of scope `host`: how the scheduler treats each role, and what the whole machine is set to.
 
 server.slice_ms, server.policy, server.rt_priority, server.nice, server.cpus
-the same of engine. and hogs.; hogs.count; thp; sched.base_slice_ns; sysctl.NAME
+the same of engine. and hogs.; hogs.count; thp, thp_defrag, preempt; sched.base_slice_ns; sysctl.NAME
 kernel, and cmdline.NAME of its command line: what takes a boot
 """
 
@@ -22,9 +22,16 @@ REAL_TIME = ("rr", "fifo")
 # the kernel clamps to these without a word (kernel/sched/syscalls.c, __setparam_fair)
 _SLICE_MS_MIN, _SLICE_MS_MAX = 0.1, 100.0
 _HOGS_MAX = 1000
-_THP = ("always", "madvise", "never")
+# of what holds one word of a few
+_WORDS = {
+    "thp": ("always", "madvise", "never"),
+    "thp_defrag": ("always", "defer", "defer+madvise", "madvise", "never"),
+    "preempt": ("none", "voluntary", "full", "lazy"),
+}
 _MACHINE = {
     "thp": Path("/sys/kernel/mm/transparent_hugepage/enabled"),
+    "thp_defrag": Path("/sys/kernel/mm/transparent_hugepage/defrag"),
+    "preempt": Path("/sys/kernel/debug/sched/preempt"),
     "sched.base_slice_ns": Path("/sys/kernel/debug/sched/base_slice_ns"),
 }
 KERNEL = "kernel"
@@ -107,6 +114,11 @@ def boot_words(settings: Mapping[str, Setting]) -> tuple[str, ...]:
     )
 
 
+def boot_of(settings: Mapping[str, Setting]) -> tuple[tuple[str, Setting], ...]:
+    """Those settings of scope host that take a boot, in an order of their own."""
+    return tuple(sorted((key, value) for key, value in settings.items() if takes_boot(key)))
+
+
 def takes_boot(key: str) -> bool:
     """Whether a setting of scope host holds from the start of a kernel on."""
     return key == KERNEL or _CMDLINE.fullmatch(key) is not None
@@ -117,8 +129,8 @@ def check_setting(key: str, value: Setting) -> None:
     role, _, attribute = key.partition(".")
     if key == "hogs.count":
         _whole(key, value, 0, _HOGS_MAX)
-    elif key == "thp":
-        _word(key, value, _THP)
+    elif key in _WORDS:
+        _word(key, value, _WORDS[key])
     elif key == "sched.base_slice_ns":
         _whole(key, value, 100_000, 1_000_000_000)
     elif _SYSCTL.fullmatch(key):

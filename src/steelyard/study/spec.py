@@ -106,6 +106,20 @@ AnyWorkload = Annotated[
 ]
 
 
+class Reboots(Strict):
+    """How this machine gets from one kernel to another, where levels of scope host take a boot."""
+
+    command: list[str] | None = Field(
+        default=None,
+        min_length=1,
+        description="boots {kernel} with {cmdline}; default: the study stops, and asks for it",
+    )
+    unit: bool = Field(
+        default=False, description="have systemd go on with the study after each boot, until it ends (root)"
+    )
+    most: int = Field(default=100, ge=1, description="boots by `command`, after which the study fails")
+
+
 class Study(Strict):
     """A question, a subject, a workload, factors, a plan."""
 
@@ -122,6 +136,7 @@ class Study(Strict):
         default_factory=dict,
         description="settings of scope host held the same in every option",
     )
+    reboots: Reboots = Reboots()
     plan: Plan = Plan()
     monitors: dict[str, Annotated[float, Field(gt=0, le=100)]] | None = Field(
         default=None,

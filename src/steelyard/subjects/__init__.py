@@ -1,7 +1,8 @@
 """Subjects: what is weighed. A subject is one file and its line in SUBJECTS.
 
 Its module has `check(study)`, which refuses what the subject cannot do before anything starts, and
-`make(bench)`, which gives the subject itself; TAKES, where its work is other than statements.
+`make(bench)`, which gives the subject itself; TAKES, where its work is other than statements;
+BOOTS_ITSELF, where kernels are its own affair.
 """
 
 from __future__ import annotations
@@ -124,6 +125,11 @@ def check(study: Study) -> None:
             at=("workload", "kind"),
         )
     module.check(study)
+
+
+def boots_apart(study: Study) -> bool:
+    """Whether a setting that takes a boot is this machine's, not a guest's that boots for each run."""
+    return not getattr(_module(study), "BOOTS_ITSELF", False)
 
 
 def make(bench: Bench) -> Subject:

@@ -38,6 +38,8 @@ from steelyard.subjects.guest_image import DATA, build_image
 from steelyard.subjects.postgres import DEFAULTS, TEMPLATE, Postgres
 from steelyard.subjects.postgres_settings import written
 
+BOOTS_ITSELF = True
+
 _PORT = 5432
 _MACHINE: dict[str, Setting] = {
     "vm.acceleration": "auto",
@@ -202,8 +204,8 @@ class VirtualMachine:
     def _tried(self, guests: Mapping[str, Guest]) -> tuple[Acceleration, dict[str, Mapping[str, str]]]:
         """KVM where every guest boots with it, else emulation; and what each says of itself."""
         asked = self._settings["vm.acceleration"]
-        tries: list[Acceleration] = ["kvm"] if asked != "tcg" and kvm_offered() else []
-        tries += ["tcg"] if asked != "kvm" else []
+        ways: tuple[Acceleration, ...] = ("kvm", "tcg")
+        tries = [way for way in ways if asked in ("auto", way) and (way == "tcg" or kvm_offered())]
         if not tries:
             raise SubjectFailed("vm.acceleration = kvm, and /dev/kvm is not there or not ours to open")
         for way in tries:
