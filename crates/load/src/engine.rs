@@ -116,13 +116,13 @@ impl Run<'_> {
         }
         let stop = AtomicBool::new(false);
         let live: Vec<Live> = (0..threads).map(|_| Live::default()).collect();
-        let work = self.work;
+        let (work, attendant) = (self.work, std::thread::current());
         let (outcomes, told) = std::thread::scope(|scope| {
             let mut handles = Vec::new();
             for ((thread, clients), live) in seats.into_iter().enumerate().zip(&live) {
-                let stop = &stop;
+                let (stop, attendant) = (&stop, &attendant);
                 let body = move || {
-                    let seat = Seat { thread, threads, live, stop };
+                    let seat = Seat { thread, threads, live, stop, attendant };
                     let outcome = event_loop::run(work, clients, window, &seat);
                     if outcome.is_err() {
                         stop.store(true, Ordering::Relaxed);
@@ -209,7 +209,8 @@ impl Run<'_> {
             self.go_on()?;
             let edge = if phase == "warm-up" { window.measure_ns } else { window.end_ns };
             let wait_ns = edge.min(tick_ns).saturating_sub(now_ns()).min(STEP.as_nanos() as u64);
-            std::thread::sleep(Duration::from_nanos(wait_ns));
+            // a loop that is over before its time wakes us
+            std::thread::park_timeout(Duration::from_nanos(wait_ns));
         }
     }
 

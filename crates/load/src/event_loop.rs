@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::Thread;
 
 use crate::client::{Client, Next};
 use crate::error::LoadError;
@@ -37,6 +38,8 @@ pub struct Seat<'a> {
     pub threads: usize,
     pub live: &'a Live,
     pub stop: &'a AtomicBool,
+    /// Who waits for the window to be over.
+    pub attendant: &'a Thread,
 }
 
 struct Loop<'a> {
@@ -146,6 +149,7 @@ impl Loop<'_> {
             self.wait(soon.then(|| due.saturating_sub(now_ns())), &mut ready)?;
         }
         seat.live.over.store(true, Ordering::Relaxed);
+        seat.attendant.unpark();
         self.take_arrivals(self.record.window.end_ns);
         for intended_ns in self.waiting.drain(..) {
             self.record.never_began(self.record.window.end_ns - intended_ns);

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.instructions import INSTRUCTION_TIME
+from steelyard.analysis.instructions import INSTRUCTION_TIME, instruction_measures, told
 from steelyard.analysis.program import SCORE, program_measures
 from steelyard.analysis.results import Better, Metric
 from steelyard.analysis.simulated import simulated_measures
@@ -26,13 +26,8 @@ Ints = NDArray[np.int64]
 THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")
 SERVER_CPU = Metric("server_cpu_us_per_txn", "server CPU", "us/txn", "lower")
 P99 = Metric("p99_ns", "latency p99", "ns", "lower")
-HEADLINES = (
-    THROUGHPUT.name,
-    SCORE,
-    INSTRUCTION_TIME.name,
-    SERVER_CPU.name,
-    P99.name,
-)  # what verdicts are made of
+# what verdicts are made of
+HEADLINES = (THROUGHPUT.name, SCORE, INSTRUCTION_TIME.name, SERVER_CPU.name, P99.name)
 
 
 WAIT_PREFIX = "wait_"
@@ -222,20 +217,16 @@ def measure(evidence: Evidence) -> Measures:
         values[source.metric.name] = _divide(rate * source.scale, per_s)
     values[_ERRORS.name] = _divide(_floats(points["errors"])[order], transactions)
     further = [
+        *instruction_measures(evidence, per_s),
         *_waits(evidence, row_of, per_s),
         *program_measures(evidence, row_of),
         *simulated_measures(evidence, row_of, per_s, SERVER_CPU),
     ]
-    if evidence.instruction_time:
-        further = [(INSTRUCTION_TIME, _divide(np.full(len(per_s), 1e6), per_s)), *further]
     values |= {metric.name: column for metric, column in further}
 
     of_run = {int(r): i for i, r in enumerate(evidence.runs["run"])}
     at = np.array([of_run[int(r)] for r in run], dtype=int)
-    candidates = dict.fromkeys((*METRICS, *(metric for metric, _ in further)))
-    if evidence.instruction_time:
-        # nobody waited for these transactions, and nothing was done in a second
-        candidates = dict.fromkeys(m for m in candidates if m not in (THROUGHPUT, *_LATENCIES))
+    candidates = dict.fromkeys(told(evidence, (*METRICS, *(metric for metric, _ in further))))
     return Measures(
         metrics=tuple(m for m in candidates if (values[m.name] > 0).any()),
         run=run,

@@ -113,3 +113,8 @@ class Evidence:
     topology: Topology = Topology()
     calibration: Mapping[str, float] = field(default_factory=dict[str, float])
     instruction_time: bool = False
+
+
+def counts_instructions(environment: Mapping[str, Any]) -> bool:
+    """Whether the clock of a bundle's times counts instructions: that of emulated guests does."""
+    return environment.get("server", {}).get("clock") == "instructions"

@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 
 from steelyard import _core
-from steelyard.bundle.evidence import Columns, Evidence, Option, Topology
+from steelyard.bundle.evidence import Columns, Evidence, Option, Topology, counts_instructions
 from steelyard.bundle.schema import FORMAT_VERSION, TABLES, Table
 from steelyard.study.errors import InputError
 from steelyard.study.reading import parse_study
@@ -185,11 +185,6 @@ class Bundle:
         result: dict[str, Any] = cursor.fetchnumpy()
         return {name: _plain(values) for name, values in result.items()}
 
-    @property
-    def instruction_time(self) -> bool:
-        """Whether times are of a clock that counts instructions."""
-        return self.environment.get("server", {}).get("clock") == "instructions"
-
     def evidence(self) -> Evidence:
         """What the analysis needs. Raises InputError when no run was finished."""
         runs = self.columns("select run, option, block, slot from used_runs order by run")
@@ -220,7 +215,7 @@ class Bundle:
             claims=self.columns("select claims.* from claims join used_runs using (run) order by run, point"),
             topology=Topology.of(self.environment),
             calibration=self.environment.get("calibration", {}),
-            instruction_time=self.instruction_time,
+            instruction_time=counts_instructions(self.environment),
             scores=self.columns(
                 "select scores.* from scores join used_runs using (run) order by run, point, instance"
             ),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from steelyard.analysis.results import Scaling
+from steelyard.bundle.evidence import counts_instructions
 from steelyard.bundle.reader import Bundle
 from steelyard.report.gather_trace import scheduling
 from steelyard.report.inputs import About, FactorFacts, MonitorCost, Notice, Phases, Series
@@ -121,7 +122,7 @@ _MONITOR_COST = """
 def series(bundle: Bundle) -> Series:
     """What the charts draw."""
     workload = bundle.study.workload
-    if bundle.instruction_time:
+    if counts_instructions(bundle.environment):
         # seconds of a clock that counts instructions are no time line
         return Series()
     return Series(

@@ -65,8 +65,8 @@ def options(study: Study) -> list[Option]:
         workload = workload_of(study, option)
         if study.plan.transactions and not workload.counts_transactions:
             raise InputError(
-                f"option {option.label}: the number of transactions cannot be fixed: only statements in a"
-                " closed loop, sent by one thread, are counted down",
+                f"option {option.label}: the number of transactions cannot be fixed: only statements"
+                " sent by one thread are counted down",
                 "leave it out: measure_s ends the phase",
                 ("plan", "transactions"),
             )

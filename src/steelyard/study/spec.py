@@ -73,8 +73,8 @@ class Plan(Strict):
     transactions: int | None = Field(
         default=None,
         ge=1,
-        description="measure ends with so many at each point, after measure_s at the latest; one engine"
-        " thread, closed loop",
+        description="measure ends with so many at each point, after measure_s at the latest;"
+        " workload.threads = 1",
     )
     cool_down_s: float = Field(default=0.5, ge=0, le=3600)
     blocks: int = Field(default=6, ge=1, le=1000, description="how often each option runs")

@@ -135,8 +135,8 @@ class StatementWorkload(Workload):
 
     @property
     def counts_transactions(self) -> bool:
-        """A closed loop of one thread."""
-        return not self.open_loop and self.threads == 1
+        """By one thread."""
+        return self.threads == 1
 
     @property
     def thinks(self) -> bool:
