@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laboratory import Lab
+from steelyard.assignment import Assignment
 from steelyard.bundle.reader import Bundle
 from steelyard.host.processor_sets import divide
 from steelyard.lab.engines import LoadFailed
 from steelyard.lab.load import LoadProcess
 from steelyard.study.errors import InputError
-from steelyard.weigh import Assignment
 
 STUDY = """\
 name = "copies"

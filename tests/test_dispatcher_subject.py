@@ -14,11 +14,11 @@ from laboratory import Lab
 from steelyard import _core
 from steelyard.analysis.judge import judge
 from steelyard.analysis.results import Judgement
+from steelyard.assignment import Assignment
 from steelyard.bundle.reader import Bundle
 from steelyard.lab.dispatch import run
 from steelyard.study.errors import InputError
 from steelyard.study.reading import find_study
-from steelyard.weigh import Assignment
 
 STUDY = """\
 name = "mine"

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mariadb_server import needs_mariadb, needs_pgbouncer
+from steelyard.assignment import Assignment
 from steelyard.study.adjust import adjusted
 from steelyard.study.errors import InputError
 from steelyard.study.plan import blocks, options, workload_of
 from steelyard.study.reading import catalogue, expand, find_study, json_schema, parse_study
 from steelyard.study.spec import Study
-from steelyard.weigh import Assignment
 
 MINIMAL = """\
 name = "mine"

@@ -17,58 +17,22 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from steelyard.assignment import Assignment
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
 from steelyard.host.guard import Guard
 from steelyard.host.placement import Placement, place
+from steelyard.lab import reboots
+from steelyard.lab.boots import Boot, BootNeeded, boot_facts
 from steelyard.lab.environment import environment
 from steelyard.lab.host import Host
-from steelyard.lab.refusals import permitted
 from steelyard.lab.runner import Laboratory, Progress, Run, StudyFailed
-from steelyard.monitors import MONITORS
-from steelyard.recordings.tables import catalogue as published
-from steelyard.study.errors import InputError, nearest
-from steelyard.study.factors import check_effects
-from steelyard.study.plan import Option, Slot, baseline, blocks, options, workload_of
-from steelyard.study.reading import located, parse_study
+from steelyard.study.errors import InputError
+from steelyard.study.plan import baseline, workload_of
+from steelyard.study.reading import located
 from steelyard.study.spec import Study
-from steelyard.subjects import Bench, SubjectFailed, check, inside, make
+from steelyard.subjects import Bench, SubjectFailed, inside, make
 from steelyard.workloads import work_of
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """A study ready to run. options: in the order of the study; blocks: all of them, planned.
-
-    refused: what this machine refuses of the study's host settings, a sentence each.
-    """
-
-    study: Study
-    text: str
-    origin: str
-    options: Sequence[Option]
-    blocks: Sequence[Sequence[Slot]]
-    refused: Sequence[str] = ()
-
-    @classmethod
-    def of(cls, text: str, origin: str) -> Assignment:
-        """Plans the study in a text; origin: its name in messages. Raises InputError."""
-        study = parse_study(text, origin)
-        found = options(study)
-        with located(text, origin):
-            workloads = [workload_of(study, option) for option in found]
-            for workload in workloads:
-                work_of(workload)
-            check_effects(study, workloads, [option.levels for option in found])
-            for name in study.monitors or ():
-                if name not in MONITORS:
-                    raise InputError(f'no monitor "{name}"{nearest(name, MONITORS)}', at=("monitors", name))
-            for name in study.overlay:
-                if name not in published():
-                    raise InputError(f'no recording "{name}"{nearest(name, published())}', at=("overlay",))
-            check(study)
-            found, refused = permitted(study, found)
-        return cls(study, text, origin, found, list(blocks(study, found)), refused)
 
 
 def start(assignment: Assignment, path: Path, progress: Progress) -> None:
@@ -82,7 +46,7 @@ def start(assignment: Assignment, path: Path, progress: Progress) -> None:
         {**environment(), "placement": _facts(_placement(assignment))},
     )
     try:
-        _run_blocks(assignment, writer, {}, progress)
+        _run(assignment, writer, {}, progress)
     except InputError:
         if writer.next_run() == 1:
             _remove(path, made)
@@ -119,22 +83,71 @@ def resume(path: Path, assignment: Assignment, progress: Progress) -> None:
             "resume it as the same user on the same machine",
         )
     writer = BundleWriter(path)
-    rows = bundle.duckdb.execute(
-        "select block, max(attempt), count(*) filter (status = 'done' and attempt = last), "
-        "from (select *, max(attempt) over (partition by block) as last from runs) group by block"
-    ).fetchall()
-    attempts = {block: 0 if done == len(assignment.options) else attempt + 1 for block, attempt, done in rows}
-    if any(attempts.get(slots[0].block, 1) for slots in assignment.blocks):
+    attempts = _attempts(bundle, assignment)
+    if any(attempts.get(slots[0].block, _ANEW).number for slots in assignment.blocks):
         now = {**environment(), "placement": _facts(_placement(assignment))}
+        then = bundle.environment
+        if assignment.boots:
+            # the kernel may differ here, but within a boot's settings not: see boot_facts
+            then = {**then, "kernel": now["kernel"], "mitigations": now["mitigations"]}
         # what is not found out before a server runs is as it was: the server's part is looked at then
-        _refuse_other(path, bundle.environment, {**bundle.environment, **now})
-    _run_blocks(assignment, writer, attempts, progress)
+        _refuse_other(path, then, {**then, **now})
+    _run(assignment, writer, attempts, progress)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """Where a block stands. number: of the attempt to go on with, 0: none; done: options it has run."""
+
+    number: int
+    done: frozenset[str] = frozenset()
+
+
+_ANEW = _Attempt(1)
+
+
+def _attempts(bundle: Bundle, assignment: Assignment) -> dict[int, _Attempt]:
+    """A block that was cut short is run anew, but for one that a boot has cut."""
+    rows = bundle.duckdb.execute(
+        "select block, attempt, coalesce(list(option) filter (status = 'done'), []),"
+        " count(*) filter (status <> 'done')"
+        " from runs where (block, attempt) in (select (block, max(attempt)) from runs group by block)"
+        " group by block, attempt"
+    ).fetchall()
+    found: dict[int, _Attempt] = {}
+    for block, attempt, done, void in rows:
+        whole = not void and len(done) == len(assignment.options)
+        goes_on = assignment.boots and not void
+        found[block] = (
+            _Attempt(0) if whole else _Attempt(attempt, frozenset(done)) if goes_on else _Attempt(attempt + 1)
+        )
+    return found
+
+
+def _run(
+    assignment: Assignment, writer: BundleWriter, attempts: Mapping[int, _Attempt], progress: Progress
+) -> None:
+    """Runs as far as this boot goes. Raises Paused where another is needed."""
+    bundle, asked = Bundle(writer.path), assignment.study.reboots
+    if assignment.boots:
+        reboots.check_stop(writer.path)
+        known = bundle.environment.get("boots", [])
+        if facts := boot_facts(assignment.options, known):
+            writer.add_to_environment("boots", facts)
+    try:
+        _run_blocks(assignment, writer, attempts, progress)
+    except BootNeeded as need:
+        earlier = Bundle(writer.path).environment.get("reboots", [])
+        writer.add_to_environment("reboots", reboots.next_boot(asked, writer.path, need, earlier))
+        raise reboots.pursue(asked, writer.path, need) from None
+    if assignment.boots and asked.unit:
+        reboots.leave()
 
 
 def _run_blocks(
-    assignment: Assignment, writer: BundleWriter, attempts: dict[int, int], progress: Progress
+    assignment: Assignment, writer: BundleWriter, attempts: Mapping[int, _Attempt], progress: Progress
 ) -> None:
-    """attempts: number of the first attempt by block; 0: the block is whole already."""
+    """attempts: where each block stands that is not new."""
     study = assignment.study
     placement = _placement(assignment)
     with (
@@ -145,18 +158,19 @@ def _run_blocks(
     ):
         bench = Bench(study, work_of(study.workload), folder, placement, guard)
         subject = make(bench)
-        host = Host(guard, placement)
+        host = Host(guard, placement, Boot.now() if assignment.boots else None)
         admit = partial(_refuse_other_server, writer.path)
         laboratory = Laboratory(study, bench.work, subject, placement, host, progress, admit)
-        whole = sum(attempt == 0 for attempt in attempts.values())
+        whole = sum(attempt.number == 0 for attempt in attempts.values())
         try:
             try:
                 for slots in assignment.blocks:
-                    if (attempt := attempts.get(slots[0].block, 1)) == 0:
+                    attempt = attempts.get(slots[0].block, _ANEW)
+                    if attempt.number == 0:
                         continue
-                    if _narrow_enough(study, writer.path, whole):
+                    if not attempt.done and _narrow_enough(study, writer.path, whole):
                         return
-                    for run in laboratory.block(slots, attempt):
+                    for run in laboratory.block(slots, attempt.number, attempt.done):
                         _keep(writer, run, assignment.refused)
                     whole += 1
             finally:

@@ -91,6 +91,7 @@ impl Run<'_> {
         let end_ns = measure_ns + (plan.measure_s * 1e9) as u64;
         let window = Window { start_ns, measure_ns, last_begin_ns: end_ns, end_ns };
         let (back, records) = self.load(point, clients, window)?;
+        let window = Window { end_ns: ended_ns(&records), ..window };
         self.conductor.keep(point, count, window, records);
         Ok(back)
     }
@@ -110,13 +111,13 @@ impl Run<'_> {
         }
         let stop = AtomicBool::new(false);
         let live: Vec<Live> = (0..threads).map(|_| Live::default()).collect();
-        let work = self.work;
+        let (work, attendant) = (self.work, std::thread::current());
         let (outcomes, told) = std::thread::scope(|scope| {
             let mut handles = Vec::new();
             for ((thread, clients), live) in seats.into_iter().enumerate().zip(&live) {
-                let stop = &stop;
+                let (stop, attendant) = (&stop, &attendant);
                 let body = move || {
-                    let seat = Seat { thread, threads, live, stop };
+                    let seat = Seat { thread, threads, live, stop, attendant };
                     let outcome = event_loop::run(work, clients, window, &seat);
                     if outcome.is_err() {
                         stop.store(true, Ordering::Relaxed);
@@ -190,4 +191,9 @@ impl Run<'_> {
         }
         Some(session.into_transport())
     }
+}
+
+/// When the last of the loops came to its end: before the window's where work ends the load.
+fn ended_ns(records: &[Record]) -> u64 {
+    records.iter().map(|record| record.window.end_ns).max().unwrap_or_default()
 }

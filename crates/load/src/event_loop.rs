@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Thread;
 
 use crate::client::{Client, Next};
 use crate::conduct::Live;
@@ -29,6 +30,8 @@ pub struct Seat<'a> {
     pub threads: usize,
     pub live: &'a Live,
     pub stop: &'a AtomicBool,
+    /// Who waits for the window to be over.
+    pub attendant: &'a Thread,
 }
 
 struct Loop<'a> {
@@ -36,7 +39,6 @@ struct Loop<'a> {
     /// read their messages.
     uring: Option<Uring>,
     work: &'a Work,
-    window: Window,
     clients: Vec<Client>,
     record: Record,
     poll: Poll,
@@ -64,7 +66,12 @@ pub fn run(
 ) -> Result<(Vec<Client>, Record), LoadError> {
     no_timer_slack();
     let uring = ring::ring(&work.plan, clients.len())?;
-    let record = Record::new(window, work.plan.statements.len(), clients.iter().map(|client| client.number));
+    let record = Record::new(
+        window,
+        work.plan.transactions_max,
+        work.plan.statements.len(),
+        clients.iter().map(|client| client.number),
+    );
     let schedule = match work.plan.arrival {
         Arrival::Open { rate_per_s, spacing } => Some(OpenSchedule::new(
             rate_per_s,
@@ -78,7 +85,6 @@ pub fn run(
     };
     let mut this = Loop {
         work,
-        window,
         clients,
         record,
         poll: Poll::new()?,
@@ -95,9 +101,7 @@ pub fn run(
         last_cause: String::new(),
     };
     this.record.io = if this.uring.is_some() { "io_uring" } else { "epoll" };
-    let driven = this.drive(seat);
-    seat.live.over.store(true, Ordering::Relaxed);
-    driven?;
+    this.drive(seat)?;
     Ok((this.clients, this.record))
 }
 
@@ -111,21 +115,21 @@ impl Loop<'_> {
                     if self.schedule.is_some() {
                         self.idle.push_back(index);
                     } else {
-                        self.thinking.push(Reverse((self.window.start_ns, index)));
+                        self.thinking.push(Reverse((self.record.window.start_ns, index)));
                     }
                 }
                 None => self.lost.push((0, index)),
             }
         }
-        let mut care_ns = self.window.start_ns + CARE_NS;
+        let mut care_ns = self.record.window.start_ns + CARE_NS;
         let mut ready = Vec::with_capacity(256);
         loop {
             let now = now_ns();
-            if now >= self.window.end_ns || seat.stop.load(Ordering::Relaxed) {
+            if now >= self.record.window.end_ns || seat.stop.load(Ordering::Relaxed) {
                 break;
             }
             if self.rests(now) {
-                self.record.rested_ns = now;
+                self.record.window.end_ns = now;
                 break;
             }
             self.start_due(now);
@@ -135,14 +139,16 @@ impl Loop<'_> {
                 seat.live.done.store(self.record.total.done, Ordering::Relaxed);
                 seat.live.errors.store(self.record.total.errors, Ordering::Relaxed);
             }
-            let due = self.next_due().min(self.window.end_ns);
+            let due = self.next_due().min(self.record.window.end_ns);
             // what is due within two ticks is waited for to the nanosecond; a later tick comes first else
             let soon = due < now + 2 * CARE_NS;
             self.wait(soon.then(|| due.saturating_sub(now_ns())), &mut ready)?;
         }
-        self.take_arrivals(self.window.end_ns);
+        seat.live.over.store(true, Ordering::Relaxed);
+        seat.attendant.unpark();
+        self.take_arrivals(self.record.window.end_ns);
         for intended_ns in self.waiting.drain(..) {
-            self.record.never_began(self.window.end_ns - intended_ns);
+            self.record.never_began(self.record.window.end_ns - intended_ns);
         }
         self.drain(seat, &mut ready)?;
         for client in &self.clients {
@@ -156,7 +162,7 @@ impl Loop<'_> {
     /// Passes: nothing is under way, and nothing will begin.
     fn rests(&self, now: u64) -> bool {
         let over = |client: &Client| {
-            !client.busy && (client.transport.is_some() || now >= self.window.last_begin_ns)
+            !client.busy && (client.transport.is_some() || now >= self.record.window.last_begin_ns)
         };
         matches!(self.work.plan.arrival, Arrival::Passes {})
             && self.thinking.is_empty()
@@ -223,7 +229,7 @@ impl Loop<'_> {
                 break;
             }
             self.thinking.pop();
-            if now >= self.window.last_begin_ns {
+            if now >= self.record.window.last_begin_ns {
                 continue;
             }
             // the client's own pause set this time: it is late by as much as we are
@@ -233,7 +239,7 @@ impl Loop<'_> {
 
     fn take_arrivals(&mut self, now: u64) {
         let Some(schedule) = &mut self.schedule else { return };
-        while schedule.peek() <= now && schedule.peek() < self.window.end_ns {
+        while schedule.peek() <= now && schedule.peek() < self.record.window.end_ns {
             self.waiting.push_back(schedule.take());
         }
     }
@@ -263,7 +269,7 @@ impl Loop<'_> {
         if client.take(self.work, reply, now, &mut self.record, index) == Next::Send {
             return self.send(index);
         }
-        if now >= self.window.last_begin_ns {
+        if now >= self.record.window.last_begin_ns {
             return;
         }
         if self.schedule.is_some() {

@@ -187,6 +187,8 @@ pub struct Plan {
     pub connect_s: f64,
     pub warm_up_s: f64,
     pub measure_s: f64,
+    /// The measure phase of a point ends with so many transactions, at the latest after `measure_s`.
+    pub transactions_max: Option<u64>,
     pub cool_down_s: f64,
     pub deadline_ms: f64,
     pub threads: usize,
@@ -253,6 +255,9 @@ impl Plan {
         }
         if !(1..=MOST_THREADS).contains(&self.threads) {
             return refuse("threads", &format!("must be 1 to {MOST_THREADS}"));
+        }
+        if self.transactions_max.is_some_and(|most| most == 0 || self.threads > 1) {
+            return refuse("transactions_max", "must be above 0, and is counted by one thread");
         }
         if self.statements.is_empty() || self.transactions.is_empty() {
             return refuse("transactions", "needs at least one transaction of one statement");

@@ -67,7 +67,10 @@ impl ClientRecord {
 /// the whole transaction.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Record {
-    window: Window,
+    /// Ends early where `left` comes down to 0.
+    pub window: Window,
+    /// Transactions that are still to be measured, of a point of so many.
+    left: Option<u64>,
     warm_up_seconds: i64,
     pub seconds: Vec<Vec<Count>>,
     #[serde(with = "packed::many")]
@@ -82,12 +85,16 @@ pub struct Record {
     /// What drove the loop.
     #[serde(skip)]
     pub io: &'static str,
-    /// When the last of the clients had come to rest, where work ends the load and not the clock.
-    pub rested_ns: u64,
 }
 
 impl Record {
-    pub fn new(window: Window, statements: usize, clients: impl Iterator<Item = usize>) -> Self {
+    /// transactions_max: the window ends with so many measured, at the latest at its end.
+    pub fn new(
+        window: Window,
+        transactions_max: Option<u64>,
+        statements: usize,
+        clients: impl Iterator<Item = usize>,
+    ) -> Self {
         let small = || {
             let mut histogram =
                 Histogram::new_with_bounds(1000, LONGEST_NS, 2).unwrap_or_else(|_| unreachable!());
@@ -96,6 +103,7 @@ impl Record {
         };
         Self {
             window,
+            left: transactions_max,
             warm_up_seconds: window.warm_up_seconds() as i64,
             seconds: vec![vec![Count::default(); statements + 1]; window.seconds()],
             histograms: (0..=statements).map(|_| empty_histogram()).collect(),
@@ -107,7 +115,6 @@ impl Record {
             backlog: 0,
             reconnections: 0,
             io: "",
-            rested_ns: window.end_ns,
         }
     }
 
@@ -139,6 +146,19 @@ impl Record {
             client.count.done += 1;
             client.sum_ns += latency_ns;
             client.histogram.saturating_record(latency_ns);
+            self.count_down(now_ns);
+        }
+    }
+
+    fn count_down(&mut self, now_ns: u64) {
+        if let Some(left) = &mut self.left {
+            *left -= 1;
+            if *left == 0 {
+                // this one is the last within
+                self.window.end_ns = now_ns + 1;
+                self.window.last_begin_ns = self.window.end_ns;
+                self.seconds.truncate(self.window.seconds());
+            }
         }
     }
 
@@ -215,9 +235,10 @@ mod tests {
     use super::*;
 
     const S: u64 = 1_000_000_000;
+    const WINDOW: Window = Window { start_ns: 0, measure_ns: 2 * S, last_begin_ns: 4 * S, end_ns: 4 * S };
 
     fn record() -> Record {
-        Record::new(Window { start_ns: 0, measure_ns: 2 * S, last_begin_ns: 4 * S, end_ns: 4 * S }, 1, 0..1)
+        Record::new(WINDOW, None, 1, 0..1)
     }
 
     #[test]
@@ -230,6 +251,18 @@ mod tests {
             (0..record.seconds.len()).map(|n| (record.second_of(n), record.seconds[n][1].done)).collect();
         assert_eq!(by_second, [(-2, 1), (-1, 1), (0, 1), (1, 1)]);
         assert_eq!((record.histograms[1].len(), record.clients[0].count.done), (2, 2));
+    }
+
+    #[test]
+    fn a_point_of_so_many_transactions_ends_with_the_last_of_them() {
+        let mut record = Record::new(WINDOW, Some(2), 1, 0..1);
+        for now_ns in [S, 2 * S + 1, 2 * S + 2, 2 * S + 3, 3 * S] {
+            record.transaction_done(0, now_ns, 1000);
+        }
+        assert_eq!(record.window.end_ns, 2 * S + 3);
+        assert_eq!((record.clients[0].count.done, record.histograms[1].len()), (2, 2));
+        // two seconds of warm-up, and the one in which it ended
+        assert_eq!(record.seconds.iter().map(|second| second[1].done).collect::<Vec<_>>(), [0, 1, 2]);
     }
 
     #[test]

@@ -106,7 +106,8 @@ fn connect(conductor: &mut Conductor, stage: &Stage, crew: &mut Crew) -> Result<
     }
     let start_ns = now_ns() + LEAD_NS;
     let measure_ns = start_ns + (plan.warm_up_s * 1e9) as u64;
-    let window = Window { start_ns, measure_ns, end_ns: measure_ns + (plan.measure_s * 1e9) as u64 };
+    let end_ns = measure_ns + (plan.measure_s * 1e9) as u64;
+    let window = Window { start_ns, measure_ns, last_begin_ns: end_ns, end_ns };
     stage.gate.open(window);
     Ok(window)
 }

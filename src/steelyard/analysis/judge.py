@@ -12,6 +12,7 @@ from steelyard.analysis.estimates import estimates
 from steelyard.analysis.factorial import effects
 from steelyard.analysis.fairness import fairness
 from steelyard.analysis.gauges import gauge_notices
+from steelyard.analysis.instructions import instruction_notices
 from steelyard.analysis.latches import latches
 from steelyard.analysis.layout import points_of
 from steelyard.analysis.measures import measure
@@ -75,7 +76,7 @@ def judge(evidence: Evidence) -> Judgement:
         ),
         notices=(
             *_of_the_lab(evidence),
-            *simulation_notices(evidence),
+            *_of_the_clock(evidence),
             *stability_notices(evidence, measures),
             *gauges,
             *soundness_notices(evidence, measures),
@@ -99,6 +100,11 @@ def _grave(notices: Sequence[Notice]) -> list[str]:
     """What an option holds on to weighs as much as what it costs: it belongs beside the verdict."""
     grave = [notice for notice in notices if notice.code in ("gauge-full", "gauge-not-reclaimed")]
     return [f"{notice.subject}: {notice.text}." for notice in grave[:_MOST_GRAVE]]
+
+
+def _of_the_clock(evidence: Evidence) -> list[Notice]:
+    """What times mean that are not of a machine's own clock."""
+    return [*simulation_notices(evidence), *instruction_notices(evidence)]
 
 
 def _of_the_lab(evidence: Evidence) -> list[Notice]:

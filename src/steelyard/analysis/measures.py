@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.analysis.instructions import INSTRUCTION_TIME, instruction_measures, told
 from steelyard.analysis.program import SCORE, program_measures
 from steelyard.analysis.queries import GEOMEAN, query_measures, query_times, time_of
 from steelyard.analysis.results import Better, Metric
@@ -27,7 +28,8 @@ Ints = NDArray[np.int64]
 THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")
 SERVER_CPU = Metric("server_cpu_us_per_txn", "server CPU", "us/txn", "lower")
 P99 = Metric("p99_ns", "latency p99", "ns", "lower")
-HEADLINES = (THROUGHPUT.name, SCORE, GEOMEAN.name, SERVER_CPU.name, P99.name)  # what verdicts are made of
+# what verdicts are made of
+HEADLINES = (THROUGHPUT.name, SCORE, GEOMEAN.name, INSTRUCTION_TIME.name, SERVER_CPU.name, P99.name)
 
 
 WAIT_PREFIX = "wait_"
@@ -177,9 +179,9 @@ class Measures:
 
     @property
     def work(self) -> Metric:
-        """Work done: the score of a program, how long queries take, the throughput of anything else."""
-        named = (self.metric(name) for name in (SCORE, GEOMEAN.name, THROUGHPUT.name))
-        return next(filter(None, named), THROUGHPUT)
+        """Work done: a program's score, how long queries take, a guest's instructions, else throughput."""
+        names = (SCORE, GEOMEAN.name, INSTRUCTION_TIME.name, THROUGHPUT.name)
+        return next(filter(None, map(self.metric, names)), THROUGHPUT)
 
     def metric(self, name: str) -> Metric | None:
         """The metric of this name, None when it was not measured."""
@@ -210,6 +212,7 @@ def measure(evidence: Evidence) -> Measures:
         values[source.metric.name] = _divide(rate * source.scale, per_s)
     values[_ERRORS.name] = _divide(_floats(points["errors"])[order], transactions)
     further = [
+        *instruction_measures(evidence, per_s),
         *_waits(evidence, row_of, per_s),
         *program_measures(evidence, row_of),
         *simulated_measures(evidence, row_of, per_s, SERVER_CPU),
@@ -222,7 +225,7 @@ def measure(evidence: Evidence) -> Measures:
 
     of_run = {int(r): i for i, r in enumerate(evidence.runs["run"])}
     at = np.array([of_run[int(r)] for r in run], dtype=int)
-    candidates = dict.fromkeys((*METRICS, *(metric for metric, _ in further)))
+    candidates = dict.fromkeys(told(evidence, (*METRICS, *(metric for metric, _ in further))))
     return Measures(
         metrics=tuple(
             in_words_of(m, evidence.study.workload)

@@ -26,10 +26,13 @@ _TITLES = {"usl": "the Universal Scalability Law", "shared-core": "the shared-co
 
 
 def scalings(evidence: Evidence, measures: Measures) -> tuple[Scaling, ...]:
-    """Every option at all its points; nothing of an open loop, whose rate is given, or of one point."""
+    """Every option at all its points; nothing of an open loop, whose rate is given, or of one point.
+
+    Nor of an emulated guest, whose one CPU nobody waits for.
+    """
     points = points_of(measures)
     workload = evidence.study.workload
-    if len(points) < 2 or workload.open_loop:
+    if len(points) < 2 or workload.open_loop or evidence.instruction_time:
         return ()
     # who thinks does not compete for a CPU
     topology = Topology() if workload.thinks else evidence.topology

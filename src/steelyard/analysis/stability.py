@@ -97,8 +97,9 @@ def _drift_within(evidence: Evidence, measures: Measures) -> list[Notice]:
         p = float(tails.t_two_sided(mean / se, n - 1))
         if p < _SIGNIFICANT:
             word = "rises" if mean > 0 else "falls"
+            pace = "the pace" if evidence.instruction_time else "throughput"
             text = (
-                f"throughput {word} from the start of measure to its end: what was compared is not a"
+                f"{pace} {word} from the start of measure to its end: what was compared is not a"
                 " steady state; a longer warm_up_s may help"
             )
             detail = f"by {percent(abs(mean))}, mean of {n} runs, {p_value(p)}"
@@ -123,7 +124,8 @@ def _warm_up(evidence: Evidence, measures: Measures) -> list[Notice]:
         if 2 * len(notice.runs) < len(set(measures.run[measures.option == notice.subject].tolist())):
             continue
         cuts = span([worst[run][0] for run in notice.runs], lambda cut: f"{cut:.0f}")
-        notices.append(replace(notice, detail=f"{cuts} s, which shift throughput by {notice.detail}"))
+        pace = "the pace" if evidence.instruction_time else "throughput"
+        notices.append(replace(notice, detail=f"{cuts} s, which shift {pace} by {notice.detail}"))
     return notices
 
 

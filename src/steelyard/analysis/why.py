@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.analysis import tails
 from steelyard.analysis.comparison import ALPHA
 from steelyard.analysis.layout import lay_out
-from steelyard.analysis.measures import HEADLINES, P99, SERVER_CPU, THROUGHPUT, WAIT_PREFIX, Measures
+from steelyard.analysis.measures import P99, SERVER_CPU, THROUGHPUT, WAIT_PREFIX, Measures
 from steelyard.analysis.program import COSTS
 from steelyard.analysis.results import CostDifference, Metric
 from steelyard.analysis.simulated import COSTS as SIMULATED
@@ -112,13 +112,13 @@ def reasons(
 def _tail(measures: Measures, option: str, rival: str) -> tuple[str, ...]:
     """The slowest transactions, which the verdict on a closed loop does not count.
 
-    It is one of three headlines, so it has a third of the chance to err (Bonferroni).
+    It is one of the headlines, so it has its part of the chance to err (Bonferroni).
     """
-    tested = _tested(measures, P99, option, rival)
+    tested = _tested(measures, P99, option, rival) if measures.metric(P99.name) else None
     if tested is None:
         return ()
     cost = _Cost(P99, *tested, floor=0.0)
-    if cost.p_value > ALPHA / len(HEADLINES) or _relative(cost) < _WORTH_SAYING:
+    if cost.p_value > ALPHA / len(measures.headlines) or _relative(cost) < _WORTH_SAYING:
         return ()
     d = cost.difference
     return (
@@ -239,6 +239,8 @@ def _signed(cost: _Cost) -> str:
 def _pace(measures: Measures, cpu: _Cost) -> tuple[str, ...]:
     """How far server CPU goes as an explanation of throughput; nothing where that hardly differs."""
     d = cpu.difference
+    if not measures.metric(THROUGHPUT.name):
+        return ()
     layout = lay_out(measures, THROUGHPUT.name, [d.baseline, d.option])
     if (
         not (cpu.proven and cpu.material)

@@ -72,6 +72,7 @@ class Evidence:
     topology: what the server may run on. calibration: costs of this machine, by name with unit
         (hand_over_ns, wake_up_ns, spin_turn_ns); empty where none was measured.
     scores: run, point, instance, score, seconds, cpu_ns: copies of a program, where one was run.
+    instruction_time: times are of a clock that counts instructions (an emulated guest's).
     """
 
     study: Study
@@ -111,3 +112,9 @@ class Evidence:
     )
     topology: Topology = Topology()
     calibration: Mapping[str, float] = field(default_factory=dict[str, float])
+    instruction_time: bool = False
+
+
+def counts_instructions(environment: Mapping[str, Any]) -> bool:
+    """Whether the clock of a bundle's times counts instructions: that of emulated guests does."""
+    return environment.get("server", {}).get("clock") == "instructions"

@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 
 from steelyard import _core
-from steelyard.bundle.evidence import Columns, Evidence, Option, Topology
+from steelyard.bundle.evidence import Columns, Evidence, Option, Topology, counts_instructions
 from steelyard.bundle.schema import FORMAT_VERSION, TABLES, Table
 from steelyard.study.errors import InputError
 from steelyard.study.reading import parse_study
@@ -215,6 +215,7 @@ class Bundle:
             claims=self.columns("select claims.* from claims join used_runs using (run) order by run, point"),
             topology=Topology.of(self.environment),
             calibration=self.environment.get("calibration", {}),
+            instruction_time=counts_instructions(self.environment),
             scores=self.columns(
                 "select scores.* from scores join used_runs using (run) order by run, point, instance"
             ),

@@ -102,11 +102,19 @@ class BundleWriter:
         _write_text(place, text)
         return place
 
+    def add_to_environment(self, name: str, facts: Mapping[str, Any]) -> None:
+        """Adds to a list of facts in environment.json, on the disk when this returns."""
+        place = self.path / "environment.json"
+        known = json.loads(place.read_text(encoding="utf-8"))
+        known.setdefault(name, []).append(facts)
+        _write_text(place, json.dumps(known, indent=2))
+
     def add_server(self, option: str, facts: Mapping[str, Any]) -> None:
         """Adds an option's server to environment.json: the first whole, each by what was set in it.
 
         facts: version, settings by name, sources by name of those that are not the default;
-        calibration, what things cost on this machine, by name with unit.
+        calibration, what things cost on this machine, by name with unit; guest, what a virtual
+        machine says of itself.
         """
         place = self.path / "environment.json"
         known = json.loads(place.read_text(encoding="utf-8"))
@@ -115,6 +123,7 @@ class BundleWriter:
             return
         settings = facts.get("settings", {})
         servers[option] = {
+            **({"guest": facts["guest"]} if "guest" in facts else {}),
             "version": facts.get("version", ""),
             "origin": facts.get("origin", ""),
             "set": {name: settings[name] for name in facts.get("sources", {})},

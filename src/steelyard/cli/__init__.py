@@ -63,7 +63,8 @@ def cli() -> None:
     steelyard run demo         four ways of handling statements, in three minutes
     steelyard run my.toml      your own question
 
-    Exit codes: 0 done, 1 study failed, 2 bad input, 3 interrupted (finished runs are kept).
+    Exit codes: 0 done, 1 study failed, 2 bad input, 3 interrupted (finished runs are kept),
+    4 to be booted into another kernel, then resumed.
     """
 
 

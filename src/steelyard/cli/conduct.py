@@ -10,8 +10,10 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from steelyard.assignment import Assignment
 from steelyard.bundle.reader import Bundle
 from steelyard.cli.exits import Exit
+from steelyard.lab.reboots import Paused
 from steelyard.lab.runner import StudyFailed
 from steelyard.report.announce import print_plan
 from steelyard.report.progress import MatrixPlan, Progress
@@ -19,7 +21,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.plan import run_seconds
 from steelyard.study.reading import find_study
 from steelyard.study.spec import Study
-from steelyard.weigh import Assignment, resume, start
+from steelyard.weigh import resume, start
 
 # a run beside its phases: server start, copy of the data, connecting; seen on two cores
 _SET_UP_S = {"null": 0.5, "postgres": 1.5, "mariadb": 2.0}
@@ -47,7 +49,13 @@ def conduct_again(bundle: Path, study: str | None, as_json: bool = False) -> Non
     _finish(lambda progress: resume(bundle, assignment, progress), assignment, bundle, as_json)
 
 
+# of a boot, the load and the end of a guest that is emulated
+_GUEST_S = 60.0
+
+
 def _run_s(study: Study) -> float:
+    if study.subject.kind == "virtual-machine":
+        return _GUEST_S
     return run_seconds(study) + _SET_UP_S.get(study.subject.kind, 1.5)
 
 
@@ -56,10 +64,16 @@ def _finish(work: Callable[[Progress], None], assignment: Assignment, path: Path
     progress = Progress(Console(stderr=True))
     labels = tuple(option.label for option in assignment.options)
     study = assignment.study
-    unit = study.workload.rate_unit
+    # what a guest did in a second is not known to be a second
+    unit = None if study.subject.kind == "virtual-machine" else study.workload.rate_unit
     progress.start(MatrixPlan(labels, len(assignment.blocks), _run_s(study), unit))
     try:
         work(progress)
+    except Paused as pause:
+        progress.stop()
+        click.echo(f"paused: {pause}", err=True)
+        click.echo(f"hint: {pause.hint}", err=True)
+        sys.exit(Exit.BOOT_NEEDED)
     except StudyFailed as error:
         code = Exit.STUDY_FAILED
         failure = str(error)

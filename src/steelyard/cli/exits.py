@@ -12,3 +12,4 @@ class Exit(IntEnum):
     STUDY_FAILED = 1
     BAD_INPUT = 2
     INTERRUPTED = 3
+    BOOT_NEEDED = 4

@@ -9,8 +9,8 @@ from pathlib import Path
 
 
 def chosen(text: str) -> str:
-    """`always [madvise] never` -> madvise."""
-    found = re.search(r"\[([\w-]+)\]", text)
+    """`always [madvise] never` -> madvise; `none (voluntary) full` -> voluntary."""
+    found = re.search(r"\[([\w+-]+)\]", text) or re.fullmatch(r"(?:\w+ )*\((\w+)\)(?: \w+)*", text)
     return found[1] if found else text
 
 

@@ -18,22 +18,23 @@ def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside)
     A simulation is told its block as well: only chance can make its blocks differ.
     """
     plan = study.plan
-    own = target.plan if isinstance(target, Inside) else _address(target)
-    workload = workload_of(study, slot.option)
-    if isinstance(workload, StatementWorkload):
-        own = {**own, **_statements(workload, work)}
-    if isinstance(workload, QueriesWorkload):
-        own = {**own, **_queries(workload, work, study)}
-    if isinstance(target, Inside) and target.simulated:
-        own = {**own, "block": slot.block}
-    return {
-        **own,
+    phases = {
         "points": plan.clients,
         "warm_up_s": plan.warm_up_s,
         "measure_s": plan.measure_s,
         "cool_down_s": plan.cool_down_s,
         "seed": plan.seed,
     }
+    workload, asked = workload_of(study, slot.option), dict[str, Any]()
+    if isinstance(workload, StatementWorkload):
+        asked = {**_statements(workload, work), "transactions_max": plan.transactions}
+    elif isinstance(workload, QueriesWorkload):
+        asked = _queries(workload, work, study)
+    if isinstance(target, Endpoint):
+        return {**_address(target), **asked, **phases}
+    if target.within is not None:
+        return {**target.plan, "load": {**_address(target.within), **asked, **phases}}
+    return {**target.plan, **asked, **({"block": slot.block} if target.simulated else {}), **phases}
 
 
 def _address(endpoint: Endpoint) -> dict[str, Any]:

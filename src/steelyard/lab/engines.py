@@ -18,6 +18,7 @@ ENGINES: dict[str, str] = {
     "latch": "steelyard._core:latch_run",
     "dispatch": "steelyard.lab.dispatch:run",
     "command": "steelyard.lab.command:run",
+    "guest": "steelyard.lab.guest:run",
 }
 
 

@@ -18,6 +18,7 @@ from steelyard.host.hogs import Hogs
 from steelyard.host.knob import hold, value_of, write
 from steelyard.host.placement import Placement
 from steelyard.host.scheduling import NotTaken, impose
+from steelyard.lab.boots import Boot
 from steelyard.study.host import HostSettings, Schedule, Share, host_settings
 from steelyard.study.plan import Option
 from steelyard.subjects import SubjectFailed
@@ -38,7 +39,9 @@ class _Change:
 class Host:
     """The machine of a study: change() and settle() before a run's load, restore() at its end."""
 
-    def __init__(self, guard: Guard, placement: Placement) -> None:
+    def __init__(self, guard: Guard, placement: Placement, boot: Boot | None = None) -> None:
+        """boot: what is running, where options may want another; None: that is not our affair."""
+        self._boot = boot
         self._guard = guard
         self._placement = placement
         self._changes: list[_Change] = []
@@ -46,7 +49,9 @@ class Host:
         self._groups: dict[Path, int] = {}
 
     def change(self, option: Option) -> None:
-        """Makes the option's changes to the machine. Raises SubjectFailed for one not taken."""
+        """Makes the option's changes to the machine. Raises SubjectFailed for one not taken, BootNeeded."""
+        if self._boot is not None:
+            self._boot.check(option)
         for name, path, value in _settings(option).files:
             try:
                 self._write(name, path, " ".join(value.split()))

@@ -73,7 +73,8 @@ def tables_of(result: Mapping[str, Any], origin_ns: int) -> dict[str, Columns]:
         "samples": {
             **samples,
             "t_ns": [t - origin_ns for t in samples["t_ns"]],
-            "monitor": ["engine"] * len(samples["t_ns"]),
+            # a guest watches its server itself
+            "monitor": samples.get("monitor", ["engine"] * len(samples["t_ns"])),
         },
         "notices": result.get("notices", {"code": [], "text": []}),
         **({"scores": result["scores"]} if "scores" in result else {}),

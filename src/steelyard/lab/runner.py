@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -96,14 +96,17 @@ class Laboratory:
     progress: Progress
     admit: Callable[[str, Mapping[str, Any]], None]
 
-    def block(self, slots: Sequence[Slot], attempt: int = 1) -> Iterator[Run]:
+    def block(self, slots: Sequence[Slot], attempt: int = 1, done: Container[str] = ()) -> Iterator[Run]:
         """The runs of one block. After a void run the whole block is redone, once.
 
-        attempt: number of the first attempt. Raises StudyFailed when a run of the second is void,
-        and at once when nothing succeeded in a run: the same work would fail again.
+        attempt: number of the first attempt; done: options that it has run already. Raises
+        StudyFailed when a run of the second is void, and at once when nothing succeeded in a run: the
+        same work would fail again; BootNeeded.
         """
         for number in (attempt, attempt + 1):
             for slot in slots:
+                if number == attempt and slot.option.label in done:
+                    continue
                 run = self._run(slot, number)
                 yield run
                 if run.status == "void" and run.tables:

@@ -36,13 +36,16 @@ def print_plan(
         say("factor", f"{name} ({factor.scope}): {', '.join(factor.levels)}")
     for sentence in refused:
         say("refused", sentence)
+    measured = f"{plan.measure_s:g} s"
+    if plan.transactions is not None:
+        measured = f"{plan.transactions:,} transactions (at most {measured})"
     labels = [option.label for option in options]
     more = f" and {len(labels) - _MOST_LABELS} more" if len(labels) > _MOST_LABELS else ""
     say("options", f"{len(labels)}: {', '.join(labels[:_MOST_LABELS])}{more}")
     say(
         "plan",
         f"{plan.blocks} blocks x {len(labels)} options, {', '.join(map(str, plan.clients))}"
-        f" {study.workload.POINTS}, {plan.warm_up_s:g} s warm-up, {plan.measure_s:g} s measured a point:"
+        f" {study.workload.POINTS}, {plan.warm_up_s:g} s warm-up, {measured} measured a point:"
         + (" about " if study.workload.steady else " each pass to its end, more than ")
         + fmt.duration(round(seconds))
         + (" of simulated time" if study.workload.simulated else ""),

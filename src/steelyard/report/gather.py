@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from steelyard.analysis.results import Scaling
+from steelyard.bundle.evidence import counts_instructions
 from steelyard.bundle.reader import Bundle
 from steelyard.report.gather_trace import scheduling
 from steelyard.report.inputs import About, FactorFacts, MonitorCost, Notice, Phases, Series
@@ -124,6 +125,9 @@ def series(bundle: Bundle) -> Series:
     if not workload.steady:
         # of a few passes there is nothing to see by the second, and each query has its own picture
         return Series(gauges=bundle.columns(_GAUGES))
+    if counts_instructions(bundle.environment):
+        # seconds of a clock that counts instructions are no time line
+        return Series()
     return Series(
         throughput=bundle.columns(_THROUGHPUT.format(clock=_CLOCK, points=_POINTS)),
         cpu=bundle.columns(_CPU.format(clock=_CLOCK, points=_POINTS)),
@@ -170,6 +174,7 @@ def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
             clients=tuple(plan.clients),
             warm_up_s=plan.warm_up_s,
             measure_s=plan.measure_s,
+            transactions=plan.transactions,
             cool_down_s=plan.cool_down_s,
             blocks=plan.blocks,
             seed=plan.seed,
@@ -182,6 +187,7 @@ def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
         work_is=study.workload.WORK,
         who_works=study.workload.WHO,
         server_version=", ".join(versions),
+        kernels=_kernels(bundle.environment),
         report=report,
         next_command=next_command,
         machine=_machine(bundle.environment),
@@ -206,6 +212,20 @@ def _settings(servers: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return {
         name: " | ".join(dict.fromkeys(str(server.get(name, "default")) for server in servers))
         for name in names
+    }
+
+
+def _kernels(environment: Mapping[str, Any]) -> dict[str, str]:
+    """What guests told of themselves, by option, and what this machine was booted with, by setting."""
+    servers: Mapping[str, Mapping[str, Any]] = environment.get("servers", {})
+    told = {label: server["guest"] for label, server in servers.items() if "guest" in server}
+    for boot in environment.get("boots", ()):
+        kernel: Mapping[str, Any] = boot["kernel"]
+        name = ", ".join(f"{key} = {value}" for key, value in boot["settings"].items())
+        told[name] = {key: kernel[key] for key in ("release", "cmdline", "clock_source", "preemption")}
+    return {
+        name: "; ".join(f"{key.replace('_', ' ')} {fact}" for key, fact in facts.items())
+        for name, facts in told.items()
     }
 
 

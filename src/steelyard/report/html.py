@@ -18,7 +18,7 @@ from steelyard.report.charts.theme import colours, hues
 from steelyard.report.copies import copies_table
 from steelyard.report.footnotes import Footnote, footnotes
 from steelyard.report.images import panels, standalone
-from steelyard.report.inputs import About, Series
+from steelyard.report.inputs import About, Phases, Series
 from steelyard.report.ranking import (
     MARKS,
     MARKS_MEAN,
@@ -240,6 +240,10 @@ def _vega() -> Markup:
     return Markup(re.sub(r"<(?=/script|!--)", r"\\x3c", bundle, flags=re.IGNORECASE))
 
 
+def _measured(phases: Phases) -> str:
+    return fmt.duration(phases.measure_s) if phases.transactions is None else f"{phases.transactions:,} txn"
+
+
 def _facts(about: About) -> list[tuple[str, dict[str, str]]]:
     """How it was measured, as groups of named facts."""
     phases = about.phases
@@ -247,7 +251,7 @@ def _facts(about: About) -> list[tuple[str, dict[str, str]]]:
     measured = {
         "blocks": f"{phases.blocks}, each holding every option once in random order (seed {phases.seed})",
         "each run": (
-            f"{fmt.duration(phases.warm_up_s)} warm-up, {fmt.duration(phases.measure_s)} measure, "
+            f"{fmt.duration(phases.warm_up_s)} warm-up, {_measured(phases)} measure, "
             f"{fmt.duration(phases.cool_down_s)} cool-down"
         ),
         "runs": f"{about.runs_done} done"
@@ -264,6 +268,7 @@ def _facts(about: About) -> list[tuple[str, dict[str, str]]]:
     groups = (
         ("Plan", plan),
         ("Machine", dict(about.machine)),
+        ("Kernels", dict(about.kernels)),
         ("Server", {name: text for name, text in server.items() if text}),
         ("Load engine", dict(about.engine) if about.subject != "recording" else {}),
         ("Monitors and their own cost", monitors),

@@ -62,7 +62,7 @@ class FactorFacts:
 
 @dataclass(frozen=True)
 class Phases:
-    """The plan in numbers."""
+    """The plan in numbers. transactions: that end the measure phase; None: measure_s does."""
 
     clients: tuple[int, ...]
     warm_up_s: float
@@ -70,6 +70,7 @@ class Phases:
     cool_down_s: float
     blocks: int
     seed: int
+    transactions: int | None = None
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,8 @@ class About:
     order to be shown (cpu, cores, kernel, virtualisation, governor, mitigations ...). option_levels:
     code by factor, for each option. bundle, report: names as the user would type them; report
     is '' where none was written. point_is, points_are: what the plan's numbers of clients count, one
-    and many; work_is: one of what they do; who_works: whose CPU counts. next_command: what to type
-    next. notices: of the lab.
+    and many; work_is: one of what they do; who_works: whose CPU counts. kernels: what each says of
+    itself, where several were booted. next_command: what to type next. notices: of the lab.
     """
 
     name: str
@@ -110,6 +111,7 @@ class About:
     report: str = ""
     next_command: str = ""
     machine: Mapping[str, str] = field(default_factory=dict[str, str])
+    kernels: Mapping[str, str] = field(default_factory=dict[str, str])
     server_settings: Mapping[str, str] = field(default_factory=dict[str, str])
     engine: Mapping[str, str] = field(default_factory=dict[str, str])
     monitors: tuple[MonitorCost, ...] = ()

@@ -25,7 +25,7 @@ class MatrixPlan:
     options: tuple[str, ...]
     blocks: int
     run_s: float
-    unit: str = "/s"
+    unit: str | None = "/s"
 
 
 class Progress:
@@ -109,7 +109,9 @@ class Progress:
                 text.append("\n")
         if self._now:
             label, block, slot = self._now
-            rate = "" if self._tps is None else f"  {fmt.significant(self._tps)}{plan.unit}"
+            rate = (
+                "" if self._tps is None or plan.unit is None else f"  {fmt.significant(self._tps)}{plan.unit}"
+            )
             text.append(f"  block {block}, run {slot}: {label}{rate}")
         return text
 
@@ -124,7 +126,8 @@ class Progress:
         if status == "done" and self._ended < total and now - self._said_at < self._every_s:
             return
         self._said_at = now
-        rate = f"{fmt.significant(tps)}{self._plan.unit}" if status == "done" else status
+        told = status == "done" and self._plan.unit is not None
+        rate = f"{fmt.significant(tps)}{self._plan.unit}" if told else status
         left = f"{fmt.duration(round(self.left_s()))} left"
         self._console.print(
             Text(f"{self._ended} of {total} runs, block {block}: {label} {rate}, {left}"), soft_wrap=True

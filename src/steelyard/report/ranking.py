@@ -42,8 +42,8 @@ _Item = TypeVar("_Item", bound=_AtPoint)
 class Headline:
     """The metrics that every report shows; None where the study did not measure it.
 
-    throughput: of a program, its total score; of queries, the geometric mean of their times, of which
-    less is better. each: the score of one copy.
+    throughput: of a program, its total score; of queries, the geometric mean of their times, and of an
+    emulated guest its instruction time, of which less is better. each: the score of one copy.
     """
 
     throughput: Metric | None
@@ -54,10 +54,12 @@ class Headline:
 
     @property
     def work(self) -> str:
-        """How a table calls the work done: TPS, lookups/s, a program's score, a mean of query times."""
+        """How a table calls the work done: TPS, lookups/s, a program's score, or what it took."""
         unit = self.throughput.unit if self.throughput else ""
         if self.throughput and self.throughput.name == "query_geomean_ms":
             return "geomean, ms"
+        if self.throughput and self.throughput.better == "lower":
+            return f"{self.throughput.title}, µs/txn"
         return "TPS" if unit in ("", "transactions/s") else unit
 
     def judged(self) -> list[Metric]:
@@ -87,7 +89,10 @@ class Row:
 def headline(metrics: Sequence[Metric]) -> Headline:
     """Finds the metrics of equal rank by their names (units last: server_cpu_us_per_txn)."""
     return Headline(
-        throughput=_first(metrics, lambda name: name.startswith(("throughput", "tps")) or name in _WORK),
+        throughput=_first(
+            metrics,
+            lambda name: name.startswith(("throughput", "tps", "instruction")) or name in _WORK,
+        ),
         cpu=_first(metrics, lambda name: "server_cpu" in name and name.endswith("_per_txn"))
         or _first(metrics, lambda name: "cpu" in name and name.endswith(("_per_txn", "_per_score"))),
         p50=_first(metrics, lambda name: "p50" in name.split("_")),
@@ -105,7 +110,7 @@ def heading(metric: Metric) -> str:
 
 
 def ranked(judgement: Judgement) -> list[Row]:
-    """A row an option, the best throughput first; the study's order where none was measured."""
+    """A row an option, the best work done first; the study's order where none was measured."""
     found = headline(judgement.metrics)
     fits = {
         key: {item.option: item for item in _of(judgement.estimates, metric)}

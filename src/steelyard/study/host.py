@@ -2,7 +2,8 @@
 
 server.slice_ms, server.policy, server.rt_priority, server.nice, server.cpus
 server.cpuset, server.cpu_weight, server.cpu_quota
-the same of engine. and hogs.; hogs.count; thp; sched.base_slice_ns; sysctl.NAME
+the same of engine. and hogs.; hogs.count; thp, thp_defrag, preempt; sched.base_slice_ns; sysctl.NAME
+kernel, and cmdline.NAME of its command line: what takes a boot
 """
 
 from __future__ import annotations
@@ -26,11 +27,21 @@ _HOGS_MAX = 1000
 # a quota is counted in periods of 100 ms, and the kernel takes none below 1 ms
 _QUOTA_MIN, _QUOTA_MAX = 0.01, 8192.0
 _LISTS = ("cpus", "cpuset")
-_THP = ("always", "madvise", "never")
+# of what holds one word of a few
+_WORDS = {
+    "thp": ("always", "madvise", "never"),
+    "thp_defrag": ("always", "defer", "defer+madvise", "madvise", "never"),
+    "preempt": ("none", "voluntary", "full", "lazy"),
+}
 _MACHINE = {
     "thp": Path("/sys/kernel/mm/transparent_hugepage/enabled"),
+    "thp_defrag": Path("/sys/kernel/mm/transparent_hugepage/defrag"),
+    "preempt": Path("/sys/kernel/debug/sched/preempt"),
     "sched.base_slice_ns": Path("/sys/kernel/debug/sched/base_slice_ns"),
 }
+KERNEL = "kernel"
+_CMDLINE = re.compile(r"cmdline\.([A-Za-z][\w.-]*)")
+_WORD = re.compile(r"[\x21\x23-\x7e]*")  # printable, no blank, no quote
 _SYSCTL = re.compile(r"sysctl\.(\w[\w-]*(?:[./][\w-]+)+)")
 
 
@@ -124,7 +135,25 @@ def known_settings() -> list[str]:
     """Every name, with sysctl.<name> for all of its kind."""
     attributes = [*_names(Schedule), *_names(Share)]
     each = [f"{role}.{attribute}" for role in ROLES for attribute in attributes]
-    return [*each, "hogs.count", *_MACHINE, "sysctl.<name>"]
+    return [*each, "hogs.count", *_MACHINE, "sysctl.<name>", KERNEL, "cmdline.<name>"]
+
+
+def boot_words(settings: Mapping[str, Setting]) -> tuple[str, ...]:
+    """Words of the kernel's command line: `preempt=full`; true is the bare name, false leaves it out."""
+    found = {match[1]: value for key, value in settings.items() if (match := _CMDLINE.fullmatch(key))}
+    return tuple(
+        name if value is True else f"{name}={value}" for name, value in found.items() if value is not False
+    )
+
+
+def boot_of(settings: Mapping[str, Setting]) -> tuple[tuple[str, Setting], ...]:
+    """Those settings of scope host that take a boot, in an order of their own."""
+    return tuple(sorted((key, value) for key, value in settings.items() if takes_boot(key)))
+
+
+def takes_boot(key: str) -> bool:
+    """Whether a setting of scope host holds from the start of a kernel on."""
+    return key == KERNEL or _CMDLINE.fullmatch(key) is not None
 
 
 def check_setting(key: str, value: Setting) -> None:
@@ -132,12 +161,15 @@ def check_setting(key: str, value: Setting) -> None:
     role, _, attribute = key.partition(".")
     if key == "hogs.count":
         _whole(key, value, 0, _HOGS_MAX)
-    elif key == "thp":
-        _word(key, value, _THP)
+    elif key in _WORDS:
+        _word(key, value, _WORDS[key])
     elif key == "sched.base_slice_ns":
         _whole(key, value, 100_000, 1_000_000_000)
     elif _SYSCTL.fullmatch(key):
         return
+    elif takes_boot(key):
+        if not _WORD.fullmatch(str(value)) or (key == KERNEL and not str(value)):
+            raise ValueError(f"{key} = {value!r}: one word without blanks")
     elif role not in ROLES or attribute not in {*_names(Schedule), *_names(Share)}:
         raise ValueError(f'no setting "{key}" of scope host{nearest(key, known_settings())}')
     elif attribute == "policy":

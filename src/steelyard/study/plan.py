@@ -12,9 +12,12 @@ from pydantic import ValidationError
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.explain import explain
 from steelyard.study.factors import changed, changes, check_factors, check_host, matches
+from steelyard.study.host import boot_of
 from steelyard.study.model import Setting
 from steelyard.study.spec import Scope, Study
 from steelyard.study.workload import Workload
+
+_Boot = tuple[tuple[str, Setting], ...]
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,14 @@ def options(study: Study) -> list[Option]:
     if baseline is not None and baseline not in labels:
         raise InputError(f'no option "{baseline}"{nearest(baseline, labels)}', at=("plan", "baseline"))
     for option in found:
-        workload_of(study, option)
+        workload = workload_of(study, option)
+        if study.plan.transactions and not workload.counts_transactions:
+            raise InputError(
+                f"option {option.label}: the number of transactions cannot be fixed: only statements"
+                " sent by one thread are counted down",
+                "leave it out: measure_s ends the phase",
+                ("plan", "transactions"),
+            )
     check_host(study, [option.levels for option in found])
     return found
 
@@ -69,22 +79,35 @@ def baseline(study: Study, found: Sequence[Option]) -> str:
     return study.plan.baseline or found[0].label
 
 
-def blocks(study: Study, found: Sequence[Option]) -> Iterator[list[Slot]]:
+def blocks(study: Study, found: Sequence[Option], boots_apart: bool = True) -> Iterator[list[Slot]]:
     """plan.blocks blocks, each holding every option once.
 
     Blocks come in pairs: a random order, then its reverse, so that a steady drift weighs on all
     options alike (facts: under drift ABBA errs 2 % of the time, ABAB 28 %); the orders of
-    different pairs are independent, drawn from plan.seed.
+    different pairs are independent, drawn from plan.seed. Where options differ by what takes a boot
+    and boots_apart, those of one boot stand together, and a pair begins with the boot in which the
+    one before ended: ABBA, with one boot a block.
     """
     chance = random.Random(study.plan.seed)
     order: list[Option] = []
+    boots = {_boot(option) for option in found} if boots_apart else set[_Boot]()
     for block in range(1, study.plan.blocks + 1):
         if block % 2:
+            last = _boot(order[-1]) if order else None
             order = list(found)
             chance.shuffle(order)
+            if len(boots) > 1:
+                # those of a boot keep the order drawn; so do the boots, but for the first
+                drawn = list(dict.fromkeys(map(_boot, order)))
+                drawn.sort(key=lambda boot: boot != last)
+                order.sort(key=lambda option: drawn.index(_boot(option)))
         else:
             order = order[::-1]
         yield [Slot(block, place, option) for place, option in enumerate(order, start=1)]
+
+
+def _boot(option: Option) -> _Boot:
+    return boot_of(option.changes.get("host", {}))
 
 
 def run_seconds(study: Study) -> float:

@@ -73,6 +73,12 @@ class Plan(Strict):
     clients: list[Annotated[int, Field(ge=1, le=10_000)]] = Field(default=[8], min_length=1)
     warm_up_s: float = Field(default=2.0, ge=0, le=3600)
     measure_s: float = Field(default=10.0, gt=0, le=86_400)
+    transactions: int | None = Field(
+        default=None,
+        ge=1,
+        description="measure ends with so many at each point, after measure_s at the latest;"
+        " workload.threads = 1",
+    )
     cool_down_s: float = Field(default=0.5, ge=0, le=3600)
     blocks: int = Field(default=6, ge=1, le=1000, description="how often each option runs")
     seed: int = Field(default=1, ge=0, description="of the order of runs and of the work itself")
@@ -104,6 +110,20 @@ AnyWorkload = Annotated[
 ]
 
 
+class Reboots(Strict):
+    """How this machine gets from one kernel to another, where levels of scope host take a boot."""
+
+    command: list[str] | None = Field(
+        default=None,
+        min_length=1,
+        description="boots {kernel} with {cmdline}; default: the study stops, and asks for it",
+    )
+    unit: bool = Field(
+        default=False, description="have systemd go on with the study after each boot, until it ends (root)"
+    )
+    most: int = Field(default=100, ge=1, description="boots by `command`, after which the study fails")
+
+
 class Study(Strict):
     """A question, a subject, a workload, factors, a plan."""
 
@@ -120,6 +140,7 @@ class Study(Strict):
         default_factory=dict,
         description="settings of scope host held the same in every option",
     )
+    reboots: Reboots = Reboots()
     plan: Plan = Plan()
     monitors: dict[str, Annotated[float, Field(gt=0, le=100)]] | None = Field(
         default=None,

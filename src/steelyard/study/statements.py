@@ -134,6 +134,11 @@ class StatementWorkload(Workload):
         return self.arrival.kind == "open"
 
     @property
+    def counts_transactions(self) -> bool:
+        """By one thread."""
+        return self.threads == 1
+
+    @property
     def thinks(self) -> bool:
         """Whether there is think time."""
         return self.arrival.think_ms > 0

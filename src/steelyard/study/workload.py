@@ -51,6 +51,11 @@ class Workload(Strict):
         return True
 
     @property
+    def counts_transactions(self) -> bool:
+        """Whether the engine can end a phase with a number of transactions."""
+        return False
+
+    @property
     def thinks(self) -> bool:
         """Whether clients pause without wanting a CPU."""
         return False

@@ -2,7 +2,7 @@
 
 Its module has `check(study)`, which refuses what the subject cannot do before anything starts, and
 `make(bench)`, which gives the subject itself; TAKES, where its work is other than statements alone;
-INSIDE, where it has no server.
+INSIDE, where it has no server; BOOTS_ITSELF, where kernels are its own affair.
 """
 
 from __future__ import annotations
@@ -65,12 +65,14 @@ class Inside:
 
     engine: which of the lab's engines; plan: the keys of that engine's plan that are not the study's
     (points, phases, seed, and the statements where there are any). simulated: its clock is not ours, so
-    nothing outside it can be watched.
+    nothing outside it can be watched. within: a server that the engine itself brings to life, and has
+    under load from within.
     """
 
     engine: str
     plan: Mapping[str, Any]
     simulated: bool = False
+    within: Endpoint | None = None
     dsn: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -113,6 +115,7 @@ SUBJECTS: dict[str, str] = {
     "sqlite": "steelyard.subjects.sqlite",
     "latch": "steelyard.subjects.latch",
     "dispatcher": "steelyard.subjects.dispatcher",
+    "virtual-machine": "steelyard.subjects.virtual_machine",
     "command": "steelyard.subjects.command",
     "null": "steelyard.subjects.null",
 }
@@ -128,6 +131,11 @@ def check(study: Study) -> None:
             at=("workload", "kind"),
         )
     module.check(study)
+
+
+def boots_apart(study: Study) -> bool:
+    """Whether a setting that takes a boot is this machine's, not a guest's that boots for each run."""
+    return not getattr(_module(study), "BOOTS_ITSELF", False)
 
 
 def make(bench: Bench) -> Subject:

@@ -38,13 +38,13 @@ from steelyard.subjects.postgres_tables import load
 
 TAKES = SERVERS
 _START_S = 60.0
-_TEMPLATE = "steelyard_template"
+TEMPLATE = "steelyard_template"
 _DATABASE = "steelyard"
 _PORT = 5432
 _LOG_TAIL = 4000
 
 # what a laboratory wants unless the study says otherwise: no work that comes at its own times
-_DEFAULTS: dict[str, Setting] = {
+DEFAULTS: dict[str, Setting] = {
     "autovacuum": False,
     "max_connections": 200,
     "shared_buffers": "256MB",
@@ -91,7 +91,7 @@ class Postgres:
         self._server: subprocess.Popen[bytes] | None = None
         self._promise = 0
         self._pooler = Pooler(bench, self._as_user())
-        self._database = _TEMPLATE if bench.work.read_only else _DATABASE
+        self._database = TEMPLATE if bench.work.read_only else _DATABASE
         self._log = bench.folder / "server.log"
         bench.folder.chmod(0o711)
         if len(str(bench.folder / f".s.PGSQL.{_PORT}")) > 100:
@@ -102,10 +102,8 @@ class Postgres:
     def start(self, option: Option) -> Endpoint:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
         subject = self._bench.study.subject
-        version = option.changes.get("version", {})
-        bindir = reachable(find_bindir(str(version.get("bindir", subject.bindir or "embedded"))), self._user)
-        data = self._cluster(bindir)
-        asked = {**_DEFAULTS, **subject.settings, **option.changes.get("server", {})}
+        bindir, data = self.prepare(option)
+        asked = {**DEFAULTS, **subject.settings, **option.changes.get("server", {})}
         front, front_settings, settings = divided(asked)
         self._launch(bindir, data, settings)
         dsn = self._dsn("postgres")
@@ -126,6 +124,13 @@ class Postgres:
         )
         return endpoint if front == "none" else self._pooler.before(endpoint, front_settings, option)
 
+    def prepare(self, option: Option) -> tuple[Path, Path]:
+        """The option's programs, and a data directory with the data in the database TEMPLATE."""
+        version = option.changes.get("version", {})
+        named = str(version.get("bindir", self._bench.study.subject.bindir or "embedded"))
+        bindir = reachable(find_bindir(named), self._user)
+        return bindir, self._cluster(bindir)
+
     def reset(self) -> None:
         """The database anew from its template: a copy of files, the same for every run.
 
@@ -137,7 +142,7 @@ class Postgres:
         with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
             connection.execute(f"drop database if exists {_DATABASE}")
             strategy = " strategy file_copy" if connection.info.server_version >= 150000 else ""
-            connection.execute(f"create database {_DATABASE} template {_TEMPLATE}{strategy}")
+            connection.execute(f"create database {_DATABASE} template {TEMPLATE}{strategy}")
             row = connection.execute("show shared_preload_libraries").fetchone()
             preload = str(row[0]) if row else ""
         with psycopg.connect(self._dsn(_DATABASE), autocommit=True) as connection:
@@ -176,11 +181,11 @@ class Postgres:
         )  # fmt: skip
         if made.returncode:
             raise SubjectFailed(f"initdb failed: {made.stderr.strip() or made.stdout.strip()}")
-        self._launch(bindir, draft, _DEFAULTS)
+        self._launch(bindir, draft, DEFAULTS)
         try:
             with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
-                connection.execute(f"create database {_TEMPLATE}")
-            with psycopg.connect(self._dsn(_TEMPLATE), autocommit=True) as connection:
+                connection.execute(f"create database {TEMPLATE}")
+            with psycopg.connect(self._dsn(TEMPLATE), autocommit=True) as connection:
                 load(connection, self._bench.work, self._bench.folder)
         except (psycopg.Error, OSError) as error:
             raise SubjectFailed(f"the data could not be loaded: {error}") from error

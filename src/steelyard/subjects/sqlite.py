@@ -54,6 +54,8 @@ def check(study: Study) -> None:
     ):
         if getattr(study.subject, key):
             raise InputError("SQLite runs in our own process", why, ("subject", key))
+    if study.plan.transactions is not None:
+        raise InputError("under SQLite the clock ends a phase", "leave it out", ("plan", "transactions"))
     known = _known()
     for key, value in study.subject.settings.items():
         _check_setting(key, value, known, ("subject", "settings", key))

@@ -4,11 +4,11 @@
 //! A sequence of long queries cut off by the clock would leave out those that come last, so here a pass
 //! that began within the time is carried to its end.
 
-use super::{LEAD_NS, Run};
+use super::{LEAD_NS, Run, ended_ns};
 use crate::client::Client;
 use crate::error::LoadError;
 use crate::poll::now_ns;
-use crate::record::{Record, Window};
+use crate::record::Window;
 
 /// Beyond every deadline: the load has ended by itself by then.
 const SLACK_S: f64 = 60.0;
@@ -30,7 +30,7 @@ impl Run<'_> {
         }
         let window = self.window(plan.measure_s);
         let (back, mut records) = self.load(point, clients, window)?;
-        let end_ns = rested_ns(&records);
+        let end_ns = ended_ns(&records);
         for record in &mut records {
             record.end_at(end_ns);
         }
@@ -50,8 +50,4 @@ impl Run<'_> {
             end_ns: start_ns + (longest_s * 1e9) as u64,
         }
     }
-}
-
-fn rested_ns(records: &[Record]) -> u64 {
-    records.iter().map(|record| record.rested_ns).max().unwrap_or_default()
 }

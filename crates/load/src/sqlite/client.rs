@@ -78,7 +78,7 @@ impl<'a> Client<'a> {
             rollback: connection.prepare("rollback")?,
             values: work.chance(number, 0),
             pauses: work.chance(number, 2),
-            record: Record::new(window, work.plan.statements.len(), std::iter::once(number)),
+            record: Record::new(window, None, work.plan.statements.len(), std::iter::once(number)),
             limit_ns,
             deadline_ns: (work.plan.deadline_ms * 1e6) as u64,
             window,

@@ -45,7 +45,7 @@ impl Gate {
             if start_ns != 0 && ahead_ns == 0 {
                 let [measure_ns, end_ns] =
                     [&self.measure_ns, &self.end_ns].map(|time| time.load(Ordering::Relaxed));
-                return Some(Window { start_ns, measure_ns, end_ns });
+                return Some(Window { start_ns, measure_ns, last_begin_ns: end_ns, end_ns });
             }
             let until = if start_ns == 0 { STEP } else { STEP.min(Duration::from_nanos(ahead_ns)) };
             std::thread::sleep(until);

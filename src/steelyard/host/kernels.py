@@ -1,0 +1,169 @@
+"""Kernels to boot in a guest: unpacked from a distribution's packages into a cache, never installed."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from steelyard.study.errors import InputError
+
+_VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
+_DEPENDS = re.compile(rb"(?:^|\0)depends=([^\0]*)\0")
+_HINT = 'name the file: kernel = "/boot/vmlinuz-..." (its modules are looked for beside it)'
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """release: as `uname -r` will say; image: what boots; modules: folder of its modules."""
+
+    release: str
+    image: Path
+    modules: Path
+
+
+def check_kernel(named: str) -> None:
+    """Raises InputError when there is no kernel of that name. Fetches nothing."""
+    if named.startswith("/"):
+        _at(Path(named))
+    else:
+        package_of(named)
+
+
+def find_kernel(named: str) -> Kernel:
+    """The kernel that a study names: a version (the newest cloud package of it), a package, or a path.
+
+    A package is downloaded once. Raises InputError.
+    """
+    return _at(Path(named)) if named.startswith("/") else _unpacked(package_of(named))
+
+
+@cache
+def package_of(named: str) -> str:
+    """`6.12` -> `linux-image-6.12.117+deb12-cloud-amd64`. Raises InputError."""
+    if not shutil.which("apt-cache"):
+        raise InputError(f"kernel {named}: packages of kernels need Debian's apt, which is not here", _HINT)
+    versioned = _VERSION.fullmatch(named)
+    prefix = f"linux-image-{named}" if versioned else named
+    known = subprocess.run(
+        ["apt-cache", "pkgnames", prefix], capture_output=True, text=True, check=False
+    ).stdout.split()
+    if not versioned:
+        if named in known:
+            return named
+        raise InputError(f'no package "{named}" of a kernel', f"apt-get update, or {_HINT}")
+    # 6.1 is not the beginning of 6.12; -dbg and -unsigned hold no kernel that boots
+    suits = re.compile(rf"linux-image-{re.escape(named)}[.+-]\S*-cloud-amd64")
+    found = [name for name in known if suits.fullmatch(name)]
+    if not found:
+        raise InputError(
+            f"no package linux-image-{named}*-cloud-amd64",
+            f"apt-get update (a later kernel is in the release's backports), or {_HINT}",
+        )
+    return max(found, key=lambda name: [int(number) for number in re.findall(r"\d+", name)])
+
+
+def modules_of(kernel: Kernel, wanted: Sequence[str]) -> list[tuple[str, bytes]]:
+    """The modules by name, each after those it depends on, ready to be loaded; not what is built in.
+
+    Raises InputError for one that the kernel does not have.
+    """
+    files = {_plain(path.name.partition(".ko")[0]): path for path in kernel.modules.rglob("*.ko*")}
+    try:
+        listed = (kernel.modules / "modules.builtin").read_text().split()
+    except OSError:
+        raise InputError(f"{kernel.modules}: no modules of the kernel {kernel.release} there") from None
+    built_in = {_plain(Path(line).name.removesuffix(".ko")) for line in listed}
+    found: dict[str, bytes] = {}
+    for name in wanted:
+        _add(name, kernel, files, built_in, found)
+    return list(found.items())
+
+
+def _add(
+    name: str, kernel: Kernel, files: Mapping[str, Path], built_in: set[str], found: dict[str, bytes]
+) -> None:
+    name = _plain(name)
+    if name in found or name in built_in:
+        return
+    if name not in files:
+        raise InputError(f"the kernel {kernel.release} has no {name}, which a guest needs")
+    module = _content(files[name])
+    for other in _depends(module):
+        _add(other, kernel, files, built_in, found)
+    found[name] = module
+
+
+def _plain(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _depends(module: bytes) -> Iterator[str]:
+    if told := _DEPENDS.search(module):
+        yield from filter(None, told[1].decode().split(","))
+
+
+def _content(path: Path) -> bytes:
+    text = path.read_bytes()
+    match path.suffix:
+        case ".ko":
+            return text
+        case ".xz":
+            return lzma.decompress(text)
+        case ".gz":
+            return gzip.decompress(text)
+        case other:
+            raise InputError(f"{path}: modules compressed as {other} cannot be read: .ko, .xz or .gz")
+
+
+def _at(image: Path) -> Kernel:
+    release = image.name.partition("-")[2]
+    if not image.is_file() or not release:
+        raise InputError(f"{image}: no kernel there", 'a file called vmlinuz-RELEASE, a package, or "6.12"')
+    for root in (image.absolute().parent.parent, Path("/")):
+        modules = root / "lib/modules" / release
+        if modules.is_dir():
+            return Kernel(release, image.absolute(), modules)
+    raise InputError(
+        f"{image}: no folder lib/modules/{release} beside its folder or in /", "unpack the whole package"
+    )
+
+
+def _unpacked(package: str) -> Kernel:
+    place = _cache() / package
+    if not place.exists():
+        draft = place.with_name(f".{package}.{os.getpid()}")
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(parents=True)
+        try:
+            _do(["apt-get", "download", package], draft)
+            archive = next(draft.glob("*.deb"))
+            _do(["dpkg-deb", "-x", archive.name, "."], draft)
+            archive.unlink()
+            draft.rename(place)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    images = sorted((place / "boot").glob("vmlinuz-*"))
+    if not images:
+        raise InputError(f"{package}: no kernel in it", "a package linux-image-VERSION-cloud-amd64")
+    return _at(images[-1])
+
+
+def _do(command: Sequence[str], folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        raise InputError(
+            f"{' '.join(command)}: {said[-1] if said else f'exit code {done.returncode}'}", _HINT
+        )
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steelyard" / "kernels"

@@ -1,0 +1,112 @@
+"""The lab's part within a guest: starts the server, has it under load, watches it, leaves the result.
+
+It runs as root on a read-only image with a tmpfs to write to, and ends with the guest.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from steelyard.host.initramfs import FACT, SCRATCH
+from steelyard.lab.engines import LoadFailed
+from steelyard.lab.guest import RESULT
+from steelyard.lab.load import LoadProcess
+from steelyard.lab.watch import Watch
+from steelyard.monitors import Target
+
+_ASKED, _RESULTS = Path("/dev/vdb"), Path("/dev/vdc")
+_DATA, _LOG = Path(SCRATCH) / "data", Path(SCRATCH) / "server.log"
+_USER = 1000
+_READY = "ready to accept connections"
+_START_S = 120.0
+_TAIL = 500
+
+
+def main() -> None:
+    """Reads the plan from its disk; writes a tar with the result to another."""
+    os.environ |= {"PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": SCRATCH}
+    try:
+        _leave(_measured(json.loads(_ASKED.read_bytes().rstrip(b"\0"))))
+    except Exception as error:
+        # whatever it is, the lab outside is to hear of it
+        print(f"{FACT} failed {' '.join(str(error).split()) or type(error).__name__}", flush=True)
+
+
+def _measured(plan: Mapping[str, Any]) -> dict[str, Any]:
+    server = _serve(plan["server"])
+    _await_ready(server)
+    return _load(server.pid, plan["load"])
+
+
+def _leave(result: Mapping[str, Any]) -> None:
+    text = json.dumps(result).encode()
+    with _RESULTS.open("wb") as disk:
+        with tarfile.open(fileobj=disk, mode="w") as archive:
+            entry = tarfile.TarInfo(RESULT)
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text))
+        disk.flush()
+        os.fsync(disk.fileno())
+
+
+def _serve(plan: Mapping[str, Any]) -> subprocess.Popen[bytes]:
+    shutil.copytree(plan["data"], _DATA, symlinks=True)
+    for path in (_DATA, *_DATA.rglob("*")):
+        os.chown(path, _USER, _USER, follow_symlinks=False)
+    _DATA.chmod(0o700)
+    with _LOG.open("wb") as log:
+        return subprocess.Popen[bytes](
+            [plan["program"], "-D", _DATA, *plan["arguments"]],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd="/",
+            user=_USER,
+            group=_USER,
+            extra_groups=[],
+        )
+
+
+def _await_ready(server: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + _START_S
+    while time.monotonic() < deadline and server.poll() is None:
+        if _READY in _LOG.read_text(errors="replace"):
+            return
+        time.sleep(0.05)
+    raise LoadFailed(f"the server did not start: {_LOG.read_text(errors='replace')[-_TAIL:]}")
+
+
+def _load(server: int, plan: Mapping[str, Any]) -> dict[str, Any]:
+    cpus = frozenset(os.sched_getaffinity(0))
+    engine = LoadProcess("load", plan, cpus)
+    pids = {"server": server, "engine": engine.pid, "monitors": os.getpid()}
+    watch = Watch({"processes": 1.0}, Target(pids=pids), 0)
+    watch.start(cpus)
+
+    def heard(event: Mapping[str, Any]) -> None:
+        if event["event"] == "phase":
+            watch.mark()
+
+    try:
+        result = engine.results(heard)
+    finally:
+        engine.stop()
+        watch.stop()
+    notices = result["notices"]
+    return {
+        **result,
+        "samples": watch.columns(),
+        "notices": {
+            "code": [*notices["code"], *(code for code, _ in watch.notices)],
+            "text": [*notices["text"], *(text for _, text in watch.notices)],
+        },
+    }
