@@ -122,7 +122,7 @@ def series(bundle: Bundle) -> Series:
     """What the charts draw."""
     workload = bundle.study.workload
     if not workload.steady:
-        # of a few passes there is nothing to see by the second, and each query has its own picture
+        # of a few rounds there is nothing to see by the second, and each query has its own picture
         return Series(gauges=bundle.columns(_GAUGES))
     return Series(
         throughput=bundle.columns(_THROUGHPUT.format(clock=_CLOCK, points=_POINTS)),
