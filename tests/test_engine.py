@@ -408,3 +408,48 @@ def test_a_listener_that_never_answers_is_told_so() -> None:
         }  # fmt: skip
         with pytest.raises(_core.LoadError, match="no answer in time"):
             run(plan(endpoint, connect_s=0.3))
+
+
+NAPS = [{"name": name, "sql": f"select pg_sleep(0.1) as {name}"} for name in ("a", "b", "c")]
+STREAMS = [
+    {"name": "first", "weight": 1, "statements": ["a", "b", "c"], "begin": False},
+    {"name": "second", "weight": 1, "statements": ["c", "a"], "begin": False},
+]
+
+
+def rounds(server: Server, **changes: Any) -> dict[str, Any]:
+    """What began within a hundredth of a second goes to its end."""
+    return run(
+        plan(
+            server.endpoint(), statements=NAPS, transactions=STREAMS, arrival={"kind": "rounds"},
+            **{"points": [1, 3], "measure_s": 0.01, **changes},
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_round_that_began_within_the_time_goes_to_its_end(server: Server, threads: int) -> None:
+    result = rounds(server, threads=threads)
+    latency = result["latency"]
+    counts = dict(
+        zip(zip(latency["point"], latency["statement"], strict=True), latency["count"], strict=True)
+    )
+    # clients take the transactions by their number: the third has the first again
+    assert [counts[0, name] for name in ("a", "b", "c", "transaction")] == [1, 1, 1, 1]
+    assert [counts[1, name] for name in ("a", "b", "c", "transaction")] == [3, 2, 3, 3]
+    phases = result["phases"]
+    spans = zip(phases["phase"], phases["start_ns"], phases["end_ns"], strict=True)
+    assert all(end - start >= 300e6 for phase, start, end in spans if phase == "measure")
+    assert sum(result["throughput"]["count"]) == sum(latency["count"])
+
+
+def test_rounds_go_on_while_one_may_begin_and_those_of_the_warm_up_count_nowhere(server: Server) -> None:
+    result = rounds(server, points=[1], warm_up_s=0.01, measure_s=0.4)
+    # three naps of a tenth: the second round begins after 0.3 s, the third would after 0.6 s
+    assert result["clients"]["transactions"] == [2]
+    assert [phase for phase in result["phases"]["phase"] if phase != "connect"][:2] == ["warm-up", "measure"]
+
+
+def test_a_round_past_its_deadline_is_an_error_and_ends_the_point(server: Server) -> None:
+    result = rounds(server, points=[1], deadline_ms=150)
+    assert result["errors"]["code"] == ["deadline"] and result["clients"]["transactions"] == [0]

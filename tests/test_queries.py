@@ -166,7 +166,7 @@ def test_every_stream_executes_every_query_once_and_is_not_cut_off(lab: Lab) -> 
         "select clients, statement, count from latency join measures using (run, point)"
     ).fetchall()
     names = {*decision_support.queries(), "transaction"}
-    # each pass takes longer than measure_s, so each stream has made exactly one
+    # each round takes longer than measure_s, so each stream has made exactly one
     assert {(clients, name, clients) for clients in (1, 2) for name in names} == set(rows)
     assert lab.ours() == [] and lab.traces() == []
 

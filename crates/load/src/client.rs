@@ -102,7 +102,7 @@ impl Client {
     /// Draws a transaction, or takes the client's own, and writes its first message.
     pub fn begin(&mut self, work: &Work, intended_ns: u64, now_ns: u64) {
         self.transaction = match work.plan.arrival {
-            Arrival::Passes {} => self.number % work.transactions.len(),
+            Arrival::Rounds => self.number % work.transactions.len(),
             _ => work.draw(self.values.random()),
         };
         self.position = 0;

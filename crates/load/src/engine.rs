@@ -15,7 +15,7 @@ use crate::session::{Session, farewell};
 use crate::transport::Transport;
 use crate::work::Work;
 
-mod passes;
+mod rounds;
 
 /// How long a session may take over a question of `inspect`.
 const INSPECT: Duration = Duration::from_secs(5);
@@ -82,8 +82,8 @@ impl Run<'_> {
 
     fn point(&mut self, point: usize, clients: Vec<Client>) -> Result<Vec<Client>, LoadError> {
         let plan = &self.work.plan;
-        if matches!(plan.arrival, Arrival::Passes {}) {
-            return self.passes(point, clients);
+        if matches!(plan.arrival, Arrival::Rounds) {
+            return self.rounds(point, clients);
         }
         let count = clients.len();
         let start_ns = now_ns() + LEAD_NS;

@@ -81,7 +81,7 @@ pub fn run(
             work.plan.seed,
             window.start_ns,
         )),
-        Arrival::Closed { .. } | Arrival::Passes {} => None,
+        Arrival::Closed { .. } | Arrival::Rounds => None,
     };
     let mut this = Loop {
         work,
@@ -159,12 +159,12 @@ impl Loop<'_> {
         Ok(())
     }
 
-    /// Passes: nothing is under way, and nothing will begin.
+    /// Rounds: nothing is under way, and nothing will begin.
     fn rests(&self, now: u64) -> bool {
         let over = |client: &Client| {
             !client.busy && (client.transport.is_some() || now >= self.record.window.last_begin_ns)
         };
-        matches!(self.work.plan.arrival, Arrival::Passes {})
+        matches!(self.work.plan.arrival, Arrival::Rounds)
             && self.thinking.is_empty()
             && self.clients.iter().all(over)
     }

@@ -131,19 +131,13 @@ pub enum Spacing {
     Even,
 }
 
+/// Rounds: each client its own transaction, by its number; what began within the time goes to its end.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Arrival {
-    Closed {
-        think_ms: f64,
-        think: Think,
-    },
-    Open {
-        rate_per_s: f64,
-        spacing: Spacing,
-    },
-    /// Each client its own transaction, by its number, as often as one begins within the time; each to its end.
-    Passes {},
+    Closed { think_ms: f64, think: Think },
+    Open { rate_per_s: f64, spacing: Spacing },
+    Rounds,
 }
 
 /// How the event loop talks to the kernel.

@@ -16,7 +16,7 @@ pub fn think_ns(arrival: &Arrival, rng: &mut SmallRng) -> u64 {
             let unit: f64 = Exp1.sample(rng);
             (think_ms * 1e6 * unit) as u64
         }
-        Arrival::Open { .. } | Arrival::Passes {} => 0,
+        Arrival::Open { .. } | Arrival::Rounds => 0,
     }
 }
 

@@ -59,6 +59,7 @@ _TIME_US = 0.1  # one system call entered and left: no smaller thing can be left
 _SWITCHES = 0.1  # a switch costs 1 to 4 us (Li, Ding & Shen 2007): one transaction in ten has it
 _WAL_BYTES = 24.0  # the header of a WAL record: less is not a record more, but housekeeping's
 _STORAGE_BYTES = 82.0  # a page of 8 KiB in a hundred transactions
+_US = 1e-3  # to them from ns
 
 
 def _time(name: str, title: str, better: Better = "lower") -> Metric:
@@ -69,8 +70,6 @@ def _switches(kind: str) -> Metric:
     title = f"{kind} switches of the server"
     return Metric(f"server_switches_{kind}_per_txn", title, "1/txn", "lower", _SWITCHES)
 
-
-_US = 1e-3  # from ns
 
 _SOURCES = (
     _Source(SERVER_CPU, "processes", "server", "cpu_ns_total", _US),
@@ -220,7 +219,7 @@ def measure(evidence: Evidence) -> Measures:
     ]
     values |= {metric.name: column for metric, column in further}
     values |= {time_of(name).name: column for name, column in times.items()}
-    # of passes, which take minutes, nobody asks for so many a second, nor for the slowest in a hundred
+    # nobody asks for so many rounds a second, nor for the slowest in a hundred
     left_out = (THROUGHPUT, *_LATENCIES) if times else ()
 
     of_run = {int(r): i for i, r in enumerate(evidence.runs["run"])}

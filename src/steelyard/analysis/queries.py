@@ -2,7 +2,7 @@
 
 A run's time of a query is the mean over its executions. The geometric mean over queries gives each of
 them the same weight, however long it takes: halving any one of them counts alike (Fleming & Wallace
-1986). The time of a pass is what somebody waits for all of them.
+1986). The time of a round is what somebody waits for all of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from steelyard.bundle.evidence import Evidence
 from steelyard.study.queries import QueriesWorkload
 
 GEOMEAN = Metric("query_geomean_ms", "geometric mean of query times", "ms", "lower")
-PASS = Metric("pass_ns", "time of a pass", "ns", "lower")
+ROUND = Metric("round_ns", "time of a round", "ns", "lower")
 PER_HOUR = Metric("queries_per_h", "queries an hour", "queries/h", "higher")
 
 
@@ -43,7 +43,7 @@ def query_times(evidence: Evidence, row_of: Mapping[tuple[int, int], int]) -> di
 
 
 def query_measures(times: Mapping[str, Floats], per_s: Floats) -> list[tuple[Metric, Floats]]:
-    """Each metric with a value a row of the measures. times: of queries; per_s: passes a second."""
+    """Each metric with a value a row of the measures. times: of queries; per_s: rounds a second."""
     queries = {name: column for name, column in times.items() if name != "transaction"}
     if not queries:
         return []
@@ -51,6 +51,6 @@ def query_measures(times: Mapping[str, Floats], per_s: Floats) -> list[tuple[Met
     geomean = np.exp(np.log(np.stack(list(queries.values()))).mean(axis=0))
     return [
         (GEOMEAN, geomean / 1e6),
-        (PASS, times["transaction"]),
+        (ROUND, times["transaction"]),
         (PER_HOUR, per_s * len(queries) * 3600),
     ]

@@ -63,7 +63,7 @@ def _texts(work: Work) -> list[dict[str, Any]]:
 
 
 def _queries(workload: QueriesWorkload, work: Work, study: Study) -> dict[str, Any]:
-    """A transaction a stream: all queries in the stream's order, as whole passes."""
+    """A transaction a stream: all queries in the stream's order, as whole rounds."""
     orders = stream_orders(list(work.statements), max(study.plan.clients), study.plan.seed)
     return {
         "handle": "none",
@@ -75,7 +75,7 @@ def _queries(workload: QueriesWorkload, work: Work, study: Study) -> dict[str, A
             {"name": f"stream{number}", "weight": 1, "statements": order, "begin": False}
             for number, order in enumerate(orders)
         ],
-        "arrival": {"kind": "passes"},
+        "arrival": {"kind": "rounds"},
         "deadline_ms": workload.deadline_s * 1e3,
         "threads": workload.engine_threads,
     }

@@ -46,7 +46,7 @@ def print_plan(
         "plan",
         f"{plan.blocks} blocks x {len(labels)} options, {', '.join(map(str, plan.clients))}"
         f" {study.workload.POINTS}, {plan.warm_up_s:g} s warm-up, {measured} measured a point:"
-        + (" about " if study.workload.steady else " each pass to its end, more than ")
+        + (" about " if study.workload.steady else " each round to its end, more than ")
         + fmt.duration(round(seconds))
         + (" of simulated time" if study.workload.simulated else ""),
     )

@@ -123,7 +123,7 @@ def series(bundle: Bundle) -> Series:
     """What the charts draw."""
     workload = bundle.study.workload
     if not workload.steady:
-        # of a few passes there is nothing to see by the second, and each query has its own picture
+        # of a few rounds there is nothing to see by the second, and each query has its own picture
         return Series(gauges=bundle.columns(_GAUGES))
     if counts_instructions(bundle.environment):
         # seconds of a clock that counts instructions are no time line

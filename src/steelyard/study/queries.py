@@ -14,12 +14,13 @@ from steelyard.study.workload import KeyPath, Workload
 class QueriesWorkload(Workload):
     """The 22 queries derived from TPC-H. With one stream a power run, with more a throughput run.
 
-    A stream executes every query once, in an order of its own: a pass. A pass is never cut off: as many
+    A stream executes every query once, in an order of its own: a round. A round is never cut off: as many
     are measured as begin within plan.measure_s, at least one; so many warm up as begin within warm_up_s.
     """
 
     POINT: ClassVar[str] = "stream"
     POINTS: ClassVar[str] = "streams"
+    WORK: ClassVar[str] = "round"
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {"deadline_s": ("deadline_s",)}
 
     kind: Literal["queries"]
@@ -30,7 +31,7 @@ class QueriesWorkload(Workload):
         description="size of the data: 1 is 8.7 million rows, about 1 GB of text",
     )
     deadline_s: float = Field(
-        default=1800, gt=0, le=3600, description="a pass over it fails, with the query under way"
+        default=1800, gt=0, le=3600, description="a round over it fails, with the query under way"
     )
 
     @property
@@ -40,15 +41,15 @@ class QueriesWorkload(Workload):
 
     @property
     def rate_unit(self) -> str:
-        """Of passes."""
-        return " passes/s"
+        """Of rounds."""
+        return " rounds/s"
 
     def summary(self) -> dict[str, str]:
         """What it derives from, and its size."""
         return {
             "workload": f"22 queries derived from TPC-H at scale factor {self.scale_factor:g};"
             " not comparable with published TPC-H results",
-            "a transaction": "a pass: every query once, in the stream's own order",
+            "a transaction": "a round: every query once, in the stream's own order",
             "arrival": "each query as the one before has ended",
         }
 

@@ -54,7 +54,7 @@ def times(judgement: Judgement, about: About, palette: Colours) -> Figure | None
     return Figure(
         name="query-times",
         title="Time of each query",
-        caption="Geometric mean over blocks of the mean over streams and passes. Logarithmic scale.",
+        caption="Geometric mean over blocks of the mean over streams and rounds. Logarithmic scale.",
         panels=tuple(
             Panel(
                 f"query-times-{clients}",

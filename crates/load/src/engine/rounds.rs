@@ -1,7 +1,7 @@
 //! Work that ends by itself: each client goes through its own transaction as a whole.
 //!
 //! Elsewhere the clock ends the load, since what is fixed in work lasts as long as its slowest part.
-//! A sequence of long queries cut off by the clock would leave out those that come last, so here a pass
+//! A sequence of long queries cut off by the clock would leave out those that come last, so here a round
 //! that began within the time is carried to its end.
 
 use super::{LEAD_NS, Run, ended_ns};
@@ -14,8 +14,8 @@ use crate::record::Window;
 const SLACK_S: f64 = 60.0;
 
 impl Run<'_> {
-    /// One point: passes to warm up, which count nowhere, then those that are measured.
-    pub(super) fn passes(
+    /// One point: rounds to warm up, which count nowhere, then those that are measured.
+    pub(super) fn rounds(
         &mut self,
         point: usize,
         mut clients: Vec<Client>,
@@ -39,7 +39,7 @@ impl Run<'_> {
         Ok(back)
     }
 
-    /// A pass begins within `seconds`, and may take until its deadline.
+    /// A round begins within `seconds`, and may take until its deadline.
     fn window(&self, seconds: f64) -> Window {
         let start_ns = now_ns() + LEAD_NS;
         let longest_s = seconds + self.work.plan.deadline_ms / 1e3 + SLACK_S;
