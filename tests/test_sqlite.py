@@ -36,9 +36,9 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def database(file: Path, **changes: Any) -> dict[str, Any]:
+def database(where: Path, **changes: Any) -> dict[str, Any]:
     return {
-        "file": str(file),
+        "file": str(where),
         "workers": "threads",
         "threading": "serialized",
         "shared_cache": False,
