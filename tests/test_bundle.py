@@ -265,6 +265,16 @@ def test_a_latch_counter_that_is_not_available_is_null_and_never_zero(writer: Bu
     assert all(np.isnan(found[name][0]) for name in ("misses", "spin_gets", "wait_ns"))
 
 
+def test_a_bundle_of_before_a_column_was_there_is_read(writer: BundleWriter) -> None:
+    bundle = with_latches(writer, latches(gets=[7], wait_ns=[5]))
+    (file,) = bundle.path.glob("runs/*/latches.parquet")
+    older = file.with_name("older.parquet")
+    bundle.duckdb.execute(f"copy (select * exclude get_ns from '{file}') to '{older}' (format parquet)")
+    older.rename(file)
+    found = Bundle(bundle.path).evidence().latches
+    assert (found["gets"][0], found["wait_ns"][0]) == (7, 5) and np.isnan(found["get_ns"][0])
+
+
 def test_hold_times_come_back_as_shares(writer: BundleWriter) -> None:
     bundle = with_latches(writer, latches(hold_histogram=[histogram({100: 75, 900: 25})]))
     holds = bundle.evidence().holds

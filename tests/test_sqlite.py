@@ -36,9 +36,9 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def database(file: Path, **changes: Any) -> dict[str, Any]:
+def database(where: Path, **changes: Any) -> dict[str, Any]:
     return {
-        "file": str(file),
+        "file": str(where),
         "workers": "threads",
         "threading": "serialized",
         "shared_cache": False,
@@ -266,6 +266,8 @@ def test_a_study_runs_to_a_verdict_and_its_bundle_tells_what_ran(lab: Lab) -> No
     by_option = dict(zip(clients["option"], clients["processes"], strict=True))
     assert by_option == {"THR": 1, "PRO": 3}  # two clients and who waits for them
     assert bundle.environment["server"]["version"].startswith("SQLite 3.")
+    # no load comes from outside: all CPUs are the clients'
+    assert not bundle.environment["placement"]["apart"]
     assert lab.ours() == [] and lab.traces() == []
 
 

@@ -33,7 +33,7 @@ def with_latches(counters: Mapping[str, Sequence[float]], truth: Truth | None = 
     unknown = [np.nan] * 4
     table = {
         name: counters.get(name, unknown)
-        for name in ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "hand_overs")
+        for name in ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "get_ns", "hand_overs")
     } | {"children": [1] * 4, "spin": [100] * 4}
     return replace(
         evidence,
@@ -81,6 +81,11 @@ def test_what_is_not_available_is_never_zero():
     assert (last.sleeps, last.wait_per_sleep_ns) == (3, 10)
     assert (last.gets, last.misses, last.misses_per_get, last.gets_per_txn, last.hold_ns) == (None,) * 5
     assert (last.sleeps_per_miss, last.spin_efficiency) == (None, None)
+
+
+def test_the_time_of_gets_is_not_taken_for_time_asleep():
+    (_, _, _, last) = latches(with_latches({"gets": [9] * 4, "get_ns": [100] * 4})).rows
+    assert (last.get_ns, last.wait_ns, last.wait_per_sleep_ns) == (100, None, None)
 
 
 def test_spin_efficiency_without_a_count_of_spins_is_its_lower_bound():

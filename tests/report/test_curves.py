@@ -48,7 +48,7 @@ def test_the_latch_table_of_the_study_is_there_whole(case: Callable[[str], Case]
         "misses": "3,019,903",
         "spin gets": "n/a",
         "sleeps": "1,226",
-        "wait time": "60.0 ms",
+        "time asleep": "60.0 ms",
         "% misses per get": "50.3",
         "% sleeps per miss": "0.0406",
         "gets per transaction": "2.00",

@@ -21,7 +21,7 @@ from steelyard.analysis.words import listed
 from steelyard.bundle.evidence import Columns, Evidence
 from steelyard.study.factors import changed, changes
 
-_COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "hand_overs")
+_COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "get_ns", "hand_overs")
 _Key = tuple[str, str, int]  # option, latch, clients
 
 

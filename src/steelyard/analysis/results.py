@@ -193,8 +193,8 @@ class LatchRow:
     lower bound, 1 - sleeps per miss, where spins are not counted. hold_ns: mean measured, or the
     effective hold that explains the misses (hold_is_measured tells). children: latches that share the
     gets. spin: turns before a miss sleeps, None: any. hand_overs: gets after
-    another's. predicted: misses a get and
-    gets a second that the model expects of the measured holds.
+    another's. wait_ns: asleep; get_ns: of all gets, waited for or not. predicted: misses a get and gets a
+    second that the model expects of the measured holds.
     """
 
     option: str
@@ -205,6 +205,7 @@ class LatchRow:
     spin_gets: float | None
     sleeps: float | None
     wait_ns: float | None
+    get_ns: float | None
     misses_per_get: float | None
     sleeps_per_miss: float | None
     gets_per_txn: float | None

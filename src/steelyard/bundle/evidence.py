@@ -65,7 +65,7 @@ class Evidence:
     peaks: run, point, monitor, entity, metric, highest: gauges that an engine tells of itself.
     silence: run, monitor, last_ns (its last sample), measure_end_ns, interval_ns (median gap).
     notices: run (0: of the whole study), code, text.
-    latches: run, point, latch, gets, misses, spin_gets, sleeps, wait_ns, hand_overs, children
+    latches: run, point, latch, gets, misses, spin_gets, sleeps, wait_ns, get_ns, hand_overs, children
         (latches of the family), spin (turns before a miss sleeps); NaN where not available.
     holds: run, point, latch, ns, share: hold times, each with the share of holds that last so long.
     claims: run, point, figure, value, decimals: what the source of a recording says of itself.
@@ -97,6 +97,7 @@ class Evidence:
             "spin_gets",
             "sleeps",
             "wait_ns",
+            "get_ns",
             "hand_overs",
             "children",
             "spin",

@@ -129,6 +129,7 @@ _SILENCE = """
 _LATCHES = """
     select l.run, l.point, l.latch, l.gets::DOUBLE as gets, l.misses::DOUBLE as misses,
         l.spin_gets::DOUBLE as spin_gets, l.sleeps::DOUBLE as sleeps, l.wait_ns::DOUBLE as wait_ns,
+        l.get_ns::DOUBLE as get_ns,
         l.hand_overs::DOUBLE as hand_overs, coalesce(l.children, 1) as children, l.spin::DOUBLE as spin
     from latches l semi join used_runs using (run) order by l.run, l.point, l.latch
 """
@@ -283,11 +284,15 @@ class Bundle:
         return {name: np.asarray([row[i] for row in found]) for i, name in enumerate(names)}
 
     def _source(self, table: Table) -> str:
+        empty = ", ".join(f'null::{c.type} as "{c.name}"' for c in table.columns)
         if next((self.path / "runs").glob(f"[0-9]*/{table.name}.parquet"), None) is None:
-            empty = ", ".join(f'null::{c.type} as "{c.name}"' for c in table.columns)
             return f"select {empty} where false"
         pattern = str(self.path.resolve() / "runs" / "[0-9]*" / f"{table.name}.parquet").replace("'", "''")
-        return f"select * from read_parquet('{pattern}', union_by_name = {table.name == 'runs'})"
+        # a bundle of before a column was there lacks it: null, as what is not available always is
+        return (
+            f"select {empty} where false union all by name"
+            f" select * from read_parquet('{pattern}', union_by_name = {table.name == 'runs'})"
+        )
 
 
 def _plain(values: Any) -> np.ndarray[Any, Any]:

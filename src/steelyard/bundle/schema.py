@@ -160,6 +160,7 @@ TABLES: tuple[Table, ...] = (
             Column("spin_gets", "BIGINT", "of the misses, those that never slept", nullable=True),
             Column("sleeps", "BIGINT", "sleeps, several of one acquisition included", nullable=True),
             Column("wait_ns", "BIGINT", "time asleep, spinning excluded", nullable=True),
+            Column("get_ns", "BIGINT", "time of all gets, waited for or not", nullable=True),
             Column("hand_overs", "BIGINT", "gets after another worker's", nullable=True),
             Column("hold_histogram", "BLOB", "hold times, HdrHistogram V2, ns", nullable=True),
             Column("wait_histogram", "BLOB", "waits of misses, HdrHistogram V2, ns", nullable=True),

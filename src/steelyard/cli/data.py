@@ -14,10 +14,10 @@ def command(study: str) -> None:
 
     \b
     steelyard data my.toml | psql "$DSN"
+    steelyard data my.toml | mariadb -u lab -p labdata
     """
     from steelyard.study.reading import find_study
-    from steelyard.subjects.postgres_tables import load_statements
-    from steelyard.workloads import work_of
+    from steelyard.subjects import load_statements
 
-    for statement in load_statements(work_of(find_study(study)[0].workload)):
+    for statement in load_statements(find_study(study)[0]):
         click.echo(statement.rstrip().rstrip(";") + ";")

@@ -108,6 +108,7 @@ def _latches(result: Mapping[str, Any]) -> Columns:
             "latch": str(rows["latch"][mine[0]]).partition("#")[0],
             "children": len(mine),
             "spin": spin,
+            "get_ns": None,
             "hold_histogram": histograms.get((point, "hold")),
             "wait_histogram": histograms.get((point, "wait")),
         }
@@ -118,7 +119,7 @@ def _latches(result: Mapping[str, Any]) -> Columns:
 
 
 _SUMMED = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "hand_overs")
-_FAMILY = ("point", "latch", "children", "spin", "hold_histogram", "wait_histogram")
+_FAMILY = ("point", "latch", "children", "spin", "get_ns", "hold_histogram", "wait_histogram")
 
 
 def why_nothing(tables: Mapping[str, Columns]) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _MONITORS = ("mariadb-latches",)
-_METRICS = {"gets_total": "gets", "wait_ns_total": "wait_ns"}
-# of a server's hundreds of latches, those that its clients wait for most
+_METRICS = {"gets_total": "gets", "get_ns_total": "get_ns"}
+# of a server's hundreds of latches, those whose gets take longest, waits among them
 _LATCHES_A_POINT_MAX = 12
 _UNSEEN = (
-    *("children", "spin", "misses", "spin_gets", "sleeps", "hand_overs"),
+    *("children", "spin", "misses", "spin_gets", "sleeps", "wait_ns", "hand_overs"),
     *("hold_histogram", "wait_histogram"),
 )
 
@@ -40,7 +40,7 @@ def watched_latches(
             }
             for latch in dict.fromkeys(entity for entity, _ in read)
         }
-        foremost = sorted(grown, key=lambda latch: -grown[latch]["wait_ns"])[:_LATCHES_A_POINT_MAX]
+        foremost = sorted(grown, key=lambda latch: -grown[latch]["get_ns"])[:_LATCHES_A_POINT_MAX]
         for latch in (name for name in foremost if grown[name]["gets"] > 0):
             row = {"point": point, "latch": latch, **grown[latch], **dict.fromkeys(_UNSEEN)}
             for name, value in row.items():

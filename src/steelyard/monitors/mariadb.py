@@ -5,6 +5,7 @@ https://mariadb.com/docs/server/reference/system-variables-and-status-variables/
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -115,18 +116,23 @@ class MariaDBMonitor:
 
 
 def connect(dsn: str) -> pymysql.Connection[Any]:
-    """A connection to `mysql://user:password@host:port/database?socket=PATH`.
+    """A connection to `mysql://user:password@host:port/database?socket=PATH&tls=require`.
 
-    Raises pymysql.MySQLError.
+    tls: disable, require or verify-full, the latter with ca_file. Raises pymysql.MySQLError.
     """
     parts = urlsplit(dsn)
-    socket = parse_qs(parts.query).get("socket", [None])[0]
+    given = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    encrypted = given.get("tls", "disable") != "disable"
+    context = ssl.create_default_context(cafile=given.get("ca_file")) if encrypted else None
+    if context is not None and given["tls"] == "require":
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return pymysql.connect(
         host=parts.hostname or "localhost",
         port=parts.port or 3306,
-        unix_socket=socket,
+        unix_socket=given.get("socket"),
         user=unquote(parts.username or ""),
         password=unquote(parts.password or ""),
+        ssl=context,
         connect_timeout=_TIMEOUT_S,
         read_timeout=_TIMEOUT_S,
         autocommit=True,

@@ -1,4 +1,4 @@
-"""MariaDB's latches, by performance_schema: gets and waiting time of every mutex and rwlock.
+"""MariaDB's latches, by performance_schema: gets of every mutex and rwlock, and their time.
 
 Its instruments must be on from the server's start and cost 7 to 30 % of the CPU: a diagnostic pass of its
 own, not to be weighed. Gets are all acquisitions, and the time of a get counts whether it had to wait or
@@ -51,7 +51,7 @@ class MariaDBLatchesMonitor:
             raise Unavailable("performance_schema is off (subject.settings: performance_schema = true)")
 
     def read(self) -> Iterable[Sample]:
-        """gets_total and wait_ns_total of every latch; raises Unavailable when the server went away."""
+        """gets_total and get_ns_total of every latch; raises Unavailable when the server went away."""
         if self._connection is None:
             raise Unavailable("the connection is closed")
         try:
@@ -64,7 +64,7 @@ class MariaDBLatchesMonitor:
         for name, gets, picoseconds in rows:
             latch = str(name).removeprefix(_PREFIX)
             samples.append(Sample(latch, "gets_total", float(gets)))
-            samples.append(Sample(latch, "wait_ns_total", float(picoseconds) / _PS_PER_NS))
+            samples.append(Sample(latch, "get_ns_total", float(picoseconds) / _PS_PER_NS))
         return samples
 
     def close(self) -> None:

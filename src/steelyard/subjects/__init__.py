@@ -21,7 +21,7 @@ from steelyard.study.queries import QueriesWorkload
 from steelyard.study.spec import Study
 from steelyard.study.statements import StatementWorkload
 from steelyard.study.workload import Workload
-from steelyard.workloads import Work
+from steelyard.workloads import Work, work_of
 
 # what a database server takes that makes its tables from files too
 SERVERS = (StatementWorkload, QueriesWorkload)
@@ -121,6 +121,10 @@ SUBJECTS: dict[str, str] = {
 }
 
 
+# whose SQL has a module of its own, named after them; PostgreSQL's is nearest to the standard
+_DIALECTS = ("postgres", "mariadb", "sqlite")
+
+
 def check(study: Study) -> None:
     """What can be told without starting anything. Raises InputError for what the subject cannot do."""
     module = _module(study)
@@ -141,6 +145,12 @@ def boots_apart(study: Study) -> bool:
 def make(bench: Bench) -> Subject:
     """The subject that a study names. Raises InputError."""
     return _module(bench.study).make(bench)
+
+
+def load_statements(study: Study) -> list[str]:
+    """SQL of the subject's kind that makes and fills the tables of the workload. Raises InputError."""
+    kind = study.subject.kind if study.subject.kind in _DIALECTS else "postgres"
+    return import_module(f"steelyard.subjects.{kind}_tables").load_statements(work_of(study.workload))
 
 
 def inside(study: Study) -> bool:

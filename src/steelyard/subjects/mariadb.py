@@ -22,8 +22,10 @@ from steelyard.study.factors import settings_of
 from steelyard.study.model import Setting
 from steelyard.study.plan import Option
 from steelyard.study.spec import Study
-from steelyard.subjects import SERVERS, Bench, Endpoint, SubjectFailed
+from steelyard.subjects import SERVERS, Bench, Endpoint, Subject, SubjectFailed
 from steelyard.subjects.binaries import identity_of
+from steelyard.subjects.foreign import check_foreign
+from steelyard.subjects.mariadb_foreign import ForeignMariaDB
 from steelyard.subjects.mariadb_programs import beside, find_server, server_user, version_of
 from steelyard.subjects.mariadb_session import (
     INSPECT,
@@ -57,11 +59,8 @@ _DEFAULTS: dict[str, Setting] = {
 def check(study: Study) -> None:
     """The programs of every version are there. Raises InputError."""
     if study.subject.dsn:
-        raise InputError(
-            "a MariaDB that is not ours cannot be weighed yet",
-            "leave it out: one is started for each run",
-            ("subject", "dsn"),
-        )
+        check_foreign(study)
+        return
     named: list[tuple[tuple[str, ...], str | None]] = [(("subject", "bindir"), study.subject.bindir)]
     for name, factor in study.factors.items():
         if factor.scope == "version":
@@ -76,9 +75,9 @@ def check(study: Study) -> None:
             raise InputError(str(error), error.hint, error.at or at) from None
 
 
-def make(bench: Bench) -> MariaDB:
-    """A server of ours."""
-    return MariaDB(bench)
+def make(bench: Bench) -> Subject:
+    """A server of ours, or the one at the address that the study gives."""
+    return ForeignMariaDB(bench) if bench.study.subject.dsn else MariaDB(bench)
 
 
 class MariaDB:

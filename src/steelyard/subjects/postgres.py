@@ -25,8 +25,9 @@ from steelyard.study.plan import Option
 from steelyard.study.spec import Study
 from steelyard.subjects import SERVERS, Bench, Endpoint, Subject, SubjectFailed
 from steelyard.subjects.binaries import find_bindir, identity_of, reachable, server_user, version_of
+from steelyard.subjects.foreign import check_foreign
 from steelyard.subjects.pooler import Pooler, check_front, divided
-from steelyard.subjects.postgres_foreign import ForeignPostgres, check_foreign
+from steelyard.subjects.postgres_foreign import ForeignPostgres
 from steelyard.subjects.postgres_session import (
     INSPECT,
     read_back_session,

@@ -45,17 +45,26 @@ pub fn open(stage: &Stage) -> Result<Connection, LoadError> {
     stage.database.open(Duration::from_secs_f64(stage.work.plan.deadline_ms / 1e3))
 }
 
-/// Works through the window: what was counted, and CPU time and switches of the measure phase.
+/// What was counted, CPU time and switches of the measure phase, what the connection says of itself.
+pub type Told = (Record, [u64; 4], Vec<(String, i64)>);
+
+/// Works through the window and tells of it once; statements are kept until `tell` returns.
 pub fn drive(
     stage: &Stage,
     connection: &Connection,
     number: usize,
     window: Window,
-) -> Result<(Record, [u64; 4]), LoadError> {
-    let client = Client::new(stage.work, connection, stage.database.begin, number, window);
-    let mut client = client.map_err(|error| stage.database.failed(&error))?;
-    let usage = client.drive(stage, &stage.live[number]);
-    Ok((client.record, usage))
+    tell: impl FnOnce(Result<Told, LoadError>),
+) {
+    match Client::new(stage.work, connection, stage.database.begin, number, window) {
+        Err(error) => tell(Err(stage.database.failed(&error))),
+        Ok(mut client) => {
+            let usage = client.drive(stage, &stage.live[number]);
+            let Client { record, statements, .. } = client;
+            tell(Ok((record, usage, status(connection))));
+            drop(statements);
+        }
+    }
 }
 
 impl<'a> Client<'a> {
@@ -173,7 +182,7 @@ const STATUS: [(&str, i32); 6] = [
 ];
 
 /// What the connection says of itself, since it was opened.
-pub fn status(connection: &Connection) -> Vec<(String, i64)> {
+fn status(connection: &Connection) -> Vec<(String, i64)> {
     let read = |(name, kind): &(&str, i32)| {
         let (mut current, mut highest) = (0, 0);
         // SAFETY: the handle is that of an open connection, and both numbers are valid for writes.

@@ -10,7 +10,7 @@ use std::thread::{Builder, Scope};
 
 use serde::{Deserialize, Serialize};
 
-use super::client::{drive, open, status};
+use super::client::{drive, open};
 use super::database::Workers;
 use super::{Stage, gate::Gate};
 use crate::error::LoadError;
@@ -83,31 +83,29 @@ impl Drop for Crew<'_> {
 }
 
 /// One client's life: opens the database, works, tells, and stays until it may leave.
-fn work(stage: &Stage, number: usize, mut to: File) {
+fn work(stage: &Stage, number: usize, to: File) {
     let begin_ns = now_ns();
-    let mut tell = |told: Result<Left, LoadError>| {
-        let told = told.map_err(|error| error.to_string());
-        // who does not listen has given the run up
-        let _ = serde_json::to_writer(&to, &told).map(|()| to.flush());
-    };
     let connection = match open(stage) {
         Ok(connection) => connection,
         Err(error) => {
-            tell(Err(error));
+            tell(to, &Err(error.to_string()));
             return stage.gate.failed.store(true, Ordering::Release);
         }
     };
     let connect_ns = now_ns() - begin_ns;
     stage.gate.ready.fetch_add(1, Ordering::Release);
     let Some(window) = stage.gate.wait() else { return };
-    tell(drive(stage, &connection, number, window).map(|(record, usage)| Left {
-        connect_ns,
-        usage,
-        status: status(&connection),
-        record,
-    }));
-    drop(to);
-    stage.gate.wait_to_leave();
+    drive(stage, &connection, number, window, |told| {
+        let left = told.map(|(record, usage, status)| Left { connect_ns, usage, status, record });
+        tell(to, &left.map_err(|error| error.to_string()));
+        stage.gate.wait_to_leave();
+    });
+}
+
+/// Writes and closes: the end is what the reader waits for.
+fn tell(mut to: File, told: &Result<Left, String>) {
+    // who does not listen has given the run up
+    let _ = serde_json::to_writer(&to, told).map(|()| to.flush());
 }
 
 /// The reading and the writing end.
