@@ -9,7 +9,8 @@ from scipy import stats
 
 from evidence import Truth, evidence_of, measures_of, study_of
 from steelyard.analysis.comparison import compare, pairs
-from steelyard.analysis.measures import SERVER_CPU, THROUGHPUT, measure
+from steelyard.analysis.costs import SERVER_CPU
+from steelyard.analysis.measures import THROUGHPUT, measure
 from steelyard.analysis.results import Comparison, Metric
 
 MARGIN = 0.03

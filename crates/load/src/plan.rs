@@ -8,6 +8,8 @@ use crate::error::PlanError;
 use crate::sqlite::database::Database;
 use crate::values::Generator;
 
+mod check;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Handle {
@@ -193,13 +195,6 @@ pub struct Plan {
     pub inspect: Vec<Inspect>,
 }
 
-/// Limits beyond which a plan is a slip of the pen, or more than memory holds.
-const MOST_TEXTS: u64 = 1_000_000;
-const MOST_THREADS: usize = 256;
-const MOST_CLIENTS: usize = 10_000;
-const LONGEST_S: f64 = 604_800.0;
-const HIGHEST_RATE: f64 = 1e7;
-
 fn default_connect_s() -> f64 {
     30.0
 }
@@ -216,106 +211,5 @@ impl Plan {
     /// Index of a statement by its name.
     pub fn statement(&self, name: &str) -> Option<usize> {
         self.statements.iter().position(|statement| statement.name == name)
-    }
-
-    fn check(&self) -> Result<(), PlanError> {
-        let refuse = |field: &str, cause: &str| Err(PlanError::new(field, cause));
-        if self.sqlite.is_none() && self.server.host.is_empty() && self.server.socket.is_none() {
-            return refuse("server", "there is no host to connect to");
-        }
-        if let Some(database) = &self.sqlite {
-            database.check()?;
-            if self.handle == Handle::Unnamed {
-                return refuse("handle", "every statement of SQLite is a handle: `per-use` is the same work");
-            }
-            if matches!(self.arrival, Arrival::Open { .. }) {
-                return refuse("arrival", "clients of SQLite are threads or processes in a closed loop");
-            }
-        }
-        if self.handle == Handle::None && self.parameters == Parameters::Client {
-            return refuse("parameters", "a simple query (handle none) carries no parameters");
-        }
-        if self.handle == Handle::Named && self.text == Text::Unique {
-            return refuse("text", "unique texts are never seen again, so `named` cannot reuse them");
-        }
-        if self.text == Text::Distinct && !(1..=MOST_TEXTS).contains(&self.distinct_texts) {
-            return refuse("distinct_texts", &format!("must be 1 to {MOST_TEXTS}"));
-        }
-        if self.points.is_empty() || !self.points.iter().all(|count| (1..=MOST_CLIENTS).contains(count)) {
-            return refuse("points", &format!("needs numbers of clients, each 1 to {MOST_CLIENTS}"));
-        }
-        if self.io == Io::IoUring && self.server.tls != Tls::Disable {
-            return refuse("io", "io_uring carries plain connections only: take auto or epoll with TLS");
-        }
-        if !(1..=MOST_THREADS).contains(&self.threads) {
-            return refuse("threads", &format!("must be 1 to {MOST_THREADS}"));
-        }
-        if self.transactions_max.is_some_and(|most| most == 0 || self.threads > 1) {
-            return refuse("transactions_max", "must be above 0, and is counted by one thread");
-        }
-        if self.statements.is_empty() || self.transactions.is_empty() {
-            return refuse("transactions", "needs at least one transaction of one statement");
-        }
-        for (field, value) in [
-            ("warm_up_s", self.warm_up_s),
-            ("measure_s", self.measure_s),
-            ("cool_down_s", self.cool_down_s),
-            ("connect_s", self.connect_s),
-            ("deadline_ms", self.deadline_ms),
-        ] {
-            let most = if field.ends_with("_ms") { LONGEST_S * 1e3 } else { LONGEST_S };
-            if !(0.0..=most).contains(&value) {
-                return refuse(field, &format!("must be a length of time, 0 to {most}"));
-            }
-        }
-        for (field, value) in [("measure_s", self.measure_s), ("deadline_ms", self.deadline_ms)] {
-            if value == 0.0 {
-                return refuse(field, "must be above 0");
-            }
-        }
-        match self.arrival {
-            Arrival::Open { rate_per_s, .. } if !(rate_per_s > 0.0 && rate_per_s <= HIGHEST_RATE) => {
-                return refuse("arrival.rate_per_s", &format!("must be above 0, at most {HIGHEST_RATE}"));
-            }
-            Arrival::Closed { think_ms, .. } if !(0.0..=LONGEST_S * 1e3).contains(&think_ms) => {
-                return refuse("arrival.think_ms", &format!("must be 0 to {}", LONGEST_S * 1e3));
-            }
-            _ => {}
-        }
-        for transaction in &self.transactions {
-            let field = format!("transactions.{}", transaction.name);
-            if !(transaction.weight.is_finite() && transaction.weight > 0.0) {
-                return refuse(&field, "weight must be above 0");
-            }
-            if transaction.statements.is_empty() {
-                return refuse(&field, "has no statement");
-            }
-            for name in &transaction.statements {
-                if self.statement(name).is_none() {
-                    return refuse(&field, &format!("no statement `{name}`"));
-                }
-            }
-        }
-        for (index, statement) in self.statements.iter().enumerate() {
-            let field = format!("statements.{}", statement.name);
-            if self.statement(&statement.name) != Some(index) {
-                return refuse(&field, "two statements have this name");
-            }
-            if statement.sql.contains('\0') {
-                return refuse(&field, "the SQL holds a zero byte");
-            }
-            if statement.parameters.len() > u16::MAX as usize {
-                return refuse(&field, "has more parameters than the protocol carries");
-            }
-            if statement.name == "transaction" {
-                return refuse("statements", "the name `transaction` stands for whole transactions");
-            }
-            for (name, generator) in &statement.parameters {
-                generator
-                    .check()
-                    .map_err(|cause| PlanError::new(format!("{field}.parameters.{name}"), cause))?;
-            }
-        }
-        Ok(())
     }
 }

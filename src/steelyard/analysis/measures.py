@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.analysis.costs import SERVER_CPU, SOURCES, time_cost
 from steelyard.analysis.instructions import INSTRUCTION_TIME, instruction_measures, told
 from steelyard.analysis.program import SCORE, program_measures
 from steelyard.analysis.queries import GEOMEAN, query_measures, query_times, time_of
-from steelyard.analysis.results import Better, Metric
+from steelyard.analysis.results import Metric
 from steelyard.analysis.simulated import simulated_measures
 from steelyard.analysis.tails import Floats
 from steelyard.analysis.words import in_words_of
@@ -26,7 +27,6 @@ from steelyard.study.spec import Study
 Ints = NDArray[np.int64]
 
 THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")
-SERVER_CPU = Metric("server_cpu_us_per_txn", "server CPU", "us/txn", "lower")
 P99 = Metric("p99_ns", "latency p99", "ns", "lower")
 # what verdicts are made of
 HEADLINES = (THROUGHPUT.name, SCORE, GEOMEAN.name, INSTRUCTION_TIME.name, SERVER_CPU.name, P99.name)
@@ -35,108 +35,6 @@ HEADLINES = (THROUGHPUT.name, SCORE, GEOMEAN.name, INSTRUCTION_TIME.name, SERVER
 WAIT_PREFIX = "wait_"
 _WAITS = "postgres-waits"
 _RUNNING = "CPU"  # sampled as running: its time is counted exactly elsewhere
-
-
-@dataclass(frozen=True)
-class _Source:
-    """Where a metric per transaction comes from: a counter. scale: to the metric's unit.
-
-    absent: its value in runs without that counter, where others have it.
-    """
-
-    metric: Metric
-    monitor: str
-    entity: str
-    counter: str
-    scale: float = 1.0
-    absent: float = np.nan
-
-
-# Floors: a smaller difference is never a reason, however surely it was measured. Each is about a
-# tenth of a microsecond of somebody's time; differences of time must also matter beside the
-# server's CPU (why.py).
-_TIME_US = 0.1  # one system call entered and left: no smaller thing can be left undone
-_SWITCHES = 0.1  # a switch costs 1 to 4 us (Li, Ding & Shen 2007): one transaction in ten has it
-_WAL_BYTES = 24.0  # the header of a WAL record: less is not a record more, but housekeeping's
-_STORAGE_BYTES = 82.0  # a page of 8 KiB in a hundred transactions
-_US = 1e-3  # to them from ns
-
-
-def _time(name: str, title: str, better: Better = "lower") -> Metric:
-    return Metric(name, title, "us/txn", better, _TIME_US)
-
-
-def _switches(kind: str) -> Metric:
-    title = f"{kind} switches of the server"
-    return Metric(f"server_switches_{kind}_per_txn", title, "1/txn", "lower", _SWITCHES)
-
-
-_SOURCES = (
-    _Source(SERVER_CPU, "processes", "server", "cpu_ns_total", _US),
-    _Source(
-        _time("server_user_us_per_txn", "server CPU in user mode"),
-        "processes",
-        "server",
-        "user_cpu_ns_total",
-        _US,
-    ),
-    _Source(
-        _time("server_system_us_per_txn", "server CPU in system mode"),
-        "processes",
-        "server",
-        "system_cpu_ns_total",
-        _US,
-    ),
-    _Source(
-        _time("engine_cpu_us_per_txn", "load engine CPU", better="neither"),
-        "processes",
-        "engine",
-        "cpu_ns_total",
-        _US,
-    ),
-    # a pooler that is not there costs nothing
-    _Source(
-        _time("front_cpu_us_per_txn", "CPU of the pooler"),
-        "processes",
-        "front",
-        "cpu_ns_total",
-        _US,
-        absent=0.0,
-    ),
-    _Source(_switches("voluntary"), "processes", "server", "voluntary_switches_total"),
-    _Source(_switches("involuntary"), "processes", "server", "involuntary_switches_total"),
-    _Source(
-        _time("server_runqueue_wait_us_per_txn", "run-queue wait of the server"),
-        "processes",
-        "server",
-        "runqueue_wait_ns_total",
-        _US,
-    ),
-    _Source(
-        Metric("wal_bytes_per_txn", "WAL", "B/txn", "lower", _WAL_BYTES), "postgres", "wal", "bytes_total"
-    ),
-    _Source(
-        Metric("redo_bytes_per_txn", "redo log", "B/txn", "lower", _WAL_BYTES),
-        "mariadb",
-        "redo",
-        "bytes_total",
-    ),
-    _Source(
-        _time("row_lock_wait_us_per_txn", "wait for row locks"), "mariadb", "row locks", "wait_ns_total", _US
-    ),
-    _Source(
-        Metric("read_bytes_per_txn", "bytes read from storage", "B/txn", "lower", _STORAGE_BYTES),
-        "processes",
-        "server",
-        "read_bytes_total",
-    ),
-    _Source(
-        Metric("written_bytes_per_txn", "bytes written to storage", "B/txn", "lower", _STORAGE_BYTES),
-        "processes",
-        "server",
-        "written_bytes_total",
-    ),
-)
 
 _LATENCIES = (
     Metric("p50_ns", "latency p50", "ns", "lower"),
@@ -148,7 +46,7 @@ _ERRORS = Metric("errors_per_txn", "errors", "1/txn", "lower")
 METRICS: tuple[Metric, ...] = (
     THROUGHPUT,
     *_LATENCIES,
-    *(source.metric for source in _SOURCES),
+    *(source.metric for source in SOURCES),
     _ERRORS,
 )
 
@@ -204,7 +102,7 @@ def measure(evidence: Evidence) -> Measures:
 
     values: dict[str, Floats] = {THROUGHPUT.name: per_s}
     values |= _latencies(evidence.latency, row_of)
-    for source in _SOURCES:
+    for source in SOURCES:
         rate = _summed(evidence.rates, row_of, source.monitor, source.entity, source.counter)
         if np.isfinite(rate).any():
             rate = np.where(np.isnan(rate), source.absent, rate)
@@ -298,6 +196,6 @@ def _waits(
         # a type that was never seen in a run has no counter there: it waited for nothing
         seen_per_s[np.isnan(seen_per_s) & np.isfinite(readings_per_s)] = 0.0
         name = f"{WAIT_PREFIX}{kind.lower()}_us_per_txn"
-        metric = _time(name, f"waits of type {kind}", better="neither")
+        metric = time_cost(name, f"waits of type {kind}", better="neither")
         found.append((metric, _divide(_divide(seen_per_s, readings_per_s) * 1e6, per_s)))
     return found

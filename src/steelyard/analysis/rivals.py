@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from steelyard.analysis import tails
 from steelyard.analysis.comparison import ALPHA, pairs
-from steelyard.analysis.measures import SERVER_CPU, Measures, foremost
+from steelyard.analysis.costs import SERVER_CPU
+from steelyard.analysis.measures import Measures, foremost
 from steelyard.analysis.queries import GEOMEAN
 from steelyard.analysis.results import Comparison, Metric, Outcome
 from steelyard.study.spec import Study

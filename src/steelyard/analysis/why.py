@@ -15,8 +15,9 @@ import numpy as np
 
 from steelyard.analysis import tails
 from steelyard.analysis.comparison import ALPHA
+from steelyard.analysis.costs import SERVER_CPU
 from steelyard.analysis.layout import lay_out
-from steelyard.analysis.measures import P99, SERVER_CPU, THROUGHPUT, WAIT_PREFIX, Measures
+from steelyard.analysis.measures import P99, THROUGHPUT, WAIT_PREFIX, Measures
 from steelyard.analysis.program import COSTS
 from steelyard.analysis.results import CostDifference, Metric
 from steelyard.analysis.simulated import COSTS as SIMULATED
