@@ -79,12 +79,18 @@ class Guest:
 
 def check_programs() -> None:
     """Raises InputError with what to install when a program that guests need is missing."""
-    missing = [package for name, package in _PROGRAMS.items() if not _found(name)]
+    missing = [package for name, package in _PROGRAMS.items() if not _found(name) or _needs_libraries(name)]
     if missing:
         raise InputError(
             f"virtual machines need {' and '.join(missing)}",
             f"apt-get install --no-install-recommends {' '.join(missing)}",
         )
+
+
+def _needs_libraries(name: str) -> bool:
+    """Whether it is the busybox that cannot run alone: an ELF file that names a loader."""
+    with Path(program(name)).open("rb") as file:
+        return name == "busybox" and b"/ld-linux" in file.read(4096)
 
 
 def program(name: str) -> str:
