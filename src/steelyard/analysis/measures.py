@@ -145,12 +145,7 @@ _LATENCIES = (
 )
 _ERRORS = Metric("errors_per_txn", "errors", "1/txn", "lower")
 
-METRICS: tuple[Metric, ...] = (
-    THROUGHPUT,
-    *_LATENCIES,
-    *(source.metric for source in _SOURCES),
-    _ERRORS,
-)
+METRICS: tuple[Metric, ...] = (THROUGHPUT, *_LATENCIES, *(source.metric for source in _SOURCES), _ERRORS)
 
 
 @dataclass(frozen=True)
