@@ -17,8 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from laboratory import Lab
+from steelyard.assignment import Assignment
 from steelyard.bundle.reader import Bundle
 from steelyard.lab.boots import Boot, BootNeeded
+from steelyard.study.errors import InputError
 from steelyard.study.plan import blocks, options
 from steelyard.study.reading import parse_study
 
@@ -243,6 +245,17 @@ def test_what_is_needed_is_named(tmp_path: Path) -> None:
     with pytest.raises(BootNeeded, match=r"option new needs kernel = 6\.12: it is 6\.1\.0") as need:
         Boot.now(proc(tmp_path, OLD, "")).check(found[1])
     assert need.value.wanted == {"kernel": "6.12"}
+
+
+def test_a_boot_command_that_nothing_fills_and_one_that_nobody_needs_are_refused() -> None:
+    unknown = STUDY.format(more='[reboots]\ncommand = ["boot", "{kernle}"]', blocks=1)
+    with pytest.raises(InputError, match=r"nothing fills \{kernle\}"):
+        Assignment.of(unknown, "a test")
+    handles = f"{HANDLES}[reboots]\nunit = true\n"
+    idle = STUDY.format(more=handles, blocks=1).replace('kernel]\nscope = "host"', 'text]\nscope = "client"')
+    idle = idle.replace('old = "6.1", new = "6.12"', 'same = "identical", many = "distinct"')
+    with pytest.raises(InputError, match="no option wants this machine booted"):
+        Assignment.of(idle, "a test")
 
 
 HANDLES = '[factors.handle]\nscope = "client"\nlevels = { simple = "none", named = "named" }\n'

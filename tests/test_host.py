@@ -121,6 +121,9 @@ def sleeper() -> Iterator[int]:
         ("hogs.count = -1", "a whole number from 0 to 1000"),
         ('server.cpus = "3-1"', "no list of CPUs"),
         ('thp = "sometimes"', "One of: always, madvise, never."),
+        ('preempt = "ful"', 'did you mean "full"?'),
+        ('kernel = ""', "one word without blanks"),
+        ('cmdline.preempt = "full quiet"', "one word without blanks"),
         ('"sysctl.vm/../../etc/passwd" = 1', "no setting"),
         ("server.rt_priority = 5", "only rr and fifo have real-time priorities"),
         ("hogs.nice = 5", "there are no hogs"),
@@ -314,6 +317,75 @@ def test_two_laboratories_do_not_change_the_same_value(swappiness: str) -> None:
             second.change(option(sysctl__vm__swappiness="16"))
         first.restore()
     assert value_of(SWAPPINESS) == swappiness
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("always [madvise] never", "madvise"),
+        ("always defer [defer+madvise] madvise never", "defer+madvise"),
+        ("none (voluntary) full ", "voluntary"),
+        ("none voluntary (full) lazy", "full"),
+        ("60", "60"),
+        ("a (b", "a (b"),
+    ],
+)
+def test_the_word_that_holds_is_the_one_in_brackets(tmp_path: Path, text: str, value: str) -> None:
+    knob = tmp_path / "knob"
+    knob.write_text(f"{text}\n")
+    assert value_of(knob) == value
+
+
+THP = {
+    "thp": Path("/sys/kernel/mm/transparent_hugepage/enabled"),
+    "thp_defrag": Path("/sys/kernel/mm/transparent_hugepage/defrag"),
+}
+needs_thp = pytest.mark.skipif(
+    bool(list(refusals({"thp": "never", "thp_defrag": "never"}))), reason="huge pages need root"
+)
+
+
+@pytest.fixture
+def huge_pages() -> Iterator[dict[str, str]]:
+    """How they are, put back whatever a test does."""
+    before = {name: value_of(path) for name, path in THP.items()}
+    yield before
+    for name, path in THP.items():
+        if value_of(path) != before[name]:
+            write(path, before[name])
+
+
+@needs_thp
+@pytest.mark.parametrize("value", ["always", "never", "madvise"])
+def test_huge_pages_are_set_for_the_run_and_put_back(value: str, huge_pages: dict[str, str]) -> None:
+    with Guard() as guard:
+        host = host_of(guard)
+        host.change(option(thp=value, thp_defrag=value))
+        assert {name: value_of(path) for name, path in THP.items()} == {"thp": value, "thp_defrag": value}
+        host.restore()
+    assert {name: value_of(path) for name, path in THP.items()} == huge_pages
+
+
+@needs_thp
+def test_huge_pages_are_as_before_when_the_lab_was_killed(lab: Lab, huge_pages: dict[str, str]) -> None:
+    ours = next(value for value in ("never", "always") if value != huge_pages["thp"])
+    other = next(value for value in ("defer", "never") if value != huge_pages["thp_defrag"])
+    text = study_text(fixed=f'thp = "{ours}"\nthp_defrag = "{other}"', blocks=20, measure_s=2)
+    process = lab.start("run", host_study(lab.folder, text), "--bundle", lab.bundle)
+    lab.wait_for(lambda: lab.ours(ENGINE), "a run under load")
+    assert (value_of(THP["thp"]), value_of(THP["thp_defrag"])) == (ours, other)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60)
+    lab.wait_for(lambda: not lab.ours(), f"the end of {lab.ours()}")
+    assert {name: value_of(path) for name, path in THP.items()} == huge_pages
+
+
+def test_a_preemption_mode_is_had_or_refused_by_name() -> None:
+    found = list(refusals({"preempt": "full"}))
+    if not found:
+        assert value_of(Path("/sys/kernel/debug/sched/preempt")) in ("none", "voluntary", "full", "lazy")
+    else:
+        assert found[0].setting == "preempt" and "/sys/kernel/debug/sched/preempt" in found[0].why
 
 
 def test_the_guard_writes_a_value_back_when_the_lab_is_gone(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from steelyard.study.factors import check_effects
 from steelyard.study.host import boot_of
 from steelyard.study.plan import Option, Slot, blocks, options, workload_of
 from steelyard.study.reading import located, parse_study
-from steelyard.study.spec import Study
+from steelyard.study.spec import Reboots, Study
 from steelyard.subjects import boots_apart, check
 from steelyard.workloads import work_of
 
@@ -55,4 +55,12 @@ class Assignment:
                     raise InputError(f'no recording "{name}"{nearest(name, published())}', at=("overlay",))
             check(study)
             found, refused = permitted(study, found)
-        return cls(study, text, origin, found, list(blocks(study, found, boots_apart(study))), refused)
+            order = list(blocks(study, found, boots_apart(study)))
+            assignment = cls(study, text, origin, found, order, refused)
+            if study.reboots != Reboots() and not assignment.boots:
+                raise InputError(
+                    "has no effect: no option wants this machine booted in its own way",
+                    "leave it out",
+                    ("reboots",),
+                )
+        return assignment

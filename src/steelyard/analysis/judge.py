@@ -53,6 +53,7 @@ def judge(evidence: Evidence) -> Judgement:
     scaling, latch = scalings(evidence, measures), latches(evidence)
     verdict = judge_options(evidence, measures, comparisons, found_effects)
     cells = region(evidence, measures)
+    others = tuple(label for label in labels if label != baseline)
     return Judgement(
         question=evidence.study.question,
         baseline=baseline,
@@ -68,12 +69,7 @@ def judge(evidence: Evidence) -> Judgement:
         comparisons=comparisons,
         effects=found_effects,
         fairness=fairness(evidence),
-        costs=tuple(
-            cost
-            for label in labels
-            if label != baseline
-            for cost in cost_differences(measures, label, baseline)
-        ),
+        costs=tuple(cost for label in others for cost in cost_differences(measures, label, baseline)),
         notices=(
             *_of_the_lab(evidence),
             *_of_the_clock(evidence),

@@ -31,7 +31,8 @@ _PROGRAMS = {
 _PANIC = "Kernel panic"
 # a panic ends the guest at once; every kernel takes the same clock (two vCPUs chose differently)
 _ALWAYS = ("console=ttyS0", "loglevel=4", "panic=-1", "tsc=reliable", "clocksource=tsc")
-_TRIAL_S = 30.0
+# a KVM that does not work may hang for ever; emulation on a busy machine takes its time
+_TRIAL_S: Mapping[Acceleration, float] = {"kvm": 30.0, "tcg": 600.0}
 _LAST_LINES = 5
 
 
@@ -79,12 +80,18 @@ class Guest:
 
 def check_programs() -> None:
     """Raises InputError with what to install when a program that guests need is missing."""
-    missing = [package for name, package in _PROGRAMS.items() if not _found(name)]
+    missing = [package for name, package in _PROGRAMS.items() if not _found(name) or _needs_libraries(name)]
     if missing:
         raise InputError(
             f"virtual machines need {' and '.join(missing)}",
             f"apt-get install --no-install-recommends {' '.join(missing)}",
         )
+
+
+def _needs_libraries(name: str) -> bool:
+    """Whether it is the busybox that cannot run alone: an ELF file that names a loader."""
+    with Path(program(name)).open("rb") as file:
+        return name == "busybox" and b"/ld-linux" in file.read(4096)
 
 
 def program(name: str) -> str:
@@ -150,8 +157,7 @@ def lines(console: Path) -> Iterator[str]:
 def trial(guest: Guest, console: Path) -> Mapping[str, str]:
     """What a guest says of itself when it is booted for that alone. Raises GuestFailed."""
     alone = replace(guest, words=(*guest.words, PROBE), disks=())
-    # emulation on a busy machine takes its time; a KVM that does not work may hang for ever
-    boot(alone, console, _TRIAL_S if guest.acceleration == "kvm" else 4 * _TRIAL_S)
+    boot(alone, console, _TRIAL_S[guest.acceleration])
     facts = told(console)
     if "release" not in facts:
         raise GuestFailed(f"the guest said nothing of itself; {_last(console)}")

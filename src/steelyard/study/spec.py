@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from steelyard.study.cache import CacheWorkload
 from steelyard.study.model import Code, Setting, Strict, flat
-from steelyard.study.program import ProgramWorkload
+from steelyard.study.program import ProgramWorkload, names_in
 from steelyard.study.queries import QueriesWorkload
 from steelyard.study.statements import StatementWorkload
 from steelyard.study.threads import ThreadsWorkload
@@ -122,6 +122,12 @@ class Reboots(Strict):
         default=False, description="have systemd go on with the study after each boot, until it ends (root)"
     )
     most: int = Field(default=100, ge=1, description="boots by `command`, after which the study fails")
+
+    @model_validator(mode="after")
+    def _known_words(self) -> Reboots:
+        if unknown := sorted(names_in(" ".join(self.command or ())) - {"kernel", "cmdline"}):
+            raise ValueError(f"command: nothing fills {{{unknown[0]}}}; known: {{kernel}}, {{cmdline}}")
+        return self
 
 
 class Study(Strict):

@@ -205,7 +205,9 @@ class VirtualMachine:
         """KVM where every guest boots with it, else emulation; and what each says of itself."""
         asked = self._settings["vm.acceleration"]
         ways: tuple[Acceleration, ...] = ("kvm", "tcg")
-        tries = [way for way in ways if asked in ("auto", way) and (way == "tcg" or kvm_offered())]
+        tries: list[Acceleration] = [
+            way for way in ways if asked in ("auto", way) and (way == "tcg" or kvm_offered())
+        ]
         if not tries:
             raise SubjectFailed("vm.acceleration = kvm, and /dev/kvm is not there or not ours to open")
         for way in tries:
