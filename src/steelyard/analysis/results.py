@@ -267,9 +267,7 @@ class Verdict:
     """The answer. winner is None when no option can be said to be better than all others.
 
     outcome: "it depends" where other factors set the work, and the answer is one for each kind of it.
-
-    sentence: which option wins, by how much, how sure (plain text, complete).
-    reasons: why, a sentence each, the largest cost first.
+    sentence: which option wins, by how much, how sure (plain text, complete). reasons: why, a sentence each.
     ties: where there is no winner, the leading option and those that cannot be told from it.
     """
 
