@@ -15,9 +15,9 @@ from steelyard.analysis.gauges import gauge_notices
 from steelyard.analysis.instructions import instruction_notices
 from steelyard.analysis.latches import latches
 from steelyard.analysis.layout import points_of
-from steelyard.analysis.measures import measure
+from steelyard.analysis.measures import Measures, measure
 from steelyard.analysis.region import region, told_by_cells
-from steelyard.analysis.results import Judgement, Notice, Verdict
+from steelyard.analysis.results import Estimate, Judgement, Notice, Verdict
 from steelyard.analysis.scaling import scalings
 from steelyard.analysis.simulated import simulation_notices
 from steelyard.analysis.soundness import soundness_notices
@@ -60,12 +60,7 @@ def judge(evidence: Evidence) -> Judgement:
         options=labels,
         metrics=measures.metrics,
         verdict=_with(told_by_cells(evidence, measures, cells, verdict), _grave(gauges)),
-        estimates=tuple(
-            estimate
-            for metric in measures.metrics
-            for point in views
-            for estimate in estimates(measures, metric, labels, point)
-        ),
+        estimates=_estimates(measures, labels, views),
         comparisons=comparisons,
         effects=found_effects,
         fairness=fairness(evidence),
@@ -90,6 +85,17 @@ def judge(evidence: Evidence) -> Judgement:
 
 def _with(verdict: Verdict, further: Sequence[str]) -> Verdict:
     return replace(verdict, reasons=(*verdict.reasons, *further))
+
+
+def _estimates(
+    measures: Measures, labels: Sequence[str], points: Sequence[int | None]
+) -> tuple[Estimate, ...]:
+    return tuple(
+        estimate
+        for metric in measures.metrics
+        for point in points
+        for estimate in estimates(measures, metric, labels, point)
+    )
 
 
 def _grave(notices: Sequence[Notice]) -> list[str]:

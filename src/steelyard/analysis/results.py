@@ -192,9 +192,9 @@ class LatchRow:
     gets_per_txn: of all latches of that name. spin_efficiency: share of misses that never slept; a
     lower bound, 1 - sleeps per miss, where spins are not counted. hold_ns: mean measured, or the
     effective hold that explains the misses (hold_is_measured tells). children: latches that share the
-    gets. spin: turns before a miss sleeps, None: any. hand_overs: gets after
-    another's. wait_ns: asleep; get_ns: of all gets, waited for or not. predicted: misses a get and gets a
-    second that the model expects of the measured holds.
+    gets. spin: turns before a miss sleeps, None: any. hand_overs: gets after another's. wait_ns: asleep;
+    get_ns: of all gets, waited for or not. predicted: misses a get and gets a second that the model expects
+    of the measured holds.
     """
 
     option: str
@@ -253,11 +253,7 @@ class RegionCell:
 
 @dataclass(frozen=True)
 class QueryRow:
-    """One query of an option at one number of streams. ns: geometric mean over blocks.
-
-    comparison: with the baseline, p-value and interval adjusted for the number of queries and options;
-    None for the baseline itself, and where there is none.
-    """
+    """One query of an option at some number of streams. comparison: adjusted for all queries and options."""
 
     query: str
     option: str
@@ -271,9 +267,7 @@ class Verdict:
     """The answer. winner is None when no option can be said to be better than all others.
 
     outcome: "it depends" where other factors set the work, and the answer is one for each kind of it.
-
-    sentence: which option wins, by how much, how sure (plain text, complete).
-    reasons: why, a sentence each, the largest cost first.
+    sentence: which option wins, by how much, how sure (plain text, complete). reasons: why, a sentence each.
     ties: where there is no winner, the leading option and those that cannot be told from it.
     """
 
