@@ -219,6 +219,7 @@ def test_what_is_not_taken_is_named(file: Path, changes: dict[str, Any], said: s
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
+        ({"transactions_max": 5}, "transactions_max: clients of SQLite"),
         ({"handle": "unnamed"}, "handle: every statement of SQLite is a handle"),
         ({"arrival": {"kind": "open", "rate_per_s": 5, "spacing": "even"}}, "arrival: clients of SQLite"),
     ],

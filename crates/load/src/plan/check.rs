@@ -21,7 +21,13 @@ impl Plan {
             if self.handle == Handle::Unnamed {
                 return refuse("handle", "every statement of SQLite is a handle: `per-use` is the same work");
             }
-            if matches!(self.arrival, Arrival::Open { .. }) {
+            if self.transactions_max.is_some() {
+                return refuse(
+                    "transactions_max",
+                    "clients of SQLite count each for itself: measure by time",
+                );
+            }
+            if !matches!(self.arrival, Arrival::Closed { .. }) {
                 return refuse("arrival", "clients of SQLite are threads or processes in a closed loop");
             }
         }
