@@ -183,6 +183,9 @@ pub struct Plan {
     pub measure_s: f64,
     /// The measure phase of a point ends with so many transactions, at the latest after `measure_s`.
     pub transactions_max: Option<u64>,
+    /// Load after each point's measure phase that is not counted.
+    #[serde(default)]
+    pub watch_s: f64,
     pub cool_down_s: f64,
     pub deadline_ms: f64,
     pub threads: usize,
@@ -259,6 +262,7 @@ impl Plan {
         for (field, value) in [
             ("warm_up_s", self.warm_up_s),
             ("measure_s", self.measure_s),
+            ("watch_s", self.watch_s),
             ("cool_down_s", self.cool_down_s),
             ("connect_s", self.connect_s),
             ("deadline_ms", self.deadline_ms),
