@@ -12,7 +12,7 @@ demo: .venv/built
 
 test: .venv/built
 	$(RUN)/pytest tests
-	cargo test --quiet --package steelyard-load --package steelyard-dispatch --package steelyard-latch
+	cargo test --quiet --package steelyard-load --package steelyard-dispatch --package steelyard-latch --package steelyard-probe
 	cargo test --quiet --package steelyard-latch --features loom --release --test models
 
 check: .venv/built
@@ -28,7 +28,7 @@ format: .venv/built
 	cargo fmt --all
 
 bench: .venv/built
-	for bench in dispatch driver_cost driver_cost_mysql latch latch_model latency_truth monitor_cost report_scale; do $(RUN)/python benches/$$bench.py --quick || exit 1; done
+	for bench in dispatch driver_cost driver_cost_mysql latch latch_model latency_truth monitor_cost probe_cost report_scale; do $(RUN)/python benches/$$bench.py --quick || exit 1; done
 
 docs: .venv/built
 	$(UV) sync --quiet --group docs

@@ -202,3 +202,32 @@ def calibrate_switches(cpu: int, sets: Sequence[int], repetitions: int) -> str:
 
 def calibrate_memory(cpu: int, size_bytes: int, repetitions: int) -> str:
     """Latency of a chase in random order over so many bytes, as JSON like `switch` above. Raises OSError."""
+
+class Probe:
+    """Kernel probes over all CPUs (crates/probe/src/plan.rs); records nothing before `open`.
+
+    plan_json: {"profile_hz": 0, "locks": false, "sched": false, "roots": [{"pid", "role"}], "cpus": []
+    (of the collecting thread)}. Raises PlanError. Descendants of a root have its role; others are
+    kernel, idle or other.
+    """
+
+    def __init__(self, plan_json: str) -> None: ...
+    @property
+    def refused(self) -> list[tuple[str, str]]:
+        """Sources that cannot be had here, each with the reason and what would mend it."""
+
+    def open(self, purpose: str, point: int, start_ns: int, end_ns: int) -> None:
+        """Records of a purpose count from now on: "measure" (profile, locks) or "watch" (sched).
+
+        Times of CLOCK_MONOTONIC; what lies outside does not count. Raises ValueError.
+        """
+
+    def close(self) -> None:
+        """Records no more until the next `open`."""
+
+    def finish(self) -> str | None:
+        """Ends; columns as JSON: profile, locks, scheduling; and lost, records that had no room.
+
+        Columns that end in `_base64` are HdrHistograms, V2, ns. None where no source could be had, and
+        at a second call.
+        """

@@ -7,6 +7,7 @@ mod caller;
 mod dispatch;
 mod latch;
 mod load;
+mod probe;
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -14,5 +15,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     load::register(module)?;
     latch::register(module)?;
     dispatch::register(module)?;
+    probe::register(module)?;
     calibrate::register(module)
 }

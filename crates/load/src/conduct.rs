@@ -36,13 +36,15 @@ pub struct Conductor<'a> {
     pub plan: &'a Plan,
     listener: &'a mut dyn Listener,
     pub outcome: Outcome,
+    /// The phase after a warm-up: measure, or watch.
+    pub loaded: &'static str,
     /// Transactions and errors of the points before.
     earlier: (u64, u64),
 }
 
 impl<'a> Conductor<'a> {
     pub fn new(plan: &'a Plan, listener: &'a mut dyn Listener) -> Self {
-        Self { plan, listener, outcome: Outcome::default(), earlier: (0, 0) }
+        Self { plan, listener, outcome: Outcome::default(), loaded: "measure", earlier: (0, 0) }
     }
 
     /// Tells that a phase begins; the time.
@@ -87,7 +89,7 @@ impl<'a> Conductor<'a> {
         loop {
             let now = now_ns();
             if phase == "warm-up" && now >= window.measure_ns {
-                phase = "measure";
+                phase = self.loaded;
                 self.begin(phase, point, count)?;
             }
             if now >= tick_ns {

@@ -93,6 +93,20 @@ impl Run<'_> {
         let (back, records) = self.load(point, clients, window)?;
         let window = Window { end_ns: ended_ns(&records), ..window };
         self.conductor.keep(point, count, window, records);
+        if plan.watch_s > 0.0 { self.watch(point, back) } else { Ok(back) }
+    }
+
+    /// The same load, uncounted: what disturbs the server looks at it now.
+    fn watch(&mut self, point: usize, clients: Vec<Client>) -> Result<Vec<Client>, LoadError> {
+        let count = clients.len();
+        let start_ns = now_ns() + LEAD_NS;
+        let end_ns = start_ns + (self.work.plan.watch_s * 1e9) as u64;
+        let window = Window { start_ns, measure_ns: start_ns, last_begin_ns: end_ns, end_ns };
+        self.conductor.loaded = "watch";
+        let outcome = self.load(point, clients, window);
+        self.conductor.loaded = "measure";
+        let (back, records) = outcome?;
+        self.conductor.ended("watch", point, count, start_ns, ended_ns(&records));
         Ok(back)
     }
 

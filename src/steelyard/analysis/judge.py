@@ -15,10 +15,13 @@ from steelyard.analysis.gauges import gauge_notices
 from steelyard.analysis.instructions import instruction_notices
 from steelyard.analysis.latches import latches
 from steelyard.analysis.layout import points_of
+from steelyard.analysis.locks import locks
 from steelyard.analysis.measures import Measures, measure
+from steelyard.analysis.profile import profile, profile_reasons
 from steelyard.analysis.region import region, told_by_cells
 from steelyard.analysis.results import Estimate, Judgement, Notice, Verdict
 from steelyard.analysis.scaling import scalings
+from steelyard.analysis.scheduling import scheduling
 from steelyard.analysis.simulated import simulation_notices
 from steelyard.analysis.soundness import soundness_notices
 from steelyard.analysis.stability import stability_notices
@@ -54,12 +57,13 @@ def judge(evidence: Evidence) -> Judgement:
     verdict = judge_options(evidence, measures, comparisons, found_effects)
     cells = region(evidence, measures)
     others = tuple(label for label in labels if label != baseline)
+    more = (*profile_reasons(evidence, verdict.winner), *_grave(gauges))
     return Judgement(
         question=evidence.study.question,
         baseline=baseline,
         options=labels,
         metrics=measures.metrics,
-        verdict=_with(told_by_cells(evidence, measures, cells, verdict), _grave(gauges)),
+        verdict=_with(told_by_cells(evidence, measures, cells, verdict), more),
         estimates=_estimates(measures, labels, views),
         comparisons=comparisons,
         effects=found_effects,
@@ -80,6 +84,9 @@ def judge(evidence: Evidence) -> Judgement:
         what_if=latch.what_if,
         region=cells,
         queries=by_query(measures, labels, baseline, margin),
+        profile=profile(evidence),
+        locks=locks(evidence),
+        scheduling=scheduling(evidence),
     )
 
 

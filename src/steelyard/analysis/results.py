@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from steelyard.analysis.probe_rows import LockRow, ProfileRow, SchedulingRow
+
 # different: proven, for a metric of which neither more nor less is better (Better "neither")
 Outcome = Literal["better", "worse", "equivalent", "inconclusive", "different"]
 Better = Literal["higher", "lower", "neither"]
@@ -298,3 +300,6 @@ class Judgement:
     what_if: tuple[WhatIf, ...] = ()
     region: tuple[RegionCell, ...] = ()
     queries: tuple[QueryRow, ...] = ()
+    profile: tuple[ProfileRow, ...] = ()
+    locks: tuple[LockRow, ...] = ()
+    scheduling: tuple[SchedulingRow, ...] = ()

@@ -26,6 +26,25 @@ def _none(*names: str) -> Columns:
 
 
 @dataclass(frozen=True)
+class Probed:
+    """What the kernel's probes recorded; empty where none was asked for.
+
+    functions: run, role, function (where CPU time was spent; `_[k]`: kernel), samples.
+    locks: run, role, lock, type, call_site, distinct_locks, acquisitions, contended, wait_total_ns,
+        wait_max_ns, wait_cpu_percent, utilisation_percent, hold_mean_ns, hold_max_ns; NaN where not
+        available.
+    scheduling: option, role, kind (run queue, slice, off CPU), seconds, voluntary, involuntary,
+        migrations, quantile, ns, count: of all its runs together.
+    cpus: of the whole machine, which the probes look at; 0: not known.
+    """
+
+    functions: Columns = field(default_factory=lambda: _none("run", "role", "function", "samples"))
+    locks: Columns = field(default_factory=lambda: _none("run"))
+    scheduling: Columns = field(default_factory=lambda: _none("option"))
+    cpus: int = 0
+
+
+@dataclass(frozen=True)
 class Topology:
     """What the server may run on; None where it is not known. cpus: hardware threads of the cores."""
 
@@ -69,6 +88,7 @@ class Evidence:
         (latches of the family), spin (turns before a miss sleeps); NaN where not available.
     holds: run, point, latch, ns, share: hold times, each with the share of holds that last so long.
     claims: run, point, figure, value, decimals: what the source of a recording says of itself.
+    probed: what the kernel's probes recorded.
     topology: what the server may run on. calibration: costs of this machine, by name with unit
         (hand_over_ns, wake_up_ns, spin_turn_ns); empty where none was measured.
     scores: run, point, instance, score, seconds, cpu_ns: copies of a program, where one was run.
@@ -111,6 +131,7 @@ class Evidence:
     peaks: Columns = field(
         default_factory=lambda: _none("run", "point", "monitor", "entity", "metric", "highest")
     )
+    probed: Probed = field(default_factory=Probed)
     topology: Topology = Topology()
     calibration: Mapping[str, float] = field(default_factory=dict[str, float])
     instruction_time: bool = False

@@ -13,6 +13,8 @@ import numpy as np
 
 from steelyard import _core
 from steelyard.bundle.evidence import Columns, Evidence, Option, Topology, counts_instructions
+from steelyard.bundle.holds import holds
+from steelyard.bundle.probed import probed
 from steelyard.bundle.schema import FORMAT_VERSION, TABLES, Table
 from steelyard.study.errors import InputError
 from steelyard.study.reading import parse_study
@@ -134,9 +136,6 @@ _LATCHES = """
     from latches l semi join used_runs using (run) order by l.run, l.point, l.latch
 """
 
-# the middle of each part between these edges stands for it; a hold's tail matters more than its middle
-_HOLD_EDGES = (*np.linspace(0, 0.98, 50).tolist(), 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 0.99999, 1.0)
-
 
 class Bundle:
     """A bundle opened for reading. Raises InputError when path holds none, or a newer format."""
@@ -212,8 +211,9 @@ class Bundle:
             silence=self.columns(_SILENCE),
             notices=self.columns("select run, code, text from notices order by run"),
             latches=self.columns(_LATCHES),
-            holds=self._holds(),
+            holds=holds(self.duckdb),
             claims=self.columns("select claims.* from claims join used_runs using (run) order by run, point"),
+            probed=probed(self),
             topology=Topology.of(self.environment),
             calibration=self.environment.get("calibration", {}),
             instruction_time=counts_instructions(self.environment),
@@ -267,21 +267,6 @@ class Bundle:
             for name, value in zip(columns, values, strict=True):
                 columns[name].append(value)
         return {name: np.asarray(values) for name, values in columns.items()}
-
-    def _holds(self) -> Columns:
-        rows = self.duckdb.execute(
-            "select l.run, l.point, l.latch, l.hold_histogram from latches l semi join used_runs using (run)"
-            " where l.hold_histogram is not null order by l.run, l.point, l.latch"
-        ).fetchall()
-        edges = np.asarray(_HOLD_EDGES)
-        share, middles = np.diff(edges), ((edges[:-1] + edges[1:]) / 2).tolist()
-        found: list[tuple[Any, ...]] = [
-            (run, point, latch, float(ns), part)
-            for run, point, latch, histogram in rows
-            for ns, part in zip(_core.histogram_quantiles(histogram, middles), share.tolist(), strict=True)
-        ]
-        names = ("run", "point", "latch", "ns", "share")
-        return {name: np.asarray([row[i] for row in found]) for i, name in enumerate(names)}
 
     def _source(self, table: Table) -> str:
         empty = ", ".join(f'null::{c.type} as "{c.name}"' for c in table.columns)

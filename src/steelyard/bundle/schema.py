@@ -34,6 +34,7 @@ class Table:
 
 _RUN = Column("run", "INTEGER", "number of the run, from 1 in the order executed")
 _POINT = Column("point", "INTEGER", "number of the point (a number of clients) within the run, from 0")
+_ROLE = Column("role", "VARCHAR", "whose threads: server, engine, monitors ..., kernel, idle, other")
 _STATEMENT = Column("statement", "VARCHAR", "the statement's name; `transaction` holds whole transactions")
 
 TABLES: tuple[Table, ...] = (
@@ -62,7 +63,7 @@ TABLES: tuple[Table, ...] = (
             Column(
                 "phase",
                 "VARCHAR",
-                "set-up, connect, warm-up, measure, cool-down, disconnect, after",
+                "set-up, connect, warm-up, measure, watch, cool-down, disconnect, after",
             ),
             Column("start_ns", "BIGINT", ""),
             Column("end_ns", "BIGINT", ""),
@@ -164,6 +165,63 @@ TABLES: tuple[Table, ...] = (
             Column("hand_overs", "BIGINT", "gets after another worker's", nullable=True),
             Column("hold_histogram", "BLOB", "hold times, HdrHistogram V2, ns", nullable=True),
             Column("wait_histogram", "BLOB", "waits of misses, HdrHistogram V2, ns", nullable=True),
+        ),
+    ),
+    Table(
+        "locks",
+        "waits for kernel locks at one call site over the measure phase; NULL: not available, never 0",
+        (
+            _RUN,
+            _POINT,
+            _ROLE,
+            Column("lock", "VARCHAR", "the lock's name where it has one, else its type"),
+            Column("type", "VARCHAR", "spinlock, mutex, rwsem:R ...; as `perf lock contention` names it"),
+            Column("call_site", "VARCHAR", "function+offset that asked for it; empty: all call sites"),
+            Column("distinct_locks", "BIGINT", "different locks waited for there", nullable=True),
+            Column("acquisitions", "BIGINT", "waited for or not", nullable=True),
+            Column("contended", "BIGINT", "of these, those that waited", nullable=True),
+            Column("wait_total_ns", "BIGINT", ""),
+            Column("wait_max_ns", "BIGINT", ""),
+            Column("wait_cpu_percent", "DOUBLE", "of all CPU time, spent spinning", nullable=True),
+            Column("wait_histogram", "BLOB", "HdrHistogram V2, ns", nullable=True),
+            Column("utilisation_percent", "DOUBLE", "of the time, held by anybody", nullable=True),
+            Column("hold_mean_ns", "DOUBLE", "", nullable=True),
+            Column("hold_max_ns", "DOUBLE", "", nullable=True),
+        ),
+    ),
+    Table(
+        "profile",
+        "one stack over the measure phase",
+        (
+            _RUN,
+            _POINT,
+            _ROLE,
+            Column(
+                "stack",
+                "VARCHAR",
+                "folded: the thread's name and its functions, outermost first, `;` between; `_[k]`: kernel",
+            ),
+            Column("samples", "BIGINT", "how often it was seen"),
+        ),
+    ),
+    Table(
+        "scheduling",
+        "one role in the watch phase of a point: a stretch of load of its own, not measured",
+        (
+            _RUN,
+            _POINT,
+            _ROLE,
+            Column("seconds", "DOUBLE", "length of the stretch"),
+            Column("voluntary", "BIGINT", "switches of threads that had to wait for something"),
+            Column("involuntary", "BIGINT", "switches of threads that would have gone on"),
+            Column("migrations", "BIGINT", "threads put on another CPU"),
+            Column("run_queue_histogram", "BLOB", "waits for a CPU, HdrHistogram V2, ns"),
+            Column("slice_histogram", "BLOB", "time on the CPU at a stretch, HdrHistogram V2, ns"),
+            Column(
+                "off_cpu_histogram",
+                "BLOB",
+                "from a voluntary switch to running again, HdrHistogram V2, ns",
+            ),
         ),
     ),
     Table(

@@ -13,15 +13,22 @@ import click
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["csv", "parquet", "json"]),
+    type=click.Choice(["csv", "parquet", "json", "speedscope", "folded"]),
     default="csv",
     show_default=True,
 )
 @click.option("--table", "tables", multiple=True, help="Only this table; may be given again.")
 def command(bundle: Path, folder: Path, kind: str, tables: tuple[str, ...]) -> None:
-    """Write the tables of BUNDLE to FOLDER, one file each, runs of all options together."""
+    """Write the tables of BUNDLE to FOLDER, one file each, runs of all options together.
+
+    speedscope, folded: the profile instead, a file an option (https://www.speedscope.app).
+    """
     from steelyard.bundle.export import export
     from steelyard.bundle.reader import Bundle
+    from steelyard.bundle.stacks import FORMATS, export_stacks
 
-    for place in export(Bundle(bundle), folder, kind, tables):
+    found = Bundle(bundle)
+    for place in (
+        export_stacks(found, folder, kind) if kind in FORMATS else export(found, folder, kind, tables)
+    ):
         click.echo(place)

@@ -6,6 +6,10 @@ from pathlib import Path
 
 import click
 
+# not 100: a server's own timers tick at round rates, and would be seen always or never
+_PROFILE_HZ = 99
+_SCHED_S = 2.0
+
 
 @click.command()
 @click.argument("study")
@@ -18,6 +22,9 @@ import click
 @click.option("--clients", help="Points, instead of the plan's: 1,8,64.")
 @click.option("--measure", type=click.FloatRange(0.1), help="Seconds measured, instead of the plan's.")
 @click.option("--subject", help="Asks the same of another server: `statements --subject mariadb`.")
+@click.option("--profile", is_flag=True, help="Where CPU time goes: 99 stacks a second of each CPU.")
+@click.option("--locks", is_flag=True, help="Who waits for kernel locks, and how long.")
+@click.option("--sched", is_flag=True, help="Scheduling, in 2 s of load after each point, not measured.")
 @click.option("--dry-run", is_flag=True, help="Print the plan, run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
 def command(
@@ -27,6 +34,9 @@ def command(
     clients: str | None,
     measure: float | None,
     subject: str | None,
+    profile: bool,
+    locks: bool,
+    sched: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -38,5 +48,9 @@ def command(
     from steelyard.cli.conduct import conduct
     from steelyard.study.adjust import adjusted
 
-    text, origin = adjusted(study, blocks=blocks, clients=clients, measure_s=measure, subject=subject)
+    asked = (("profile_hz", profile, _PROFILE_HZ), ("locks", locks, True), ("sched_s", sched, _SCHED_S))
+    probes = {key: value for key, wanted, value in asked if wanted}
+    text, origin = adjusted(
+        study, blocks=blocks, clients=clients, measure_s=measure, subject=subject, probes=probes
+    )
     conduct(text, origin, bundle, dry_run=dry_run, as_json=as_json)

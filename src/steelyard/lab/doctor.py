@@ -20,6 +20,7 @@ from steelyard.lab.permissions import (
     cpu_stalled_us,
     host_settings,
     io_uring,
+    kernel_probes,
     open_files,
     perf_events,
     pressure,
@@ -61,6 +62,7 @@ def diagnose(jitter_s: float = 2.0) -> list[Finding]:
         io_uring(),
         perf_events(),
         tracefs(),
+        *kernel_probes(),
         *host_settings(),
         *capabilities(),
     ]

@@ -31,7 +31,8 @@ def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside)
     elif isinstance(workload, QueriesWorkload):
         asked = _queries(workload, work, study)
     if isinstance(target, Endpoint):
-        return {**_address(target), **asked, **phases}
+        watch = {"watch_s": study.probes.sched_s} if study.probes.sched_s else {}
+        return {**_address(target), **asked, **phases, **watch}
     if target.within is not None:
         return {**target.plan, "load": {**_address(target.within), **asked, **phases}}
     return {**target.plan, **asked, **({"block": slot.block} if target.simulated else {}), **phases}

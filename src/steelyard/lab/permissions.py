@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import re
 import resource
 from collections.abc import Iterator
 from pathlib import Path
 
+from steelyard import _core
 from steelyard.lab.finding import Finding
 from steelyard.lab.machine import read_text
 from steelyard.lab.refusals import own_slice_ms, refusals
@@ -86,16 +88,34 @@ def perf_events() -> Finding:
             "this kernel has none: no profile",
             "use a kernel with CONFIG_PERF_EVENTS",
         )
-    if int(text) <= 1 or _has_capability("CAP_PERFMON"):
+    if int(text) <= -1 or _has_capability("CAP_PERFMON"):
         return Finding(
             "perf events", "ok", f"perf_event_paranoid = {text}: profiles are allowed", "nothing to do"
         )
     return Finding(
         "perf events",
         "missing",
-        f"perf_event_paranoid = {text}: no profile of the kernel",
-        "sudo sysctl kernel.perf_event_paranoid=1",
+        f"perf_event_paranoid = {text}: --profile, --locks and --sched look at all CPUs, which needs -1 here",
+        "sudo sysctl kernel.perf_event_paranoid=-1, or CAP_PERFMON",
     )
+
+
+def kernel_probes() -> Iterator[Finding]:
+    """Each probe of the kernel, by opening it."""
+    probe = _core.Probe(json.dumps({"profile_hz": 1, "locks": True, "sched": True, "roots": []}))
+    refused = dict(probe.refused)
+    probe.finish()
+    for name, use in (
+        ("profile", "--profile: where CPU time goes"),
+        ("locks", "--locks: who waits for kernel locks"),
+        ("sched", "--sched: run-queue waits, slices, switches"),
+        ("kernel symbols", "names of kernel functions"),
+    ):
+        if (reason := refused.get(name)) is None:
+            yield Finding(f"probe: {name}", "ok", f"permitted: {use}", "nothing to do")
+        else:
+            cause, _, hint = reason.rstrip(")").partition(" (")
+            yield Finding(f"probe: {name}", "missing", f"{cause}: no {use}", hint)
 
 
 def tracefs() -> Finding:
@@ -106,7 +126,7 @@ def tracefs() -> Finding:
     return Finding(
         "tracefs",
         "missing",
-        "not mounted or not readable: no kernel locks and scheduling (not needed yet)",
+        "not mounted or not readable: no kernel locks and scheduling",
         "sudo mount -t tracefs nodev /sys/kernel/tracing; sudo mount -o remount,mode=755 /sys/kernel/tracing",
     )
 
@@ -142,7 +162,7 @@ def capabilities() -> Iterator[Finding]:
             yield Finding(
                 name,
                 "missing",
-                f"not held: no {use} (not needed yet)",
+                f"not held: no {use}",
                 f"sudo setcap {name.lower()}+ep $(readlink -f $(command -v python3)), or run as root",
             )
 

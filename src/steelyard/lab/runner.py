@@ -1,7 +1,7 @@
 """Runs a study: blocks of options, each run in its phases; yields every run as it ends.
 
-Phases: set-up (server, data), connect, warm-up, measure (once a point), cool-down, disconnect,
-after. The lab keeps nothing: who asked for the runs writes them down.
+Phases: set-up (server, data), connect, warm-up, measure, watch (once a point), cool-down,
+disconnect, after. The lab keeps nothing: who asked for the runs writes them down.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from steelyard.lab.outcome import (
     throughput_per_s,
     why_nothing,
 )
+from steelyard.lab.probing import Probing
 from steelyard.lab.redaction import redact
 from steelyard.lab.watch import Watch
 from steelyard.lab.watched_latches import watched_latches
@@ -162,18 +163,21 @@ class Laboratory:
             pids = self.host.settle(slot.option, pids)
             target = Target(pids={**pids, "monitors": os.getpid()}, dsn=subject.dsn)
             watch = Watch(self._rates(), target, origin_ns)
+            # after the monitors: their connections have a process each in the server
+            probing = Probing(self.study.probes, target, self.study.plan.measure_s, self.placement.engine)
             watch.start(self.placement.engine)
         except BaseException:
             engine.stop()
             raise
         try:
-            result = engine.results(_Listener(watch.mark, self.progress.tick))
+            result = engine.results(_Listener(watch.mark, probing.phase, self.progress.tick))
             engine.stop()
             after_ns = time.monotonic_ns() - origin_ns
             time.sleep(_AFTER_S)
         finally:
             engine.stop()
             watch.stop()
+            probing.stop()
         if isinstance(subject, Inside) and subject.simulated:
             return tables_of(result, 0)
         tables = tables_of(result, origin_ns)
@@ -188,18 +192,19 @@ class Laboratory:
         samples = watch.columns()
         for name, values in tables["samples"].items():
             samples[name] += values
-        for row in engine_samples(result, after_ns):
+        for row in (*engine_samples(result, after_ns), *probing.samples(origin_ns)):
             for name, value in zip(samples, row, strict=True):
                 samples[name].append(value)
         remarks = (("data", text) for text in self.work.remarks)
-        told = [*remarks, *watch.notices, *backlog_notices(result), *error_notices(tables)]
+        probed = probing.notices()
+        told = [*remarks, *watch.notices, *probed, *backlog_notices(result), *error_notices(tables)]
         notices = {
             "code": [code for code, _ in told] + list(tables["notices"]["code"]),
             "text": [text for _, text in told] + list(tables["notices"]["text"]),
         }
         if found := watched_latches(samples, phases):
             tables = {**tables, "latches": found}
-        return {**tables, "phases": phases, "samples": samples, "notices": notices}
+        return {**tables, **probing.tables(), "phases": phases, "samples": samples, "notices": notices}
 
     def _rates(self) -> Mapping[str, float]:
         if self.study.monitors is not None:
@@ -224,11 +229,13 @@ class _Listener:
     """Hears the engine: marks the edges of phases, and tells the rate of the last second."""
 
     mark: Callable[[], None]
+    phase: Callable[[Mapping[str, Any]], None]
     tick: Callable[[float], None]
     last: tuple[int, int] = (0, 0)
 
     def __call__(self, event: Mapping[str, Any]) -> None:
         if event["event"] == "phase":
+            self.phase(event)
             self.mark()
         elif event["event"] == "tick":
             count, t_ns = int(event["transactions"]), int(event["t_ns"])

@@ -21,6 +21,7 @@ import tomli_w
 from pydantic import Field, ValidationError, model_validator
 
 from steelyard.bundle.writer import BundleWriter, Rows
+from steelyard.recordings.probes import locks, profile
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.model import Strict
 from steelyard.study.plan import Option, baseline, options
@@ -55,6 +56,14 @@ class Claims(Strict):
     file: str
 
 
+class ProbeTables(Strict):
+    """Tables of kernprof and lockmeter, of one option: see recordings/probes.py for their columns."""
+
+    option: str
+    profile: str | None = None
+    locks: str | None = None
+
+
 class Server(Strict):
     """What was measured."""
 
@@ -73,6 +82,7 @@ class TableRecording(Strict):
     throughput: Throughput
     latches: LatchTable | None = None
     claims: Claims | None = None
+    probes: ProbeTables | None = None
     server: Server
     environment: dict[str, Any] = Field(default_factory=dict)
     study: dict[str, Any]
@@ -245,6 +255,11 @@ def _tables(source: _Source) -> dict[str, Rows]:
     }
     if recording.latches is not None and recording.latches.option == source.option.label:
         tables["latches"] = _latches(source, recording.latches)
+    if (probes := recording.probes) is not None and probes.option == source.option.label:
+        if probes.profile is not None:
+            tables["profile"] = profile(source.rows(probes.profile))
+        if probes.locks is not None:
+            tables["locks"] = locks(source.rows(probes.locks))
     if recording.claims is not None:
         tables["claims"] = _claims(source, recording.claims)
     return tables

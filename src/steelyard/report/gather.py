@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from steelyard.analysis.results import Scaling
 from steelyard.bundle.evidence import counts_instructions
+from steelyard.bundle.probed import stacks
 from steelyard.bundle.reader import Bundle
 from steelyard.report.gather_trace import scheduling
 from steelyard.report.inputs import About, FactorFacts, MonitorCost, Notice, Phases, Series
@@ -114,7 +115,8 @@ _MONITOR_COST = """
         select run, name, max(value) - min(value) as cpu_ns, max(t_ns) - min(t_ns) as span_ns,
             count(*) as n from readings group by run, name having count(*) > 1
     )
-    select name, median(span_ns / (n - 1)) / 1e9 as interval_s,
+    -- the probes collect when there is something; what they used is noted at the edges of phases
+    select name, case when name <> 'probes' then median(span_ns / (n - 1)) / 1e9 end as interval_s,
         100 * sum(cpu_ns) / sum(span_ns) as cpu_percent from runs_cost group by name order by name
 """
 
@@ -136,6 +138,7 @@ def series(bundle: Bundle) -> Series:
         clients=bundle.columns(_COPIES if isinstance(workload, ProgramWorkload) else _CLIENTS),
         latency=bundle.latency_curves(),
         latch_times=bundle.latch_curves(),
+        stacks=stacks(bundle, bundle.study.probes.profile_hz),
         **(scheduling(bundle, workload.scaled) if isinstance(workload, ThreadsWorkload) else {}),
     )
 
@@ -194,7 +197,7 @@ def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
         server_settings=_settings([server["set"] for server in servers.values()]),
         engine=_engine(bundle),
         monitors=tuple(
-            MonitorCost(str(name), float(interval_s), float(percent))
+            MonitorCost(str(name), None if interval_s is None else float(interval_s), float(percent))
             for name, interval_s, percent in ask(_MONITOR_COST).fetchall()
         ),
         factors=tuple(

@@ -18,7 +18,7 @@ from steelyard.report.charts.theme import colours, hues
 from steelyard.report.copies import copies_table
 from steelyard.report.footnotes import Footnote, footnotes
 from steelyard.report.images import panels, standalone
-from steelyard.report.inputs import About, Phases, Series
+from steelyard.report.inputs import About, MonitorCost, Phases, Series
 from steelyard.report.ranking import (
     MARKS,
     MARKS_MEAN,
@@ -260,11 +260,7 @@ def _facts(about: About) -> list[tuple[str, dict[str, str]]]:
     if about.subject != "recording":
         plan |= measured
     server = {"subject": about.subject, "version": about.server_version}
-    monitors = {
-        monitor.name: f"every {fmt.duration(monitor.interval_s)}"
-        + ("" if monitor.cpu_percent is None else f", {fmt.significant(monitor.cpu_percent)} % of one core")
-        for monitor in about.monitors
-    }
+    monitors = {monitor.name: _cost(monitor) for monitor in about.monitors}
     groups = (
         ("Plan", plan),
         ("Machine", dict(about.machine)),
@@ -274,3 +270,9 @@ def _facts(about: About) -> list[tuple[str, dict[str, str]]]:
         ("Monitors and their own cost", monitors),
     )
     return [(title, facts) for title, facts in groups if facts]
+
+
+def _cost(monitor: MonitorCost) -> str:
+    rate = [] if monitor.interval_s is None else [f"every {fmt.duration(monitor.interval_s)}"]
+    percent = monitor.cpu_percent
+    return ", ".join([*rate, *([] if percent is None else [f"{fmt.significant(percent)} % of one core"])])

@@ -35,6 +35,7 @@ class Series:
         changed), cpu, start_s, end_s (from the first), priority.
     latency: option, clients, quantile (0 to 1), ns: median over runs.
     latch_times: option, clients, kind (hold, wait), quantile, ns: median over runs.
+    stacks: option, role, stack (folded, outermost first), us_per_txn: CPU time, of profiled runs.
     overlays: source (bundle and option), clients, tps, linear (1: in proportion): curves of other
         bundles, drawn behind those of this one.
     """
@@ -49,6 +50,7 @@ class Series:
     overlays: Columns = field(default_factory=dict[str, Any])
     priorities: Columns = field(default_factory=dict[str, Any])
     trace: Columns = field(default_factory=dict[str, Any])
+    stacks: Columns = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,13 @@ class Phases:
 
 @dataclass(frozen=True)
 class MonitorCost:
-    """A monitor's own cost. cpu_percent: of one core while measuring; None: not known."""
+    """A monitor's own cost. cpu_percent: of one core while measuring; None: not known.
+
+    interval_s: between readings; None: not at a rate.
+    """
 
     name: str
-    interval_s: float
+    interval_s: float | None
     cpu_percent: float | None
 
 

@@ -7,6 +7,7 @@ written into it, so the bundle alone can be resumed and repeated.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from typing import Any
 
 import tomli_w
@@ -25,11 +26,13 @@ def adjusted(
     clients: str | None = None,
     measure_s: float | None = None,
     subject: str | None = None,
+    probes: Mapping[str, Any] | None = None,
 ) -> tuple[str, str]:
     """Text of the study, and its origin for messages. Raises InputError.
 
     subject: asks the same question of another server, by the built-in study `NAME-SUBJECT`: settings
     and levels are a server's own, so a study cannot be turned to another by a word.
+    probes: keys of the study's [probes] to replace.
     """
     name = _asked_of(name, subject)
     _, text = find_study(name)
@@ -45,11 +48,12 @@ def adjusted(
             raise InputError(
                 f"--clients {clients}: whole numbers with commas between, such as 1,8,64"
             ) from None
-    if not changes:
+    if not changes and not probes:
         return text, name
     _check(changes)
     raw = tomllib.loads(text)
     raw["plan"] = {**raw.get("plan", {}), **changes}
+    raw["probes"] = {**raw.get("probes", {}), **(probes or {})}
     return tomli_w.dumps(raw), name
 
 

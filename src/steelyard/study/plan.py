@@ -113,7 +113,8 @@ def _boot(option: Option) -> _Boot:
 def run_seconds(study: Study) -> float:
     """Length of one run without its set-up, in seconds."""
     plan = study.plan
-    return len(plan.clients) * (plan.warm_up_s + plan.measure_s) + plan.cool_down_s
+    point_s = plan.warm_up_s + plan.measure_s + study.probes.sched_s
+    return len(plan.clients) * point_s + plan.cool_down_s
 
 
 def workload_of(study: Study, option: Option) -> Workload:

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from steelyard.study.cache import CacheWorkload
 from steelyard.study.model import Code, Setting, Strict, flat
+from steelyard.study.probes import Probes
 from steelyard.study.program import ProgramWorkload, names_in
 from steelyard.study.queries import QueriesWorkload
 from steelyard.study.statements import StatementWorkload
@@ -152,6 +153,7 @@ class Study(Strict):
         default=None,
         description="readings a second by monitor; default: what the subject offers, once a second",
     )
+    probes: Probes = Probes()
     overlay: list[str] = Field(
         default_factory=list,
         description="published recordings whose curves the report draws too, by name",

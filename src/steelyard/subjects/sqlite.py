@@ -55,8 +55,6 @@ def check(study: Study) -> None:
         if getattr(study.subject, key):
             raise InputError("SQLite runs in our own process", why, ("subject", key))
     if study.plan.transactions is not None:
-        raise InputError("under SQLite the clock ends a phase", "leave it out", ("plan", "transactions"))
-    if study.plan.transactions is not None:
         raise InputError(
             "clients of SQLite count each for itself: no point ends with so many transactions",
             "leave it out: a point lasts measure_s",

@@ -1,0 +1,48 @@
+//! Bindings of `steelyard-probe`.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use steelyard_probe::collector::{Collector, Window};
+use steelyard_probe::plan::Plan;
+use steelyard_probe::sources::Purpose;
+
+use crate::load::PlanError;
+
+#[pyclass(module = "steelyard._core")]
+struct Probe(Collector);
+
+#[pymethods]
+impl Probe {
+    #[new]
+    fn new(py: Python<'_>, plan_json: &str) -> PyResult<Self> {
+        let plan = Plan::parse(plan_json).map_err(|error| PlanError::new_err(error.to_string()))?;
+        Ok(Probe(py.detach(|| Collector::start(&plan))))
+    }
+
+    #[getter]
+    fn refused(&self) -> Vec<(&'static str, String)> {
+        self.0.refused.clone()
+    }
+
+    fn open(&self, purpose: &str, point: usize, start_ns: u64, end_ns: u64) -> PyResult<()> {
+        let purpose = match purpose {
+            "measure" => Purpose::Measure,
+            "watch" => Purpose::Watch,
+            other => return Err(PyValueError::new_err(format!("no purpose {other:?}: measure or watch"))),
+        };
+        self.0.open(Window { purpose, point, start_ns, end_ns });
+        Ok(())
+    }
+
+    fn close(&self) {
+        self.0.close();
+    }
+
+    fn finish(&mut self, py: Python<'_>) -> Option<String> {
+        py.detach(|| self.0.finish()).map(|told| told.to_json())
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Probe>()
+}

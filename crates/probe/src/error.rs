@@ -1,0 +1,40 @@
+//! What can go wrong, in sentences that end in what would mend it.
+
+use std::io;
+
+use thiserror::Error;
+
+/// The plan cannot be followed: which field, and why.
+#[derive(Debug, Error)]
+#[error("{field}: {cause}")]
+pub struct PlanError {
+    pub field: String,
+    pub cause: String,
+}
+
+/// A source cannot be had here.
+#[derive(Debug, Error)]
+pub enum SourceError {
+    #[error("perf_event_open: {} ({hint})", plain(cause))]
+    Refused { cause: io::Error, hint: String },
+    #[error(
+        "tracefs is not mounted or not readable (mount -t tracefs nodev /sys/kernel/tracing; \
+         mount -o remount,mode=755 /sys/kernel/tracing; or run as root)"
+    )]
+    NoTracefs,
+    #[error("this kernel has no tracepoint {0} (lock:contention_begin came with Linux 5.19)")]
+    NoTracepoint(String),
+    #[error("the ring of CPU {cpu} cannot be mapped: {} (ulimit -l unlimited, or run as root)", plain(cause))]
+    NoRing { cpu: u32, cause: io::Error },
+    #[error(
+        "/proc/kallsyms shows no addresses: names of kernel functions would be wrong and are left out \
+         (sysctl kernel.kptr_restrict=0 with CAP_SYSLOG, or run as root)"
+    )]
+    NoKernelNames,
+}
+
+/// `Permission denied`, without the number that Rust adds.
+fn plain(cause: &io::Error) -> String {
+    let text = cause.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_string()
+}

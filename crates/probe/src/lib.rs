@@ -1,0 +1,32 @@
+//! Probes of the kernel by perf events: where CPU time goes, what waits for locks, how tasks are scheduled.
+//!
+//! - [`plan`]: what to probe, as JSON
+//! - [`tracepoint`]: numbers of tracepoints, from tracefs
+//! - [`event`]: perf events on one CPU
+//! - [`ring`]: the memory that the kernel writes records to
+//! - [`record`]: records parsed
+//! - [`processes`]: roles, names and mappings of processes, also of those that have exited
+//! - [`kallsyms`]: names of kernel functions
+//! - [`symbols`]: names of functions in programs
+//! - [`profile`], [`locks`], [`sched`]: what is kept of the records, by role
+//! - [`sources`]: which events each source needs, and what their records say
+//! - [`keeper`]: gives each record to whom it concerns
+//! - [`collector`]: opens the sources; one thread drains the rings in the order of time
+//! - [`result`], as columns
+
+pub mod collector;
+pub mod error;
+pub mod event;
+pub mod kallsyms;
+pub mod keeper;
+pub mod locks;
+pub mod plan;
+pub mod processes;
+pub mod profile;
+pub mod record;
+pub mod result;
+pub mod ring;
+pub mod sched;
+pub mod sources;
+pub mod symbols;
+pub mod tracepoint;

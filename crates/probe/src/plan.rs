@@ -1,0 +1,42 @@
+//! What to probe, as JSON.
+
+use serde::Deserialize;
+
+use crate::error::PlanError;
+
+/// The root process of a role; its descendants belong to it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Root {
+    pub pid: u32,
+    pub role: String,
+}
+
+/// The sources asked for. cpus: where the collecting thread may run; empty: anywhere.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    #[serde(default)]
+    pub profile_hz: u32,
+    #[serde(default)]
+    pub locks: bool,
+    #[serde(default)]
+    pub sched: bool,
+    pub roots: Vec<Root>,
+    #[serde(default)]
+    pub cpus: Vec<usize>,
+}
+
+const PROFILE_HZ_MAX: u32 = 10_000;
+
+impl Plan {
+    pub fn parse(text: &str) -> Result<Plan, PlanError> {
+        let plan: Plan = serde_json::from_str(text)
+            .map_err(|error| PlanError { field: "plan".into(), cause: error.to_string() })?;
+        if plan.profile_hz > PROFILE_HZ_MAX {
+            let cause = format!("{} is more than {PROFILE_HZ_MAX}", plan.profile_hz);
+            return Err(PlanError { field: "profile_hz".into(), cause });
+        }
+        Ok(plan)
+    }
+}

@@ -1,0 +1,70 @@
+//! What was recorded, as columns of JSON.
+
+use std::rc::Rc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use serde_json::{Value, json};
+
+use crate::locks::Site;
+use crate::profile::Folded;
+use crate::sched::Role;
+
+/// Columns by table: profile, locks, sched; and how many records the kernel had no room for.
+pub struct Told(Value);
+
+impl Told {
+    pub fn of(profile: &[Folded], locks: &[Site], sched: &[(usize, Rc<str>, &Role)], lost: u64) -> Told {
+        Told(json!({
+            "profile": columns(profile, &[
+                ("point", |row| json!(row.point)),
+                ("role", |row| json!(&*row.role)),
+                ("stack", |row| json!(row.stack)),
+                ("samples", |row| json!(row.samples)),
+            ]),
+            "locks": columns(locks, &[
+                ("point", |row| json!(row.point)),
+                ("role", |row| json!(&*row.role)),
+                ("lock", |row| json!(row.lock)),
+                ("type", |row| json!(row.kind)),
+                ("call_site", |row| json!(row.call_site)),
+                ("distinct_locks", |row| json!(row.distinct)),
+                ("contended", |row| json!(row.contended)),
+                ("wait_total_ns", |row| json!(row.wait_total_ns)),
+                ("wait_max_ns", |row| json!(row.wait_max_ns)),
+                ("wait_histogram_base64", |row| encoded(&row.histogram)),
+            ]),
+            "scheduling": columns(sched, &[
+                ("point", |(point, _, _)| json!(point)),
+                ("role", |(_, role, _)| json!(&**role)),
+                ("voluntary", |(_, _, role)| json!(role.voluntary)),
+                ("involuntary", |(_, _, role)| json!(role.involuntary)),
+                ("migrations", |(_, _, role)| json!(role.migrations)),
+                ("run_queue_histogram_base64", |(_, _, role)| encoded(&role.run_queue_ns)),
+                ("slice_histogram_base64", |(_, _, role)| encoded(&role.slice_ns)),
+                ("off_cpu_histogram_base64", |(_, _, role)| encoded(&role.off_cpu_ns)),
+            ]),
+            "lost": lost,
+        }))
+    }
+
+    pub fn to_json(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+/// A column's name, and its value in a row.
+type Column<T> = (&'static str, fn(&T) -> Value);
+
+fn columns<T>(rows: &[T], named: &[Column<T>]) -> Value {
+    named.iter().map(|(name, of)| (name.to_string(), rows.iter().map(of).collect::<Value>())).collect()
+}
+
+fn encoded(histogram: &Histogram<u64>) -> Value {
+    let mut bytes = Vec::new();
+    // writing to memory does not fail, and the counts of one run fit the format
+    let _ = V2Serializer::new().serialize(histogram, &mut bytes);
+    Value::String(STANDARD.encode(bytes))
+}

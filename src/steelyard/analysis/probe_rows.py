@@ -1,0 +1,65 @@
+"""What the kernel's probes say of an option, a row each: functions, lock waits, scheduling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ProfileRow:
+    """Where CPU time went: one function of one role, over all runs of an option.
+
+    share: of all samples of the option, idle ones included. us_per_txn: CPU time a transaction.
+    """
+
+    option: str
+    role: str
+    function: str
+    in_kernel: bool
+    samples: int
+    share: float
+    us_per_txn: float | None
+
+
+@dataclass(frozen=True)
+class LockRow:
+    """Waits for a kernel lock by an option, at one call site; of all of them where call_site is empty.
+
+    None: not available. A kernel's tracepoints tell of waits alone: neither of acquisitions without one
+    (so neither contention nor utilisation is known), nor of hold times. cpu_percent: of all CPU time,
+    spent spinning; None for locks whose waiters sleep.
+    """
+
+    option: str
+    lock: str
+    type: str
+    call_site: str
+    utilisation_percent: float | None
+    contention_percent: float | None
+    hold_mean_ns: float | None
+    hold_max_ns: float | None
+    wait_mean_ns: float | None
+    wait_max_ns: float | None
+    cpu_percent: float | None
+    acquisitions: float | None
+    contended: float | None
+    contended_per_txn: float | None
+    wait_us_per_txn: float | None
+
+
+@dataclass(frozen=True)
+class SchedulingRow:
+    """How the scheduler treated the threads of a role, in a stretch of load that was not measured.
+
+    Each tuple: median, 99th percentile, most; None where nothing of the kind was seen. off_cpu: from a
+    voluntary switch to running again.
+    """
+
+    option: str
+    role: str
+    voluntary_per_s: float
+    involuntary_per_s: float
+    migrations_per_s: float
+    run_queue_ns: tuple[float, float, float] | None
+    slice_ns: tuple[float, float, float] | None
+    off_cpu_ns: tuple[float, float, float] | None

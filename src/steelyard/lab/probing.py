@@ -1,0 +1,124 @@
+"""The kernel's probes beside the load: windows over its phases, and their records as tables.
+
+Profile and locks record in the measure phase; scheduling, which costs more, in the watch phase after
+it. A thread of the lab collects, so its CPU time counts as the monitors'.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from steelyard import _core
+from steelyard.monitors import Target
+from steelyard.study.probes import Probes
+
+Columns = Mapping[str, Sequence[Any]]
+_ENCODED = "_base64"
+_THREAD = "probes"  # as the collecting thread is called
+
+
+class Probing:
+    """Probes of one run: phase at each event of the engine, stop; then tables."""
+
+    def __init__(self, asked: Probes, target: Target, measure_s: float, cpus: frozenset[int]) -> None:
+        self._length_s = {"measure": measure_s, "watch": asked.sched_s}
+        self._asked = asked
+        self._seen: set[str] = set()
+        self._told: dict[str, Any] = {}
+        roots = [{"pid": pid, "role": role} for role, pid in target.pids.items()]
+        roots += [{"pid": pid, "role": "monitors"} for pid in target.own_backends]
+        plan = {
+            "profile_hz": asked.profile_hz,
+            "locks": asked.locks,
+            "sched": asked.sched_s > 0,
+            "roots": roots,
+            "cpus": sorted(cpus),
+        }
+        self._probe = _core.Probe(json.dumps(plan)) if asked.any else None
+        self._thread: Path | None = None
+        self._cost_ns: list[tuple[int, int]] = []
+
+    def phase(self, event: Mapping[str, Any]) -> None:
+        """A phase begins: records while it lasts, if it is one to look at."""
+        if self._probe is None:
+            return
+        name = str(event["phase"])
+        self._note_cost()
+        if name in self._length_s:
+            self._seen.add(name)
+            start_ns = int(event["t_ns"])
+            self._probe.open(name, int(event["point"]), start_ns, start_ns + int(self._length_s[name] * 1e9))
+        else:
+            self._probe.close()
+
+    def stop(self) -> None:
+        """Ends; names are looked up now, while the server's files are there. May be called twice."""
+        if self._probe is not None and (told := self._probe.finish()) is not None:
+            self._told = json.loads(told)
+
+    def notices(self) -> Iterator[tuple[str, str]]:
+        """What could not be had, with what would mend it."""
+        if self._probe is None:
+            return
+        for source, reason in self._probe.refused:
+            yield "probe-unavailable", f"{source}: {reason}"
+        if self._asked.sched_s and "watch" not in self._seen:
+            yield (
+                "probe-unavailable",
+                "sched: this subject's engine has no stretch of load after the measured one to look at",
+            )
+        if lost := self._told.get("lost", 0):
+            yield (
+                "probe-lost",
+                f"{lost:,} records of the kernel's probes were lost: waits and switches are more than shown"
+                " (fewer clients, or a CPU for the lab alone)",
+            )
+
+    def samples(self, origin_ns: int) -> Iterator[tuple[int, str, str, str, float]]:
+        """What the collecting thread itself used, as the monitors tell of theirs."""
+        for t_ns, cpu_ns in self._cost_ns:
+            yield t_ns - origin_ns, "monitors", _THREAD, "cpu_ns_total", float(cpu_ns)
+
+    def tables(self) -> dict[str, Columns]:
+        """Tables of the bundle by name; empty where nothing was asked for."""
+        found = {
+            name: _decoded(self._told[name]) for name in ("profile", "locks", "scheduling") if self._told
+        }
+        if "scheduling" in found:
+            rows = len(found["scheduling"]["point"])
+            found["scheduling"] = {**found["scheduling"], "seconds": [self._asked.sched_s] * rows}
+        return {name: columns for name, columns in found.items() if len(columns["point"])}
+
+    def _note_cost(self) -> None:
+        # a thread names itself a moment after it was made
+        self._thread = self._thread or _thread_named(_THREAD)
+        if self._thread is not None:
+            with suppress(OSError):
+                cpu_ns = int((self._thread / "schedstat").read_text().split()[0])
+                self._cost_ns.append((time.monotonic_ns(), cpu_ns))
+
+
+def _thread_named(name: str) -> Path | None:
+    """The folder in /proc of our own thread of that name; None where there is none."""
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            if (task / "comm").read_text().strip() == name and (task / "schedstat").exists():
+                return task
+        except OSError:
+            continue
+    return None
+
+
+def _decoded(columns: Columns) -> dict[str, Sequence[Any]]:
+    return {
+        name.removesuffix(_ENCODED): [base64.b64decode(text) for text in values]
+        if name.endswith(_ENCODED)
+        else values
+        for name, values in columns.items()
+    }

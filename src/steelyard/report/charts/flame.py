@@ -1,0 +1,142 @@
+"""Flame graphs: CPU time a transaction by stack; and how one option's differs from the baseline's.
+
+Gregg, The Flame Graph (2016), and Differential Flame Graphs (2014): width is time, colour the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from steelyard.report import format as fmt
+from steelyard.report.charts.figure import Spec, quantitative, view
+
+KERNEL_MARK = "_[k]"
+_ROW_PIXELS = 19
+_DEPTH_MAX = 36
+_NARROWEST = 0.002  # of the whole width; narrower frames are not drawn
+_LABELLED = 0.025
+_LABEL_MAX = 90
+# dark letters read on all of these, on a white page and on a black one
+_LETTERS = "#1B1F24"
+_FILLS = {"role": "#B8BFC9", "user": "#F0B429", "kernel": "#7CC8F2"}
+_LESS, _SAME, _MORE = "#7CC8F2", "#D9DDE2", "#F2915A"
+
+
+@dataclass
+class _Node:
+    """A frame: CPU time of all stacks through it. before: the same under the baseline."""
+
+    name: str
+    kind: str
+    value: float = 0.0
+    before: float = 0.0
+    below: dict[str, _Node] = field(default_factory=dict[str, "_Node"])
+
+
+Stacks = Iterable[tuple[str, str, float]]  # role, folded stack, us of CPU a transaction
+
+
+def flame(stacks: Stacks, baseline: Stacks | None = None) -> Spec | None:
+    """One flame graph, by role at its foot; with a baseline, coloured by the difference from it."""
+    root = _Node("", "role")
+    for role, stack, us in stacks:
+        for node in _path(root, role, stack):
+            node.value += us
+    for role, stack, us in baseline or ():
+        for node in _path(root, role, stack):
+            node.before += us
+    if root.value <= 0:
+        return None
+    rows = _rows(root, baseline is not None)
+    deepest = max(int(row["depth"]) for row in rows)
+    x = quantitative("start", "µs of CPU a transaction", scale={"domain": [0, root.value], "nice": False})
+    y = quantitative("depth", None, scale={"domain": [0, deepest + 1]}, axis=None)
+    box = {"x": x, "x2": {"field": "end"}, "y": y, "y2": {"field": "top"}}
+    tips = [
+        {"field": name, "type": "nominal", "title": title}
+        for name, title in (("name", "function"), ("text", "CPU a transaction"), ("change", "change"))
+        if name != "change" or baseline is not None
+    ]
+    layers: list[Spec] = [
+        {
+            "mark": {"type": "rect", "stroke": "#FFFFFF", "strokeWidth": 0.4, "strokeOpacity": 0.6},
+            "encoding": {
+                **box,
+                "color": {"field": "fill", "type": "nominal", "scale": None},
+                "tooltip": tips,
+            },
+        },
+        {
+            "transform": [{"filter": "datum.label != ''"}],
+            "mark": {
+                "type": "text",
+                "align": "left",
+                "baseline": "middle",
+                "dx": 3,
+                "fontSize": 10.5,
+                "color": _LETTERS,
+                "limit": {"expr": f"max(1, (datum.end - datum.start) / {root.value!r} * width - 5)"},
+            },
+            "encoding": {
+                "x": x,
+                "y": quantitative("middle", None, scale={"domain": [0, deepest + 1]}, axis=None),
+                "text": {"field": "label", "type": "nominal"},
+                "tooltip": tips,
+            },
+        },
+    ]
+    return view((deepest + 1) * _ROW_PIXELS, layers, rows)
+
+
+def _path(root: _Node, role: str, stack: str) -> Iterable[_Node]:
+    node = root
+    yield node
+    # the thread's name stands first: of one role there are few
+    for depth, frame in enumerate((role, *stack.split(";")[1 : _DEPTH_MAX + 1])):
+        kind = "role" if depth == 0 else "kernel" if frame.endswith(KERNEL_MARK) else "user"
+        node = node.below.setdefault(frame, _Node(frame.removesuffix(KERNEL_MARK), kind))
+        yield node
+
+
+def _rows(root: _Node, differs: bool) -> list[Spec]:
+    # the strongest colour is that of a function: a role's sum would pale them all
+    functions = [node for role in root.below.values() for node in role.below.values()]
+    most = max((abs(node.value - node.before) for node in functions), default=0.0)
+    rows: list[Spec] = []
+    waiting = [(root, -1, 0.0)]
+    while waiting:
+        node, depth, start = waiting.pop()
+        if depth >= 0:
+            rows.append(_frame(node, depth, start, root.value, most if differs else None))
+        for child in sorted(node.below.values(), key=lambda child: child.name):
+            if child.value >= _NARROWEST * root.value:
+                waiting.append((child, depth + 1, start))
+            start += child.value
+    return rows
+
+
+def _frame(node: _Node, depth: int, start: float, whole: float, most: float | None) -> Spec:
+    change = node.value - node.before
+    said = ("+" if change >= 0 else "−") + fmt.quantity(abs(change), "us") if change else "0"
+    name = node.name[:_LABEL_MAX]
+    return {
+        "start": start,
+        "end": start + node.value,
+        "depth": float(depth),
+        "top": depth + 0.95,
+        "middle": depth + 0.48,
+        "name": node.name[:240],
+        "text": f"{fmt.quantity(node.value, 'us')}, {fmt.share(node.value / whole)}",
+        "change": f"{said} (baseline {fmt.quantity(node.before, 'us')})",
+        "label": "" if node.value < _LABELLED * whole else name if most is None else f"{said} {name}",
+        "fill": _FILLS[node.kind] if most is None else _shade(change / most if most else 0.0),
+    }
+
+
+def _shade(change: float) -> str:
+    """From less over the same to more, -1 to 1."""
+    part = min(1.0, abs(change)) ** 0.5
+    ends = _SAME, _LESS if change < 0 else _MORE
+    low, high = ([int(end[i : i + 2], 16) for i in (1, 3, 5)] for end in ends)
+    return "#" + "".join(f"{round(a + (b - a) * part):02X}" for a, b in zip(low, high, strict=True))

@@ -1,0 +1,225 @@
+"""The kernel's probes against what the kernel itself counts, and against `perf` beside them."""
+
+from __future__ import annotations
+
+import base64
+import collections
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard import _core
+
+HZ = 99
+BUSY = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: sum(range(1000))"
+
+
+def probe(pids: dict[str, int], **asked: Any) -> _core.Probe:
+    roots = [{"pid": pid, "role": role} for role, pid in pids.items()]
+    return _core.Probe(json.dumps({"roots": roots, **asked}))
+
+
+needs_perf_events = pytest.mark.skipif(
+    bool(probe({}, profile_hz=HZ, locks=True, sched=True).refused),
+    reason="this user may not open perf events of all CPUs: see `steelyard doctor`",
+)
+
+
+@contextmanager
+def running(*command: str) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def looked_at(it: _core.Probe, seconds: float) -> dict[str, Any]:
+    start_ns = time.monotonic_ns()
+    it.open("measure", 0, start_ns, start_ns + int(seconds * 1e9))
+    time.sleep(seconds)
+    it.close()
+    told = it.finish()
+    assert told is not None
+    return json.loads(told)
+
+
+def samples(told: dict[str, Any], role: str) -> dict[str, int]:
+    """By function, where it ran."""
+    found: collections.Counter[str] = collections.Counter()
+    table = told["profile"]
+    for of, stack, count in zip(table["role"], table["stack"], table["samples"], strict=True):
+        if of == role:
+            found[stack.split(";")[-1]] += count
+    return dict(found)
+
+
+def cpu_s(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+@needs_perf_events
+def test_samples_are_the_cpu_time_that_the_kernel_counted() -> None:
+    with running(sys.executable, "-c", BUSY) as busy:
+        time.sleep(0.3)
+        it = probe({"server": busy.pid}, profile_hz=HZ)
+        before = cpu_s(busy.pid)
+        told = looked_at(it, 3)
+        expected = (cpu_s(busy.pid) - before) * HZ
+    seen = sum(samples(told, "server").values())
+    assert told["lost"] == 0
+    assert abs(seen - expected) < 4 * math.sqrt(expected) + 3
+
+
+@needs_perf_events
+def test_time_in_the_kernel_has_the_names_of_its_functions() -> None:
+    with running("dd", "if=/dev/zero", "of=/dev/null", "bs=1M") as busy:
+        told = looked_at(probe({"server": busy.pid}, profile_hz=HZ), 1)
+    table = told["profile"]
+    mine = [stack for role, stack in zip(table["role"], table["stack"], strict=True) if role == "server"]
+    assert any("read_zero_[k]" in stack for stack in mine)
+    # callers stand before what they call
+    assert any(re.search(r"do_syscall_64_\[k\];.*read_zero_\[k\]", stack) for stack in mine)
+
+
+@needs_perf_events
+def test_functions_of_processes_that_have_exited_are_named(tmp_path: Path) -> None:
+    source = tmp_path / "spin.c"
+    source.write_text(
+        "__attribute__((noinline)) unsigned long spin_for_a_while(unsigned long n)"
+        "{volatile unsigned long x = 0; while (n--) x += n; return x;}"
+        "int main(void){return (int)(spin_for_a_while(30000000) & 1);}"
+    )
+    program = tmp_path / "spin"
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
+    subprocess.run(["cc", "-O1", "-o", str(program), str(source)], check=True)
+    with running("sh", "-c", f"while :; do {program}; done") as shell:
+        told = looked_at(probe({"server": shell.pid}, profile_hz=HZ), 2)
+    found = samples(told, "server")
+    assert found["spin_for_a_while"] > 0.5 * sum(found.values())
+
+
+@needs_perf_events
+def test_waits_for_a_contended_lock_are_told_by_call_site(tmp_path: Path) -> None:
+    # both make and remove files in one folder: its inode's rwsem is taken for writing each time
+    body = (
+        "import os, sys\nwhile True:\n"
+        "    os.close(os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY))\n    os.unlink(sys.argv[1])"
+    )
+    first = [sys.executable, "-c", body, str(tmp_path / "a")]
+    second = [sys.executable, "-c", body, str(tmp_path / "b")]
+    with running(*first) as one, running(*second) as two:
+        time.sleep(0.3)
+        told = looked_at(probe({"server": one.pid, "engine": two.pid}, locks=True), 2)
+    locks = told["locks"]
+    rows = [
+        (locks["contended"][i], locks["wait_total_ns"][i], locks["wait_max_ns"][i], encoded)
+        for i, encoded in enumerate(locks["wait_histogram_base64"])
+        if locks["role"][i] in ("server", "engine")
+    ]
+    assert any(kind == "rwsem:W" for kind in locks["type"])
+    assert all(re.fullmatch(r"\S+\+0x[0-9a-f]+", site) for site in locks["call_site"])
+    for contended, total_ns, most_ns, encoded in rows:
+        count, _, mean_ns, _ = _core.histogram_summary(base64.b64decode(encoded))
+        assert count == contended > 0 and most_ns <= total_ns
+        assert mean_ns * count == pytest.approx(total_ns, rel=0.01, abs=10 * count)
+
+
+@needs_perf_events
+def test_switches_are_those_that_the_kernel_counted() -> None:
+    body = "import time\nwhile True: time.sleep(0.002)"
+    with running(sys.executable, "-c", body) as sleeper:
+        time.sleep(0.3)
+        it = probe({"server": sleeper.pid}, sched=True)
+        before = voluntary(sleeper.pid)
+        start_ns = time.monotonic_ns()
+        it.open("watch", 0, start_ns, start_ns + 10**9)
+        time.sleep(1)
+        counted = voluntary(sleeper.pid) - before
+        told = json.loads(it.finish() or "")
+    table = told["scheduling"]
+    (row,) = [i for i, role in enumerate(table["role"]) if role == "server"]
+    assert abs(table["voluntary"][row] - counted) <= 10
+    (off_cpu_ns,) = _core.histogram_quantiles(base64.b64decode(table["off_cpu_histogram_base64"][row]), [0.5])
+    assert off_cpu_ns >= 2e6
+
+
+def voluntary(pid: int) -> int:
+    found = re.search(r"^voluntary_ctxt_switches:\s*(\d+)", Path(f"/proc/{pid}/status").read_text(), re.M)
+    assert found is not None
+    return int(found[1])
+
+
+@needs_perf_events
+def test_nothing_counts_outside_a_window() -> None:
+    with running(sys.executable, "-c", BUSY) as busy:
+        it = probe({"server": busy.pid}, profile_hz=HZ, locks=True, sched=True)
+        time.sleep(0.3)
+        now_ns = time.monotonic_ns()
+        it.open("watch", 0, now_ns, now_ns)
+        time.sleep(0.3)
+        told = json.loads(it.finish() or "")
+    assert not any(told[table]["point"] for table in ("profile", "locks", "scheduling"))
+    assert it.finish() is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can drop its rights")
+def test_without_rights_each_source_is_refused_by_name_with_the_setting_that_mends_it() -> None:
+    body = (
+        "import json, os\nfrom steelyard import _core\n"
+        "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "it = _core.Probe(json.dumps({'profile_hz': 99, 'locks': True, 'sched': True, 'roots': []}))\n"
+        "print(json.dumps(it.refused)); assert it.finish() is None"
+    )
+    paranoid = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+    if paranoid < 1:
+        pytest.skip(f"perf_event_paranoid is {paranoid}: everybody may look at all CPUs")
+    out = subprocess.run([sys.executable, "-c", body], capture_output=True, text=True, check=True).stdout
+    refused = dict(json.loads(out))
+    assert {"profile", "locks", "sched"} <= refused.keys()
+    assert "sysctl kernel.perf_event_paranoid" in refused["profile"] and "CAP_PERFMON" in refused["profile"]
+    assert "tracefs" in refused["locks"] or "perf_event_paranoid" in refused["locks"]
+
+
+@needs_perf_events
+@pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed: apt install linux-perf")
+def test_shares_of_functions_agree_with_perf_beside_it(tmp_path: Path) -> None:
+    data = str(tmp_path / "perf.data")
+    seconds = 5
+    with running("dd", "if=/dev/zero", "of=/dev/null", "bs=64k") as busy:
+        it = probe({"server": busy.pid}, profile_hz=HZ)
+        record = ["perf", "record", "-q", "-a", "-e", "cpu-clock", "-F", str(HZ), "-o", data]
+        with running(*record, "--", "sleep", str(seconds)) as perf:
+            told = looked_at(it, seconds)
+            perf.wait()
+    script = ["perf", "script", "-i", data, "-F", "pid,ip,sym", "--pid", str(busy.pid)]
+    lines = subprocess.run(script, capture_output=True, text=True, check=True).stdout.splitlines()
+    theirs = collections.Counter(line.split()[2] for line in lines if len(line.split()) > 2)
+    ours = {name.removesuffix("_[k]"): count for name, count in samples(told, "server").items()}
+    compare_shares(ours, dict(theirs))
+
+
+def compare_shares(ours: dict[str, int], theirs: dict[str, int]) -> None:
+    """Within four standard errors of the difference of two proportions."""
+    n, m = sum(ours.values()), sum(theirs.values())
+    assert min(n, m) > 100
+    # a stripped library's functions are named by neither, each in its own way
+    frequent = [name for name in ours if ours[name] / n >= 0.05 and not name.startswith("[")]
+    assert frequent
+    for name in frequent:
+        p, q = ours[name] / n, theirs.get(name, 0) / m
+        both = (ours[name] + theirs.get(name, 0)) / (n + m)
+        assert abs(p - q) <= 4 * math.sqrt(both * (1 - both) * (1 / n + 1 / m)), name
