@@ -26,7 +26,7 @@ from steelyard.lab.engine_plan import engine_plan
 from steelyard.lab.load import LoadProcess
 from steelyard.monitors import Target
 from steelyard.monitors.processes import ProcessMonitor
-from steelyard.study.plan import options
+from steelyard.study.plan import Slot, options
 from steelyard.subjects import make as make_subject
 
 # by name: what is asked of the probe, and in which windows it records
@@ -71,7 +71,9 @@ def measure(name: str, clients: int, pairs: int) -> dict[str, Any]:
             option = options(asked)[0]
             endpoint = subject.start(option)
             subject.reset()
-            engine = LoadProcess(engine_plan(asked, option, around.work, endpoint), placement.engine)
+            engine = LoadProcess(
+                engine_plan(asked, Slot(1, 1, option), around.work, endpoint), placement.engine
+            )
             pids = {"engine": engine.pid, "monitors": os.getpid()}
             if endpoint.pid is not None:
                 pids["server"] = endpoint.pid

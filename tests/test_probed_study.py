@@ -56,7 +56,8 @@ def test_scheduling_is_recorded_after_the_measured_load_and_not_counted_with_it(
     # whole seconds of measure: one
     assert ask(made, "select max(second) from throughput where run = 1") == [(0,)]
     seen = ask(
-        made, "select voluntary > 0, length(run_queue_histogram) > 0 from scheduling where role = 'server'"
+        made,
+        "select voluntary > 0, octet_length(run_queue_histogram) > 0 from scheduling where role = 'server'",
     )
     assert seen == [(True, True)] * 2
 

@@ -19,6 +19,8 @@ from steelyard.monitors import Target
 from steelyard.study.probes import Probes
 
 Columns = Mapping[str, Sequence[Any]]
+_LOOKED_AT = ("measure", "watch")
+_NEVER_NS = 2**63  # a phase ends when the next begins
 _ENCODED = "_base64"
 _THREAD = "probes"  # as the collecting thread is called
 
@@ -26,10 +28,10 @@ _THREAD = "probes"  # as the collecting thread is called
 class Probing:
     """Probes of one run: phase at each event of the engine, stop; then tables."""
 
-    def __init__(self, asked: Probes, target: Target, measure_s: float, cpus: frozenset[int]) -> None:
-        self._length_s = {"measure": measure_s, "watch": asked.sched_s}
+    def __init__(self, asked: Probes, target: Target, cpus: frozenset[int]) -> None:
         self._asked = asked
-        self._seen: set[str] = set()
+        self._watching: tuple[int, int] | None = None  # point, start
+        self._watched_s: dict[int, float] = {}
         self._told: dict[str, Any] = {}
         roots = [{"pid": pid, "role": role} for role, pid in target.pids.items()]
         roots += [{"pid": pid, "role": "monitors"} for pid in target.own_backends]
@@ -48,14 +50,14 @@ class Probing:
         """A phase begins: records while it lasts, if it is one to look at."""
         if self._probe is None:
             return
-        name = str(event["phase"])
+        name, point, t_ns = str(event["phase"]), int(event["point"]), int(event["t_ns"])
+        self._probe.close()
         self._note_cost()
-        if name in self._length_s:
-            self._seen.add(name)
-            start_ns = int(event["t_ns"])
-            self._probe.open(name, int(event["point"]), start_ns, start_ns + int(self._length_s[name] * 1e9))
-        else:
-            self._probe.close()
+        if self._watching is not None:
+            self._watched_s[self._watching[0]] = (t_ns - self._watching[1]) / 1e9
+        self._watching = (point, t_ns) if name == "watch" else None
+        if name in _LOOKED_AT:
+            self._probe.open(name, point, t_ns, _NEVER_NS)
 
     def stop(self) -> None:
         """Ends; names are looked up now, while the server's files are there. May be called twice."""
@@ -68,7 +70,7 @@ class Probing:
             return
         for source, reason in self._probe.refused:
             yield "probe-unavailable", f"{source}: {reason}"
-        if self._asked.sched_s and "watch" not in self._seen:
+        if self._asked.sched_s and not self._watched_s:
             yield (
                 "probe-unavailable",
                 "sched: this subject's engine has no stretch of load after the measured one to look at",
@@ -91,8 +93,8 @@ class Probing:
             name: _decoded(self._told[name]) for name in ("profile", "locks", "scheduling") if self._told
         }
         if "scheduling" in found:
-            rows = len(found["scheduling"]["point"])
-            found["scheduling"] = {**found["scheduling"], "seconds": [self._asked.sched_s] * rows}
+            seconds = [self._watched_s[point] for point in found["scheduling"]["point"]]
+            found["scheduling"] = {**found["scheduling"], "seconds": seconds}
         return {name: columns for name, columns in found.items() if len(columns["point"])}
 
     def _note_cost(self) -> None:

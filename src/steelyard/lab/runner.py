@@ -164,7 +164,7 @@ class Laboratory:
             target = Target(pids={**pids, "monitors": os.getpid()}, dsn=subject.dsn)
             watch = Watch(self._rates(), target, origin_ns)
             # after the monitors: their connections have a process each in the server
-            probing = Probing(self.study.probes, target, self.study.plan.measure_s, self.placement.engine)
+            probing = Probing(self.study.probes, target, self.placement.engine)
             watch.start(self.placement.engine)
         except BaseException:
             engine.stop()
