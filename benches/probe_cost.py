@@ -27,6 +27,7 @@ from steelyard.lab.load import LoadProcess
 from steelyard.monitors import Target
 from steelyard.monitors.processes import ProcessMonitor
 from steelyard.study.plan import Slot, options
+from steelyard.subjects import Endpoint
 from steelyard.subjects import make as make_subject
 
 # by name: what is asked of the probe, and in which windows it records
@@ -64,15 +65,16 @@ class Switcher:
 def measure(name: str, clients: int, pairs: int) -> dict[str, Any]:
     asked = study(clients, 2 * pairs)
     plan, purpose = _PROBES[name]
-    placement = place(asked.workload.threads, asked.plan.pin)
+    placement = place(asked.workload.engine_threads, asked.plan.pin)
     with bench(asked, placement) as around:
         subject = make_subject(around)
         try:
             option = options(asked)[0]
             endpoint = subject.start(option)
             subject.reset()
+            assert isinstance(endpoint, Endpoint)
             engine = LoadProcess(
-                engine_plan(asked, Slot(1, 1, option), around.work, endpoint), placement.engine
+                "load", engine_plan(asked, Slot(1, 1, option), around.work, endpoint), placement.engine
             )
             pids = {"engine": engine.pid, "monitors": os.getpid()}
             if endpoint.pid is not None:

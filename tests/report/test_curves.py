@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from steelyard.analysis.judge import judge
-from steelyard.analysis.results import WhatIf
+from steelyard.analysis.latch_rows import WhatIf
 from steelyard.bundle.reader import Bundle
 from steelyard.recordings.tables import write_recording
 from steelyard.report import gather

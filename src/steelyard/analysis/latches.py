@@ -14,8 +14,9 @@ import numpy as np
 
 from steelyard import _core
 from steelyard.analysis.latch_model import Holds, Network, think_ns
+from steelyard.analysis.latch_rows import LatchRow, WhatIf
 from steelyard.analysis.latch_simulation import Rules, alternatives, expected
-from steelyard.analysis.results import LatchRow, Notice, WhatIf
+from steelyard.analysis.results import Notice
 from steelyard.analysis.tails import Floats
 from steelyard.analysis.words import listed
 from steelyard.bundle.evidence import Columns, Evidence

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from steelyard.analysis.latch_rows import LatchRow, WhatIf
 from steelyard.analysis.probe_rows import LockRow, ProfileRow, SchedulingRow
 
 # different: proven, for a metric of which neither more nor less is better (Better "neither")
@@ -185,56 +186,6 @@ class Scaling:
     points: tuple[ScalingPoint, ...]
     curves: tuple[Curve, ...]
     sentence: str
-
-
-@dataclass(frozen=True)
-class LatchRow:
-    """One latch of an option at one number of clients: counters summed over runs; None: not available.
-
-    gets_per_txn: of all latches of that name. spin_efficiency: share of misses that never slept; a
-    lower bound, 1 - sleeps per miss, where spins are not counted. hold_ns: mean measured, or the
-    effective hold that explains the misses (hold_is_measured tells). children: latches that share the
-    gets. spin: turns before a miss sleeps, None: any. hand_overs: gets after another's. wait_ns: asleep;
-    get_ns: of all gets, waited for or not. predicted: misses a get and gets a second that the model expects
-    of the measured holds.
-    """
-
-    option: str
-    latch: str
-    clients: int
-    gets: float | None
-    misses: float | None
-    spin_gets: float | None
-    sleeps: float | None
-    wait_ns: float | None
-    get_ns: float | None
-    misses_per_get: float | None
-    sleeps_per_miss: float | None
-    gets_per_txn: float | None
-    wait_per_sleep_ns: float | None
-    spin_efficiency: float | None
-    hold_ns: float | None
-    hold_is_measured: bool
-    gets_per_s: float | None
-    children: int
-    spin: float | None
-    hand_overs_per_s: float | None
-    predicted_misses_per_get: float | None
-    predicted_gets_per_s: float | None
-
-
-@dataclass(frozen=True)
-class WhatIf:
-    """What the model expects of a latch if one thing were changed, at the most clients measured."""
-
-    option: str
-    latch: str
-    clients: int
-    change: str
-    gets_per_s: float
-    misses_per_get: float
-    sleeps_per_miss: float
-    wait_mean_ns: float
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from steelyard.analysis.results import Judgement, LatchRow
+from steelyard.analysis.latch_rows import LatchRow
+from steelyard.analysis.results import Judgement
 from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Table
 from steelyard.report.inputs import About

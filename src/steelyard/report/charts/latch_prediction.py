@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from steelyard.analysis.results import Judgement, LatchRow
+from steelyard.analysis.latch_rows import LatchRow
+from steelyard.analysis.results import Judgement
 from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, view
 from steelyard.report.charts.theme import Colours, paint
