@@ -65,18 +65,17 @@ class Switcher:
 def measure(name: str, clients: int, pairs: int) -> dict[str, Any]:
     asked = study(clients, 2 * pairs)
     plan, purpose = _PROBES[name]
-    placement = place(asked.workload.engine_threads, asked.plan.pin)
+    placement = place(asked.workload.threads, asked.plan.pin)
     with bench(asked, placement) as around:
         subject = make_subject(around)
         try:
             option = options(asked)[0]
             endpoint = subject.start(option)
             subject.reset()
-            assert isinstance(endpoint, Endpoint)
-            engine = LoadProcess(
-                "load", engine_plan(asked, Slot(1, 1, option), around.work, endpoint), placement.engine
-            )
+            load = engine_plan(asked, Slot(block=1, slot=1, option=option), around.work, endpoint)
+            engine = LoadProcess("load", load, placement.engine)
             pids = {"engine": engine.pid, "monitors": os.getpid()}
+            assert isinstance(endpoint, Endpoint)
             if endpoint.pid is not None:
                 pids["server"] = endpoint.pid
             roots = [{"pid": pid, "role": role} for role, pid in pids.items()]

@@ -55,10 +55,10 @@ def test_scheduling_is_recorded_after_the_measured_load_and_not_counted_with_it(
     assert lengths["watch"] == pytest.approx(2.0) and lengths["measure"] == pytest.approx(1.0)
     # whole seconds of measure: one
     assert ask(made, "select max(second) from throughput where run = 1") == [(0,)]
-    seen = ask(
-        made,
-        "select voluntary > 0, octet_length(run_queue_histogram) > 0 from scheduling where role = 'server'",
+    query = (
+        "select voluntary > 0, octet_length(run_queue_histogram) > 0 from scheduling where role = 'server'"
     )
+    seen = ask(made, query)
     assert seen == [(True, True)] * 2
 
 
