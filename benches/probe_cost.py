@@ -65,7 +65,7 @@ class Switcher:
 def measure(name: str, clients: int, pairs: int) -> dict[str, Any]:
     asked = study(clients, 2 * pairs)
     plan, purpose = _PROBES[name]
-    placement = place(asked.workload.threads, asked.plan.pin)
+    placement = place(asked.workload.engine_threads, asked.plan.pin)
     with bench(asked, placement) as around:
         subject = make_subject(around)
         try:
