@@ -49,7 +49,7 @@ def server() -> Iterator[Server]:
 def study_at(folder: Path, dsn: str, workload: str = "rows = 1000") -> Path:
     path = small_study(folder, "mariadb", blocks=1)
     text = path.read_text().replace('"mariadb"', f'"mariadb"\ndsn = "{dsn}"').replace("rows = 1000", workload)
-    path.write_text(text)
+    path.write_text(text + "mariadb = 5\n")
     return path
 
 
@@ -73,15 +73,15 @@ def test_a_server_at_an_address_is_weighed_and_its_password_kept(lab: Lab, serve
 
 @pytest.mark.server
 def test_what_cannot_act_or_is_not_there_is_refused(lab: Lab, server: Server) -> None:
-    dsn = f"mysql://native:opensesame@127.0.0.1:{server.port}/lab"
+    dsn = f"mysql://native:${{LAB_PASSWORD}}@127.0.0.1:{server.port}/lab"
     study = study_at(lab.folder, dsn, 'kind = "orders"\nrows = 1000')
-    done = lab.run("run", study, "--bundle", lab.bundle)
+    done = lab.run("run", study, "--bundle", lab.bundle, LAB_PASSWORD="opensesame")
     assert done.returncode == 2 and "has no table customer" in done.stderr
     study.write_text(study.read_text().replace('"client"', '"server"'))
-    done = lab.run("run", study, "--bundle", lab.bundle)
+    done = lab.run("run", study, "--bundle", lab.bundle, LAB_PASSWORD="opensesame")
     assert done.returncode == 2 and "scope 'server' cannot act there" in done.stderr
-    study = study_at(lab.folder, dsn.replace("opensesame", "wrong-word"))
-    done = lab.run("run", study, "--bundle", lab.bundle)
+    study = study_at(lab.folder, dsn)
+    done = lab.run("run", study, "--bundle", lab.bundle, LAB_PASSWORD="wrong-word")
     assert done.returncode == 2 and "Access denied" in done.stderr and "wrong-word" not in done.stderr
 
 
