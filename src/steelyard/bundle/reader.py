@@ -24,8 +24,9 @@ _QUANTILES = {"p50_ns": 0.5, "p95_ns": 0.95, "p99_ns": 0.99, "p999_ns": 0.999}
 _CURVE = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999, 1.0)
 
 # a block that was redone counts by its last attempt
+# without the factors' columns, which may be called anything, and are in `runs`
 _USED_RUNS = """
-    select * from runs where status = 'done'
+    select run, option, block, slot, started_at, seconds from runs where status = 'done'
     and (block, attempt) in (select (block, max(attempt)) from runs group by block)
 """
 
@@ -127,7 +128,6 @@ _SILENCE = """
     from gaps join ends using (run) group by run, monitor order by run, monitor
 """
 
-# factors are columns of used_runs, and may be called anything
 _LATCHES = """
     select l.run, l.point, l.latch, l.gets::DOUBLE as gets, l.misses::DOUBLE as misses,
         l.spin_gets::DOUBLE as spin_gets, l.sleeps::DOUBLE as sleeps, l.wait_ns::DOUBLE as wait_ns,
