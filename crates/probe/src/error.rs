@@ -28,7 +28,7 @@ pub enum SourceError {
     NoRing { cpu: u32, cause: io::Error },
     #[error(
         "/proc/kallsyms shows no addresses: names of kernel functions would be wrong and are left out \
-         (sysctl kernel.kptr_restrict=0 with CAP_SYSLOG, or run as root)"
+         (CAP_SYSLOG, or sysctl kernel.kptr_restrict=0; or run as root)"
     )]
     NoKernelNames,
 }

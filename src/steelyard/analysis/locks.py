@@ -102,7 +102,9 @@ def _most(highest: float | None, value: float) -> float | None:
 
 
 def _of(evidence: Evidence, option: str, option_of: dict[int, str]) -> _Option:
-    watched = {run for run in evidence.probed.locks["run"].tolist() if option_of[run] == option}
+    # a run in which nobody waited has no row, and counts all the same
+    seen = option_of if evidence.study.probes.locks else set(evidence.probed.locks["run"].tolist())
+    watched = {run for run in seen if option_of[run] == option}
     # of what was published only rates are known: nothing can be told for a transaction
     work = {} if evidence.study.subject.kind == "recording" else transactions_of(evidence)
     points = evidence.points

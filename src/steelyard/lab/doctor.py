@@ -22,7 +22,6 @@ from steelyard.lab.permissions import (
     io_uring,
     kernel_probes,
     open_files,
-    perf_events,
     pressure,
     tracefs,
 )
@@ -60,7 +59,6 @@ def diagnose(jitter_s: float = 2.0) -> list[Finding]:
         pressure(),
         open_files(),
         io_uring(),
-        perf_events(),
         tracefs(),
         *kernel_probes(),
         *host_settings(),

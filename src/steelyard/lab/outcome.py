@@ -151,3 +151,13 @@ def throughput_per_s(tables: Mapping[str, Columns]) -> float:
         if statement == "transaction" and second >= 0
     )
     return count / seconds if seconds else 0.0
+
+
+def noticed(tables: Mapping[str, Columns], told: Sequence[tuple[str, str]]) -> dict[str, Columns]:
+    """The tables with further notices, code and text each, before those that they have."""
+    has = tables["notices"]
+    notices = {
+        "code": [*(code for code, _ in told), *has["code"]],
+        "text": [*(text for _, text in told), *has["text"]],
+    }
+    return {**tables, "notices": notices}

@@ -78,28 +78,6 @@ def io_uring() -> Finding:
     return Finding("io_uring", "missing", f"refused: {why}; epoll is used instead", hint)
 
 
-def perf_events() -> Finding:
-    """Profiles of the kernel."""
-    text = read_text(_PROC / "sys/kernel/perf_event_paranoid")
-    if not text:
-        return Finding(
-            "perf events",
-            "missing",
-            "this kernel has none: no profile",
-            "use a kernel with CONFIG_PERF_EVENTS",
-        )
-    if int(text) <= -1 or _has_capability("CAP_PERFMON"):
-        return Finding(
-            "perf events", "ok", f"perf_event_paranoid = {text}: profiles are allowed", "nothing to do"
-        )
-    return Finding(
-        "perf events",
-        "missing",
-        f"perf_event_paranoid = {text}: --profile, --locks and --sched look at all CPUs, which needs -1 here",
-        "sudo sysctl kernel.perf_event_paranoid=-1, or CAP_PERFMON",
-    )
-
-
 def kernel_probes() -> Iterator[Finding]:
     """Each probe of the kernel, by opening it."""
     probe = _core.Probe(json.dumps({"profile_hz": 1, "locks": True, "sched": True, "roots": []}))

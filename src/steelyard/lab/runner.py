@@ -26,6 +26,7 @@ from steelyard.lab.outcome import (
     backlog_notices,
     engine_samples,
     error_notices,
+    noticed,
     tables_of,
     throughput_per_s,
     why_nothing,
@@ -36,6 +37,7 @@ from steelyard.lab.watch import Watch
 from steelyard.lab.watched_latches import watched_latches
 from steelyard.monitors import Target
 from steelyard.study.plan import Slot
+from steelyard.study.probes import Probes
 from steelyard.study.spec import Study
 from steelyard.subjects import Endpoint, Inside, Subject
 from steelyard.workloads import Work
@@ -164,7 +166,7 @@ class Laboratory:
             target = Target(pids={**pids, "monitors": os.getpid()}, dsn=subject.dsn)
             watch = Watch(self._rates(), target, origin_ns)
             # after the monitors: their connections have a process each in the server
-            probing = Probing(self.study.probes, target, self.placement.engine)
+            probing = Probing(self._probes(subject), target, self.placement.engine)
             watch.start(self.placement.engine)
         except BaseException:
             engine.stop()
@@ -178,8 +180,9 @@ class Laboratory:
             engine.stop()
             watch.stop()
             probing.stop()
+        remarks = tuple(("data", text) for text in self.work.remarks)
         if isinstance(subject, Inside) and subject.simulated:
-            return tables_of(result, 0)
+            return noticed(tables_of(result, 0), (*remarks, *_no_probes(self.study)))
         tables = tables_of(result, origin_ns)
         phases = {name: list(values) for name, values in tables["phases"].items()}
         for phase, start_ns, end_ns in (
@@ -195,21 +198,28 @@ class Laboratory:
         for row in (*engine_samples(result, after_ns), *probing.samples(origin_ns)):
             for name, value in zip(samples, row, strict=True):
                 samples[name].append(value)
-        remarks = (("data", text) for text in self.work.remarks)
-        probed = probing.notices()
-        told = [*remarks, *watch.notices, *probed, *backlog_notices(result), *error_notices(tables)]
-        notices = {
-            "code": [code for code, _ in told] + list(tables["notices"]["code"]),
-            "text": [text for _, text in told] + list(tables["notices"]["text"]),
-        }
+        told = [*remarks, *watch.notices, *probing.notices(), *backlog_notices(result)]
+        tables = noticed(tables, (*told, *error_notices(tables)))
         if found := watched_latches(samples, phases):
             tables = {**tables, "latches": found}
-        return {**tables, **probing.tables(), "phases": phases, "samples": samples, "notices": notices}
+        return {**tables, **probing.tables(), "phases": phases, "samples": samples}
+
+    def _probes(self, subject: Endpoint | Inside) -> Probes:
+        simulated = isinstance(subject, Inside) and subject.simulated
+        return Probes() if simulated else self.study.probes
 
     def _rates(self) -> Mapping[str, float]:
         if self.study.monitors is not None:
             return self.study.monitors
         return {name: _DEFAULT_HZ.get(name, 1.0) for name in self.subject.monitors}
+
+
+def _no_probes(study: Study) -> Sequence[tuple[str, str]]:
+    if not study.probes.any:
+        return ()
+    return (
+        ("probe-unavailable", "the clock of this subject is not this machine's: its kernel cannot be asked"),
+    )
 
 
 def _facts(subject: Endpoint | Inside) -> dict[str, Any]:

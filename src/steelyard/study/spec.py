@@ -25,7 +25,8 @@ class Subject(Strict):
     """What is weighed."""
 
     kind: str = Field(
-        description="a registered subject: postgres, mariadb, sqlite, latch, dispatcher, command, null"
+        description="a registered subject: postgres, mariadb, sqlite, virtual-machine, latch,"
+        " dispatcher, command, null"
     )
     bindir: str | None = Field(default=None, description="folder of the server's programs; default: embedded")
     dsn: str | None = Field(

@@ -149,8 +149,15 @@ def make(bench: Bench) -> Subject:
 
 def load_statements(study: Study) -> list[str]:
     """SQL of the subject's kind that makes and fills the tables of the workload. Raises InputError."""
+    work = work_of(study.workload)
+    if work.files:
+        raise InputError(
+            f"the tables of this workload are no SQL: {', '.join(table.name for table in work.files)}",
+            "fill them from the files of tpchgen-cli, with the columns that it writes",
+            ("workload", "kind"),
+        )
     kind = study.subject.kind if study.subject.kind in _DIALECTS else "postgres"
-    return import_module(f"steelyard.subjects.{kind}_tables").load_statements(work_of(study.workload))
+    return import_module(f"steelyard.subjects.{kind}_tables").load_statements(work)
 
 
 def inside(study: Study) -> bool:

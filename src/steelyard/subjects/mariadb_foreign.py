@@ -81,7 +81,11 @@ class ForeignMariaDB:
                 "select table_name from information_schema.tables where table_schema = %s", (database,)
             )
             there = {str(name) for (name,) in cursor.fetchall()}
-        missing = [table.name for table in self._bench.work.tables if table.name not in there]
+        missing = [
+            table.name
+            for table in (*self._bench.work.files, *self._bench.work.tables)
+            if table.name not in there
+        ]
         if missing:
             raise InputError(
                 f"the database {database} has no table {', '.join(missing)}",

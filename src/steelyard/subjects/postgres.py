@@ -137,16 +137,14 @@ class Postgres:
 
         Work that changes nothing is done on the template itself.
         """
-        if self._bench.work.read_only:
-            return
-        preload = ""
-        with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
-            connection.execute(f"drop database if exists {_DATABASE}")
-            strategy = " strategy file_copy" if connection.info.server_version >= 150000 else ""
-            connection.execute(f"create database {_DATABASE} template {TEMPLATE}{strategy}")
+        if not self._bench.work.read_only:
+            with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
+                connection.execute(f"drop database if exists {_DATABASE}")
+                strategy = " strategy file_copy" if connection.info.server_version >= 150000 else ""
+                connection.execute(f"create database {_DATABASE} template {TEMPLATE}{strategy}")
+        with psycopg.connect(self._dsn(self._database), autocommit=True) as connection:
             row = connection.execute("show shared_preload_libraries").fetchone()
             preload = str(row[0]) if row else ""
-        with psycopg.connect(self._dsn(_DATABASE), autocommit=True) as connection:
             if "pg_stat_statements" in preload:
                 connection.execute("create extension if not exists pg_stat_statements")
                 connection.execute("select pg_stat_statements_reset()")

@@ -62,7 +62,7 @@ class ForeignPostgres:
     def _check_tables(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
         missing = [
             table.name
-            for table in self._bench.work.tables
+            for table in (*self._bench.work.files, *self._bench.work.tables)
             if connection.execute("select to_regclass(%s)", [table.name]).fetchone() == (None,)
         ]
         if missing:
