@@ -68,7 +68,7 @@ needs_groups = pytest.mark.skipif(
 
 def groups() -> list[Path]:
     """Control groups of any laboratory on this machine."""
-    return [path for path in Path("/sys/fs/cgroup").glob("**/steelyard-*") if path.is_dir()]
+    return [path for path in Path("/sys/fs/cgroup").glob("**/steelyard-*-*") if path.is_dir()]
 
 
 def groups_of(pid: int) -> str:
