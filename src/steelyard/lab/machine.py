@@ -113,7 +113,7 @@ def kernel_facts(proc: Path, sys: Path) -> dict[str, Any]:
     knobs = {name: read_text(proc / "sys/kernel" / name) for name in _SCHEDULER_KNOBS}
     preempt = re.search(r"PREEMPT\w*", platform.version())
     return {
-        "release": read_text(proc / "sys/kernel/osrelease"),
+        "release": read_text(proc / "sys/kernel/osrelease") or platform.release(),
         "build": platform.version(),
         "preemption": preempt[0] if preempt else "",
         "cmdline": read_text(proc / "cmdline"),
