@@ -255,7 +255,8 @@ def study_of(folder: Path, settings: str = "", factors: str = MODES, workload: s
 
 
 def test_a_study_runs_to_a_verdict_and_its_bundle_tells_what_ran(lab: Lab) -> None:
-    done = lab.run("run", study_of(lab.folder, "mmap_size = 1048576"), "--bundle", lab.bundle)
+    settings = "mmap_size = 1048576, auto_vacuum = 'full', encoding = 'UTF-16'"
+    done = lab.run("run", study_of(lab.folder, settings), "--bundle", lab.bundle)
     assert done.returncode == 0, done.stderr
     assert "THR" in done.stdout and "PRO" in done.stdout
     assert "those of the load engine" in " ".join(done.stdout.split())
@@ -267,6 +268,9 @@ def test_a_study_runs_to_a_verdict_and_its_bundle_tells_what_ran(lab: Lab) -> No
     by_option = dict(zip(clients["option"], clients["processes"], strict=True))
     assert by_option == {"THR": 1, "PRO": 3}  # two clients and who waits for them
     assert bundle.environment["server"]["version"].startswith("SQLite 3.")
+    # what the study leaves as it is, the lab's own defaults among it, is not told as set
+    told_as_set = bundle.environment["servers"]["PRO"]["set"]
+    assert set(told_as_set) == {"mmap_size", "auto_vacuum", "encoding", "workers"}
     # no load comes from outside: all CPUs are the clients'
     assert not bundle.environment["placement"]["apart"]
     assert lab.ours() == [] and lab.traces() == []

@@ -31,10 +31,6 @@ impl Window {
     fn seconds(&self) -> usize {
         self.warm_up_seconds() + (self.end_ns - self.measure_ns).div_ceil(1_000_000_000) as usize
     }
-
-    fn measures(&self, now_ns: u64) -> bool {
-        (self.measure_ns..self.end_ns).contains(&now_ns)
-    }
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -132,7 +128,7 @@ impl Record {
     pub fn statement_done(&mut self, statement: usize, now_ns: u64, latency_ns: u64) {
         if let Some(second) = self.second(now_ns) {
             second[statement].done += 1;
-            if self.window.measures(now_ns) {
+            if self.measures(now_ns) {
                 self.histograms[statement].saturating_record(latency_ns);
             }
         }
@@ -141,7 +137,7 @@ impl Record {
     pub fn transaction_done(&mut self, client: usize, now_ns: u64, latency_ns: u64) {
         self.total.done += 1;
         self.statement_done(self.histograms.len() - 1, now_ns, latency_ns);
-        if self.window.measures(now_ns) {
+        if self.measures(now_ns) {
             let client = &mut self.clients[client];
             client.count.done += 1;
             client.sum_ns += latency_ns;
@@ -172,7 +168,7 @@ impl Record {
         message: &str,
     ) {
         self.total.errors += 1;
-        let measures = self.window.measures(now_ns);
+        let measures = self.measures(now_ns);
         let transaction = self.histograms.len() - 1;
         if let Some(second) = self.second(now_ns) {
             second[transaction].errors += 1;
@@ -199,8 +195,17 @@ impl Record {
         self.histograms[transaction].saturating_record(waited_ns);
     }
 
+    /// Those that share a clock reading with the last of so many are not within, though the time is.
+    fn is_over(&self, now_ns: u64) -> bool {
+        self.left == Some(0) || now_ns >= self.window.end_ns
+    }
+
+    fn measures(&self, now_ns: u64) -> bool {
+        now_ns >= self.window.measure_ns && !self.is_over(now_ns)
+    }
+
     fn second(&mut self, now_ns: u64) -> Option<&mut Vec<Count>> {
-        if now_ns >= self.window.end_ns {
+        if self.is_over(now_ns) {
             return None;
         }
         let second = (now_ns as i64 - self.window.measure_ns as i64).div_euclid(1_000_000_000);
@@ -263,6 +268,20 @@ mod tests {
         assert_eq!((record.clients[0].count.done, record.histograms[1].len()), (2, 2));
         // two seconds of warm-up, and the one in which it ended
         assert_eq!(record.seconds.iter().map(|second| second[1].done).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn of_replies_read_at_once_no_more_are_measured_than_were_left() {
+        let mut record = Record::new(WINDOW, Some(2), 1, 0..1);
+        for _ in 0..3 {
+            record.statement_done(0, 3 * S, 1000);
+            record.transaction_done(0, 3 * S, 1000);
+        }
+        record.failed(0, Some(0), 3 * S, "57014", "canceled");
+        assert_eq!(record.window.end_ns, 3 * S + 1);
+        assert_eq!(record.histograms.iter().map(|one| one.len()).collect::<Vec<_>>(), [2, 2]);
+        assert_eq!(record.seconds.last().map(|second| (second[1].done, second[1].errors)), Some((2, 0)));
+        assert_eq!((record.clients[0].count.done, record.errors.len()), (2, 0));
     }
 
     #[test]

@@ -90,6 +90,8 @@ fn connect(conductor: &mut Conductor, stage: &Stage, crew: &mut Crew) -> Result<
     let limit = Instant::now() + Duration::from_secs_f64(plan.connect_s);
     loop {
         if stage.gate.failed.load(Ordering::Acquire) {
+            // those that wait for the start would not let go of their pipes
+            stage.gate.stop.store(true, Ordering::Relaxed);
             crew.left()?;
         }
         let ready = stage.gate.ready.load(Ordering::Acquire) as usize;

@@ -111,7 +111,7 @@ class SQLite:
                 "version": f"SQLite {facts['version']}",
                 "build": "; ".join(facts["compile_options"]),
                 "settings": facts["settings"] | opening,
-                "sources": dict.fromkeys(settings, "study"),
+                "sources": dict.fromkeys(_asked(self._bench.study, option), "study"),
             },
         )
 
@@ -187,7 +187,12 @@ def _known() -> frozenset[str]:
 
 
 def _settings(study: Study, option: Option) -> dict[str, Setting]:
-    return {**_OPENING, **_PRAGMAS, **study.subject.settings, **option.changes.get("server", {})}
+    return {**_OPENING, **_PRAGMAS, **_asked(study, option)}
+
+
+def _asked(study: Study, option: Option) -> dict[str, Setting]:
+    """What the study itself sets."""
+    return {**study.subject.settings, **option.changes.get("server", {})}
 
 
 def _database(settings: Mapping[str, Setting], file: str) -> dict[str, Any]:

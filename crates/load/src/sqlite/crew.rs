@@ -41,31 +41,54 @@ impl<'env> Crew<'env> {
         count: usize,
     ) -> io::Result<Self> {
         let mut crew = Self { gate: &stage.gate, pipes: Vec::new(), processes: Vec::new() };
-        for number in 0..count {
-            let (from, to) = pipe()?;
-            crew.pipes.push(from);
-            match stage.database.workers {
-                Workers::Threads => {
-                    let name = format!("sqlite-{number}");
-                    Builder::new().name(name).spawn_scoped(scope, move || work(stage, number, to))?;
-                }
-                Workers::Processes => crew.processes.push(fork(|| work(stage, number, to))?),
-            }
+        for _ in 0..count {
+            crew.take_on(scope, stage)?;
         }
         Ok(crew)
     }
 
-    /// What each client left, in the order of their numbers.
+    /// One client more, of the next number.
+    fn take_on<'scope>(
+        &mut self,
+        scope: &'scope Scope<'scope, 'env>,
+        stage: &'env Stage<'env>,
+    ) -> io::Result<()> {
+        let number = self.pipes.len();
+        let (from, to) = pipe()?;
+        self.pipes.push(from);
+        match stage.database.workers {
+            Workers::Threads => {
+                let name = format!("sqlite-{number}");
+                Builder::new().name(name).spawn_scoped(scope, move || work(stage, number, to))?;
+            }
+            Workers::Processes => self.processes.push(fork(|| {
+                // the reading ends are the parent's alone: who writes learns when it listens no more
+                self.pipes.clear();
+                work(stage, number, to);
+            })?),
+        }
+        Ok(())
+    }
+
+    /// What each client left, in the order of their numbers; the first error that one told of.
     pub fn left(&mut self) -> Result<Vec<Left>, LoadError> {
         let mut all = Vec::with_capacity(self.pipes.len());
+        let mut silent = None;
         for (number, pipe) in self.pipes.iter_mut().enumerate() {
             let mut text = Vec::new();
             pipe.read_to_end(&mut text)?;
-            let told: Result<Left, String> = serde_json::from_slice(&text)
-                .map_err(|_| io::Error::other(format!("client {number} ended before the load did")))?;
-            all.push(told.map_err(|cause| LoadError::Client { number, cause })?);
+            match serde_json::from_slice::<Result<Left, String>>(&text) {
+                Ok(told) => all.push(told.map_err(|cause| LoadError::Client { number, cause })?),
+                // one that was stopped says nothing: why it was, another tells
+                Err(_) => silent = silent.or(Some(number)),
+            }
         }
-        Ok(all)
+        match silent {
+            None => Ok(all),
+            Some(number) => {
+                Err(io::Error::other(format!("client {number} ended before the load did")).into())
+            }
+        }
     }
 }
 
@@ -135,4 +158,65 @@ fn fork(body: impl FnOnce()) -> io::Result<libc::pid_t> {
     let done = !orphan && catch_unwind(AssertUnwindSafe(body)).is_ok();
     // SAFETY: nothing of the parent's is to be flushed or dropped here.
     unsafe { libc::_exit(i32::from(!done)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::conduct::{Conductor, Listener, Live};
+    use crate::plan::Plan;
+    use crate::shared::Shared;
+    use crate::sqlite::connect;
+    use crate::work::Work;
+
+    struct Patient;
+
+    impl Listener for Patient {
+        fn event(&mut self, _: &str) -> bool {
+            true
+        }
+
+        fn go_on(&mut self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn who_cannot_open_the_file_is_named_and_those_who_could_are_let_go() {
+        let file = std::env::temp_dir().join(format!("steelyard-crew-{}.sqlite", std::process::id()));
+        std::fs::write(&file, "").unwrap();
+        let plan = json!({
+            "sqlite": {"file": file, "workers": "threads", "threading": "serialized", "shared_cache": false,
+                       "begin": "deferred", "memory_status": true, "pragmas": []},
+            "text": "identical", "distinct_texts": 1, "parameters": "client", "handle": "named",
+            "statements": [{"name": "s", "sql": "select 1"}],
+            "transactions": [{"name": "t", "weight": 1, "statements": ["s"]}],
+            "arrival": {"kind": "closed", "think_ms": 0, "think": "fixed"},
+            "points": [2], "warm_up_s": 0, "measure_s": 1, "cool_down_s": 0,
+            "deadline_ms": 100, "threads": 1, "seed": 1,
+        });
+        let work = Work::new(Plan::parse(&plan.to_string()).unwrap()).unwrap();
+        let stage = Stage {
+            work: &work,
+            database: work.plan.sqlite.as_ref().unwrap(),
+            gate: Shared::new(Gate::default()),
+            live: (0..2).map(|_| Shared::new(Live::default())).collect(),
+        };
+        let mut listener = Patient;
+        let mut conductor = Conductor::new(&work.plan, &mut listener);
+        let connected = std::thread::scope(|scope| {
+            let mut crew = Crew::start(scope, &stage, 1).unwrap();
+            while stage.gate.ready.load(Ordering::Acquire) == 0 {
+                assert!(!stage.gate.failed.load(Ordering::Acquire), "client 0 could not open the file");
+                std::thread::yield_now();
+            }
+            std::fs::remove_file(&file).unwrap();
+            crew.take_on(scope, &stage).unwrap();
+            connect(&mut conductor, &stage, &mut crew)
+        });
+        let refused = connected.unwrap_err();
+        assert!(matches!(refused, LoadError::Client { number: 1, .. }), "{refused}");
+    }
 }

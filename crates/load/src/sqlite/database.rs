@@ -118,7 +118,7 @@ impl Database {
         for (name, wanted) in &self.pragmas {
             let got = set(&connection, name, wanted).map_err(|error| self.failed(&error))?;
             match got {
-                Some(got) if taken(wanted, &got) => {}
+                Some(got) if taken(name, wanted, &got) => {}
                 Some(got) => return Err(self.refused(name, wanted, &got)),
                 None => return Err(self.refused(name, wanted, "nothing: it has no such setting")),
             }
@@ -186,30 +186,36 @@ fn show(connection: &Connection, name: &str) -> Result<Option<String>, Error> {
     }))
 }
 
-/// Words that SQLite takes for a number and shows as that number.
-const WORDS: [(&str, &str); 16] = [
-    ("on", "1"),
-    ("true", "1"),
-    ("yes", "1"),
-    ("off", "0"),
-    ("false", "0"),
-    ("no", "0"),
-    ("none", "0"),
-    ("normal", "1"),
-    ("full", "2"),
-    ("extra", "3"),
-    ("default", "0"),
-    ("file", "1"),
-    ("memory", "2"),
-    ("incremental", "2"),
-    ("fast", "2"),
-    ("full_vacuum", "1"),
+/// Words that SQLite takes and shows otherwise, by PRAGMA: https://www.sqlite.org/pragma.html
+const WORDS: [(&str, &[(&str, &str)]); 5] = [
+    ("auto_vacuum", &[("none", "0"), ("full", "1"), ("incremental", "2")]),
+    (
+        "encoding",
+        &[
+            ("utf8", "utf-8"),
+            ("utf16", UTF_16),
+            ("utf-16", UTF_16),
+            ("utf16le", "utf-16le"),
+            ("utf16be", "utf-16be"),
+        ],
+    ),
+    ("secure_delete", &[("fast", "2")]),
+    ("synchronous", &[("normal", "1"), ("full", "2"), ("extra", "3")]),
+    ("temp_store", &[("default", "0"), ("file", "1"), ("memory", "2")]),
 ];
 
-/// Whether `shown` is what was asked.
-fn taken(asked: &str, shown: &str) -> bool {
+/// In the order of this machine's bytes.
+const UTF_16: &str = if cfg!(target_endian = "little") { "utf-16le" } else { "utf-16be" };
+
+/// The same of every PRAGMA that is a switch.
+const SWITCH: [(&str, &str); 6] =
+    [("on", "1"), ("true", "1"), ("yes", "1"), ("off", "0"), ("false", "0"), ("no", "0")];
+
+/// Whether `shown` is what was asked of the PRAGMA.
+fn taken(name: &str, asked: &str, shown: &str) -> bool {
     let (asked, shown) = (asked.trim().to_lowercase(), shown.trim().to_lowercase());
-    asked == shown || WORDS.iter().any(|(word, number)| *word == asked && *number == shown)
+    let own = WORDS.iter().filter(|(of, _)| *of == name).flat_map(|(_, words)| *words);
+    asked == shown || own.chain(&SWITCH).any(|(word, other)| *word == asked && *other == shown)
 }
 
 #[cfg(test)]
@@ -217,8 +223,58 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_taken_as_the_number_that_sqlite_shows() {
-        assert!(taken("NORMAL", "1") && taken("off", "0") && taken("WAL", "wal") && taken("-2000", "-2000"));
-        assert!(!taken("normal", "2") && !taken("wal", "delete") && !taken("100", "50"));
+    fn a_word_is_taken_as_what_sqlite_shows_of_it_for_this_pragma() {
+        assert!(taken("synchronous", "NORMAL", "1") && taken("synchronous", "full", "2"));
+        assert!(taken("foreign_keys", "off", "0") && taken("journal_mode", "WAL", "wal"));
+        assert!(taken("cache_size", "-2000", "-2000") && taken("temp_store", "memory", "2"));
+        assert!(!taken("synchronous", "normal", "2") && !taken("journal_mode", "wal", "delete"));
+        assert!(!taken("auto_vacuum", "full", "2") && !taken("cache_size", "100", "50"));
+    }
+
+    /// Opens a file made with `made` of a setting, and asks for `asked`.
+    fn opened(name: &str, made: &str, asked: &str) -> Result<Connection, LoadError> {
+        let file = std::env::temp_dir().join(format!("steelyard-{name}-{}-{made}", std::process::id()));
+        let maker = Connection::open(&file).unwrap();
+        maker.execute_batch(&format!("pragma {name} = '{made}'; create table item (id integer)")).unwrap();
+        drop(maker);
+        let database = Database {
+            file: file.to_string_lossy().into_owned(),
+            workers: Workers::Threads,
+            threading: Threading::Serialized,
+            shared_cache: false,
+            begin: Begin::Deferred,
+            memory_status: true,
+            pragmas: vec![(name.into(), asked.into())],
+        };
+        let opened = database.open(Duration::ZERO);
+        std::fs::remove_file(&file).unwrap();
+        opened
+    }
+
+    /// Each value is taken where the file was made with it, and refused where it was made with the others.
+    fn is_of_the_file(name: &str, values: &[&str]) {
+        for made in values {
+            for asked in values {
+                assert_eq!(opened(name, made, asked).is_ok(), made == asked, "{name}: {asked} of {made}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_size_of_pages_is_of_the_file() {
+        is_of_the_file("page_size", &["1024", "4096", "65536"]);
+    }
+
+    #[test]
+    fn the_kind_of_vacuum_is_of_the_file() {
+        // full and incremental may follow each other at any time: https://www.sqlite.org/pragma.html#pragma_auto_vacuum
+        is_of_the_file("auto_vacuum", &["none", "full"]);
+        is_of_the_file("auto_vacuum", &["none", "incremental"]);
+    }
+
+    #[test]
+    fn the_encoding_is_of_the_file() {
+        is_of_the_file("encoding", &["UTF-8", "UTF-16le", "UTF-16be"]);
+        is_of_the_file("encoding", &["UTF8", "UTF-16"]);
     }
 }
