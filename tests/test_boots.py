@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -137,8 +138,9 @@ def test_a_study_of_two_kernels_goes_on_where_it_was_over_three_boots(lab: Lab, 
 
 @needs_namespaces
 def test_another_kernel_of_the_same_name_is_refused(lab: Lab, machine: Machine) -> None:
-    path = study(lab.folder)
+    path = study(lab.folder, "[reboots]\nunit = true\n")
     first = lab.run("run", path, "--bundle", lab.bundle)
+    assert machine.units
     if not lab.runs():  # the other kernel was first
         machine.boot(NEW)
         first = lab.run("resume", lab.bundle)
@@ -148,6 +150,66 @@ def test_another_kernel_of_the_same_name_is_refused(lab: Lab, machine: Machine) 
     again = lab.run("resume", lab.bundle)
     assert again.returncode == 2
     assert f"was {was} in this study" in again.stderr
+    assert not machine.units
+
+
+# what Python starts with: under one kernel it ends the load engine
+_KILLS = """\
+import os, sys
+release = open("/proc/sys/kernel/osrelease").read()
+if "steelyard.lab.load" in sys.orig_argv and release.startswith("{kernel}."):
+    os._exit(9)
+"""
+
+
+@needs_namespaces
+def test_an_option_that_fails_after_every_boot_ends_the_study_at_the_second(
+    lab: Lab, machine: Machine
+) -> None:
+    path = study(lab.folder, '[reboots]\ncommand = ["true"]\nunit = true\n')
+    kernels = {"old": ("6.1", OLD), "new": ("6.12", NEW)}
+    # the last of its block: a block done anew begins with a boot
+    fails = schedule(path.read_text())[0][-1]
+    (lab.folder / "sitecustomize.py").write_text(_KILLS.format(kernel=kernels[fails][0]))
+    paths = f"{lab.folder}:{os.environ.get('PYTHONPATH', '')}"
+    outcome = lab.run("run", path, "--bundle", lab.bundle, PYTHONPATH=paths)
+    for _ in range(8):
+        if outcome.returncode != 4:
+            break
+        wanted = Bundle(lab.bundle).environment["reboots"][-1]["wanted"]["kernel"]
+        machine.boot(dict(kernels.values())[wanted])
+        outcome = lab.run("resume", lab.bundle, PYTHONPATH=paths)
+    assert outcome.returncode == 1, outcome.stderr
+    assert f"block 1 failed twice: {fails}: the load engine ended with exit code 9" in outcome.stderr
+    rows = Bundle(lab.bundle).columns("select attempt, option from runs where status = 'void' order by run")
+    assert list(zip(rows["attempt"], rows["option"], strict=True)) == [(1, fails), (2, fails)]
+    assert not machine.units
+
+
+@needs_namespaces
+def test_a_boot_command_that_fails_leaves_no_unit(lab: Lab, machine: Machine) -> None:
+    machine.boot("5.10.0-1-amd64")
+    path = study(lab.folder, '[reboots]\ncommand = ["false"]\nunit = true\n')
+    outcome = lab.run("run", path, "--bundle", lab.bundle)
+    assert outcome.returncode == 1
+    assert "reboots.command ended with exit code 1" in outcome.stderr
+    assert not machine.units
+
+
+@needs_namespaces
+def test_ctrl_c_leaves_no_unit(lab: Lab, machine: Machine) -> None:
+    machine.boot("5.10.0-1-amd64")
+    path = study(lab.folder, "[reboots]\nunit = true\n")
+    path.write_text(path.read_text().replace("measure_s = 0.1", "measure_s = 60"))
+    assert lab.run("run", path, "--bundle", lab.bundle).returncode == 4
+    assert machine.units
+    machine.boot(OLD if schedule(path.read_text())[0][0] == "old" else NEW)
+    process = lab.start("resume", lab.bundle)
+    lab.wait_for(lambda: lab.ours("steelyard.lab.load"), "a load engine")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 3, err
+    assert not machine.units
 
 
 @needs_namespaces
@@ -245,6 +307,32 @@ def test_what_is_needed_is_named(tmp_path: Path) -> None:
     with pytest.raises(BootNeeded, match=r"option new needs kernel = 6\.12: it is 6\.1\.0") as need:
         Boot.now(proc(tmp_path, OLD, "")).check(found[1])
     assert need.value.wanted == {"kernel": "6.12"}
+
+
+def test_an_option_does_not_run_in_a_boot_with_words_of_another(tmp_path: Path) -> None:
+    bare, off = '{ kernel = "6.1" }', '{ kernel = "6.1", "cmdline.mitigations" = "off" }'
+    text = STUDY.format(more="", blocks=1).replace('"6.1", new = "6.12"', f"{bare}, new = {off}")
+    old, new = Assignment.of(text, "a test").options
+    with_word = Boot.now(proc(tmp_path / "with", OLD, "quiet mitigations=off"))
+    without = Boot.now(proc(tmp_path / "without", OLD, "quiet"))
+    with_word.check(new)
+    without.check(old)
+    with pytest.raises(BootNeeded, match=r"mitigations = false: the command line has mitigations=off"):
+        with_word.check(old)
+    with pytest.raises(BootNeeded, match=r"the command line has no mitigations=off"):
+        without.check(new)
+
+
+def test_words_of_a_guest_are_left_as_they_are() -> None:
+    more = '[factors.smt]\nscope = "host"\nlevels = { on = {}, off = { "cmdline.nosmt" = true } }\n'
+    text = STUDY.format(more=more, blocks=1).partition("[monitors]")[0]
+    guests = Assignment.of(text.replace('"null"', '"virtual-machine"'), "a test").options
+    assert [option.changes["host"] for option in guests[:2]] == [
+        {"kernel": "6.1"},
+        {"kernel": "6.1", "cmdline.nosmt": True},
+    ]
+    ours = Assignment.of(text, "a test").options
+    assert ours[0].changes["host"] == {"kernel": "6.1", "cmdline.nosmt": False}
 
 
 def test_a_boot_command_that_nothing_fills_and_one_that_nobody_needs_are_refused() -> None:

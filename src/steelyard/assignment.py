@@ -11,7 +11,7 @@ from steelyard.recordings.tables import catalogue as published
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import check_effects
 from steelyard.study.host import boot_of
-from steelyard.study.plan import Option, Slot, blocks, options, workload_of
+from steelyard.study.plan import Option, Slot, blocks, options, with_absent_words, workload_of
 from steelyard.study.reading import located, parse_study
 from steelyard.study.spec import Reboots, Study
 from steelyard.subjects import boots_apart, check
@@ -54,6 +54,8 @@ class Assignment:
                 if name not in published():
                     raise InputError(f'no recording "{name}"{nearest(name, published())}', at=("overlay",))
             check(study)
+            if boots_apart(study):
+                found = with_absent_words(found)
             found, refused = permitted(study, found)
             order = list(blocks(study, found, boots_apart(study)))
             assignment = cls(study, text, origin, found, order, refused)

@@ -46,7 +46,8 @@ def start(assignment: Assignment, path: Path, progress: Progress) -> None:
         {**environment(), "placement": _facts(_placement(assignment))},
     )
     try:
-        _run(assignment, writer, {}, progress)
+        with reboots.unit_while_paused(assignment.study.reboots):
+            _run(assignment, writer, {}, progress)
     except InputError:
         if writer.next_run() == 1:
             _remove(path, made)
@@ -71,56 +72,74 @@ def resume(path: Path, assignment: Assignment, progress: Progress) -> None:
     somebody else is writing to it.
     """
     bundle = Bundle(path)
+    # first: who is refused because the study is going on elsewhere must not take its unit away
+    writer = BundleWriter(path)
+    with reboots.unit_while_paused(assignment.study.reboots):
+        _refuse_changed(bundle, assignment)
+        attempts = _attempts(bundle, assignment)
+        if any(attempts.get(slots[0].block, _ANEW).number for slots in assignment.blocks):
+            now = {**environment(), "placement": _facts(_placement(assignment))}
+            then = bundle.environment
+            if assignment.boots:
+                # the kernel may differ here, but within a boot's settings not: see boot_facts
+                then = {**then, "kernel": now["kernel"], "mitigations": now["mitigations"]}
+            # what is not found out before a server runs is as it was: the server's part is looked at then
+            _refuse_other(path, then, {**then, **now})
+        _run(assignment, writer, attempts, progress)
+
+
+def _refuse_changed(bundle: Bundle, assignment: Assignment) -> None:
+    """Raises InputError when the study or its options are others than when it began."""
     if bundle.study_text != assignment.text:
         raise InputError(
-            f"{path}: the study was edited since it began; runs of two studies cannot be mixed",
+            f"{bundle.path}: the study was edited since it began; runs of two studies cannot be mixed",
             "start it anew with `steelyard run`, or resume the bundle without naming the study",
         )
     labels = [option["label"] for option in bundle.head["options"]]
     if labels != [option.label for option in assignment.options]:
         raise InputError(
-            f"{path}: this machine permits other options now than when the study began",
+            f"{bundle.path}: this machine permits other options now than when the study began",
             "resume it as the same user on the same machine",
         )
-    writer = BundleWriter(path)
-    attempts = _attempts(bundle, assignment)
-    if any(attempts.get(slots[0].block, _ANEW).number for slots in assignment.blocks):
-        now = {**environment(), "placement": _facts(_placement(assignment))}
-        then = bundle.environment
-        if assignment.boots:
-            # the kernel may differ here, but within a boot's settings not: see boot_facts
-            then = {**then, "kernel": now["kernel"], "mitigations": now["mitigations"]}
-        # what is not found out before a server runs is as it was: the server's part is looked at then
-        _refuse_other(path, then, {**then, **now})
-    _run(assignment, writer, attempts, progress)
 
 
 @dataclass(frozen=True)
 class _Attempt:
-    """Where a block stands. number: of the attempt to go on with, 0: none; done: options it has run."""
+    """Where a block stands.
+
+    number: of the attempt to go on with, 0: none; done: options it has run; void: how many attempts
+    before it ended with a void run, 0 or 1.
+    """
 
     number: int
     done: frozenset[str] = frozenset()
+    void: int = 0
 
 
 _ANEW = _Attempt(1)
 
 
 def _attempts(bundle: Bundle, assignment: Assignment) -> dict[int, _Attempt]:
-    """A block that was cut short is run anew, but for one that a boot has cut."""
+    """A block that was cut short is run anew.
+
+    In a study over boots its attempt goes on, whatever cut it, unless a run of it was void.
+    """
     rows = bundle.duckdb.execute(
-        "select block, attempt, coalesce(list(option) filter (status = 'done'), []),"
-        " count(*) filter (status <> 'done')"
-        " from runs where (block, attempt) in (select (block, max(attempt)) from runs group by block)"
-        " group by block, attempt"
+        "select block, last, coalesce(list(option) filter (attempt = last and status = 'done'), []),"
+        " bool_or(attempt = last and status <> 'done'), count(*) filter (status <> 'done')"
+        " from (select block, attempt, option, status, max(attempt) over (partition by block) as last"
+        " from runs) group by block, last"
     ).fetchall()
     found: dict[int, _Attempt] = {}
-    for block, attempt, done, void in rows:
-        whole = not void and len(done) == len(assignment.options)
-        goes_on = assignment.boots and not void
-        found[block] = (
-            _Attempt(0) if whole else _Attempt(attempt, frozenset(done)) if goes_on else _Attempt(attempt + 1)
-        )
+    for block, last, done, failed, void in rows:
+        # two have failed the study: who resumes it nevertheless has mended something, and begins anew
+        void %= 2
+        if not failed and len(done) == len(assignment.options):
+            found[block] = _Attempt(0)
+        elif assignment.boots and not failed:
+            found[block] = _Attempt(last, frozenset(done), void)
+        else:
+            found[block] = _Attempt(last + 1, void=void)
     return found
 
 
@@ -140,8 +159,6 @@ def _run(
         earlier = Bundle(writer.path).environment.get("reboots", [])
         writer.add_to_environment("reboots", reboots.next_boot(asked, writer.path, need, earlier))
         raise reboots.pursue(asked, writer.path, need) from None
-    if assignment.boots and asked.unit:
-        reboots.leave()
 
 
 def _run_blocks(
@@ -170,7 +187,7 @@ def _run_blocks(
                         continue
                     if not attempt.done and _narrow_enough(study, writer.path, whole):
                         return
-                    for run in laboratory.block(slots, attempt.number, attempt.done):
+                    for run in laboratory.block(slots, attempt.number, attempt.done, attempt.void):
                         _keep(writer, run, assignment.refused)
                     whole += 1
             finally:

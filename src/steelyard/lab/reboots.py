@@ -8,8 +8,8 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,6 @@ class Paused(Exception):
 def check_stop(bundle: Path) -> None:
     """Raises StudyFailed when somebody has put a stop file into the bundle."""
     if (bundle / STOP).exists():
-        leave()
         raise StudyFailed(f"{bundle / STOP} is there: the study does not go on until it is removed")
 
 
@@ -67,10 +66,8 @@ def next_boot(
     if asked.command is not None and earlier:
         last = earlier[-1]
         if last["wanted"] == dict(need.wanted) and last["boot_id"] != now.boot_id:
-            leave()
             raise StudyFailed(f"the machine was rebooted, but {need}: it is not rebooted again")
         if len(earlier) >= asked.most:
-            leave()
             raise StudyFailed(f"{need}, but after {len(earlier)} reboots there is no further (reboots.most)")
     return {"boot_id": now.boot_id, "wanted": dict(need.wanted)}
 
@@ -96,8 +93,21 @@ def pursue(asked: Reboots, bundle: Path, need: BootNeeded) -> Paused:
     return Paused(f"{need}: rebooting ({shlex.join(command)})", f"{after}; touch {bundle / STOP} ends that")
 
 
-def leave() -> None:
-    """Takes the unit away; nothing happens when there is none."""
+@contextmanager
+def unit_while_paused(asked: Reboots) -> Generator[None]:
+    """Takes the unit away however the study ends, but not where it pauses for a boot."""
+    paused = False
+    try:
+        yield
+    except Paused:
+        paused = True
+        raise
+    finally:
+        if asked.unit and not paused:
+            _remove()
+
+
+def _remove() -> None:
     for place in (_UNITS / "multi-user.target.wants" / _UNIT, _UNITS / _UNIT):
         with suppress(OSError):
             place.unlink()

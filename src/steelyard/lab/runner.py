@@ -6,6 +6,7 @@ disconnect, after. The lab keeps nothing: who asked for the runs writes them dow
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -99,14 +100,16 @@ class Laboratory:
     progress: Progress
     admit: Callable[[str, Mapping[str, Any]], None]
 
-    def block(self, slots: Sequence[Slot], attempt: int = 1, done: Container[str] = ()) -> Iterator[Run]:
+    def block(
+        self, slots: Sequence[Slot], attempt: int = 1, done: Container[str] = (), void: int = 0
+    ) -> Iterator[Run]:
         """The runs of one block. After a void run the whole block is redone, once.
 
-        attempt: number of the first attempt; done: options that it has run already. Raises
-        StudyFailed when a run of the second is void, and at once when nothing succeeded in a run: the
-        same work would fail again; BootNeeded.
+        attempt: number of the first attempt; done: options that it has run already; void: how many
+        attempts before it, 0 or 1, ended with a void run. Raises StudyFailed when a second does, and
+        at once when nothing succeeded in a run: the same work would fail again; BootNeeded.
         """
-        for number in (attempt, attempt + 1):
+        for number in itertools.count(attempt):
             for slot in slots:
                 if number == attempt and slot.option.label in done:
                     continue
@@ -114,11 +117,13 @@ class Laboratory:
                 yield run
                 if run.status == "void" and run.tables:
                     raise StudyFailed(f"option {slot.option.label}: {run.cause}")
+                if run.status == "void" and void:
+                    raise StudyFailed(f"block {slot.block} failed twice: {slot.option.label}: {run.cause}")
                 if run.status == "void":
+                    void += 1
                     break
             else:
                 return
-        raise StudyFailed(f"block {slots[0].block} failed twice: {run.slot.option.label}: {run.cause}")
 
     def _run(self, slot: Slot, attempt: int) -> Run:
         origin_ns = time.monotonic_ns()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.explain import explain
 from steelyard.study.factors import changed, changes, check_factors, check_host, matches
-from steelyard.study.host import boot_of
+from steelyard.study.host import KERNEL, boot_of
 from steelyard.study.model import Setting
 from steelyard.study.spec import Scope, Study
 from steelyard.study.workload import Workload
@@ -104,6 +104,19 @@ def blocks(study: Study, found: Sequence[Option], boots_apart: bool = True) -> I
         else:
             order = order[::-1]
         yield [Slot(block, place, option) for place, option in enumerate(order, start=1)]
+
+
+def with_absent_words(found: Sequence[Option]) -> list[Option]:
+    """Each option with `cmdline.NAME = false` for what others set of the command line and it does not.
+
+    Where the machine itself boots it would otherwise run in a boot made for another option.
+    """
+    named = sorted({key for option in found for key, _ in _boot(option)} - {KERNEL})
+    absent = dict.fromkeys(named, False)
+    return [
+        replace(option, changes={**option.changes, "host": {**absent, **option.changes.get("host", {})}})
+        for option in found
+    ]
 
 
 def _boot(option: Option) -> _Boot:
