@@ -219,7 +219,7 @@ def test_the_doctor_looks_at_everything_and_says_what_to_do():
         "pressure stall",
         "open files",
         "io_uring",
-        "perf events",
+        "probe: profile",
         "tracefs",
         "CAP_PERFMON",
     }
