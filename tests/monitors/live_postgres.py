@@ -12,11 +12,11 @@ from typing import Any
 import psycopg
 
 from steelyard.monitors import Sample, Target
+from steelyard.subjects.account import account_of
 from steelyard.subjects.binaries import (
     embedded_bindir,
     installed_bindirs,
     reachable,
-    server_user,
 )
 
 ENTRIES_MAX = 100
@@ -50,19 +50,16 @@ def bindirs() -> list[Path]:
 
 
 def start_server(bindir: Path) -> Server:
-    user = server_user()
-    bindir = reachable(bindir, user)
+    account = account_of("postgres")
+    bindir = reachable(bindir, account)
     folder = Path(tempfile.mkdtemp(prefix="steelyard-test-"))
-    who: dict[str, Any] = {}
-    if user is not None:
-        shutil.chown(folder, user.pw_name)
-        who = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    account.own(folder)
     subprocess.run(
         [bindir / "initdb", "-D", folder / "data", "-A", "trust", "-U", "postgres", "--no-sync"],
         check=True,
         capture_output=True,
         cwd=folder,
-        **who,
+        **account.arguments,
     )
     settings = {
         "listen_addresses": "",
@@ -77,7 +74,7 @@ def start_server(bindir: Path) -> Server:
         stdout=subprocess.DEVNULL,
         stderr=(folder / "log").open("wb"),
         cwd=folder,
-        **who,
+        **account.arguments,
     )
     server = Server(folder, process)
     for _ in range(300):

@@ -26,10 +26,10 @@ from steelyard.lab.permissions import (
     tracefs,
 )
 from steelyard.study.errors import InputError
+from steelyard.subjects.account import account_of
 from steelyard.subjects.binaries import (
     embedded_bindir,
     installed_bindirs,
-    server_user,
     version_of,
 )
 
@@ -98,7 +98,7 @@ def _server(bindir: Path, kind: str, use: str) -> Finding:
 def _user() -> Finding:
     ours = pwd.getpwuid(os.geteuid()).pw_name if os.geteuid() else "root"
     try:
-        other = server_user()
+        other = account_of("postgres").user
     except InputError as error:
         return Finding("user", "missing", str(error), error.hint)
     if other is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import re
 import shutil
 import stat
@@ -14,6 +13,20 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from steelyard.study.errors import InputError
+from steelyard.study.factors import settings_of
+from steelyard.study.spec import Study
+from steelyard.subjects.account import Account
+
+
+def named_bindirs(study: Study) -> list[tuple[tuple[str, ...], str | None]]:
+    """Where a study says which programs to take, and what it says there."""
+    for name, factor in study.factors.items():
+        if factor.scope == "version":
+            return [
+                (("factors", name, "levels", code), str(settings["bindir"]))
+                for code, settings in settings_of(name, factor).items()
+            ]
+    return [(("subject", "bindir"), study.subject.bindir)]
 
 
 def embedded_bindir() -> Path | None:
@@ -77,30 +90,13 @@ def identity_of(program: Path) -> str:
     return sha256(f"{program} {found.st_size} {found.st_mtime_ns}".encode()).hexdigest()[:8]
 
 
-def server_user() -> pwd.struct_passwd | None:
-    """Who runs the server: None for ourselves; as root, `postgres` or else `nobody`.
-
-    PostgreSQL refuses root. No account is made: a measuring tool leaves no traces.
-    """
-    if os.geteuid() != 0:
-        return None
-    for name in ("postgres", "nobody"):
-        try:
-            return pwd.getpwnam(name)
-        except KeyError:
-            continue
-    raise InputError(
-        "PostgreSQL refuses to run as root, and there is no user `postgres` or `nobody`",
-        "adduser --system postgres",
-    )
-
-
-def reachable(bindir: Path, user: pwd.struct_passwd | None) -> Path:
-    """bindir, or a copy of its installation that `user` can reach.
+def reachable(bindir: Path, account: Account) -> Path:
+    """bindir, or a copy of its installation that the account can reach.
 
     A virtual environment under root's home is closed to every other user: the installation is
     copied once per build into /var/cache.
     """
+    user = account.user
     if user is None or all(_open_to_others(part) for part in (bindir, *bindir.parents)):
         return bindir
     installation = bindir.parent

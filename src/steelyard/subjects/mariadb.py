@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import subprocess
-import time
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pymysql
 
-from steelyard.host.guard import stop
-from steelyard.host.marked import with_mark
-from steelyard.host.placement import pin
 from steelyard.study.errors import InputError
-from steelyard.study.factors import settings_of
 from steelyard.study.model import Setting
 from steelyard.study.plan import Option
 from steelyard.study.spec import Study
 from steelyard.subjects import SERVERS, Bench, Endpoint, Subject, SubjectFailed
-from steelyard.subjects.binaries import identity_of
+from steelyard.subjects.account import account_of
+from steelyard.subjects.binaries import identity_of, named_bindirs
+from steelyard.subjects.daemon import Daemon, check_socket
 from steelyard.subjects.foreign import check_foreign
 from steelyard.subjects.mariadb_foreign import ForeignMariaDB
-from steelyard.subjects.mariadb_programs import beside, find_server, server_user, version_of
+from steelyard.subjects.mariadb_programs import beside, find_server, version_of
 from steelyard.subjects.mariadb_session import (
     INSPECT,
     read_back_session,
@@ -39,9 +33,7 @@ from steelyard.subjects.mariadb_settings import taken, written
 from steelyard.subjects.mariadb_tables import load
 
 TAKES = SERVERS
-_START_S = 60.0
 _DATABASE = "steelyard"
-_LOG_TAIL = 4000
 _LATCHES = ("mutex", "rwlock", "sxlock")
 
 # what a laboratory wants unless the study says otherwise: no work that comes at its own times
@@ -61,14 +53,7 @@ def check(study: Study) -> None:
     if study.subject.dsn:
         check_foreign(study)
         return
-    named: list[tuple[tuple[str, ...], str | None]] = [(("subject", "bindir"), study.subject.bindir)]
-    for name, factor in study.factors.items():
-        if factor.scope == "version":
-            named = [
-                (("factors", name, "levels", code), str(settings["bindir"]))
-                for code, settings in settings_of(name, factor).items()
-            ]
-    for at, bindir in named:
+    for at, bindir in named_bindirs(study):
         try:
             beside(find_server(bindir), "mariadb-install-db")
         except InputError as error:
@@ -87,19 +72,13 @@ class MariaDB:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._user = server_user()
-        self._server: subprocess.Popen[bytes] | None = None
-        self._promise = 0
-        self._log = bench.folder / "server.log"
+        self._account = account_of("mysql")
+        self._server = Daemon(bench, self._account, "MariaDB", "server.log", reason=_error)
         self._socket = bench.folder / "mariadb.sock"
         self._data = bench.folder / "data"
         bench.folder.chmod(0o711)
-        if self._user is not None:
-            os.chown(bench.folder, self._user.pw_uid, self._user.pw_gid)
-        if len(str(self._socket)) > 100:
-            raise InputError(
-                f"{bench.folder}: too long a path for a Unix socket", "set TMPDIR to a shorter one"
-            )
+        self._account.own(bench.folder)
+        check_socket(self._socket)
 
     def start(self, option: Option) -> Endpoint:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
@@ -144,16 +123,7 @@ class MariaDB:
 
     def stop(self) -> str:
         """Ends the server at once; its data are never used again."""
-        if self._server is not None:
-            with suppress(ProcessLookupError):
-                stop(self._server.pid, signal.SIGKILL)
-            self._server.wait()
-            self._server = None
-            self._bench.guard.forget(self._promise)
-        try:
-            return self._log.read_bytes()[-_LOG_TAIL:].decode(errors="replace").strip()
-        except OSError:
-            return ""
+        return self._server.stop()
 
     def _template(self, server: Path) -> Path:
         """A data directory of this build with the tables in it, made once a study."""
@@ -163,8 +133,7 @@ class MariaDB:
         draft = template.with_suffix(".draft")
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700)
-        if self._user is not None:
-            os.chown(draft, self._user.pw_uid, self._user.pw_gid)
+        self._account.own(draft)
         made = subprocess.run(
             [
                 beside(server, "mariadb-install-db"), "--no-defaults", f"--datadir={draft}",
@@ -175,7 +144,7 @@ class MariaDB:
             capture_output=True,
             text=True,
             cwd="/",
-            **self._as_user(),
+            **self._account.arguments,
         )  # fmt: skip
         if made.returncode:
             raise SubjectFailed(f"mariadb-install-db failed: {(made.stderr or made.stdout).strip()[-500:]}")
@@ -186,7 +155,6 @@ class MariaDB:
                 cursor.execute(f"use {_DATABASE}")
                 load(connection, self._bench.work, self._bench.folder)
                 cursor.execute("shutdown")
-            assert self._server is not None
             self._server.wait()
         except OSError as error:
             raise SubjectFailed(f"the data could not be loaded: {error}") from error
@@ -203,43 +171,25 @@ class MariaDB:
         if taken(True, written(settings["performance_schema"])):
             # the server shows its instruments nowhere among its settings
             arguments += [f"--performance-schema-instrument=wait/synch/{kind}/%=ON" for kind in _LATCHES]
-        mark = uuid4().hex
-        self._promise = self._bench.guard.stop_marked(mark)
-        with self._log.open("wb") as log:
-            self._server = process = subprocess.Popen[bytes](
-                [
-                    server, "--no-defaults", f"--datadir={data}", f"--socket={self._socket}",
-                    "--skip-networking", f"--pid-file={data / 'pid'}", "--skip-log-bin",
-                    f"--tmpdir={self._bench.folder}", *arguments,
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd="/",
-                start_new_session=True,
-                env=with_mark(mark),
-                **self._as_user(),
-            )  # fmt: skip
-        pin(process.pid, self._bench.placement.server)
-        deadline = time.monotonic() + _START_S
-        while time.monotonic() < deadline:
-            if process.poll() is not None:
-                raise SubjectFailed(f"MariaDB did not start: {_error(self.stop())}")
-            with suppress(pymysql.MySQLError):
-                self._connect("").close()
-                return process.pid
-            time.sleep(0.02)
-        raise SubjectFailed(f"MariaDB did not answer within {_START_S:.0f} s: {self.stop()}")
+        return self._server.start(
+            [
+                server, "--no-defaults", f"--datadir={data}", f"--socket={self._socket}",
+                "--skip-networking", f"--pid-file={data / 'pid'}", "--skip-log-bin",
+                f"--tmpdir={self._bench.folder}", *arguments,
+            ],
+            self._answers,
+        )  # fmt: skip
+
+    def _answers(self) -> bool:
+        with suppress(pymysql.MySQLError):
+            self._connect("").close()
+            return True
+        return False
 
     def _connect(self, database: str) -> pymysql.Connection[Any]:
         return pymysql.connect(
             unix_socket=str(self._socket), user="root", database=database or None, connect_timeout=2
         )
-
-    def _as_user(self) -> dict[str, Any]:
-        if self._user is None:
-            return {}
-        return {"user": self._user.pw_uid, "group": self._user.pw_gid, "extra_groups": []}
 
 
 def _error(log: str) -> str:

@@ -1,12 +1,9 @@
-"""Finds MariaDB's programs, and who is to run them."""
+"""Finds MariaDB's programs."""
 
 from __future__ import annotations
 
-import os
-import pwd
 import shutil
 import subprocess
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -49,13 +46,3 @@ def version_of(server: Path) -> str:
         raise InputError(f"{server} cannot be run: {error}") from error
     # such as: mariadbd  Ver 10.11.14-MariaDB-0+deb12u2 for debian-linux-gnu on x86_64
     return shown.stdout.partition("Ver ")[2].partition("-")[0].strip()
-
-
-def server_user() -> pwd.struct_passwd | None:
-    """Who runs the server: None for ourselves; as root, `mysql` or else `nobody`. Raises InputError."""
-    if os.geteuid() != 0:
-        return None
-    for name in ("mysql", "nobody"):
-        with suppress(KeyError):
-            return pwd.getpwnam(name)
-    raise InputError("MariaDB refuses to run as root, and there is no user `mysql`", "adduser --system mysql")

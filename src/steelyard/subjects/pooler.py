@@ -7,33 +7,27 @@ section [pgbouncer] (https://www.pgbouncer.org/config.html).
 from __future__ import annotations
 
 import shutil
-import signal
 import subprocess
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from typing import Any
-from uuid import uuid4
 
 import psycopg
 
-from steelyard.host.guard import stop
-from steelyard.host.marked import with_mark
-from steelyard.host.placement import pin
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.model import Setting
 from steelyard.study.plan import Option, options, workload_of
 from steelyard.study.spec import Study
 from steelyard.study.statements import StatementWorkload
 from steelyard.subjects import Bench, Endpoint, SubjectFailed
+from steelyard.subjects.account import Account
+from steelyard.subjects.daemon import Daemon
 
 FRONT = "front"
 _FRONTS = ("none", "pgbouncer")
 _PREFIX = "pgbouncer."
 _PORT = 6432
-_START_S = 10.0
 # from 1.21 on it follows named statements across the sessions that it shares out
 _FOLLOWS_NAMES = (1, 21)
 _DEFAULTS: dict[str, Setting] = {
@@ -89,12 +83,10 @@ def divided(settings: Mapping[str, Setting]) -> tuple[str, dict[str, Setting], d
 class Pooler:
     """pgbouncer in the folder of the server's socket, as the server's user, on the server's CPUs."""
 
-    def __init__(self, bench: Bench, account: Mapping[str, Any]) -> None:
+    def __init__(self, bench: Bench, account: Account) -> None:
         self._bench = bench
-        self._account = account
-        self._process: subprocess.Popen[bytes] | None = None
-        self._promise = 0
-        self._log = bench.folder / "pgbouncer.log"
+        self._process = Daemon(bench, account, "pgbouncer", "pgbouncer.log")
+        self._address = f"host={bench.folder} port={_PORT} user=postgres dbname=pgbouncer"
 
     def before(self, endpoint: Endpoint, asked: Mapping[str, Setting], option: Option) -> Endpoint:
         """Starts it and reads its settings back: where clients go from now on. Raises SubjectFailed."""
@@ -117,32 +109,14 @@ class Pooler:
             ),
         ]
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        mark = uuid4().hex
-        self._promise = self._bench.guard.stop_marked(mark)
-        with self._log.open("wb") as log:
-            self._process = process = subprocess.Popen[bytes](
-                [_program(), file],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd="/",
-                start_new_session=True,
-                env=with_mark(mark),
-                **self._account,
-            )
-        pin(process.pid, self._bench.placement.server)
+        pid = self._process.start([_program(), file], self._answers)
         self._read_back(settings, option)
         # what a session shows of itself would be that of whichever session comes
-        return replace(endpoint, port=_PORT, others={"front": process.pid}, inspect={})
+        return replace(endpoint, port=_PORT, others={"front": pid}, inspect={})
 
     def stop(self) -> None:
         """Ends it; never raises."""
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                stop(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            self._process = None
-            self._bench.guard.forget(self._promise)
+        self._process.stop()
 
     def _read_back(self, asked: Mapping[str, Setting], option: Option) -> None:
         shown = self._shown()
@@ -156,19 +130,14 @@ class Pooler:
                 )
 
     def _shown(self) -> dict[str, str]:
-        deadline = time.monotonic() + _START_S
-        address = f"host={self._bench.folder} port={_PORT} user=postgres dbname=pgbouncer"
-        while True:
-            assert self._process is not None
-            ended = self._process.poll() is not None
-            try:
-                with psycopg.connect(address, autocommit=True, connect_timeout=2) as connection:
-                    return {str(row[0]): str(row[1]) for row in connection.execute("show config")}
-            except psycopg.Error as error:
-                if ended or time.monotonic() > deadline:
-                    told = self._log.read_text(encoding="utf-8", errors="replace").strip()[-500:]
-                    raise SubjectFailed(f"pgbouncer did not start: {told or error}") from None
-                time.sleep(0.02)
+        with psycopg.connect(self._address, autocommit=True, connect_timeout=2) as connection:
+            return {str(row[0]): str(row[1]) for row in connection.execute("show config")}
+
+    def _answers(self) -> bool:
+        with suppress(psycopg.Error):
+            self._shown()
+            return True
+        return False
 
 
 def _program() -> str:

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import subprocess
-import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from steelyard.host.guard import stop
-from steelyard.host.marked import with_mark
-from steelyard.host.placement import pin
 from steelyard.study.errors import InputError
-from steelyard.study.factors import settings_of
 from steelyard.study.model import Setting
 from steelyard.study.plan import Option
 from steelyard.study.spec import Study
 from steelyard.subjects import SERVERS, Bench, Endpoint, Subject, SubjectFailed
-from steelyard.subjects.binaries import find_bindir, identity_of, reachable, server_user, version_of
+from steelyard.subjects.account import account_of
+from steelyard.subjects.binaries import find_bindir, identity_of, named_bindirs, reachable, version_of
+from steelyard.subjects.daemon import Daemon, check_socket
 from steelyard.subjects.foreign import check_foreign
 from steelyard.subjects.pooler import Pooler, check_front, divided
 from steelyard.subjects.postgres_foreign import ForeignPostgres
@@ -38,11 +32,9 @@ from steelyard.subjects.postgres_settings import written
 from steelyard.subjects.postgres_tables import load
 
 TAKES = SERVERS
-_START_S = 60.0
 TEMPLATE = "steelyard_template"
 _DATABASE = "steelyard"
 _PORT = 5432
-_LOG_TAIL = 4000
 
 # what a laboratory wants unless the study says otherwise: no work that comes at its own times
 DEFAULTS: dict[str, Setting] = {
@@ -62,14 +54,7 @@ def check(study: Study) -> None:
         check_foreign(study)
         return
     check_front(study)
-    named = [(("subject", "bindir"), study.subject.bindir)]
-    for name, factor in study.factors.items():
-        if factor.scope == "version":
-            named = [
-                (("factors", name, "levels", code), str(settings["bindir"]))
-                for code, settings in settings_of(name, factor).items()
-            ]
-    for at, bindir in named:
+    for at, bindir in named_bindirs(study):
         try:
             find_bindir(bindir)
         except InputError as error:
@@ -88,17 +73,12 @@ class Postgres:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._user = server_user()
-        self._server: subprocess.Popen[bytes] | None = None
-        self._promise = 0
-        self._pooler = Pooler(bench, self._as_user())
+        self._account = account_of("postgres")
+        self._server = Daemon(bench, self._account, "PostgreSQL", "server.log", signal.SIGQUIT, _fatal)
+        self._pooler = Pooler(bench, self._account)
         self._database = TEMPLATE if bench.work.read_only else _DATABASE
-        self._log = bench.folder / "server.log"
         bench.folder.chmod(0o711)
-        if len(str(bench.folder / f".s.PGSQL.{_PORT}")) > 100:
-            raise InputError(
-                f"{bench.folder}: too long a path for a Unix socket", "set TMPDIR to a shorter one"
-            )
+        check_socket(bench.folder / f".s.PGSQL.{_PORT}")
 
     def start(self, option: Option) -> Endpoint:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
@@ -106,18 +86,17 @@ class Postgres:
         bindir, data = self.prepare(option)
         asked = {**DEFAULTS, **subject.settings, **option.changes.get("server", {})}
         front, front_settings, settings = divided(asked)
-        self._launch(bindir, data, settings)
+        pid = self._launch(bindir, data, settings)
         dsn = self._dsn("postgres")
         with psycopg.connect(dsn, autocommit=True) as connection:
             refuse_not_taken(connection, settings, option)
             read_back_session(connection, subject, option)
-        server = self._running()
         endpoint = Endpoint(
             host=str(self._bench.folder),
             port=_PORT,
             user="postgres",
             database=self._database,
-            pid=server.pid,
+            pid=pid,
             dsn=self._dsn(self._database),
             session=session_statements(subject, option),
             inspect=INSPECT,
@@ -129,7 +108,7 @@ class Postgres:
         """The option's programs, and a data directory with the data in the database TEMPLATE."""
         version = option.changes.get("version", {})
         named = str(version.get("bindir", self._bench.study.subject.bindir or "embedded"))
-        bindir = reachable(find_bindir(named), self._user)
+        bindir = reachable(find_bindir(named), self._account)
         return bindir, self._cluster(bindir)
 
     def reset(self) -> None:
@@ -153,13 +132,7 @@ class Postgres:
     def stop(self) -> str:
         """Stops the server at once; its data are never reused without a reset."""
         self._pooler.stop()
-        if self._server is not None:
-            with suppress(ProcessLookupError):
-                stop(self._server.pid, signal.SIGQUIT)
-            self._server.wait()
-            self._server = None
-            self._bench.guard.forget(self._promise)
-        return self._tail()
+        return self._server.stop()
 
     def _cluster(self, bindir: Path) -> Path:
         """A data directory of these programs with the template database in it, made once a study."""
@@ -168,6 +141,8 @@ class Postgres:
             return data
         draft = data.with_suffix(".draft")
         shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(mode=0o700)
+        self._account.own(draft)
         made = subprocess.run(
             [
                 bindir / "initdb", "--pgdata", draft, "--username", "postgres", "--auth", "trust",
@@ -176,7 +151,7 @@ class Postgres:
             capture_output=True,
             text=True,
             cwd="/",
-            **self._as_user(folder=draft),
+            **self._account.arguments,
         )  # fmt: skip
         if made.returncode:
             raise SubjectFailed(f"initdb failed: {made.stderr.strip() or made.stdout.strip()}")
@@ -198,7 +173,8 @@ class Postgres:
         draft.rename(data)
         return data
 
-    def _launch(self, bindir: Path, data: Path, settings: dict[str, Setting]) -> None:
+    def _launch(self, bindir: Path, data: Path, settings: dict[str, Setting]) -> int:
+        """Starts the server and waits until it answers; its pid."""
         options = {
             **settings,
             "port": _PORT,
@@ -206,61 +182,17 @@ class Postgres:
             "unix_socket_directories": str(self._bench.folder),
         }
         arguments = [f"--{name}={written(value)}" for name, value in options.items()]
-        if self._user is not None:
-            os.chown(self._bench.folder, self._user.pw_uid, self._user.pw_gid)
-        mark = uuid4().hex
-        self._promise = self._bench.guard.stop_marked(mark, signal.SIGQUIT)
-        with self._log.open("wb") as log:
-            server = subprocess.Popen[bytes](
-                [bindir / "postgres", "-D", data, *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd="/",
-                start_new_session=True,
-                env=with_mark(mark),
-                **self._as_user(),
-            )
-        self._server = server
-        pin(server.pid, self._bench.placement.server)
-        self._await_ready()
+        self._account.own(self._bench.folder)
+        return self._server.start([bindir / "postgres", "-D", data, *arguments], self._answers)
 
-    def _await_ready(self) -> None:
-        deadline = time.monotonic() + _START_S
-        while time.monotonic() < deadline:
-            if self._running().poll() is not None:
-                self.stop()
-                raise SubjectFailed(f"PostgreSQL did not start: {_fatal(self._tail())}")
-            try:
-                psycopg.connect(self._dsn("postgres"), connect_timeout=2).close()
-                return
-            except psycopg.OperationalError:
-                time.sleep(0.02)
-        self.stop()
-        raise SubjectFailed(f"PostgreSQL did not answer within {_START_S:.0f} s: {self._tail()}")
+    def _answers(self) -> bool:
+        with suppress(psycopg.OperationalError):
+            psycopg.connect(self._dsn("postgres"), connect_timeout=2).close()
+            return True
+        return False
 
     def _dsn(self, database: str) -> str:
         return make_conninfo(host=str(self._bench.folder), port=_PORT, user="postgres", dbname=database)
-
-    def _as_user(self, folder: Path | None = None) -> dict[str, Any]:
-        if self._user is None:
-            return {}
-        if folder is not None:
-            folder.mkdir(mode=0o700)
-            os.chown(folder, self._user.pw_uid, self._user.pw_gid)
-        return {"user": self._user.pw_uid, "group": self._user.pw_gid, "extra_groups": []}
-
-    def _running(self) -> subprocess.Popen[bytes]:
-        assert self._server is not None
-        return self._server
-
-    def _tail(self) -> str:
-        try:
-            with self._log.open("rb") as log:
-                log.seek(max(0, self._log.stat().st_size - _LOG_TAIL))
-                return log.read().decode(errors="replace").strip()
-        except OSError:
-            return ""
 
 
 def _fatal(log: str) -> str:

@@ -1,0 +1,120 @@
+"""One load on a server of ours, in which seconds with what is tried and seconds without come in pairs.
+
+The order alternates, so that whatever else the machine does meets both alike. The interval is that of
+the median of all pairs (bootstrap, percentile method: Efron and Tibshirani 1993, chapter 13).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import statistics
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from steelyard.host.guard import Guard
+from steelyard.host.placement import Placement, place
+from steelyard.lab.engine_plan import engine_plan
+from steelyard.lab.load import LoadProcess
+from steelyard.monitors import Target
+from steelyard.study.plan import Slot, options
+from steelyard.study.spec import Study
+from steelyard.subjects import Bench, Endpoint
+from steelyard.subjects import make as make_subject
+from steelyard.workloads import work_of
+
+_RESAMPLES = 5000
+
+
+class Switcher(Protocol):
+    """Turns on and off what is tried."""
+
+    def run(self, start_ns: int, seconds: int) -> None:
+        """Blocks until the last second is over."""
+        ...
+
+
+Tried = TypeVar("Tried", bound=Switcher)
+
+
+def is_on(second: int) -> bool:
+    """on off, off on, on off, ...: a drift of the machine's speed favours neither."""
+    return second % 4 in (0, 3)
+
+
+def pairs_of(seconds: int) -> Iterator[tuple[int, int]]:
+    """The second that is on and the one that is off; the first pair warms up."""
+    for first in range(2, seconds - 1, 2):
+        yield (first, first + 1) if is_on(first) else (first + 1, first)
+
+
+def spread(ratios: list[float]) -> dict[str, float]:
+    """The median and its 95 % interval."""
+    chance = random.Random(42)
+    medians = sorted(statistics.median(chance.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLES))
+    low, high = medians[_RESAMPLES * 25 // 1000], medians[_RESAMPLES * 975 // 1000]
+    return {"low": low, "median": statistics.median(ratios), "high": high}
+
+
+def under_load(
+    clients: int, pairs: int, make: Callable[[Target, Placement], Tried]
+) -> tuple[dict[int, int], Tried]:
+    """Transactions of each second, and what was turned on and off meanwhile."""
+    asked = _study(clients, 2 * pairs)
+    placement = place(asked.workload.engine_threads, asked.plan.pin)
+    option = options(asked)[0]
+    threads: list[threading.Thread] = []
+    with Guard() as guard:
+        folder = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
+        guard.remove_folder(folder)
+        bench = Bench(asked, work_of(asked.workload), folder, placement, guard)
+        subject = make_subject(bench)
+        try:
+            endpoint = subject.start(option)
+            assert isinstance(endpoint, Endpoint) and endpoint.pid is not None
+            subject.reset()
+            plan = engine_plan(asked, Slot(block=1, slot=1, option=option), bench.work, endpoint)
+            engine = LoadProcess("load", plan, placement.engine)
+            pids = {"engine": engine.pid, "monitors": os.getpid(), "server": endpoint.pid}
+            tried = make(Target(pids=pids, dsn=endpoint.dsn), placement)
+
+            def heard(event: Mapping[str, Any]) -> None:
+                if event["event"] == "phase" and event["phase"] == "measure":
+                    arguments = (event["t_ns"], 2 * pairs)
+                    threads.append(threading.Thread(target=tried.run, args=arguments, daemon=True))
+                    threads[0].start()
+
+            result = engine.results(heard)
+            # its last look is at a server that is still there
+            threads[0].join()
+            engine.stop()
+        finally:
+            subject.stop()
+            shutil.rmtree(folder, ignore_errors=True)
+    return _counts(result), tried
+
+
+def _study(clients: int, seconds: int) -> Study:
+    return Study.model_validate(
+        {
+            "name": "pairs",
+            "question": "What does it cost?",
+            "subject": {"kind": "postgres"},
+            "workload": {"kind": "lookup", "rows": 100_000},
+            "factors": {"handle": {"scope": "client", "levels": {"named": "named", "none": "none"}}},
+            "plan": {"clients": [clients], "warm_up_s": 1, "measure_s": seconds, "cool_down_s": 0},
+        }
+    )
+
+
+def _counts(result: Mapping[str, Any]) -> dict[int, int]:
+    rows = result["throughput"]
+    return {
+        second: count
+        for statement, second, count in zip(rows["statement"], rows["second"], rows["count"], strict=True)
+        if statement == "transaction" and second >= 0
+    }
