@@ -130,6 +130,11 @@ def run_seconds(study: Study) -> float:
     return len(plan.clients) * point_s + plan.cool_down_s
 
 
+def settings_at(study: Study, option: Option) -> dict[str, Setting]:
+    """What the study sets at its subject, as the option's server factors change it."""
+    return {**study.subject.settings, **option.changes.get("server", {})}
+
+
 def workload_of(study: Study, option: Option) -> Workload:
     """The workload as the option's client factors change it. Raises InputError."""
     try:

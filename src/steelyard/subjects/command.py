@@ -20,7 +20,7 @@ from steelyard.host.processor_sets import divide
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_of
 from steelyard.study.model import Setting
-from steelyard.study.plan import Option, options, workload_of
+from steelyard.study.plan import Option, options, settings_at, workload_of
 from steelyard.study.program import FILLED, ProgramWorkload, filled, names_in
 from steelyard.study.spec import Study
 from steelyard.subjects import Bench, Inside, SubjectFailed
@@ -189,7 +189,7 @@ def _program(study: Study, option: Option) -> ProgramWorkload:
 
 
 def _settings(study: Study, option: Option) -> dict[str, Setting]:
-    return {**_DEFAULTS, **study.subject.settings, **option.changes.get("server", {})}
+    return {**_DEFAULTS, **settings_at(study, option)}
 
 
 def _check_setting(key: str, value: Setting, at: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_of
 from steelyard.study.host import cpus_of
 from steelyard.study.model import Setting
-from steelyard.study.plan import Option, options, workload_of
+from steelyard.study.plan import Option, options, settings_at, workload_of
 from steelyard.study.spec import Study
 from steelyard.study.threads import ThreadsWorkload
 from steelyard.subjects import Bench, Inside
@@ -144,7 +144,7 @@ def _read(key: str, value: Setting) -> Any:
 
 
 def _settings(study: Study, option: Option) -> dict[str, Setting]:
-    return {"table": "standard", **study.subject.settings, **option.changes.get("server", {})}
+    return {"table": "standard", **settings_at(study, option)}
 
 
 def _plan(study: Study, option: Option) -> dict[str, Any]:

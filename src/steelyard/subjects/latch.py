@@ -17,7 +17,7 @@ from steelyard.study.cache import CacheWorkload
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_of
 from steelyard.study.model import Setting
-from steelyard.study.plan import Option, options, workload_of
+from steelyard.study.plan import Option, options, settings_at, workload_of
 from steelyard.study.spec import Study
 from steelyard.subjects import Bench, Inside
 
@@ -84,7 +84,7 @@ class Latch:
 
     def start(self, option: Option) -> Inside:
         """The option's settings and workload."""
-        settings = {**_DEFAULTS, **self._study.subject.settings, **option.changes.get("server", {})}
+        settings = {**_DEFAULTS, **settings_at(self._study, option)}
         return Inside(
             "latch",
             _plan(self._study, option),
@@ -130,7 +130,7 @@ _PHASES = {"points": [1], "warm_up_s": 0, "measure_s": 1, "cool_down_s": 0, "see
 def _plan(study: Study, option: Option) -> dict[str, Any]:
     workload = workload_of(study, option)
     assert isinstance(workload, CacheWorkload)
-    settings = {**_DEFAULTS, **study.subject.settings, **option.changes.get("server", {})}
+    settings = {**_DEFAULTS, **settings_at(study, option)}
     placement, spin = settings.pop("placement"), settings.pop("spin")
     keys = workload.model_dump(exclude={"kind", "hold_tail_share", "hold_tail_ns"})
     return {

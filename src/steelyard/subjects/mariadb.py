@@ -12,7 +12,7 @@ import pymysql
 
 from steelyard.study.errors import InputError
 from steelyard.study.model import Setting
-from steelyard.study.plan import Option
+from steelyard.study.plan import Option, settings_at
 from steelyard.study.spec import Study
 from steelyard.subjects import SERVERS, Bench, Endpoint, Subject, SubjectFailed
 from steelyard.subjects.account import account_of
@@ -89,7 +89,7 @@ class MariaDB:
         shutil.rmtree(self._data, ignore_errors=True)
         # a copy of files: the same pages at the same places for every run
         subprocess.run(["cp", "-a", "--reflink=auto", template, self._data], check=True)
-        settings = {**_DEFAULTS, **subject.settings, **option.changes.get("server", {})}
+        settings = {**_DEFAULTS, **settings_at(self._bench.study, option)}
         pid = self._launch(server, self._data, settings)
         try:
             with closing(self._connect(_DATABASE)) as connection:

@@ -17,7 +17,7 @@ import psycopg
 
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.model import Setting
-from steelyard.study.plan import Option, options, workload_of
+from steelyard.study.plan import Option, options, settings_at, workload_of
 from steelyard.study.spec import Study
 from steelyard.study.statements import StatementWorkload
 from steelyard.subjects import Bench, Endpoint, SubjectFailed
@@ -41,7 +41,7 @@ _DEFAULTS: dict[str, Setting] = {
 def check_front(study: Study) -> None:
     """The pooler is there, and each option's statements can go through it. Raises InputError."""
     for option in options(study):
-        front, settings, _ = divided({**study.subject.settings, **option.changes.get("server", {})})
+        front, settings, _ = divided(settings_at(study, option))
         if front not in _FRONTS:
             raise InputError(f'unknown front "{front}"{nearest(front, _FRONTS)}', at=_where(study, option))
         if front == "none":

@@ -13,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 
 from steelyard.study.errors import InputError
 from steelyard.study.model import Setting
-from steelyard.study.plan import Option
+from steelyard.study.plan import Option, settings_at
 from steelyard.study.spec import Study
 from steelyard.subjects import SERVERS, Bench, Endpoint, Subject, SubjectFailed
 from steelyard.subjects.account import account_of
@@ -84,7 +84,7 @@ class Postgres:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
         subject = self._bench.study.subject
         bindir, data = self.prepare(option)
-        asked = {**DEFAULTS, **subject.settings, **option.changes.get("server", {})}
+        asked = {**DEFAULTS, **settings_at(self._bench.study, option)}
         front, front_settings, settings = divided(asked)
         pid = self._launch(bindir, data, settings)
         dsn = self._dsn("postgres")

@@ -18,7 +18,7 @@ from steelyard import _core
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_of
 from steelyard.study.model import Setting
-from steelyard.study.plan import Option, options, workload_of
+from steelyard.study.plan import Option, options, settings_at, workload_of
 from steelyard.study.spec import Study
 from steelyard.study.statements import StatementWorkload
 from steelyard.subjects import Bench, Inside, SubjectFailed
@@ -111,7 +111,7 @@ class SQLite:
                 "version": f"SQLite {facts['version']}",
                 "build": "; ".join(facts["compile_options"]),
                 "settings": facts["settings"] | opening,
-                "sources": dict.fromkeys(_asked(self._bench.study, option), "study"),
+                "sources": dict.fromkeys(settings_at(self._bench.study, option), "study"),
             },
         )
 
@@ -187,12 +187,7 @@ def _known() -> frozenset[str]:
 
 
 def _settings(study: Study, option: Option) -> dict[str, Setting]:
-    return {**_OPENING, **_PRAGMAS, **_asked(study, option)}
-
-
-def _asked(study: Study, option: Option) -> dict[str, Setting]:
-    """What the study itself sets."""
-    return {**study.subject.settings, **option.changes.get("server", {})}
+    return {**_OPENING, **_PRAGMAS, **settings_at(study, option)}
 
 
 def _database(settings: Mapping[str, Setting], file: str) -> dict[str, Any]:
