@@ -24,6 +24,7 @@ export PATH=/bin
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
+mount -t tracefs trace /sys/kernel/tracing
 mkdir /dev/shm && mount -t tmpfs -o mode=1777 shm /dev/shm
 for module in /modules/*; do insmod $module; done
 echo "{FACT} release $(uname -r)"

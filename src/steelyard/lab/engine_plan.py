@@ -30,11 +30,12 @@ def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside)
         asked = {**_statements(workload, work), "transactions_max": plan.transactions}
     elif isinstance(workload, QueriesWorkload):
         asked = _queries(workload, work, study)
+    watch = {"watch_s": study.probes.sched_s} if study.probes.sched_s else {}
     if isinstance(target, Endpoint):
-        watch = {"watch_s": study.probes.sched_s} if study.probes.sched_s else {}
         return {**_address(target), **asked, **phases, **watch}
     if target.within is not None:
-        return {**target.plan, "load": {**_address(target.within), **asked, **phases}}
+        load = {**_address(target.within), **asked, **phases, **watch}
+        return {**target.plan, "load": load, "probes": study.probes.model_dump()}
     return {**target.plan, **asked, **({"block": slot.block} if target.simulated else {}), **phases}
 
 

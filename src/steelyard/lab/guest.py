@@ -23,14 +23,15 @@ def run(plan_json: str, say: Callable[[str], None]) -> str:
 
     plan: what to boot (kernel, initramfs, words, disks: image, plan, results; acceleration, cpus,
     memory_mib, mark), console (file), limit_s, expected (facts that the guest must tell of itself),
-    server (program, data, arguments) and load (the plan of the load engine). Nothing is told on the
+    server (program, data, arguments), load (the plan of the load engine) and probes (keys of a
+    study's [probes]). Nothing is told on the
     way: a guest that spoke while it measures would measure that too.
     """
     plan: dict[str, Any] = json.loads(plan_json)
     image, asked, results = (Path(disk) for disk in plan["disks"])
     # io_uring is not in every kernel, or not allowed: the engine must do alike under all
     load = {**plan["load"], "io": "epoll"}
-    text = json.dumps({"server": plan["server"], "load": load}).encode()
+    text = json.dumps({"server": plan["server"], "load": load, "probes": plan["probes"]}).encode()
     asked.write_bytes(text + b"\0" * (_SECTOR_BYTES - len(text) % _SECTOR_BYTES))
     guest = Guest(
         kernel=Path(plan["kernel"]),

@@ -20,6 +20,7 @@ from steelyard.host.initramfs import FACT, SCRATCH
 from steelyard.lab.engines import LoadFailed
 from steelyard.lab.guest import RESULT
 from steelyard.lab.load import LoadProcess
+from steelyard.lab.probing import Probing
 from steelyard.lab.watch import Watch
 from steelyard.monitors import Target
 
@@ -44,7 +45,7 @@ def main() -> None:
 def _measured(plan: Mapping[str, Any]) -> dict[str, Any]:
     server = _serve(plan["server"])
     _await_ready(server)
-    return _load(server.pid, plan["load"])
+    return _load(server.pid, plan["load"], plan["probes"])
 
 
 def _leave(result: Mapping[str, Any]) -> None:
@@ -85,15 +86,18 @@ def _await_ready(server: subprocess.Popen[bytes]) -> None:
     raise LoadFailed(f"the server did not start: {_LOG.read_text(errors='replace')[-_TAIL:]}")
 
 
-def _load(server: int, plan: Mapping[str, Any]) -> dict[str, Any]:
+def _load(server: int, plan: Mapping[str, Any], probes: Mapping[str, Any]) -> dict[str, Any]:
     cpus = frozenset(os.sched_getaffinity(0))
     engine = LoadProcess("load", plan, cpus)
     pids = {"server": server, "engine": engine.pid, "monitors": os.getpid()}
-    watch = Watch({"processes": 1.0}, Target(pids=pids), 0)
+    target = Target(pids=pids)
+    watch = Watch({"processes": 1.0}, target, 0)
+    probing = Probing(probes, target, cpus)
     watch.start(cpus)
 
     def heard(event: Mapping[str, Any]) -> None:
         if event["event"] == "phase":
+            probing.phase(event)
             watch.mark()
 
     try:
@@ -101,12 +105,19 @@ def _load(server: int, plan: Mapping[str, Any]) -> dict[str, Any]:
     finally:
         engine.stop()
         watch.stop()
+        probing.stop()
+    told = (*watch.notices, *probing.notices())
+    samples = watch.columns()
+    for row in probing.samples(0):
+        for name, value in zip(samples, row, strict=True):
+            samples[name].append(value)
     notices = result["notices"]
     return {
         **result,
-        "samples": watch.columns(),
+        "samples": samples,
+        "probes": probing.told(),
         "notices": {
-            "code": [*notices["code"], *(code for code, _ in watch.notices)],
-            "text": [*notices["text"], *(text for _, text in watch.notices)],
+            "code": [*notices["code"], *(code for code, _ in told)],
+            "text": [*notices["text"], *(text for _, text in told)],
         },
     }

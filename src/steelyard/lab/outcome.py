@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 Columns = Mapping[str, Sequence[Any]]
+_ENCODED = "_base64"
 
 
 def engine_samples(result: Mapping[str, Any], t_ns: int) -> Iterator[tuple[int, str, str, str, float]]:
@@ -77,9 +78,24 @@ def tables_of(result: Mapping[str, Any], origin_ns: int) -> dict[str, Columns]:
             "monitor": samples.get("monitor", ["engine"] * len(samples["t_ns"])),
         },
         "notices": result.get("notices", {"code": [], "text": []}),
+        **probed_tables(result.get("probes", {})),
         **({"scores": result["scores"]} if "scores" in result else {}),
         **({"latches": _latches(result)} if "latches" in result else {}),
         **({"trace": result["trace"]} if "trace" in result else {}),
+    }
+
+
+def probed_tables(told: Mapping[str, Columns]) -> dict[str, Columns]:
+    """What the kernel's probes told, as tables of the bundle; those without a row left out."""
+    return {name: _decoded(columns) for name, columns in told.items() if len(columns["point"])}
+
+
+def _decoded(columns: Columns) -> Columns:
+    return {
+        name.removesuffix(_ENCODED): [base64.b64decode(text) for text in values]
+        if name.endswith(_ENCODED)
+        else values
+        for name, values in columns.items()
     }
 
 

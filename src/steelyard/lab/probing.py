@@ -6,7 +6,6 @@ it. A thread of the lab collects, so its CPU time counts as the monitors'.
 
 from __future__ import annotations
 
-import base64
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,33 +15,32 @@ from typing import Any
 
 from steelyard import _core
 from steelyard.monitors import Target
-from steelyard.study.probes import Probes
 
 Columns = Mapping[str, Sequence[Any]]
 _LOOKED_AT = ("measure", "watch")
 _NEVER_NS = 2**63  # a phase ends when the next begins
-_ENCODED = "_base64"
 _THREAD = "probes"  # as the collecting thread is called
 
 
 class Probing:
     """Probes of one run: phase at each event of the engine, stop; then tables."""
 
-    def __init__(self, asked: Probes, target: Target, cpus: frozenset[int]) -> None:
-        self._asked = asked
+    def __init__(self, asked: Mapping[str, Any], target: Target, cpus: frozenset[int]) -> None:
+        """asked: the keys of a study's [probes]; empty: none."""
+        self._sched_s: float = asked.get("sched_s", 0)
         self._watching: tuple[int, int] | None = None  # point, start
         self._watched_s: dict[int, float] = {}
         self._told: dict[str, Any] = {}
         roots = [{"pid": pid, "role": role} for role, pid in target.pids.items()]
         roots += [{"pid": pid, "role": "monitors"} for pid in target.own_backends]
         plan = {
-            "profile_hz": asked.profile_hz,
-            "locks": asked.locks,
-            "sched": asked.sched_s > 0,
+            "profile_hz": asked.get("profile_hz", 0),
+            "locks": asked.get("locks", False),
+            "sched": self._sched_s > 0,
             "roots": roots,
             "cpus": sorted(cpus),
         }
-        self._probe = _core.Probe(json.dumps(plan)) if asked.any else None
+        self._probe = _core.Probe(json.dumps(plan)) if any(asked.values()) else None
         self._thread: Path | None = None
         self._cost_ns: list[tuple[int, int]] = []
 
@@ -70,7 +68,7 @@ class Probing:
             return
         for source, reason in self._probe.refused:
             yield "probe-unavailable", f"{source}: {reason}"
-        if self._asked.sched_s and not self._watched_s:
+        if self._sched_s and not self._watched_s:
             yield (
                 "probe-unavailable",
                 "sched: this subject's engine has no stretch of load after the measured one to look at",
@@ -87,15 +85,15 @@ class Probing:
         for t_ns, cpu_ns in self._cost_ns:
             yield t_ns - origin_ns, "monitors", _THREAD, "cpu_ns_total", float(cpu_ns)
 
-    def tables(self) -> dict[str, Columns]:
-        """Tables of the bundle by name; empty where nothing was asked for."""
-        found = {
-            name: _decoded(self._told[name]) for name in ("profile", "locks", "scheduling") if self._told
+    def told(self) -> dict[str, Columns]:
+        """Columns by table, as an engine tells its own; empty where nothing was asked for."""
+        found: dict[str, Columns] = {
+            name: self._told[name] for name in ("profile", "locks", "scheduling") if self._told
         }
         if "scheduling" in found:
             seconds = [self._watched_s[point] for point in found["scheduling"]["point"]]
             found["scheduling"] = {**found["scheduling"], "seconds": seconds}
-        return {name: columns for name, columns in found.items() if len(columns["point"])}
+        return found
 
     def _note_cost(self) -> None:
         # a thread names itself a moment after it was made
@@ -115,12 +113,3 @@ def _thread_named(name: str) -> Path | None:
         except OSError:
             continue
     return None
-
-
-def _decoded(columns: Columns) -> dict[str, Sequence[Any]]:
-    return {
-        name.removesuffix(_ENCODED): [base64.b64decode(text) for text in values]
-        if name.endswith(_ENCODED)
-        else values
-        for name, values in columns.items()
-    }

@@ -28,6 +28,7 @@ from steelyard.lab.outcome import (
     engine_samples,
     error_notices,
     noticed,
+    probed_tables,
     tables_of,
     throughput_per_s,
     why_nothing,
@@ -38,7 +39,6 @@ from steelyard.lab.watch import Watch
 from steelyard.lab.watched_latches import watched_latches
 from steelyard.monitors import Target
 from steelyard.study.plan import Slot
-from steelyard.study.probes import Probes
 from steelyard.study.spec import Study
 from steelyard.subjects import Endpoint, Inside, Subject
 from steelyard.workloads import Work
@@ -187,7 +187,7 @@ class Laboratory:
             probing.stop()
         remarks = tuple(("data", text) for text in self.work.remarks)
         if isinstance(subject, Inside) and subject.simulated:
-            return noticed(tables_of(result, 0), (*remarks, *_no_probes(self.study)))
+            return noticed(tables_of(result, 0), (*remarks, *_no_probes(self.study, subject)))
         tables = tables_of(result, origin_ns)
         phases = {name: list(values) for name, values in tables["phases"].items()}
         for phase, start_ns, end_ns in (
@@ -207,11 +207,11 @@ class Laboratory:
         tables = noticed(tables, (*told, *error_notices(tables)))
         if found := watched_latches(samples, phases):
             tables = {**tables, "latches": found}
-        return {**tables, **probing.tables(), "phases": phases, "samples": samples}
+        return {**tables, **probed_tables(probing.told()), "phases": phases, "samples": samples}
 
-    def _probes(self, subject: Endpoint | Inside) -> Probes:
+    def _probes(self, subject: Endpoint | Inside) -> Mapping[str, Any]:
         simulated = isinstance(subject, Inside) and subject.simulated
-        return Probes() if simulated else self.study.probes
+        return {} if simulated else self.study.probes.model_dump()
 
     def _rates(self) -> Mapping[str, float]:
         if self.study.monitors is not None:
@@ -219,8 +219,9 @@ class Laboratory:
         return {name: _DEFAULT_HZ.get(name, 1.0) for name in self.subject.monitors}
 
 
-def _no_probes(study: Study) -> Sequence[tuple[str, str]]:
-    if not study.probes.any:
+def _no_probes(study: Study, subject: Inside) -> Sequence[tuple[str, str]]:
+    # a guest asks its own kernel
+    if subject.within is not None or not study.probes.any:
         return ()
     return (
         ("probe-unavailable", "the clock of this subject is not this machine's: its kernel cannot be asked"),

@@ -32,12 +32,13 @@ from steelyard.study.host import KERNEL, boot_words, takes_boot
 from steelyard.study.model import Setting
 from steelyard.study.plan import Option, options
 from steelyard.study.spec import Study
-from steelyard.subjects import Bench, Endpoint, Inside, SubjectFailed
+from steelyard.subjects import SERVERS, Bench, Endpoint, Inside, SubjectFailed
 from steelyard.subjects.binaries import find_bindir, version_of
 from steelyard.subjects.guest_image import DATA, build_image
 from steelyard.subjects.postgres import DEFAULTS, TEMPLATE, Postgres
 from steelyard.subjects.postgres_settings import written
 
+TAKES = SERVERS
 BOOTS_ITSELF = True
 
 _PORT = 5432
