@@ -179,8 +179,8 @@ def _columns(found: Headline) -> list[str]:
 def _cells(row: Row, found: Headline, footnotes: list[int]) -> dict[str, Any]:
     cells: list[str] = []
     if found.throughput:
-        it, versus = row.throughput, row.comparison
-        cells.append(fmt.interval(it.value, it.low, it.high) if it else fmt.MISSING)
+        versus = row.comparison
+        cells.append(found.done(row.throughput, fmt.interval))
         baseline = "baseline" if row.is_baseline else fmt.MISSING
         cells.append(fmt.ratio(versus.ratio, versus.low, versus.high) if versus else baseline)
     for metric, estimate in ((found.cpu, row.cpu), (found.p50, row.p50), (found.p99, row.p99)):

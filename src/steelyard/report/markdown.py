@@ -35,7 +35,7 @@ def to_markdown(judgement: Judgement, about: About) -> str:
         cells = [
             row.mark,
             _code(row.label),
-            fmt.interval(tps.value, tps.low, tps.high) if tps else fmt.MISSING,
+            found.done(tps, fmt.interval),
             fmt.ratio(versus.ratio, versus.low, versus.high)
             if versus
             else ("baseline" if row.is_baseline else fmt.MISSING),

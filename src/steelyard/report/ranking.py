@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -15,6 +15,7 @@ from steelyard.analysis.results import (
     Outcome,
 )
 from steelyard.analysis.words import work
+from steelyard.report import format as fmt
 from steelyard.report.inputs import About
 
 # what stands for throughput where there is none
@@ -57,10 +58,18 @@ class Headline:
         """How a table calls the work done: TPS, lookups/s, a program's score, or what it took."""
         unit = self.throughput.unit if self.throughput else ""
         if self.throughput and self.throughput.name == "query_geomean_ms":
-            return "geomean, ms"
+            return "geomean"
         if self.throughput and self.throughput.better == "lower":
-            return f"{self.throughput.title}, µs/txn"
+            return heading(self.throughput).lower()
         return "TPS" if unit in ("", "transactions/s") else unit
+
+    def done(self, fit: Estimate | None, rate: Callable[[float, float, float], str]) -> str:
+        """The work done as a cell: with its unit where it is a time, as `rate` has it where it is none."""
+        if fit is None or self.throughput is None:
+            return fmt.MISSING
+        if self.throughput.better == "lower":
+            return fmt.interval(fit.value, fit.low, fit.high, self.throughput.unit)
+        return rate(fit.value, fit.low, fit.high)
 
     def judged(self) -> list[Metric]:
         """Those that get a picture of ratios: throughput, CPU, p99."""
@@ -107,6 +116,12 @@ def heading(metric: Metric) -> str:
     if not metric.name.endswith(("_per_txn", "_per_score")):
         return title
     return f"{title} per {work(metric)}"
+
+
+def work_of(judgement: Judgement) -> str:
+    """One of what is done, of which costs are counted: a transaction, a lookup, a round."""
+    cpu = headline(judgement.metrics).cpu
+    return (work(cpu) if cpu else "") or "transaction"
 
 
 def ranked(judgement: Judgement) -> list[Row]:

@@ -172,8 +172,7 @@ def _tails(found: Headline) -> list[str]:
 def _cells(row: Row, found: Headline) -> list[str]:
     cells: list[str] = []
     if found.throughput:
-        work = row.throughput
-        cells.append(fmt.thousands(work.value, work.low, work.high) if work else fmt.MISSING)
+        cells.append(found.done(row.throughput, fmt.thousands))
         versus = row.comparison
         missing = "baseline" if row.is_baseline else fmt.MISSING
         cells.append(fmt.ratio(versus.ratio, versus.low, versus.high) if versus else missing)

@@ -37,8 +37,11 @@ class _Node:
 Stacks = Iterable[tuple[str, str, float]]  # role, folded stack, us of CPU a transaction
 
 
-def flame(stacks: Stacks, baseline: Stacks | None = None) -> Spec | None:
-    """One flame graph, by role at its foot; with a baseline, coloured by the difference from it."""
+def flame(stacks: Stacks, work: str, baseline: Stacks | None = None) -> Spec | None:
+    """One flame graph, by role at its foot; with a baseline, coloured by the difference from it.
+
+    work: of what the CPU time is counted.
+    """
     root = _Node("", "role")
     for role, stack, us in stacks:
         for node in _path(root, role, stack):
@@ -50,12 +53,12 @@ def flame(stacks: Stacks, baseline: Stacks | None = None) -> Spec | None:
         return None
     rows = _rows(root, baseline is not None)
     deepest = max(int(row["depth"]) for row in rows)
-    x = quantitative("start", "µs of CPU a transaction", scale={"domain": [0, root.value], "nice": False})
+    x = quantitative("start", f"µs of CPU a {work}", scale={"domain": [0, root.value], "nice": False})
     y = quantitative("depth", None, scale={"domain": [0, deepest + 1]}, axis=None)
     box = {"x": x, "x2": {"field": "end"}, "y": y, "y2": {"field": "top"}}
     tips = [
         {"field": name, "type": "nominal", "title": title}
-        for name, title in (("name", "function"), ("text", "CPU a transaction"), ("change", "change"))
+        for name, title in (("name", "function"), ("text", f"CPU a {work}"), ("change", "change"))
         if name != "change" or baseline is not None
     ]
     layers: list[Spec] = [

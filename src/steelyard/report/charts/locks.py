@@ -9,7 +9,7 @@ from steelyard.analysis.probe_rows import LockRow
 from steelyard.analysis.results import Judgement
 from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Table
-from steelyard.report.ranking import spoken_of
+from steelyard.report.ranking import spoken_of, work_of
 
 _MOST_ROWS = 20
 _LEAST = 0.005  # of all waits; what is less is in the bundle
@@ -24,8 +24,8 @@ _HEAD = (
     "% CPU",
     "TOTAL",
     "waited",
-    "waited/txn",
-    "wait/txn",
+    "waits a {work}",
+    "wait a {work}",
 )
 
 
@@ -36,10 +36,11 @@ def figure(judgement: Judgement) -> Figure | None:
     by_option: dict[str, list[LockRow]] = {}
     for row in judgement.locks:
         by_option.setdefault(row.option, []).append(row)
-    tables = {f"Lock table of {option}": _lockmeter(mine) for option, mine in by_option.items()}
+    work = work_of(judgement)
+    tables = {f"Lock table of {option}": _lockmeter(mine, work) for option, mine in by_option.items()}
     pair = [o for o in (judgement.baseline, spoken_of(judgement)) if o in by_option]
     if len(pair) == 2:
-        first, table = "Waits side by side", _side_by_side(pair, by_option)
+        first, table = "Waits side by side", _side_by_side(pair, by_option, work)
     else:
         first, table = next(iter(tables.items()))
         tables.pop(first)
@@ -63,7 +64,7 @@ def figure(judgement: Judgement) -> Figure | None:
     )
 
 
-def _lockmeter(mine: Sequence[LockRow]) -> Table:
+def _lockmeter(mine: Sequence[LockRow], work: str) -> Table:
     least = _LEAST * max((row.wait_us_per_txn or 0.0 for row in mine), default=0.0)
     shown = [row for row in mine if (row.wait_us_per_txn or 0.0) >= least]
     lines = [
@@ -82,10 +83,12 @@ def _lockmeter(mine: Sequence[LockRow]) -> Table:
         for row in shown[:_MOST_ROWS]
     ]
     kept = [i for i in range(len(_HEAD)) if i < 7 or any(line[i] != fmt.MISSING for line in lines)]
-    return Table(tuple(_HEAD[i] for i in kept), tuple(tuple(line[i] for i in kept) for line in lines))
+    return Table(
+        tuple(_HEAD[i].format(work=work) for i in kept), tuple(tuple(line[i] for i in kept) for line in lines)
+    )
 
 
-def _side_by_side(pair: Sequence[str], by_option: dict[str, list[LockRow]]) -> Table:
+def _side_by_side(pair: Sequence[str], by_option: dict[str, list[LockRow]], work: str) -> Table:
     """Both options' waits a transaction, and the difference, in the order of the longer waits."""
     tables = [{(r.lock, r.type, r.call_site): r for r in by_option[option]} for option in pair]
     order = list(dict.fromkeys(key for table in tables for key in table))
@@ -116,7 +119,7 @@ def _side_by_side(pair: Sequence[str], by_option: dict[str, list[LockRow]]) -> T
         lines.append(tuple(cells))
     head = ["name"]
     for option in pair:
-        head += [f"waited/txn, {option}", f"WAIT mean (max), {option}", f"wait/txn, {option}"]
+        head += [f"waits a {work}, {option}", f"WAIT mean (max), {option}", f"wait a {work}, {option}"]
     return Table((*head, "difference"), tuple(lines))
 
 

@@ -10,7 +10,7 @@ from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Table
 from steelyard.report.charts.flame import flame
 from steelyard.report.inputs import Series, rows
-from steelyard.report.ranking import spoken_of
+from steelyard.report.ranking import spoken_of, work_of
 
 _MOST_FUNCTIONS = 16
 _MOST_OPTIONS = 12
@@ -36,12 +36,12 @@ def figure(judgement: Judgement, series: Series) -> Figure | None:
         name="profile",
         title="Where CPU time goes",
         caption="Stacks sampled by the clock on every CPU while measuring. A flame graph's width is CPU time"
-        " a transaction, callers below; yellow: the program, blue: the kernel. Between two options colour is"
-        " the difference: blue less (−), orange more (+). Idle time is in the tables only, and processes that"
+        f" a {work_of(judgement)}, callers below; yellow: the program, blue: the kernel. Between two options"
+        " colour is the difference: blue less (−), orange more (+). Idle time is in the tables only, and processes that"
         " are no part of the study in each option's own. Programs built without frame pointers show the"
         " function that ran, but not all of its callers.",
-        panels=tuple(_panels(shown, series)),
-        table=_side_by_side(shown, by_option),
+        panels=tuple(_panels(shown, series, work_of(judgement))),
+        table=_side_by_side(shown, by_option, work_of(judgement)),
         layout="tabs",
         open=True,
         numbers="Functions, " + (" and ".join(shown)),
@@ -64,19 +64,19 @@ def _published(kernprof: dict[str, Table]) -> Figure:
     )
 
 
-def _panels(shown: Sequence[str], series: Series) -> list[Panel]:
+def _panels(shown: Sequence[str], series: Series, work: str) -> list[Panel]:
     stacks: dict[str, list[tuple[str, str, float]]] = {option: [] for option in shown}
     for row in rows(series.stacks):
         if row["option"] in stacks and row["role"] not in _NOT_DRAWN and row["us_per_txn"]:
             stacks[row["option"]].append((row["role"], row["stack"], float(row["us_per_txn"])))
-    drawn = [(f"profile-{i}", option, flame(stacks[option])) for i, option in enumerate(shown)]
+    drawn = [(f"profile-{i}", option, flame(stacks[option], work)) for i, option in enumerate(shown)]
     if len(shown) == 2 and stacks[shown[0]]:
         title = f"{shown[1]} against {shown[0]}"
-        drawn.insert(0, ("profile-difference", title, flame(stacks[shown[1]], stacks[shown[0]])))
+        drawn.insert(0, ("profile-difference", title, flame(stacks[shown[1]], work, stacks[shown[0]])))
     return [Panel(name, title, spec) for name, title, spec in drawn if spec]
 
 
-def _side_by_side(shown: Sequence[str], by_option: dict[str, list[ProfileRow]]) -> Table:
+def _side_by_side(shown: Sequence[str], by_option: dict[str, list[ProfileRow]], work: str) -> Table:
     """Functions with the most CPU time under either option, and the difference."""
     tables = [{(r.role, r.function, r.in_kernel): r for r in by_option[option]} for option in shown]
     weights: dict[tuple[str, str, bool], float] = {}
@@ -88,7 +88,7 @@ def _side_by_side(shown: Sequence[str], by_option: dict[str, list[ProfileRow]]) 
     most = sorted(weights, key=lambda key: -weights[key])[:_MOST_FUNCTIONS]
     head = ["function", "role"]
     for option in shown:
-        head += [f"% of samples, {option}", f"CPU/txn, {option}"]
+        head += [f"% of samples, {option}", f"CPU a {work}, {option}"]
     if len(shown) == 2:
         head.append("difference")
     lines: list[tuple[str, ...]] = []
