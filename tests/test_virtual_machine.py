@@ -168,7 +168,7 @@ def test_a_panic_and_a_hang_are_told_with_the_last_words(guest: Guest, tmp_path:
 @pytest.mark.timeout(900)
 def test_two_command_lines_are_weighed_by_instructions(lab: Lab) -> None:
     path = lab.folder / "guests.toml"
-    path.write_text(study())
+    path.write_text(study() + "[probes]\nprofile_hz = 499\nlocks = true\nsched_s = 0.2\n")
     process = lab.start("run", path, "--bundle", lab.bundle)
     out, err = process.communicate(timeout=800)
     assert process.returncode == 0, err
@@ -178,7 +178,7 @@ def test_two_command_lines_are_weighed_by_instructions(lab: Lab) -> None:
         " where statement = 'transaction' and second >= 0 group by run"
     )
     assert done["n"].tolist() == [400, 400]
-    assert "instruction time, µs/txn" in out and "their clock counts instructions" in out
+    assert "instruction time per transaction" in out and "their clock counts instructions" in out
     page = (lab.bundle / "report.html").read_text()
     assert "their clock counts instructions" in page
     assert "Transactions a second" not in page and ">TPS" not in page
@@ -189,6 +189,16 @@ def test_two_command_lines_are_weighed_by_instructions(lab: Lab) -> None:
     rates = bundle.evidence().rates
     cpu = rates["rate_per_s"][(rates["entity"] == "server") & (rates["metric"] == "cpu_ns_total")]
     assert len(cpu) == 2 and (cpu > 1e8).all() and (cpu <= 1.01e9).all()
+    # and what its probes saw of its own kernel, by name
+    seen = bundle.columns(
+        "select run, role, sum(samples) as n, sum(samples) filter (stack like '%do_syscall_64%') as kernel"
+        " from profile group by run, role order by run, role"
+    )
+    server = seen["role"] == "server"
+    assert server.sum() == 2 and (seen["n"][server] >= 20).all() and (seen["kernel"][server] > 0).all()
+    switched = bundle.columns("select run, voluntary from scheduling where role = 'server'")
+    assert len(switched["run"]) == 2 and (switched["voluntary"] > 0).all()
+    assert not len(bundle.columns("select code from notices where code like 'probe%'")["code"])
     assert not lab.ours() and not lab.traces()
 
 

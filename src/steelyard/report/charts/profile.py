@@ -37,9 +37,9 @@ def figure(judgement: Judgement, series: Series) -> Figure | None:
         title="Where CPU time goes",
         caption="Stacks sampled by the clock on every CPU while measuring. A flame graph's width is CPU time"
         f" a {work_of(judgement)}, callers below; yellow: the program, blue: the kernel. Between two options"
-        " colour is the difference: blue less (−), orange more (+). Idle time is in the tables only, and processes that"
-        " are no part of the study in each option's own. Programs built without frame pointers show the"
-        " function that ran, but not all of its callers.",
+        " colour is the difference: blue less (−), orange more (+). Idle time is in the tables only, and"
+        " processes that are no part of the study in each option's own. Programs built without frame"
+        " pointers show the function that ran, but not all of its callers.",
         panels=tuple(_panels(shown, series, work_of(judgement))),
         table=_side_by_side(shown, by_option, work_of(judgement)),
         layout="tabs",
