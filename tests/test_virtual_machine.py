@@ -180,7 +180,7 @@ def test_two_command_lines_are_weighed_by_instructions(lab: Lab) -> None:
     assert done["n"].tolist() == [400, 400]
     assert "instruction time per transaction" in out and "their clock counts instructions" in out
     page = (lab.bundle / "report.html").read_text()
-    assert "their clock counts instructions" in page
+    assert "their clock counts instructions" in page and "profile-difference" in page
     assert "Transactions a second" not in page and ">TPS" not in page
     guests = {label: server["guest"] for label, server in bundle.environment["servers"].items()}
     assert "transparent_hugepage=never" in guests["never"]["command_line"]

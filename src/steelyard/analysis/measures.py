@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")
 P99 = Metric("p99_ns", "latency p99", "ns", "lower")
 # what verdicts are made of
-HEADLINES = (THROUGHPUT.name, SCORE, GEOMEAN.name, INSTRUCTION_TIME.name, SERVER_CPU.name, P99.name)
+HEADLINES = (THROUGHPUT.name, SCORE, INSTRUCTION_TIME.name, GEOMEAN.name, SERVER_CPU.name, P99.name)
 
 
 WAIT_PREFIX = "wait_"
@@ -76,8 +76,8 @@ class Measures:
 
     @property
     def work(self) -> Metric:
-        """Work done: a program's score, how long queries take, a guest's instructions, else throughput."""
-        names = (SCORE, GEOMEAN.name, INSTRUCTION_TIME.name, THROUGHPUT.name)
+        """Work done: a program's score, a guest's instructions, how long queries take, else throughput."""
+        names = (SCORE, INSTRUCTION_TIME.name, GEOMEAN.name, THROUGHPUT.name)
         return next(filter(None, map(self.metric, names)), THROUGHPUT)
 
     def metric(self, name: str) -> Metric | None:

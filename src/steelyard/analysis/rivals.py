@@ -82,8 +82,8 @@ def metrics_that_count(study: Study, measures: Measures) -> tuple[Metric, ...]:
     A stream that waits for one query after another leaves CPUs idle that a costlier plan may use; with
     several streams the cost shows in the times themselves.
     """
-    if of_queries := measures.metric(GEOMEAN.name):
-        return (of_queries,)
+    if measures.work.name == GEOMEAN.name:
+        return (measures.work,)
     names = (foremost(study, measures).name, SERVER_CPU.name)
     return tuple(m for m in map(measures.metric, names) if m is not None)
 

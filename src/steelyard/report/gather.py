@@ -124,12 +124,13 @@ _MONITOR_COST = """
 def series(bundle: Bundle) -> Series:
     """What the charts draw."""
     workload = bundle.study.workload
+    profile = stacks(bundle, bundle.study.probes.profile_hz)
     if not workload.steady:
         # of a few rounds there is nothing to see by the second, and each query has its own picture
-        return Series(gauges=bundle.columns(_GAUGES))
+        return Series(gauges=bundle.columns(_GAUGES), stacks=profile)
     if counts_instructions(bundle.environment):
         # seconds of a clock that counts instructions are no time line
-        return Series()
+        return Series(stacks=profile)
     return Series(
         throughput=bundle.columns(_THROUGHPUT.format(clock=_CLOCK, points=_POINTS)),
         cpu=bundle.columns(_CPU.format(clock=_CLOCK, points=_POINTS)),
@@ -138,7 +139,7 @@ def series(bundle: Bundle) -> Series:
         clients=bundle.columns(_COPIES if isinstance(workload, ProgramWorkload) else _CLIENTS),
         latency=bundle.latency_curves(),
         latch_times=bundle.latch_curves(),
-        stacks=stacks(bundle, bundle.study.probes.profile_hz),
+        stacks=profile,
         **(scheduling(bundle, workload.scaled) if isinstance(workload, ThreadsWorkload) else {}),
     )
 
