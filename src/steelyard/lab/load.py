@@ -20,7 +20,10 @@ from steelyard.lab.engines import LoadFailed, engine
 
 
 class LoadProcess:
-    """A running engine: `load` drives a server; others have what is weighed inside them."""
+    """An engine: `load` drives a server; others have what is weighed inside them.
+
+    It waits for its plan until its results are asked for, so whoever is to watch it can be ready first.
+    """
 
     def __init__(self, engine: str, plan: Mapping[str, Any], cpus: frozenset[int]) -> None:
         self._process = subprocess.Popen(
@@ -32,15 +35,15 @@ class LoadProcess:
             start_new_session=True,
         )
         self.pid = self._process.pid
+        self._plan = json.dumps(plan)
         pin(self.pid, cpus)
-        assert self._process.stdin is not None
-        with suppress(BrokenPipeError):
-            self._process.stdin.write(json.dumps(plan))
-            self._process.stdin.close()
 
     def results(self, on_event: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
-        """Hands on each event; returns the result. Raises LoadFailed."""
-        assert self._process.stdout is not None and self._process.stderr is not None
+        """Has the plan done and hands on each event; returns the result. Raises LoadFailed."""
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(self._plan)
+            self._process.stdin.close()
         for line in self._process.stdout:
             try:
                 event = json.loads(line)
@@ -63,8 +66,10 @@ class LoadProcess:
         """Ends the engine now; nothing happens when it has ended."""
         self._process.kill()
         self._process.wait()
-        for stream in (self._process.stdout, self._process.stderr):
-            if stream is not None:
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            # a plan that nobody read is still in its pipe
+            with suppress(BrokenPipeError):
+                assert stream is not None
                 stream.close()
 
 
