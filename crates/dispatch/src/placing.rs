@@ -1,9 +1,9 @@
 //! Which CPU's queue a thread goes to, and what an idle CPU steals.
 
 use crate::agenda::Event;
-use crate::queue::{IDLE, NONE};
+use crate::queue::IDLE;
 use crate::sim::Sim;
-use crate::thread::State;
+use crate::thread::{NONE, State};
 
 /// From this priority on a queue may be longer by two before the next CPU's is looked at.
 const MATCH_PRIORITY: i16 = 16;

@@ -8,9 +8,21 @@ use crate::costs::Costs;
 use crate::counts::Counts;
 use crate::distribution::Sampler;
 use crate::plan::Plan;
-use crate::sim::GroupState;
 use crate::thread::Thread;
 use crate::topology::Topology;
+
+/// What a group's threads have in common.
+#[derive(Debug)]
+pub struct GroupState {
+    pub cpu: Sampler,
+    pub sleep: Sampler,
+    pub wanted_lines: f64,
+    pub fork: f64,
+    pub partition: u32,
+    /// Children that may be alive at once.
+    pub children_left: u32,
+    pub counts: Counts,
+}
 
 /// Groups, threads in the order of the groups, and the number of each group's first thread.
 ///

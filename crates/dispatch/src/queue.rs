@@ -1,10 +1,8 @@
 //! One CPU's run queue: a list for each priority, and which of them are not empty.
 
 use crate::class::PRIORITIES;
-use crate::thread::Thread;
+use crate::thread::{NONE, Thread};
 
-/// No thread, no CPU.
-pub const NONE: u32 = u32::MAX;
 /// Below every priority: an idle CPU, an empty queue.
 pub const IDLE: i16 = -1;
 

@@ -7,15 +7,13 @@
 use crate::agenda::{Agenda, Event};
 use crate::class::{Reason, Tables};
 use crate::costs::Costs;
-use crate::counts::Counts;
-use crate::distribution::Sampler;
 use crate::error::PlanError;
 use crate::plan::Plan;
-use crate::population::populate;
-use crate::queue::{IDLE, NONE, RunQueue};
+use crate::population::{GroupState, populate};
+use crate::queue::{IDLE, RunQueue};
 use crate::record::Record;
 use crate::reload::{Chip, Reload};
-use crate::thread::{State, Thread};
+use crate::thread::{NONE, State, Thread};
 use crate::topology::Topology;
 use crate::trace::{Change, Trace};
 
@@ -55,19 +53,6 @@ pub struct PartitionState {
     pub idle: u32,
     /// The earliest look for work on the agenda.
     pub steal_ns: u64,
-}
-
-/// What a group's threads have in common.
-#[derive(Debug)]
-pub struct GroupState {
-    pub cpu: Sampler,
-    pub sleep: Sampler,
-    pub wanted_lines: f64,
-    pub fork: f64,
-    pub partition: u32,
-    /// Children that may be alive at once.
-    pub children_left: u32,
-    pub counts: Counts,
 }
 
 /// A machine with its threads at one moment of simulated time.

@@ -2,10 +2,10 @@
 
 use crate::agenda::Event;
 use crate::class::Reason;
-use crate::queue::{IDLE, NONE};
+use crate::queue::IDLE;
 use crate::reload::Reload;
 use crate::sim::Sim;
-use crate::thread::State;
+use crate::thread::{NONE, State};
 use crate::trace::Interval;
 
 impl Sim {

@@ -3,8 +3,10 @@
 use rand::rngs::SmallRng;
 
 use crate::class::Standing;
-use crate::queue::NONE;
 use crate::reload::Footprint;
+
+/// No thread, no CPU.
+pub const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {

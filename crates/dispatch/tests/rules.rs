@@ -6,9 +6,9 @@ use common::{exponential, finished, fixed, hog, ready};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use steelyard_dispatch::class::Class;
-use steelyard_dispatch::queue::{IDLE, NONE};
+use steelyard_dispatch::queue::IDLE;
 use steelyard_dispatch::sim::Sim;
-use steelyard_dispatch::thread::State;
+use steelyard_dispatch::thread::{NONE, State};
 
 /// Called when everything of one moment has happened.
 fn check(sim: &Sim) -> Result<(), String> {
