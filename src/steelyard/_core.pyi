@@ -107,12 +107,13 @@ def latch_calibrate(cpus: Sequence[int]) -> str:
     """
 
 def latch_costs(cpus: Sequence[int], rounds: int) -> str:
-    """One get and release of each latch, in interleaved rounds; JSON list of rows.
+    """Gets and hand-overs of each latch, counters on and off, in interleaved rounds; JSON list of rows.
 
-    round, latch, uncontended_ns, uncontended_without_counters_ns, and of two threads on the first and
-    last CPU that do nothing else: get_ns (elapsed per get), hand_over_ns (elapsed per hand-over, median over
-    bursts in which both had a CPU; null where a latch batches so that there is none); null with one
-    CPU. Raises PlanError.
+    round, latch, counters, uncontended_ns (one get and release), and between the first and the last CPU
+    (null with one): hand_over_ns, from a release to the get of the one who stood in the queue by then; of
+    two threads that do nothing but get the latch saturated_get_ns (elapsed by gets),
+    saturated_misses_per_get (each a hand-over), saturated_hand_over_ns (elapsed by hand-overs, median over
+    bursts in which both had a CPU; null where a latch batches so that there is none). Raises PlanError.
     """
 
 def latch_simulate(plan_json: str) -> str:

@@ -6,7 +6,7 @@ use steelyard_latch::engine::{self, Listener};
 use steelyard_latch::error::LatchError;
 use steelyard_latch::plan::Plan;
 use steelyard_latch::protocols::PROTOCOLS;
-use steelyard_latch::{costs, plan, simulate};
+use steelyard_latch::{alone, costs, plan, simulate};
 
 use crate::caller::Caller;
 use crate::load::{LoadError, PlanError};
@@ -78,7 +78,7 @@ fn latch_calibrate(py: Python<'_>, cpus: Vec<usize>) -> PyResult<String> {
 #[pyfunction]
 fn latch_costs(py: Python<'_>, cpus: Vec<usize>, rounds: usize) -> PyResult<String> {
     some_cpus(&cpus)?;
-    Ok(py.detach(|| costs::compare(&cpus, rounds).to_string()))
+    Ok(py.detach(|| alone::compare(&cpus, rounds).to_string()))
 }
 
 #[pyfunction]

@@ -1,18 +1,15 @@
-//! What things cost on this machine: a get, a hand-over, a cache line, a sleep, a look at the clock.
+//! What this machine's primitives cost: a cache line, a sleep, a look at the clock.
 
-use std::cell::Cell;
 use std::hint::black_box;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::cache::Child;
-use crate::counters::Counters;
+use crate::protocols::Held;
 use crate::protocols::oracle_x::OracleX;
-use crate::protocols::{Held, Latch, PROTOCOLS, Protocol};
 use crate::seat::{Me, Mode, Seat};
 use crate::sync::{Ordering, Parker, now_ns};
-use crate::worker::{Sampled, Timed, Worker, pin};
+use crate::worker::pin;
 
 /// Keeps the CPU busy without a pause instruction, which would lend it to a sibling.
 #[inline]
@@ -36,7 +33,7 @@ fn told([min, median, max]: [f64; 3]) -> Value {
 }
 
 /// ns of each of `count` calls made by `all`.
-fn each_ns(count: u64, all: impl FnOnce()) -> f64 {
+pub fn each_ns(count: u64, all: impl FnOnce()) -> f64 {
     let begin = Instant::now();
     all();
     begin.elapsed().as_nanos() as f64 / count as f64
@@ -82,89 +79,13 @@ fn spin_turn_ns() -> f64 {
     })
 }
 
-fn worker<'a>(
-    number: u32,
-    seats: &'a [Seat],
-    counters: &'a [Counters],
-    times: &'a Sampled,
-    spin: u32,
-    counting: bool,
-) -> Worker<'a> {
-    Worker {
-        me: Me { number, seats, spin, groups: 2 },
-        counters,
-        times,
-        gets: 1,
-        counting,
-        timed: Timed::Nothing,
-        clock_ns: 0,
-        hold_turns: 0,
-        long_turns: 0,
-        nonces: Cell::new(0),
-    }
-}
-
-/// ns of one exclusive get and release that nobody contends.
-pub fn uncontended_ns<L: Latch>(count: u64, counting: bool) -> f64 {
-    let (seats, counters, times) = ([Seat::default()], [Counters::default()], Sampled::default());
-    let child = Child::<L>::new(0);
-    let worker = worker(0, &seats, &counters, &times, L::FACTS.spin, counting);
-    let mode = Child::<L>::mode(true);
-    each_ns(count, || {
-        for _ in 0..count {
-            black_box(&child).get(mode, &worker, |_| ());
-        }
-    })
-}
-
-/// What two threads that do nothing but get a latch exclusively came to.
-#[derive(Debug, Clone, Copy)]
-pub struct Contended {
-    /// Elapsed by gets of both.
-    pub get_ns: f64,
-    /// Median over bursts in which at least every second get was handed over: both threads had a CPU.
-    pub hand_over_ns: Option<f64>,
-}
-
-const BURST: u64 = 32;
-
-/// Two threads, each on its CPU, for `ns`.
-pub fn contended<L: Latch>(cpus: [usize; 2], ns: u64) -> Contended {
-    let (seats, times) = ([Seat::default(), Seat::default()], [Sampled::default(), Sampled::default()]);
-    let counters = [[Counters::default()], [Counters::default()]];
-    let child = Child::<L>::new(0);
-    let mode = Child::<L>::mode(true);
-    let bursts = both(cpus, |number| {
-        let worker = worker(number as u32, &seats, &counters[number], &times[number], L::FACTS.spin, true);
-        let hand_overs = &counters[number][0].hand_overs;
-        let (mut bursts, mut begin_ns) = (Vec::new(), now_ns());
-        let end_ns = begin_ns + ns;
-        while begin_ns < end_ns {
-            let before = hand_overs.get();
-            for _ in 0..BURST {
-                child.get(mode, &worker, |_| ());
-            }
-            let now = now_ns();
-            let handed = hand_overs.get() - before;
-            if handed >= BURST / 2 {
-                // the other was handed as many
-                bursts.push((now - begin_ns) as f64 / (2 * handed) as f64);
-            }
-            begin_ns = now;
-        }
-        bursts
-    });
-    let gets: u64 = counters.iter().flatten().map(|counters| counters.gets.get()).sum();
-    Contended { get_ns: ns as f64 / gets as f64, hand_over_ns: median(bursts) }
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
 }
 
 /// Runs `side` on two CPUs at once; what both gave.
-fn both(cpus: [usize; 2], side: impl Fn(usize) -> Vec<f64> + Sync) -> Vec<f64> {
+pub fn both<T: Send>(cpus: [usize; 2], side: impl Fn(usize) -> Vec<T> + Sync) -> Vec<T> {
     let started = std::sync::Barrier::new(2);
     let run = |number: usize| {
         pin(cpus[number]);
@@ -245,30 +166,4 @@ pub fn calibrate(cpus: &[usize]) -> Value {
         "spin_turn_ns": told(spread(spin_turn_ns)),
         "busy_turn_ns": told(spread(busy_turn_ns)),
     })
-}
-
-/// ns of one get and release of each latch: uncontended with and without counters, and between two CPUs;
-/// rounds are interleaved, so that the latches can be compared.
-pub fn compare(cpus: &[usize], rounds: usize) -> Value {
-    const COUNT: u64 = 300_000;
-    let pair = [cpus[0], cpus[cpus.len() - 1]];
-    let latches: Vec<(&Protocol, _)> =
-        PROTOCOLS.iter().filter_map(|protocol| Some((protocol, protocol.alone?))).collect();
-    let mut rows = Vec::new();
-    for round in 0..rounds {
-        for (protocol, alone) in &latches {
-            let counted_ns = (alone.uncontended_ns)(COUNT, true);
-            let bare_ns = (alone.uncontended_ns)(COUNT, false);
-            let both = (pair[0] != pair[1]).then(|| (alone.contended)(pair, 30_000_000));
-            rows.push(json!({
-                "round": round,
-                "latch": protocol.facts.name,
-                "uncontended_ns": counted_ns,
-                "uncontended_without_counters_ns": bare_ns,
-                "get_ns": both.map(|both| both.get_ns),
-                "hand_over_ns": both.and_then(|both| both.hand_over_ns),
-            }));
-        }
-    }
-    Value::Array(rows)
 }

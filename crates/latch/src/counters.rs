@@ -22,11 +22,18 @@ impl Count {
     }
 }
 
-/// One worker's gets of one latch, as Oracle counts them.
+/// One worker's gets of one latch, as Oracle counts them; on lines that nobody else writes, those first
+/// that every get writes.
 #[derive(Default)]
-#[repr(align(64))]
+#[repr(C, align(128))]
 pub struct Counters {
-    pub gets: Count,
+    /// Gets that exclude all others, of the whole point: what the count under the latch must come to.
+    pub exclusive: Count,
+    /// Of the count under the latch those of other workers: where they have become more, another was there.
+    others: Count,
+    pub shared: Count,
+    /// Exclusive gets whose previous holder was another worker.
+    pub hand_overs: Count,
     /// Gets whose first try failed.
     pub misses: Count,
     /// Misses that never slept.
@@ -34,16 +41,33 @@ pub struct Counters {
     pub sleeps: Count,
     /// Slept; spins excluded.
     pub wait_ns: Count,
-    /// Exclusive gets whose previous holder was another worker.
-    pub hand_overs: Count,
-    /// Exclusive gets of the whole point, warm-up included: what the count under the latch must come to.
-    pub exclusive: Count,
+    /// Exclusive gets before it was measured.
+    warm_up: Count,
 }
 
 impl Counters {
+    /// An exclusive get that found `before` under the latch.
     #[inline]
-    pub fn got(&self, wait: Wait) {
-        self.gets.add(1);
+    pub fn got_exclusive(&self, before: u64, wait: Wait) {
+        let mine = self.exclusive.get();
+        self.exclusive.set(mine + 1);
+        // more of its own than there are: an update was lost
+        let others = before.saturating_sub(mine);
+        if others != self.others.get() {
+            self.others.set(others);
+            self.hand_overs.add(1);
+        }
+        self.waited(wait);
+    }
+
+    #[inline]
+    pub fn got_shared(&self, wait: Wait) {
+        self.shared.add(1);
+        self.waited(wait);
+    }
+
+    #[inline]
+    fn waited(&self, wait: Wait) {
         if wait.missed {
             self.misses.add(1);
             if wait.sleeps == 0 {
@@ -55,11 +79,15 @@ impl Counters {
         }
     }
 
+    pub fn gets(&self) -> u64 {
+        self.exclusive.get() - self.warm_up.get() + self.shared.get()
+    }
+
     /// From here on it is measured.
     pub fn restart(&self) {
-        for count in
-            [&self.gets, &self.misses, &self.spin_gets, &self.sleeps, &self.wait_ns, &self.hand_overs]
-        {
+        self.warm_up.set(self.exclusive.get());
+        let Self { shared, hand_overs, misses, spin_gets, sleeps, wait_ns, .. } = self;
+        for count in [shared, hand_overs, misses, spin_gets, sleeps, wait_ns] {
             count.set(0);
         }
     }

@@ -14,9 +14,12 @@
 //! - [`crew`]: workers as threads or processes, and their deaths
 //! - [`engine`]: phases, points, events
 //! - [`result`]: a run's counts as columns of JSON
-//! - [`costs`]: what a get, a hand-over, a sleep and a look at the clock cost on this machine
+//! - [`costs`]: what a cache line, a sleep and a look at the clock cost on this machine
+//! - [`alone`]: what a get and a hand-over of each latch cost
 //! - [`simulate`]: the same closed loop as discrete events
 
+#[cfg(not(feature = "loom"))]
+pub mod alone;
 #[cfg(not(feature = "loom"))]
 pub mod cache;
 #[cfg(not(feature = "loom"))]

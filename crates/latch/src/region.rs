@@ -11,7 +11,7 @@ pub struct Region {
 }
 
 /// No two pieces share a cache line, nor a pair of lines fetched together.
-const ALIGN: usize = 128;
+pub const ALIGN: usize = 128;
 
 impl Region {
     /// Room for `bytes`; memory is taken only as it is touched.

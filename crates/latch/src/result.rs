@@ -9,7 +9,7 @@ use hdrhistogram::serialization::{Serializer, V2Serializer};
 use serde_json::{Value, json};
 
 use crate::costs::Turns;
-use crate::counters::{Counters, Times};
+use crate::counters::{Count, Counters, Times};
 use crate::plan::Plan;
 use crate::stage::{Stage, Window};
 
@@ -105,9 +105,8 @@ impl Outcome {
     }
 
     fn keep_throughput(&mut self, point: usize, stage: &Stage, window: Window) {
-        let seconds = window.seconds();
-        for index in 0..seconds {
-            let count: u64 = (0..stage.workers).map(|w| stage.seconds[w * seconds + index].get()).sum();
+        for index in 0..window.seconds() {
+            let count: u64 = (0..stage.workers).map(|w| stage.seconds_of(w)[index].get()).sum();
             let second = index as i64 - window.warm_up() as i64;
             self.throughput.push(vec![
                 json!(point),
@@ -121,8 +120,7 @@ impl Outcome {
 
     fn keep_clients(&mut self, point: usize, stage: &Stage, window: Window) {
         for (worker, (record, times)) in stage.records.iter().zip(stage.times).enumerate() {
-            let seconds = &stage.seconds[worker * window.seconds()..][window.warm_up()..window.seconds()];
-            let lookups: u64 = seconds[..window.seconds() - window.warm_up()].iter().map(|c| c.get()).sum();
+            let lookups: u64 = stage.seconds_of(worker)[window.warm_up()..].iter().map(Count::get).sum();
             let p99_ns = histogram(&[&times.lookup]).value_at_quantile(0.99);
             let (torn, mean_ns) = (record.torn.get(), times.lookup.mean_ns());
             self.clients.push(vec![
@@ -157,7 +155,7 @@ impl Outcome {
             self.latches.push(vec![
                 json!(point),
                 json!(latch),
-                json!(sum(|c| c.gets.get())),
+                json!(sum(Counters::gets)),
                 json!(sum(|c| c.misses.get())),
                 json!(sum(|c| c.spin_gets.get())),
                 json!(sum(|c| c.sleeps.get())),

@@ -7,7 +7,7 @@ use crate::cache::Cache;
 use crate::costs::Turns;
 use crate::counters::{Count, Counters};
 use crate::plan::Plan;
-use crate::region::{Populated, Region};
+use crate::region::{ALIGN, Populated, Region};
 use crate::seat::{Me, Seat};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::worker::{Record, Sampled, Timed, Worker};
@@ -92,18 +92,23 @@ pub struct Stage<'r> {
     pub times: &'r [Sampled],
     /// Workers x children.
     pub counters: &'r [Counters],
-    /// Workers x seconds: lookups done.
-    pub seconds: &'r [Count],
+    /// Workers x seconds, each worker's on lines of its own: lookups done.
+    seconds: &'r [Count],
     pub gate: &'r Gate,
     /// One lookup in so many is timed.
     pub stride: u32,
     turn: Turns,
 }
 
+/// From one worker's seconds to the next one's: no line is shared by two that write.
+fn seconds_step(plan: &Plan) -> usize {
+    Window::of(plan, 0).seconds().next_multiple_of(ALIGN / size_of::<Count>())
+}
+
 /// Enough for everything that `Stage::new` places.
 pub fn region_bytes(plan: &Plan, workers: usize) -> usize {
     let entries = plan.keys * (plan.payload_bytes + 128) + plan.keys.next_power_of_two() * 4;
-    let seconds = Window::of(plan, 0).seconds() * size_of::<Count>();
+    let seconds = seconds_step(plan) * size_of::<Count>();
     let each = size_of::<Seat>()
         + size_of::<Record>()
         + size_of::<Sampled>()
@@ -124,7 +129,7 @@ impl<'r> Stage<'r> {
             records: region.place(workers, |_| Record::default()),
             times: region.place(workers, |_| Sampled::default()),
             counters: region.place(workers * plan.children, |_| Counters::default()),
-            seconds: region.place(workers * Window::of(plan, 0).seconds(), |_| Count::default()),
+            seconds: region.place(workers * seconds_step(plan), |_| Count::default()),
             gate: &region.place(1, |_| Gate::default())[0],
             region: Populated(region),
             stride: often as u32,
@@ -144,6 +149,11 @@ impl<'r> Stage<'r> {
 
     pub fn counters_of(&self, number: usize) -> &'r [Counters] {
         &self.counters[number * self.plan.children..][..self.plan.children]
+    }
+
+    pub fn seconds_of(&self, number: usize) -> &'r [Count] {
+        let seconds = Window::of(self.plan, 0).seconds();
+        &self.seconds[number * seconds_step(self.plan)..][..seconds]
     }
 
     pub fn worker(&self, number: usize) -> Worker<'r> {

@@ -20,6 +20,7 @@ pub enum Timed {
 
 /// Times of sampled lookups.
 #[derive(Default)]
+#[repr(align(128))]
 pub struct Sampled {
     pub lookup: Times,
     pub hold: Times,
@@ -108,7 +109,8 @@ impl Worker<'_> {
             let (update, long) = (operation.update && last, operation.long && last);
             sound &= access(Operation { update, long, ..operation });
             if self.counting {
-                self.counters[0].gets.add(1);
+                // whatever excludes others in there cannot be told
+                self.counters[0].got_shared(Wait::default());
             }
         }
         sound
@@ -116,7 +118,7 @@ impl Worker<'_> {
 }
 
 /// User ns, system ns, voluntary and involuntary switches of the calling thread.
-fn usage() -> [u64; 4] {
+pub fn usage() -> [u64; 4] {
     // SAFETY: all zero is a valid rusage, written by the call that follows.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: `usage` is valid for writes.
@@ -151,7 +153,7 @@ pub fn work(stage: &Stage, number: usize) {
     record.ready.store(1, Ordering::Release);
     let Some(window) = stage.gate.wait() else { return };
 
-    let seconds = &stage.seconds[number * window.seconds()..][..window.seconds()];
+    let seconds = stage.seconds_of(number);
     let think_turns = stage.turns(plan.think_ns);
     let (mut before, mut measuring) = (usage(), false);
     let (mut pending, mut left, mut turn, mut slow) = (0, 0, 0_u32, false);

@@ -10,8 +10,8 @@ use super::robust_mutex::RobustMutex;
 use super::seqlock::Seqlock;
 use super::ticket::Ticket;
 use super::{Facts, Latch, crossbeam_epoch, dashmap, moka, quick_cache};
+use crate::alone::{self, Saturated};
 use crate::cache::{Cache, Latched};
-use crate::costs::{self, Contended};
 use crate::plan::Plan;
 use crate::region::Region;
 
@@ -23,15 +23,20 @@ pub struct Protocol {
     pub alone: Option<Alone>,
 }
 
-/// A latch without a cache, to be timed.
+/// A latch without a cache, to be timed; with counters or without.
 #[derive(Clone, Copy)]
 pub struct Alone {
     pub uncontended_ns: fn(u64, bool) -> f64,
-    pub contended: fn([usize; 2], u64) -> Contended,
+    pub saturated: fn([usize; 2], u64, bool) -> Option<Saturated>,
+    pub hand_over_ns: fn([usize; 2], u64, bool) -> Option<f64>,
 }
 
 const fn latch<L: Latch + 'static>() -> Protocol {
-    let alone = Alone { uncontended_ns: costs::uncontended_ns::<L>, contended: costs::contended::<L> };
+    let alone = Alone {
+        uncontended_ns: alone::uncontended_ns::<L>,
+        saturated: alone::saturated::<L>,
+        hand_over_ns: alone::hand_over_ns::<L>,
+    };
     Protocol { facts: L::FACTS, open: open::<L>, alone: Some(alone) }
 }
 
