@@ -1,9 +1,10 @@
 """Latches against this machine: costs of a get, a hand-over and the counters; reads at two threads.
 
 Everything is a ratio within one interleaved run. Uncontended gets are compared with std's mutex of the
-same round, hand-overs with a line transfer, counters on with counters off in pairs of short turns. Two
-reading threads are compared with one, and with two processes that share nothing: what two CPUs of this
-machine give at the best. Medians of pairs with their 95 % intervals (bootstrap, as in monitor_cost.py).
+same round, hand-overs with the line transfer measured beside. Counters on and off, one reading worker and
+two, alternate in turns of half a millisecond of one run; a turn in which a worker lost its CPU is left
+out. Two readers are also compared with two that share nothing, which is all that two CPUs of this machine
+can give. Medians with their 95 % intervals (bootstrap, as in monitor_cost.py).
 
     python benches/latch.py [--quick] [--json]
 """
@@ -16,7 +17,6 @@ import os
 import statistics
 import time
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,56 +25,76 @@ from steelyard import _core
 
 READERS = ("reader-slots", "seqlock", "epoch")
 COUNTED = ("oracle-x", "oracle-sx", "lwlock", "mcs")
-# workers and what they do; the mix is that of the study result-cache-latch
-SETTINGS: dict[str, dict[str, Any]] = {
-    "1 worker, nothing but gets": {"points": [1]},
-    "2 workers, nothing but gets": {"points": [2]},
-    "2 workers, the study's mix": {"points": [2], "hold_ns": 100, "think_ns": 3000},
+# what the workers do; the mix is that of the study result-cache-latch
+MIXES: dict[str, dict[str, Any]] = {
+    "nothing but gets": {},
+    "the study's mix": {"hold_ns": 100, "think_ns": 3000},
 }
+PLAN: dict[str, Any] = {
+    "protocol": "oracle-x", "workers": "threads", "points": [1],
+    "warm_up_s": 0.02, "measure_s": 0.1, "cool_down_s": 0, "seed": 42,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Turn:
-    """A point of a run: lookups a second of CPU (other jobs take their share of the time) and misses a get
-    among those that were timed, which are known without counters too."""
+class Turns:
+    """Lookups a second by circumstance and round, and misses a timed get by circumstance."""
 
-    lookups_per_s: float
-    misses_per_get: float
+    rates: dict[str, dict[int, float]]
+    misses_per_get: dict[str, float]
+
+    def ratio(self, above: str, below: str) -> dict[str, float] | None:
+        """Of the rounds that have both."""
+        x, y = self.rates[above], self.rates[below]
+        return middle(x[number] / y[number] for number in x if number in y)
 
 
-def turns(cpus: list[int], **what: Any) -> list[Turn]:
-    plan: dict[str, Any] = {
-        "protocol": "oracle-x", "workers": "threads", "points": [1], "cpus": cpus, "think_ns": 0,
-        "warm_up_s": 0.02, "measure_s": 0.1, "cool_down_s": 0, "seed": 42, **what,
-    }  # fmt: skip
+def alternated(cpus: list[int], circumstances: list[str], rounds: int, **what: Any) -> Turns:
+    table = json.loads(_core.latch_turns(json.dumps({**PLAN, "cpus": cpus, **what}), circumstances, rounds))
+    rates: dict[str, dict[int, float]] = {}
+    misses: dict[str, float] = {}
+    for circumstance in circumstances:
+        mine = [row for row in table if row["circumstance"] == circumstance]
+        broken = {row["round"] for row in mine if not row["whole"]}
+        whole = [row for row in mine if row["round"] not in broken]
+        by_round = rates.setdefault(circumstance, {})
+        for row in whole:
+            by_round[row["round"]] = by_round.get(row["round"], 0.0) + row["lookups"] / row["ns"] * 1e9
+        timed = sum(row["timed_gets"] for row in whole)
+        misses[circumstance] = sum(row["timed_misses"] for row in whole) / max(1, timed)
+    return Turns(rates, misses)
+
+
+def lookups_per_s(cpus: list[int], **what: Any) -> list[float]:
+    """Of each point of a whole run, by CPU time that the workers got: other jobs take their share too."""
+    plan = {**PLAN, "cpus": cpus, **what}
     result = json.loads(_core.latch_run(json.dumps(plan), lambda line: None))
-    return [_turn(result, point, workers) for point, workers in enumerate(plan["points"])]
-
-
-def _turn(result: dict[str, Any], point: int, workers: int) -> Turn:
-    done = sum(row["transactions"] for row in rows(result["clients"]) if row["point"] == point)
-    used_ns = sum(
-        row["value"]
-        for row in rows(result["samples"])
-        if row["entity"].startswith(f"point{point}/") and row["metric"].startswith("cpu_")
-    )
-    timed = {row["kind"]: row["count"] for row in rows(result["latch_histograms"]) if row["point"] == point}
-    return Turn(done * workers / used_ns * 1e9, timed["wait"] / max(1, timed["hold"]))
+    rates: list[float] = []
+    for point, workers in enumerate(plan["points"]):
+        done = sum(row["transactions"] for row in rows(result["clients"]) if row["point"] == point)
+        used_ns = sum(
+            row["value"]
+            for row in rows(result["samples"])
+            if row["entity"].startswith(f"point{point}/") and row["metric"].startswith("cpu_")
+        )
+        rates.append(done * workers / used_ns * 1e9)
+    return rates
 
 
 def rows(table: dict[str, list[Any]]) -> Iterable[dict[str, Any]]:
     return (dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True))
 
 
-def middle(values: Iterable[float]) -> dict[str, float]:
-    """Median and its 95 % interval."""
+def middle(values: Iterable[float]) -> dict[str, float] | None:
+    """Median, its 95 % interval and of how many; None for fewer than three."""
     known = list(values)
+    if len(known) < 3:
+        return None
     low, high = interval(known)
-    return {"low": low, "median": statistics.median(known), "high": high}
+    return {"low": low, "median": statistics.median(known), "high": high, "n": len(known)}
 
 
 def gets(cpus: list[int], rounds: int) -> dict[str, Any]:
-    line = json.loads(_core.latch_calibrate(cpus))["line_transfer_ns"]
     table = json.loads(_core.latch_costs(cpus, rounds))
     at = {(row["latch"], row["counters"], row["round"]): row for row in table}
     found: dict[str, Any] = {}
@@ -87,89 +107,81 @@ def gets(cpus: list[int], rounds: int) -> dict[str, Any]:
             "to_std_mutex": _ratio(on, std, "uncontended_ns"),
             "on_to_off": _ratio(on, off, "uncontended_ns"),
         }
-        if line is not None:
+        if len(cpus) > 1:
             found[latch] |= {
                 "hand_over_ns": _known(off, "hand_over_ns"),
+                "hand_over_lines": _lines(off, "hand_over_ns"),
                 "hand_over_on_to_off": _ratio(on, off, "hand_over_ns"),
                 "saturated_ns": _known(off, "saturated_hand_over_ns"),
+                "saturated_lines": _lines(off, "saturated_hand_over_ns"),
                 "saturated_on_to_off": _ratio(on, off, "saturated_hand_over_ns"),
                 "saturated_get_on_to_off": _ratio(on, off, "saturated_get_ns"),
                 "misses_per_get_on": _known(on, "saturated_misses_per_get"),
                 "misses_per_get_off": _known(off, "saturated_misses_per_get"),
             }
-    return {"line_transfer_ns": line, "latches": found}
+    return {"line_transfer_ns": _known(table, "line_transfer_ns"), "latches": found}
 
 
 def _known(mine: list[dict[str, Any]], name: str) -> dict[str, float] | None:
-    known = [row[name] for row in mine if row[name] is not None]
-    return middle(known) if known else None
+    return middle(row[name] for row in mine if row[name] is not None)
+
+
+def _lines(mine: list[dict[str, Any]], name: str) -> dict[str, float] | None:
+    return middle(row[name] / row["line_transfer_ns"] for row in mine if row[name] is not None)
 
 
 def _ratio(above: list[dict[str, Any]], below: list[dict[str, Any]], name: str) -> dict[str, float] | None:
     pairs = [(x[name], y[name]) for x, y in zip(above, below, strict=True)]
-    known = [x / y for x, y in pairs if x is not None and y is not None]
-    return middle(known) if known else None
+    return middle(x / y for x, y in pairs if x is not None and y is not None)
 
 
-def readers(cpus: list[int], rounds: int) -> dict[str, Any]:
-    """Two threads against one and against two processes, each alone on its CPU with a cache of its own."""
-    found: dict[str, list[tuple[float, float]]] = {latch: [] for latch in READERS}
-    with ProcessPoolExecutor(2) as pool:
-        for _ in range(rounds):
-            for latch, ratios in found.items():
-                one, two = turns(cpus, protocol=latch, points=[1, 2])
-                apart = [pool.submit(turns, [cpu], protocol=latch) for cpu in cpus]
-                ceiling = sum(other.result()[0].lookups_per_s for other in apart)
-                ratios.append((two.lookups_per_s / one.lookups_per_s, ceiling / one.lookups_per_s))
-    return {
-        latch: {
-            "two_to_one": middle(two for two, _ in ratios),
-            "apart_to_one": middle(apart for _, apart in ratios),
-            "of_ceiling": middle(two / apart for two, apart in ratios),
+def readers(cpus: list[int], rounds: int, runs: int) -> dict[str, Any]:
+    """Two reading threads against one and against two caches apart; and in whole runs."""
+    whole: dict[str, list[float]] = {latch: [] for latch in READERS}
+    for _ in range(runs):
+        for latch, ratios in whole.items():
+            one, two = lookups_per_s(cpus, protocol=latch, points=[1, 2])
+            ratios.append(two / one)
+    found: dict[str, Any] = {}
+    for latch in READERS:
+        turns = alternated(cpus, ["one", "two", "apart"], rounds, protocol=latch)
+        found[latch] = {
+            "two_to_one": turns.ratio("two", "one"),
+            "apart_to_one": turns.ratio("apart", "one"),
+            "two_to_apart": turns.ratio("two", "apart"),
+            "two_to_one_by_cpu": middle(whole[latch]),
         }
-        for latch, ratios in found.items()
-    }
+    return found
 
 
-def counters(cpus: list[int], pairs: int) -> dict[str, Any]:
-    cases = {
-        f"{latch}, {name}": {"protocol": latch, **what}
-        for latch in COUNTED
-        for name, what in SETTINGS.items()
-    }
-    on: dict[str, list[Turn]] = {name: [] for name in cases}
-    off: dict[str, list[Turn]] = {name: [] for name in cases}
-    for number in range(pairs):
-        for name, what in cases.items():
-            for counted in (True, False) if number % 2 else (False, True):
-                (on if counted else off)[name] += turns(cpus, counters=counted, **what)
-    ratios = {
-        name: [x.lookups_per_s / y.lookups_per_s for x, y in zip(on[name], off[name], strict=True)]
-        for name in cases
-    }
-    return {
-        name: {
-            "on_to_off": middle(ratios[name]),
-            "misses_per_get_on": statistics.median(turn.misses_per_get for turn in on[name]),
-            "misses_per_get_off": statistics.median(turn.misses_per_get for turn in off[name]),
-        }
-        for name in cases
-    }
+def counters(cpus: list[int], rounds: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for latch in COUNTED:
+        for mix, what in MIXES.items():
+            names = ["one", "one-uncounted", "two", "two-uncounted"]
+            turns = alternated(cpus, names, rounds, protocol=latch, **what)
+            for number, name in ((1, "one"), (2, "two")):
+                found[f"{latch}, {mix}, {number}"] = {
+                    "on_to_off": turns.ratio(name, f"{name}-uncounted"),
+                    "misses_per_get_on": turns.misses_per_get[name],
+                    "misses_per_get_off": turns.misses_per_get[f"{name}-uncounted"],
+                }
+    return found
 
 
 def children(cpus: list[int], rounds: int) -> dict[str, Any]:
     table: dict[str, list[float]] = {}
     for _ in range(rounds):
         for latch in ("oracle-x", "oracle-sx"):
-            base = turns(cpus, protocol=latch, points=[2])[0].lookups_per_s
+            [base] = lookups_per_s(cpus, protocol=latch, points=[2])
             for affinity in ("uniform", "own"):
-                [turn] = turns(cpus, protocol=latch, points=[2], children=64, affinity=affinity)
+                [rate] = lookups_per_s(cpus, protocol=latch, points=[2], children=64, affinity=affinity)
                 name = f"{latch}, 64 children, {affinity} keys"
-                table.setdefault(name, []).append(turn.lookups_per_s / base)
+                table.setdefault(name, []).append(rate / base)
     return {name: middle(ratios) for name, ratios in table.items()}
 
 
-def simulation(rounds: int) -> dict[str, float]:
+def simulation(rounds: int) -> dict[str, float] | None:
     plan: dict[str, Any] = {
         "workers": 12, "hold": {"kind": "exponential", "mean_ns": 440}, "order": "barging",
         "think": {"kind": "exponential", "mean_ns": 8000}, "spin_ns": 20000, "hand_over_ns": 100,
@@ -187,8 +199,10 @@ def told(value: dict[str, float] | None, digits: int = 2) -> str:
     return f"{'-':>8}" if value is None else f"{value['median']:8.{digits}f}"
 
 
-def ranged(value: dict[str, float]) -> str:
-    return f"{value['median']:.3f} [{value['low']:.3f}, {value['high']:.3f}]"
+def ranged(value: dict[str, float] | None) -> str:
+    if value is None:
+        return f"{'-':26}"
+    return f"{value['median']:.3f} [{value['low']:.3f}, {value['high']:.3f}]".ljust(26)
 
 
 def show_gets(result: dict[str, Any]) -> None:
@@ -201,23 +215,21 @@ def show_gets(result: dict[str, Any]) -> None:
     for latch, row in result["latches"].items():
         cells = [told(row["uncontended_ns"], 1), told(row["to_std_mutex"]), told(row["on_to_off"])]
         for name in ("hand_over", "saturated") if line else ():
-            ns = row[f"{name}_ns"]
-            lines = ns and {"median": ns["median"] / line["median"]}
-            cells += [told(ns, 0), told(lines), told(row[f"{name}_on_to_off"])]
+            cells += [told(row[f"{name}_ns"], 0), told(row[f"{name}_lines"]), told(row[f"{name}_on_to_off"])]
         print(f"{latch:14}" + "".join(cells))
 
 
 def show(result: dict[str, Any]) -> None:
     show_gets(result["gets"])
-    print("\nreaders, lookups by CPU second: two threads / one (asked for: 1.9), two processes that share")
-    print("nothing / one, and two threads / those processes")
+    print("\nreaders: two threads : one (asked for: 1.9), two that share nothing : one, two threads : those")
+    print("two, and two threads : one in whole runs, by CPU second")
     for latch, row in result["readers"].items():
-        print(f"{latch:16}" + "  ".join(f"{ranged(row[name]):24}" for name in row))
-    print("\ncounters on / off, lookups by CPU second; misses a timed get with counters and without")
+        print(f"{latch:14}" + "".join(ranged(value) for value in row.values()))
+    print("\ncounters on : off, lookups/s; misses a timed get with counters and without")
     for name, row in result["counters"].items():
         misses = f"{100 * row['misses_per_get_on']:7.1f} %{100 * row['misses_per_get_off']:7.1f} %"
-        print(f"{name:40}{ranged(row['on_to_off']):26}{misses}")
-    print("\n64 child latches / one, two threads")
+        print(f"{name:34}{ranged(row['on_to_off'])}{misses}")
+    print("\n64 child latches : one, two threads, by CPU second")
     for name, row in result["children"].items():
         print(f"{name:40}{ranged(row)}")
     rate = result["simulation_million_events_per_s"]
@@ -231,10 +243,11 @@ def main() -> None:
     arguments = parser.parse_args()
     cpus = sorted(os.sched_getaffinity(0))[:2]
     rounds = 9 if arguments.quick else 31
+    turns = 40 * rounds
     result = {
         "gets": gets(cpus, rounds),
-        "readers": readers(cpus, rounds),
-        "counters": counters(cpus, rounds),
+        "readers": readers(cpus, turns, rounds),
+        "counters": counters(cpus, turns),
         "children": children(cpus, rounds),
         "simulation_million_events_per_s": simulation(9),
     }

@@ -110,10 +110,21 @@ def latch_costs(cpus: Sequence[int], rounds: int) -> str:
     """Gets and hand-overs of each latch, counters on and off, in interleaved rounds; JSON list of rows.
 
     round, latch, counters, uncontended_ns (one get and release), and between the first and the last CPU
-    (null with one): hand_over_ns, from a release to the get of the one who stood in the queue by then; of
-    two threads that do nothing but get the latch saturated_get_ns (elapsed by gets),
-    saturated_misses_per_get (each a hand-over), saturated_hand_over_ns (elapsed by hand-overs, median over
-    bursts in which both had a CPU; null where a latch batches so that there is none). Raises PlanError.
+    (null with one, or where the threads kept losing theirs): line_transfer_ns, a cache line one way;
+    hand_over_ns, from a release to the get of the one who stood in the queue by then; of two threads that
+    do nothing but get the latch saturated_get_ns (elapsed by gets), saturated_misses_per_get (each a
+    hand-over), saturated_hand_over_ns (elapsed by hand-overs, median over bursts in which every second get
+    was one; null where a latch batches so that there is none). Raises PlanError.
+    """
+
+def latch_turns(plan_json: str, circumstances: Sequence[str], rounds: int) -> str:
+    """The closed loop of `latch_run` under circumstances that alternate every half millisecond; JSON rows.
+
+    plan_json: as for `latch_run`; workers are threads, on the first and the last of cpus. Circumstances:
+    "one" and "two" (workers), "one-uncounted" and "two-uncounted" (counters off), "apart" (two, each with a
+    cache of its own). A row for each turn and worker: round, circumstance, worker, lookups, ns, timed_gets
+    and timed_misses among them (timed with counters off too), whole (it began in time and kept its CPU).
+    Raises PlanError, OSError.
     """
 
 def latch_simulate(plan_json: str) -> str:

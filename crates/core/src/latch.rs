@@ -6,6 +6,7 @@ use steelyard_latch::engine::{self, Listener};
 use steelyard_latch::error::LatchError;
 use steelyard_latch::plan::Plan;
 use steelyard_latch::protocols::PROTOCOLS;
+use steelyard_latch::turns::{self, Circumstance};
 use steelyard_latch::{alone, costs, plan, simulate};
 
 use crate::caller::Caller;
@@ -82,6 +83,23 @@ fn latch_costs(py: Python<'_>, cpus: Vec<usize>, rounds: usize) -> PyResult<Stri
 }
 
 #[pyfunction]
+fn latch_turns(
+    py: Python<'_>,
+    plan_json: &str,
+    circumstances: Vec<String>,
+    rounds: usize,
+) -> PyResult<String> {
+    let plan = Plan::parse(plan_json).map_err(refuse)?;
+    let [first, .., last] = plan.cpus[..] else {
+        return Err(PlanError::new_err("cpus: needs two"));
+    };
+    let among: Vec<Circumstance> = serde_json::from_value(circumstances.into())
+        .map_err(|error| PlanError::new_err(format!("circumstances: {error}")))?;
+    let rows = py.detach(|| turns::interleaved(&plan, [first, last], &among, rounds));
+    rows.map(|rows| rows.to_string()).map_err(|error| PyOSError::new_err(error.to_string()))
+}
+
+#[pyfunction]
 fn latch_simulate(py: Python<'_>, plan_json: &str) -> PyResult<String> {
     let plan = simulate::SimulationPlan::parse(plan_json).map_err(refuse)?;
     let forecast = py.detach(|| simulate::simulate(&plan));
@@ -94,6 +112,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(latch_protocols, module)?)?;
     module.add_function(wrap_pyfunction!(latch_calibrate, module)?)?;
     module.add_function(wrap_pyfunction!(latch_costs, module)?)?;
+    module.add_function(wrap_pyfunction!(latch_turns, module)?)?;
     module.add_function(wrap_pyfunction!(latch_simulate, module)?)?;
     Ok(())
 }

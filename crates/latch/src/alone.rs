@@ -10,12 +10,12 @@ use std::hint::black_box;
 use serde_json::{Value, json};
 
 use crate::cache::Child;
-use crate::costs::{Turns, both, each_ns, median};
+use crate::costs::{Turns, both, each_ns, line_transfer_ns, median};
 use crate::counters::Counters;
 use crate::protocols::{Latch, PROTOCOLS};
 use crate::seat::{Me, Mode, Seat};
 use crate::sync::now_ns;
-use crate::worker::{Sampled, Timed, Worker, usage};
+use crate::worker::{Sampled, Timed, Worker, preempted};
 
 /// What a worker without a cache uses of its own.
 pub(crate) struct Desk {
@@ -87,7 +87,7 @@ pub fn saturated<L: Latch>(cpus: [usize; 2], ns: u64, counting: bool) -> Option<
     let child = Child::<L>::new(0);
     let mut bursts = both(cpus, |side| {
         let worker = desks[side].worker(side, &seats, L::FACTS.spin, counting);
-        let before = involuntary();
+        let before = preempted();
         let (mut bursts, mut begin_ns) = (Vec::with_capacity((ns / 100) as usize), now_ns());
         let last_ns = begin_ns + ns;
         while begin_ns < last_ns {
@@ -99,7 +99,7 @@ pub fn saturated<L: Latch>(cpus: [usize; 2], ns: u64, counting: bool) -> Option<
             bursts.push(Burst { side, begin_ns, end_ns, missed });
             begin_ns = end_ns;
         }
-        if involuntary() == before { bursts } else { Vec::new() }
+        if preempted() == before { bursts } else { Vec::new() }
     });
     let of = |side: usize| bursts.iter().filter(move |burst| burst.side == side);
     let begin_ns = of(0).next()?.begin_ns.max(of(1).next()?.begin_ns);
@@ -115,11 +115,6 @@ pub fn saturated<L: Latch>(cpus: [usize; 2], ns: u64, counting: bool) -> Option<
         misses_per_get: bursts.iter().map(|burst| burst.missed).sum::<u64>() as f64 / gets,
         hand_over_ns: median(handed.map(each_ns).collect()),
     })
-}
-
-fn involuntary() -> u64 {
-    let [.., involuntary] = usage();
-    involuntary
 }
 
 /// One hold, as its worker saw it.
@@ -199,6 +194,8 @@ pub fn compare(cpus: &[usize], rounds: usize) -> Value {
                     "latch": name,
                     "counters": counting,
                     "uncontended_ns": (alone.uncontended_ns)(COUNT, counting),
+                    // between the CPUs of a virtual machine it may change from minute to minute
+                    "line_transfer_ns": pair.map(line_transfer_ns),
                     "hand_over_ns": pair.and_then(|pair| (alone.hand_over_ns)(pair, 4_000_000, counting)),
                     "saturated_get_ns": saturated.map(|both| both.get_ns),
                     "saturated_misses_per_get": saturated.map(|both| both.misses_per_get),

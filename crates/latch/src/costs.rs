@@ -128,7 +128,8 @@ fn pass(
     median(times).unwrap_or(f64::NAN)
 }
 
-fn line_transfer_ns(cpus: [usize; 2]) -> f64 {
+/// One way, by ping-pong.
+pub fn line_transfer_ns(cpus: [usize; 2]) -> f64 {
     let line = Seat::default();
     let ball = &line.locked;
     let wait = |side: usize, turn: u32| {

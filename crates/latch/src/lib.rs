@@ -16,6 +16,7 @@
 //! - [`result`]: a run's counts as columns of JSON
 //! - [`costs`]: what a cache line, a sleep and a look at the clock cost on this machine
 //! - [`alone`]: what a get and a hand-over of each latch cost
+//! - [`turns`]: the closed loop under circumstances that alternate in short turns
 //! - [`simulate`]: the same closed loop as discrete events
 
 #[cfg(not(feature = "loom"))]
@@ -46,6 +47,8 @@ pub mod simulate;
 #[cfg(not(feature = "loom"))]
 pub mod stage;
 pub mod sync;
+#[cfg(not(feature = "loom"))]
+pub mod turns;
 pub mod wait_list;
 #[cfg(not(feature = "loom"))]
 pub mod worker;
