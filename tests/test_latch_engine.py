@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import pytest
@@ -92,3 +93,25 @@ def test_the_simulation_repeats_itself_for_a_seed() -> None:
     }  # fmt: skip
     assert _core.latch_simulate(json.dumps(plan)) == _core.latch_simulate(json.dumps(plan))
     assert _core.latch_simulate(json.dumps(plan)) != _core.latch_simulate(json.dumps({**plan, "seed": 10}))
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two workers at once need two CPUs")
+def test_circumstances_alternate_and_each_engages_its_workers() -> None:
+    among = {"one": 1, "two-uncounted": 2, "apart": 2}
+    plan = {**PLAN, "cpus": sorted(os.sched_getaffinity(0))[:2]}
+    rows = json.loads(_core.latch_turns(json.dumps(plan), list(among), 4))
+    for round_ in range(4):
+        mine = [row["circumstance"] for row in rows if row["round"] == round_]
+        assert {name: mine.count(name) for name in among} == among
+    assert all(row["lookups"] > 0 for row in rows if row["whole"])
+    assert all(row["timed_misses"] <= row["timed_gets"] <= 2 * row["lookups"] for row in rows)
+    assert not any(row["timed_misses"] for row in rows if row["circumstance"] != "two-uncounted")
+
+
+@pytest.mark.parametrize(
+    ("cpus", "among", "message"),
+    [([], ["one"], "cpus: needs two"), ([0, 0], ["three"], "circumstances: unknown variant `three`")],
+)
+def test_unknown_circumstances_are_refused_by_name(cpus: list[int], among: list[str], message: str) -> None:
+    with pytest.raises(_core.PlanError, match=f"^{message}"):
+        _core.latch_turns(json.dumps({**PLAN, "cpus": cpus}), among, 1)
