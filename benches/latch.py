@@ -4,7 +4,7 @@ Everything is a ratio within one interleaved run. Uncontended gets are compared 
 same round, hand-overs with the line transfer measured beside. Counters on and off, one reading worker and
 two, alternate in turns of half a millisecond of one run; a turn in which a worker lost its CPU is left
 out. Two readers are also compared with two that share nothing, which is all that two CPUs of this machine
-can give. Medians with their 95 % intervals (bootstrap, as in monitor_cost.py).
+can give. Medians with their 95 % intervals (bootstrap, as in pairs.py).
 
     python benches/latch.py [--quick] [--json]
 """
@@ -14,13 +14,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from monitor_cost import interval
+from pairs import spread
 from steelyard import _core
 
 READERS = ("reader-slots", "seqlock", "epoch")
@@ -88,10 +87,7 @@ def rows(table: dict[str, list[Any]]) -> Iterable[dict[str, Any]]:
 def middle(values: Iterable[float]) -> dict[str, float] | None:
     """Median, its 95 % interval and of how many; None for fewer than three."""
     known = list(values)
-    if len(known) < 3:
-        return None
-    low, high = interval(known)
-    return {"low": low, "median": statistics.median(known), "high": high, "n": len(known)}
+    return spread(known) | {"n": len(known)} if len(known) >= 3 else None
 
 
 def gets(cpus: list[int], rounds: int) -> dict[str, Any]:
