@@ -132,11 +132,11 @@ def _curve(found: Fitted, points: Sequence[ScalingPoint]) -> Curve:
 
 
 def _peak(found: Fitted) -> Interval:
-    """Clients at the maximum of the law, sqrt((1 - sigma) / kappa); infinite without coherency."""
+    """Clients at the maximum of the law, sqrt((1 - sigma) / kappa), one at least; infinite without coherency."""
 
     def of(sigma: Floats, kappa: Floats) -> Floats:
         known = kappa > 1e-9
-        return np.where(known, np.sqrt((1 - sigma) / np.where(known, kappa, 1.0)), np.inf)
+        return np.where(known, np.maximum(1.0, np.sqrt((1 - sigma) / np.where(known, kappa, 1.0))), np.inf)
 
     each = of(found.replicas[:, 1], found.replicas[:, 2])
     # an order statistic: between a finite and an infinite peak nothing can be interpolated
