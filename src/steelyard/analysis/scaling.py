@@ -132,7 +132,7 @@ def _curve(found: Fitted, points: Sequence[ScalingPoint]) -> Curve:
 
 
 def _peak(found: Fitted) -> Interval:
-    """Clients at the maximum of the law, sqrt((1 - sigma) / kappa), one at least; infinite without coherency."""
+    """Clients at the law's maximum, sqrt((1 - sigma) / kappa), at least one; infinite without coherency."""
 
     def of(sigma: Floats, kappa: Floats) -> Floats:
         known = kappa > 1e-9
