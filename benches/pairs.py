@@ -14,6 +14,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 from steelyard.host.guard import Guard
@@ -61,10 +62,13 @@ def spread(ratios: list[float]) -> dict[str, float]:
 
 
 def under_load(
-    clients: int, pairs: int, make: Callable[[Target, Placement], Tried]
+    clients: int,
+    pairs: int,
+    make: Callable[[Target, Placement], Tried],
+    changes: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[dict[int, int], Tried]:
-    """Transactions of each second, and what was turned on and off meanwhile."""
-    asked = _study(clients, 2 * pairs)
+    """Transactions of each second, and what was turned on and off meanwhile. changes: to the study."""
+    asked = _study(clients, 2 * pairs, changes)
     placement = place(asked.workload.engine_threads, asked.plan.pin)
     option = options(asked)[0]
     threads: list[threading.Thread] = []
@@ -98,7 +102,7 @@ def under_load(
     return _counts(result), tried
 
 
-def _study(clients: int, seconds: int) -> Study:
+def _study(clients: int, seconds: int, changes: Mapping[str, Any]) -> Study:
     return Study.model_validate(
         {
             "name": "pairs",
@@ -107,6 +111,7 @@ def _study(clients: int, seconds: int) -> Study:
             "workload": {"kind": "lookup", "rows": 100_000},
             "factors": {"handle": {"scope": "client", "levels": {"named": "named", "none": "none"}}},
             "plan": {"clients": [clients], "warm_up_s": 1, "measure_s": seconds, "cool_down_s": 0},
+            **changes,
         }
     )
 

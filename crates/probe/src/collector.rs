@@ -2,6 +2,7 @@
 //!
 //! Nothing but news of processes is recorded outside the windows that the caller opens.
 
+use std::collections::HashMap;
 use std::os::fd::AsRawFd;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
@@ -16,7 +17,7 @@ use crate::processes::Processes;
 use crate::record::{Record, parse};
 use crate::result::Told;
 use crate::ring::Ring;
-use crate::sources::{Purpose, asked};
+use crate::sources::{Purpose, Reader, Source, asked};
 
 /// The rings are read so often at least; sooner when one fills.
 const TURN: Duration = Duration::from_millis(100);
@@ -37,6 +38,8 @@ pub struct Collector {
     windows: Option<Sender<Window>>,
     thread: Option<JoinHandle<Told>>,
     events: Vec<(Purpose, Event)>,
+    /// After the events, which keep the kernel from taking a source's own probes away.
+    sources: Vec<Source>,
     /// Sources that cannot be had, by name, with the reason.
     pub refused: Vec<(&'static str, String)>,
 }
@@ -44,7 +47,13 @@ pub struct Collector {
 impl Collector {
     /// Opens what the plan asks for, on all CPUs. What is refused is told, and the rest goes on.
     pub fn start(plan: &Plan) -> Collector {
-        let mut told = Collector { windows: None, thread: None, events: Vec::new(), refused: Vec::new() };
+        let mut told = Collector {
+            windows: None,
+            thread: None,
+            events: Vec::new(),
+            sources: Vec::new(),
+            refused: Vec::new(),
+        };
         let (sources, refused): (Vec<_>, Vec<_>) = asked(plan)
             .into_iter()
             .map(|(name, found)| found.map_err(|error| (name, error)))
@@ -54,8 +63,8 @@ impl Collector {
             .filter_map(Result::err)
             .map(|(name, error)| (name, error.to_string()))
             .collect();
-        let kernel = Kallsyms::read();
-        if let Err(error) = &kernel {
+        let kernel = (plan.profile_hz > 0 || plan.locks).then(Kallsyms::read);
+        if let Some(Err(error)) = &kernel {
             told.refused.push(("kernel symbols", error.to_string()));
         }
         let mut sources: Vec<_> = sources.into_iter().filter_map(Result::ok).collect();
@@ -88,10 +97,16 @@ impl Collector {
         }
         let (windows, inbox) = mpsc::channel();
         let (roots, cpus) = (plan.roots.clone(), plan.cpus.clone());
+        let readers: HashMap<u16, Reader> = sources
+            .iter()
+            .flat_map(|source| &source.readings)
+            .map(|reading| (reading.id, reading.reader.clone()))
+            .collect();
+        told.sources = sources;
         let body = move || {
             pin(&cpus);
             // the rings are open: what is born from here on is told by them
-            let keeper = Keeper::new(Processes::running(&roots), kernel.ok(), &sources);
+            let keeper = Keeper::new(Processes::running(&roots), kernel.and_then(Result::ok), readers);
             Drain { rings, keeper, pending: Vec::new(), inbox }.run()
         };
         match thread::Builder::new().name("probes".into()).spawn(body) {
@@ -126,7 +141,10 @@ impl Collector {
     pub fn finish(&mut self) -> Option<Told> {
         self.close();
         self.windows = None;
-        self.thread.take()?.join().ok()
+        let told = self.thread.take().and_then(|thread| thread.join().ok());
+        self.events.clear();
+        self.sources.clear();
+        told
     }
 }
 

@@ -24,6 +24,15 @@ pub enum SourceError {
     NoTracefs,
     #[error("this kernel has no tracepoint {0} (lock:contention_begin came with Linux 5.19)")]
     NoTracepoint(String),
+    #[error("{program}: {cause}")]
+    NoProgram { program: String, cause: String },
+    #[error(
+        "{program} has no symbol {symbol} (PostgreSQL from 14 on has it, unless its dynamic symbols were stripped)"
+    )]
+    NoSymbol { program: String, symbol: &'static str },
+    #[error("uprobe_events: {} (run as root: it takes CAP_SYS_ADMIN, a tracefs that may be written, and a \
+             kernel with CONFIG_UPROBE_EVENTS)", plain(.0))]
+    NoUprobe(io::Error),
     #[error("the ring of CPU {cpu} cannot be mapped: {} (ulimit -l unlimited, or run as root)", plain(cause))]
     NoRing { cpu: u32, cause: io::Error },
     #[error(

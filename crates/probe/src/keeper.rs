@@ -4,13 +4,14 @@ use std::collections::HashMap;
 
 use crate::collector::Window;
 use crate::kallsyms::Kallsyms;
+use crate::latches::Latches;
 use crate::locks::{Locks, Task};
 use crate::processes::Processes;
 use crate::profile::Profile;
 use crate::record::{Body, Record};
 use crate::result::Told;
 use crate::sched::Sched;
-use crate::sources::{Fact, Reader, Source};
+use crate::sources::{Fact, Reader};
 
 /// Everything kept of the records so far.
 pub struct Keeper {
@@ -20,17 +21,14 @@ pub struct Keeper {
     windows: Vec<Window>,
     profile: Profile,
     locks: Locks,
+    latches: Latches,
     sched: Sched,
     lost: u64,
 }
 
 impl Keeper {
-    pub fn new(processes: Processes, kernel: Option<Kallsyms>, sources: &[Source]) -> Keeper {
-        let readers = sources
-            .iter()
-            .flat_map(|source| &source.readings)
-            .map(|reading| (reading.id, reading.reader.clone()))
-            .collect();
+    /// readers: of tracepoints, by their number.
+    pub fn new(processes: Processes, kernel: Option<Kallsyms>, readers: HashMap<u16, Reader>) -> Keeper {
         Keeper {
             processes,
             kernel,
@@ -38,6 +36,7 @@ impl Keeper {
             windows: Vec::new(),
             profile: Profile::default(),
             locks: Locks::default(),
+            latches: Latches::default(),
             sched: Sched::default(),
             lost: 0,
         }
@@ -45,8 +44,7 @@ impl Keeper {
 
     pub fn open(&mut self, window: Window) {
         self.windows.push(window);
-        self.locks.forget();
-        self.sched.forget();
+        self.forget();
     }
 
     /// Records come in the order of time.
@@ -63,8 +61,7 @@ impl Keeper {
             Body::Lost(count) => {
                 self.lost += count;
                 // a beginning whose end is lost must not be paired with a later end
-                self.locks.forget();
-                self.sched.forget();
+                self.forget();
             }
             Body::Sample { pid, tid, cpu, kernel, user, raw } => {
                 let Some(point) = self.point(time_ns) else { return };
@@ -85,12 +82,20 @@ impl Keeper {
         match fact {
             Fact::Waits { lock, flags } => self.locks.begun(time_ns, task, lock, flags, stack, names),
             Fact::Waited { lock } => self.locks.ended(point, time_ns, task, lock, who, names),
+            Fact::Sleeps { event } => self.latches.begun(time_ns, task, event),
+            Fact::Slept => self.latches.ended(point, time_ns, task, who),
             Fact::Switched { from, runnable, to } => {
                 self.sched.switched(point, time_ns, from, runnable, to, who);
             }
             Fact::Woken(thread) => self.sched.woken(time_ns, thread),
             Fact::Migrated(thread) => self.sched.migrated(point, thread, who),
         }
+    }
+
+    fn forget(&mut self) {
+        self.locks.forget();
+        self.latches.forget();
+        self.sched.forget();
     }
 
     fn point(&self, time_ns: u64) -> Option<usize> {
@@ -101,6 +106,12 @@ impl Keeper {
     /// What was kept, with names.
     pub fn told(&self) -> Told {
         let names = self.kernel.as_ref();
-        Told::of(&self.profile.folded(names), &self.locks.sites(names), &self.sched.roles(), self.lost)
+        Told::of(
+            &self.profile.folded(names),
+            &self.locks.sites(names),
+            &self.latches.rows(),
+            &self.sched.roles(),
+            self.lost,
+        )
     }
 }

@@ -1,5 +1,7 @@
 //! What to probe, as JSON.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 
 use crate::error::PlanError;
@@ -12,6 +14,14 @@ pub struct Root {
     pub role: String,
 }
 
+/// A PostgreSQL whose sleeps for latches are looked at. program: its file; group: of our probes in tracefs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sleeper {
+    pub program: PathBuf,
+    pub group: String,
+}
+
 /// The sources asked for. cpus: where the collecting thread may run; empty: anywhere.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,6 +32,8 @@ pub struct Plan {
     pub locks: bool,
     #[serde(default)]
     pub sched: bool,
+    #[serde(default)]
+    pub latches: Option<Sleeper>,
     pub roots: Vec<Root>,
     #[serde(default)]
     pub cpus: Vec<usize>,

@@ -8,15 +8,22 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use serde_json::{Value, json};
 
+use crate::latches::Slept;
 use crate::locks::Site;
 use crate::profile::Folded;
 use crate::sched::Role;
 
-/// Columns by table: profile, locks, sched; and how many records the kernel had no room for.
+/// Columns by table: profile, locks, latches, scheduling; and how many records the kernel had no room for.
 pub struct Told(Value);
 
 impl Told {
-    pub fn of(profile: &[Folded], locks: &[Site], sched: &[(usize, Rc<str>, &Role)], lost: u64) -> Told {
+    pub fn of(
+        profile: &[Folded],
+        locks: &[Site],
+        latches: &[Slept],
+        sched: &[(usize, Rc<str>, &Role)],
+        lost: u64,
+    ) -> Told {
         Told(json!({
             "profile": columns(profile, &[
                 ("point", |row| json!(row.point)),
@@ -34,6 +41,14 @@ impl Told {
                 ("contended", |row| json!(row.contended)),
                 ("wait_total_ns", |row| json!(row.wait_total_ns)),
                 ("wait_max_ns", |row| json!(row.wait_max_ns)),
+                ("wait_histogram_base64", |row| encoded(&row.histogram)),
+            ]),
+            "latches": columns(latches, &[
+                ("point", |row| json!(row.point)),
+                ("role", |row| json!(&*row.role)),
+                ("event", |row| json!(row.event)),
+                ("sleeps", |row| json!(row.sleeps)),
+                ("wait_ns", |row| json!(row.wait_ns)),
                 ("wait_histogram_base64", |row| encoded(&row.histogram)),
             ]),
             "scheduling": columns(sched, &[

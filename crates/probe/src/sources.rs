@@ -4,8 +4,10 @@ use serde::Deserialize;
 
 use crate::error::SourceError;
 use crate::event::Kind;
-use crate::plan::Plan;
+use crate::plan::{Plan, Sleeper};
+use crate::semaphore::{EVENT, Semaphore};
 use crate::tracepoint::Tracepoint;
+use crate::uprobes::Uprobes;
 
 /// Frames that are enough to get past the locks' own functions.
 const LOCK_FRAMES: u16 = 16;
@@ -27,6 +29,8 @@ pub enum Purpose {
 pub enum Fact {
     Waits { lock: u64, flags: u64 },
     Waited { lock: u64 },
+    Sleeps { event: u32 },
+    Slept,
     Switched { from: u32, runnable: bool, to: u32 },
     Woken(u32),
     Migrated(u32),
@@ -41,12 +45,14 @@ pub struct Reading {
     pub reader: Reader,
 }
 
-/// A source that this kernel has. clock_hz: samples a second of each CPU, 0: none.
+/// A source that this kernel has. clock_hz: samples a second of each CPU, 0: none; uprobes: its own, which must
+/// outlive its events.
 pub struct Source {
     pub name: &'static str,
     pub purpose: Purpose,
     clock_hz: u32,
     pub readings: Vec<Reading>,
+    _uprobes: Option<Uprobes>,
 }
 
 impl Source {
@@ -63,12 +69,13 @@ type Found = Result<Source, SourceError>;
 pub fn asked(plan: &Plan) -> Vec<(&'static str, Found)> {
     let profile = || {
         let clock_hz = plan.profile_hz;
-        Ok(Source { name: "profile", purpose: Purpose::Measure, clock_hz, readings: Vec::new() })
+        Ok(Source { clock_hz, ..source("profile", Purpose::Measure, Vec::new()) })
     };
     [
         (plan.profile_hz > 0).then(|| ("profile", profile())),
         plan.locks.then(|| ("locks", locks())),
         plan.sched.then(|| ("sched", sched())),
+        plan.latches.as_ref().map(|sleeper| ("latches", latches(sleeper))),
     ]
     .into_iter()
     .flatten()
@@ -79,15 +86,21 @@ fn locks() -> Found {
     let begin = Tracepoint::find("lock/contention_begin")?;
     let end = Tracepoint::find("lock/contention_end")?;
     let (lock, flags, ended) = (begin.number("lock_addr"), begin.number("flags"), end.number("lock_addr"));
-    Ok(Source {
-        name: "locks",
-        purpose: Purpose::Measure,
-        clock_hz: 0,
-        readings: vec![
-            reading(&begin, LOCK_FRAMES, move |raw| Fact::Waits { lock: lock(raw), flags: flags(raw) }),
-            reading(&end, 0, move |raw| Fact::Waited { lock: ended(raw) }),
-        ],
-    })
+    let readings = vec![
+        reading(&begin, LOCK_FRAMES, move |raw| Fact::Waits { lock: lock(raw), flags: flags(raw) }),
+        reading(&end, 0, move |raw| Fact::Waited { lock: ended(raw) }),
+    ];
+    Ok(source("locks", Purpose::Measure, readings))
+}
+
+fn latches(sleeper: &Sleeper) -> Found {
+    let Semaphore { begin, end, uprobes } = Semaphore::probe(&sleeper.program, &sleeper.group)?;
+    let event = begin.number(EVENT);
+    let readings = vec![
+        reading(&begin, 0, move |raw| Fact::Sleeps { event: event(raw) as u32 }),
+        reading(&end, 0, |_| Fact::Slept),
+    ];
+    Ok(Source { _uprobes: Some(uprobes), ..source("latches", Purpose::Measure, readings) })
 }
 
 fn sched() -> Found {
@@ -103,17 +116,17 @@ fn sched() -> Found {
         runnable: state(raw) & NOT_RUNNABLE == 0,
         to: to(raw) as u32,
     };
-    Ok(Source {
-        name: "sched",
-        purpose: Purpose::Watch,
-        clock_hz: 0,
-        readings: vec![
-            reading(&switch, 0, switched),
-            reading(&wakeup, 0, move |raw| Fact::Woken(woken(raw) as u32)),
-            reading(&first, 0, move |raw| Fact::Woken(born(raw) as u32)),
-            reading(&migrate, 0, move |raw| Fact::Migrated(moved(raw) as u32)),
-        ],
-    })
+    let readings = vec![
+        reading(&switch, 0, switched),
+        reading(&wakeup, 0, move |raw| Fact::Woken(woken(raw) as u32)),
+        reading(&first, 0, move |raw| Fact::Woken(born(raw) as u32)),
+        reading(&migrate, 0, move |raw| Fact::Migrated(moved(raw) as u32)),
+    ];
+    Ok(source("sched", Purpose::Watch, readings))
+}
+
+fn source(name: &'static str, purpose: Purpose, readings: Vec<Reading>) -> Source {
+    Source { name, purpose, clock_hz: 0, readings, _uprobes: None }
 }
 
 fn reading(

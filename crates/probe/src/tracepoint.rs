@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::error::SourceError;
 
@@ -18,7 +18,7 @@ pub struct Tracepoint {
 impl Tracepoint {
     /// Looks up `group/name` in tracefs.
     pub fn find(name: &str) -> Result<Tracepoint, SourceError> {
-        let events = folder().ok_or(SourceError::NoTracefs)?;
+        let events = tracefs().ok_or(SourceError::NoTracefs)?.join("events");
         let format = fs::read_to_string(events.join(name).join("format"))
             .map_err(|_| SourceError::NoTracepoint(name.replace('/', ":")))?;
         Tracepoint::parse(&format).ok_or_else(|| SourceError::NoTracepoint(name.replace('/', ":")))
@@ -57,9 +57,9 @@ impl Tracepoint {
     }
 }
 
-/// The folder `events` of tracefs, where it can be read.
-fn folder() -> Option<PathBuf> {
-    FOLDERS.iter().map(|place| Path::new(place).join("events")).find(|place| fs::read_dir(place).is_ok())
+/// Where tracefs is, if its events can be read.
+pub fn tracefs() -> Option<PathBuf> {
+    FOLDERS.iter().map(PathBuf::from).find(|place| fs::read_dir(place.join("events")).is_ok())
 }
 
 #[cfg(test)]

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 class LatchRow:
     """One latch of an option at one number of clients: counters summed over runs; None: not available.
 
-    gets_per_txn: of all latches of that name. spin_efficiency: share of misses that never slept; a
-    lower bound, 1 - sleeps per miss, where spins are not counted. hold_ns: mean measured, or the
-    effective hold that explains the misses (hold_is_measured tells). children: latches that share the
-    gets. spin: turns before a miss sleeps, None: any. hand_overs: gets after another's. wait_ns: asleep;
-    get_ns: of all gets, waited for or not. predicted: misses a get and gets a second that the model expects
-    of the measured holds.
+    gets, sleeps and wait a transaction: of all latches of that name. spin_efficiency: share of misses
+    that never slept; a lower bound, 1 - sleeps per miss, where spins are not counted. hold_ns: mean
+    measured, or the effective hold that explains the misses (hold_is_measured tells). children: latches
+    that share the gets. spin: turns before a miss sleeps, None: any. hand_overs: gets after another's.
+    wait_ns: asleep; get_ns: of all gets, waited for or not. predicted: misses a get and gets a second that
+    the model expects of the measured holds.
     """
 
     option: str
@@ -29,6 +29,8 @@ class LatchRow:
     misses_per_get: float | None
     sleeps_per_miss: float | None
     gets_per_txn: float | None
+    sleeps_per_txn: float | None
+    wait_ns_per_txn: float | None
     wait_per_sleep_ns: float | None
     spin_efficiency: float | None
     hold_ns: float | None
@@ -39,6 +41,11 @@ class LatchRow:
     hand_overs_per_s: float | None
     predicted_misses_per_get: float | None
     predicted_gets_per_s: float | None
+
+    @property
+    def sleeps_only(self) -> bool:
+        """Whether its sleeps are all that could be seen, as of a live PostgreSQL."""
+        return self.gets is None and self.misses is None and self.sleeps is not None
 
 
 @dataclass(frozen=True)

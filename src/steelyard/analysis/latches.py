@@ -37,7 +37,10 @@ class Latches:
 
 @dataclass
 class _Sums:
-    """Of all runs at one key. A counter that one run lacks is lacking."""
+    """Of all runs at one key. A counter that one run lacks is lacking.
+
+    transactions, seconds: of all runs in which latches were watched, in which this one need not have shown.
+    """
 
     counters: dict[str, float]
     children: int
@@ -81,6 +84,13 @@ def _summed(evidence: Evidence) -> dict[_Key, _Sums]:
     at = {key: i for i, key in enumerate(zip(points["run"].tolist(), points["point"].tolist(), strict=True))}
     table = evidence.latches
     sums: dict[_Key, _Sums] = {}
+    work: dict[tuple[str, int], tuple[float, float]] = {}
+    for key in dict.fromkeys(zip(table["run"].tolist(), table["point"].tolist(), strict=True)):
+        if key in at:
+            where = option_of[key[0]], int(points["clients"][at[key]])
+            done, seconds = work.get(where, (0.0, 0.0))
+            more = float(points["transactions"][at[key]]), float(points["seconds"][at[key]])
+            work[where] = done + more[0], seconds + more[1]
     for i, key in enumerate(zip(table["run"].tolist(), table["point"].tolist(), strict=True)):
         if key not in at:
             continue
@@ -92,8 +102,7 @@ def _summed(evidence: Evidence) -> dict[_Key, _Sums]:
         found = sums.setdefault(where, family)
         for name in _COUNTERS:
             found.counters[name] += float(table[name][i])
-        found.transactions += float(points["transactions"][at[key]])
-        found.seconds += float(points["seconds"][at[key]])
+        found.transactions, found.seconds = work[where[0], where[2]]
     return sums
 
 
@@ -116,6 +125,8 @@ def _row(key: _Key, found: _Sums) -> LatchRow:
         misses_per_get=_ratio(known["misses"], known["gets"]),
         sleeps_per_miss=sleeps_per_miss,
         gets_per_txn=_ratio(known["gets"], found.transactions),
+        sleeps_per_txn=_ratio(known["sleeps"], found.transactions),
+        wait_ns_per_txn=_ratio(known["wait_ns"], found.transactions),
         wait_per_sleep_ns=_ratio(known["wait_ns"], known["sleeps"]),
         spin_efficiency=spun,
         hold_ns=None,

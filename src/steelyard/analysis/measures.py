@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from steelyard.analysis.costs import SERVER_CPU, SOURCES, time_cost
 from steelyard.analysis.instructions import INSTRUCTION_TIME, instruction_measures, told
+from steelyard.analysis.latch_costs import latch_costs
 from steelyard.analysis.program import SCORE, program_measures
 from steelyard.analysis.queries import GEOMEAN, query_measures, query_times, time_of
 from steelyard.analysis.results import Metric
@@ -35,6 +36,7 @@ HEADLINES = (THROUGHPUT.name, SCORE, INSTRUCTION_TIME.name, GEOMEAN.name, SERVER
 WAIT_PREFIX = "wait_"
 _WAITS = "postgres-waits"
 _RUNNING = "CPU"  # sampled as running: its time is counted exactly elsewhere
+_LATCHES = "LWLock"  # the same, where sleeps for latches were seen
 
 _LATENCIES = (
     Metric("p50_ns", "latency p50", "ns", "lower"),
@@ -111,6 +113,7 @@ def measure(evidence: Evidence) -> Measures:
     further = [
         *instruction_measures(evidence, per_s),
         *_waits(evidence, row_of, per_s),
+        *latch_costs(evidence, row_of, transactions),
         *program_measures(evidence, row_of),
         *simulated_measures(evidence, row_of, per_s, SERVER_CPU),
         *query_measures(times := query_times(evidence, row_of), per_s),
@@ -188,7 +191,8 @@ def _waits(
     """
     rates = evidence.rates
     seen = (rates["monitor"] == _WAITS) & (rates["metric"] == "samples_total")
-    types = sorted({str(name).partition(":")[0] for name in rates["entity"][seen]} - {_RUNNING})
+    exact = {_RUNNING, _LATCHES} if np.isfinite(evidence.latches["wait_ns"]).any() else {_RUNNING}
+    types = sorted({str(name).partition(":")[0] for name in rates["entity"][seen]} - exact)
     readings_per_s = _summed(rates, row_of, _WAITS, "sessions", "readings_total")
     found: list[tuple[Metric, Floats]] = []
     for kind in types:

@@ -16,6 +16,7 @@ import numpy as np
 from steelyard.analysis import tails
 from steelyard.analysis.comparison import ALPHA
 from steelyard.analysis.costs import SERVER_CPU
+from steelyard.analysis.latch_costs import COSTS as LATCHES
 from steelyard.analysis.layout import lay_out
 from steelyard.analysis.measures import P99, THROUGHPUT, WAIT_PREFIX, Measures
 from steelyard.analysis.program import COSTS
@@ -39,6 +40,7 @@ _OTHERS = (
     "read_bytes_per_txn",
     "written_bytes_per_txn",
     _ENGINE,
+    *LATCHES,
     *COSTS,
     *SIMULATED,
     LONGEST_WAIT.name,

@@ -234,9 +234,11 @@ class Bundle:
         """Times of a latch: option, clients, kind (hold, wait), quantile, ns (median over runs)."""
         return self._curves(
             ("option", "clients", "kind"),
-            "select u.option, p.clients, h.kind, h.histogram from (unpivot latches on"
-            " hold_histogram as hold, wait_histogram as wait into name kind value histogram) h"
-            " join used_runs u using (run) join measures p using (run, point) order by h.run",
+            # waits alone, of a live server's many latches, are no picture of one
+            "select u.option, p.clients, h.kind, h.histogram from (unpivot (from latches where"
+            " hold_histogram is not null) on hold_histogram as hold, wait_histogram as wait"
+            " into name kind value histogram) h join used_runs u using (run) join measures p"
+            " using (run, point) order by h.run",
         )
 
     def _curves(self, keyed_by: Sequence[str], query: str) -> Columns:

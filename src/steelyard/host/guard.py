@@ -3,7 +3,7 @@
 The guard is a process in a session of its own that holds the reading end of a pipe. Each change is
 told before it is made; when the pipe closes, for whatever reason (also kill -9 of the lab), what
 has not been taken back is undone in reverse order: servers and programs stopped, folders and control
-groups removed, values of the machine written back.
+groups removed, probes taken out of the kernel, values of the machine written back.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any, TextIO
 from steelyard.host.control_group import dissolve
 from steelyard.host.knob import value_of, write
 from steelyard.host.marked import end_marked, marked
+from steelyard.host.uprobes import take_away
 
 # PostgreSQL itself kills children that linger for 5 s after SIGQUIT
 _GRACE_S = 10.0
@@ -61,6 +62,10 @@ class Guard:
     def dissolve(self, group: Path) -> int:
         """Promises that the control group is removed, and what it still holds moved to the one around it."""
         return self._tell({"dissolve": str(group)})
+
+    def take_away(self, probes: str) -> int:
+        """Promises that probes of this group are taken out of the kernel."""
+        return self._tell({"probes": probes})
 
     def forget(self, number: int) -> None:
         """The change has been undone by the lab itself."""
@@ -153,6 +158,8 @@ def main(pipe: TextIO = sys.stdin) -> None:
             shutil.rmtree(change["remove"], ignore_errors=True)
         elif "dissolve" in change:
             dissolve(Path(change["dissolve"]))
+        elif "probes" in change:
+            take_away(change["probes"])
         elif "write" in change:
             _write_back(Path(change["write"]), change["old"], change["ours"])
 

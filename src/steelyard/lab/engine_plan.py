@@ -35,7 +35,7 @@ def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside)
         return {**_address(target), **asked, **phases, **watch}
     if target.within is not None:
         load = {**_address(target.within), **asked, **phases, **watch}
-        return {**target.plan, "load": load, "probes": study.probes.model_dump()}
+        return {**target.plan, "load": load, "probes": study.probes.of_the_kernel}
     return {**target.plan, **asked, **({"block": slot.block} if target.simulated else {}), **phases}
 
 

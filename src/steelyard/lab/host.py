@@ -18,6 +18,7 @@ from steelyard.host.hogs import Hogs
 from steelyard.host.knob import hold, value_of, write
 from steelyard.host.placement import Placement
 from steelyard.host.scheduling import NotTaken, impose
+from steelyard.host.uprobes import new_group, take_away
 from steelyard.lab.boots import Boot
 from steelyard.study.host import HostSettings, Schedule, Share, host_settings
 from steelyard.study.plan import Option
@@ -47,6 +48,7 @@ class Host:
         self._changes: list[_Change] = []
         self._hogs: Hogs | None = None
         self._groups: dict[Path, int] = {}
+        self._probes: dict[str, int] = {}
 
     def change(self, option: Option) -> None:
         """Makes the option's changes to the machine. Raises SubjectFailed for one not taken, BootNeeded."""
@@ -85,8 +87,14 @@ class Host:
             raise SubjectFailed(f"option {option.label}: no {role} of ours to schedule") from None
         return dict(pids)
 
+    def name_for_probes(self) -> str:
+        """A group for probes in the kernel: what is in it is taken away by restore(), or after our death."""
+        group = new_group()
+        self._probes[group] = self._guard.take_away(group)
+        return group
+
     def restore(self) -> None:
-        """Ends the hogs and undoes groups and changes. Raises SubjectFailed when somebody meddled."""
+        """Ends the hogs, undoes groups, probes, changes. Raises SubjectFailed when somebody meddled."""
         if self._hogs is not None:
             self._hogs.stop()
             self._hogs = None
@@ -94,6 +102,10 @@ class Host:
             dissolve(folder)
             self._guard.forget(promise)
         self._groups.clear()
+        for group, promise in self._probes.items():
+            take_away(group)
+            self._guard.forget(promise)
+        self._probes.clear()
         meddled = [text for change in reversed(self._changes) if (text := self._undo(change))]
         self._changes.clear()
         if meddled:

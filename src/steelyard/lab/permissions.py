@@ -9,11 +9,15 @@ import re
 import resource
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from steelyard import _core
+from steelyard.host.guard import Guard
+from steelyard.host.uprobes import new_group
 from steelyard.lab.finding import Finding
 from steelyard.lab.machine import read_text
 from steelyard.lab.refusals import own_slice_ms, refusals
+from steelyard.subjects.binaries import embedded_bindir, installed_bindirs
 
 _PROC, _SYS = Path("/proc"), Path("/sys")
 _TRACEFS = (_SYS / "kernel/tracing", _SYS / "kernel/debug/tracing")
@@ -80,15 +84,24 @@ def io_uring() -> Finding:
 
 def kernel_probes() -> Iterator[Finding]:
     """Each probe of the kernel, by opening it."""
-    probe = _core.Probe(json.dumps({"profile_hz": 1, "locks": True, "sched": True, "roots": []}))
-    refused = dict(probe.refused)
-    probe.finish()
+    bindir = embedded_bindir() or next(iter(installed_bindirs()), None)
+    plan: dict[str, Any] = {"profile_hz": 1, "locks": True, "sched": True, "roots": []}
+    with Guard() as guard:
+        if bindir is not None:
+            plan["latches"] = {"program": str(bindir / "postgres"), "group": new_group()}
+            guard.take_away(plan["latches"]["group"])
+        probe = _core.Probe(json.dumps(plan))
+        refused = dict(probe.refused)
+        probe.finish()
     for name, use in (
         ("profile", "--profile: where CPU time goes"),
         ("locks", "--locks: who waits for kernel locks"),
         ("sched", "--sched: run-queue waits, slices, switches"),
         ("kernel symbols", "names of kernel functions"),
+        ("latches", "sleeps for PostgreSQL's latches, in measured runs"),
     ):
+        if name == "latches" and bindir is None:
+            continue
         if (reason := refused.get(name)) is None:
             yield Finding(f"probe: {name}", "ok", f"permitted: {use}", "nothing to do")
         else:

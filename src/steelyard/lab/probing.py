@@ -1,7 +1,7 @@
 """The kernel's probes beside the load: windows over its phases, and their records as tables.
 
-Profile and locks record in the measure phase; scheduling, which costs more, in the watch phase after
-it. A thread of the lab collects, so its CPU time counts as the monitors'.
+Profile, locks and latches record in the measure phase; scheduling, which costs more, in the watch phase
+after it. A thread of the lab collects, so its CPU time counts as the monitors'.
 """
 
 from __future__ import annotations
@@ -11,10 +11,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard import _core
 from steelyard.monitors import Target
+
+if TYPE_CHECKING:
+    # not needed in guests, where this module runs with no more than the standard library
+    from steelyard.lab.tranches import Tranches
 
 Columns = Mapping[str, Sequence[Any]]
 _LOOKED_AT = ("measure", "watch")
@@ -25,22 +29,31 @@ _THREAD = "probes"  # as the collecting thread is called
 class Probing:
     """Probes of one run: phase at each event of the engine, stop; then tables."""
 
-    def __init__(self, asked: Mapping[str, Any], target: Target, cpus: frozenset[int]) -> None:
-        """asked: the keys of a study's [probes]; empty: none."""
+    def __init__(
+        self,
+        asked: Mapping[str, Any],
+        target: Target,
+        cpus: frozenset[int],
+        tranches: Tranches | None = None,
+    ) -> None:
+        """asked: the keys of a study's [probes] but latches, empty: none; tranches: those of a server."""
+        self._tranches = tranches
         self._sched_s: float = asked.get("sched_s", 0)
         self._watching: tuple[int, int] | None = None  # point, start
         self._watched_s: dict[int, float] = {}
         self._told: dict[str, Any] = {}
         roots = [{"pid": pid, "role": role} for role, pid in target.pids.items()]
         roots += [{"pid": pid, "role": "monitors"} for pid in target.own_backends]
-        plan = {
+        plan: dict[str, Any] = {
             "profile_hz": asked.get("profile_hz", 0),
             "locks": asked.get("locks", False),
             "sched": self._sched_s > 0,
+            "latches": tranches.plan() if tranches else None,
             "roots": roots,
             "cpus": sorted(cpus),
         }
-        self._probe = _core.Probe(json.dumps(plan)) if any(asked.values()) else None
+        wanted = any(asked.values()) or plan["latches"]
+        self._probe = _core.Probe(json.dumps(plan)) if wanted else None
         self._thread: Path | None = None
         self._cost_ns: list[tuple[int, int]] = []
 
@@ -54,6 +67,8 @@ class Probing:
         if self._watching is not None:
             self._watched_s[self._watching[0]] = (t_ns - self._watching[1]) / 1e9
         self._watching = (point, t_ns) if name == "watch" else None
+        if name == "measure" and self._tranches is not None:
+            self._tranches.measured(point)
         if name in _LOOKED_AT:
             self._probe.open(name, point, t_ns, _NEVER_NS)
 
@@ -61,9 +76,13 @@ class Probing:
         """Ends; names are looked up now, while the server's files are there. May be called twice."""
         if self._probe is not None and (told := self._probe.finish()) is not None:
             self._told = json.loads(told)
+            if self._tranches is not None:
+                self._tranches.take(self._told["latches"], self._probe.refused)
 
     def notices(self) -> Iterator[tuple[str, str]]:
         """What could not be had, with what would mend it."""
+        if self._tranches is not None:
+            yield from self._tranches.notices()
         if self._probe is None:
             return
         for source, reason in self._probe.refused:
@@ -93,6 +112,8 @@ class Probing:
         if "scheduling" in found:
             seconds = [self._watched_s[point] for point in found["scheduling"]["point"]]
             found["scheduling"] = {**found["scheduling"], "seconds": seconds}
+        if self._tranches is not None:
+            found["latches"] = self._tranches.rows()
         return found
 
     def _note_cost(self) -> None:

@@ -35,6 +35,7 @@ from steelyard.lab.outcome import (
 )
 from steelyard.lab.probing import Probing
 from steelyard.lab.redaction import redact
+from steelyard.lab.tranches import Tranches
 from steelyard.lab.watch import Watch
 from steelyard.lab.watched_latches import watched_latches
 from steelyard.monitors import Target
@@ -171,7 +172,8 @@ class Laboratory:
             target = Target(pids={**pids, "monitors": os.getpid()}, dsn=subject.dsn)
             watch = Watch(self._rates(), target, origin_ns)
             # after the monitors: their connections have a process each in the server
-            probing = Probing(self._probes(subject), target, self.placement.engine)
+            tranches = self._tranches(target)
+            probing = Probing(self._probes(subject), target, self.placement.engine, tranches)
             watch.start(self.placement.engine)
         except BaseException:
             engine.stop()
@@ -203,6 +205,8 @@ class Laboratory:
         for row in (*engine_samples(result, after_ns), *probing.samples(origin_ns)):
             for name, value in zip(samples, row, strict=True):
                 samples[name].append(value)
+        if tranches is not None:
+            tranches.compare(samples)
         told = [*remarks, *watch.notices, *probing.notices(), *backlog_notices(result)]
         tables = noticed(tables, (*told, *error_notices(tables)))
         if found := watched_latches(samples, phases):
@@ -211,7 +215,12 @@ class Laboratory:
 
     def _probes(self, subject: Endpoint | Inside) -> Mapping[str, Any]:
         simulated = isinstance(subject, Inside) and subject.simulated
-        return {} if simulated else self.study.probes.model_dump()
+        return {} if simulated else self.study.probes.of_the_kernel
+
+    def _tranches(self, target: Target) -> Tranches | None:
+        if not self.study.probes.latches or self.study.subject.kind != "postgres":
+            return None
+        return Tranches(target.pids.get("server"), self.host.name_for_probes())
 
     def _rates(self) -> Mapping[str, float]:
         if self.study.monitors is not None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from steelyard.analysis.latch_rows import LatchRow
 from steelyard.analysis.results import Judgement
 from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Table
 from steelyard.report.inputs import About
 
+_MOST_OPTIONS = 8
+_SLEEPS_PER_TXN_MIN = 0.01
+
 
 def latch_table(judgement: Judgement, about: About) -> Table | None:
     """None where no latch was watched."""
-    if not judgement.latches:
+    rows = [row for row in judgement.latches if not row.sleeps_only]
+    if not rows:
         return None
-    most = max(row.clients for row in judgement.latches)
+    most = max(row.clients for row in rows)
     return Table(
         (
             f"  latch at {most} {about.points_are}",
@@ -30,10 +36,41 @@ def latch_table(judgement: Judgement, about: About) -> Table | None:
                 fmt.MISSING if row.hand_overs_per_s is None else fmt.significant(row.hand_overs_per_s),
                 _predicted(row),
             )
-            for row in judgement.latches
+            for row in rows
             if row.clients == most
         ),
     )
+
+
+def sleep_table(judgement: Judgement, about: About) -> Table | None:
+    """Of a live server, whose sleeps alone are seen: a row an option, with the latch it slept for longest.
+
+    None where hardly anybody slept, or there are many options: then the report has them.
+    """
+    most = max((row.clients for row in judgement.latches), default=0)
+    mine: dict[str, list[LatchRow]] = {}
+    for row in judgement.latches:
+        if row.sleeps_only and row.clients == most:
+            mine.setdefault(row.option, []).append(row)
+    often = [sum(row.sleeps_per_txn or 0.0 for row in rows) for rows in mine.values()]
+    if len(mine) > _MOST_OPTIONS or max(often, default=0.0) < _SLEEPS_PER_TXN_MIN:
+        return None
+    head = f"  sleeps at {most} {about.points_are}"
+    return Table(
+        (head, f"a {about.work_is}", "time asleep", "most of it for latch"),
+        tuple(
+            (f"  {option}", fmt.significant(sleeps), *_asleep(rows))
+            for (option, rows), sleeps in zip(mine.items(), often, strict=True)
+        ),
+    )
+
+
+def _asleep(rows: Sequence[LatchRow]) -> tuple[str, str]:
+    total = sum(row.wait_ns_per_txn or 0.0 for row in rows)
+    if not total:
+        return "0", ""
+    first = max(rows, key=lambda row: row.wait_ns_per_txn or 0.0)
+    return fmt.quantity(total, "ns"), f"{first.latch}, {_share((first.wait_ns_per_txn or 0.0) / total)}"
 
 
 def _share(value: float | None) -> str:

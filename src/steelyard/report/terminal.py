@@ -13,7 +13,7 @@ from steelyard.report.charts.figure import Table
 from steelyard.report.copies import copies_table
 from steelyard.report.footnotes import Footnote, footnotes
 from steelyard.report.inputs import About
-from steelyard.report.latch_table import latch_table
+from steelyard.report.latch_table import latch_table, sleep_table
 from steelyard.report.progress import MatrixPlan as MatrixPlan
 from steelyard.report.progress import Progress as Progress
 from steelyard.report.query_table import query_table
@@ -52,6 +52,7 @@ def print_verdict(judgement: Judgement, about: About, console: Console) -> None:
     _table(judgement, notes, console)
     _aligned(copies_table(judgement, about), console)
     _aligned(latch_table(judgement, about), console)
+    _aligned(sleep_table(judgement, about), console)
     _aligned(query_table(judgement, about), console)
     _factors(judgement, console)
     _scaling(judgement, about, console)

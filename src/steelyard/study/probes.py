@@ -1,6 +1,8 @@
-"""What to ask the kernel beside the measurements: profile, locks, scheduling."""
+"""What to ask the kernel beside the measurements: profile, locks, scheduling, latches."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from pydantic import Field
 
@@ -8,7 +10,7 @@ from steelyard.study.model import Strict
 
 
 class Probes(Strict):
-    """Sources that are off until asked for. Profile and locks ride along in the measure phase."""
+    """Sources beside the monitors. Latches alone are on by themselves; all but sched record in measure."""
 
     profile_hz: int = Field(
         default=0, ge=0, le=1000, description="stacks sampled a second of each CPU; 0: no profile"
@@ -21,8 +23,17 @@ class Probes(Strict):
         description="seconds of load after each point, not measured, in which scheduling events are recorded:"
         " they cost about 10 % of throughput; 0: none",
     )
+    latches: bool = Field(
+        default=True,
+        description="sleeps for latches of a PostgreSQL of ours, by tranche: where the machine permits",
+    )
+
+    @property
+    def of_the_kernel(self) -> dict[str, Any]:
+        """What is asked of the kernel alone, on any subject: all but latches."""
+        return self.model_dump(exclude={"latches"})
 
     @property
     def any(self) -> bool:
-        """Whether there is something to ask."""
-        return bool(self.profile_hz or self.locks or self.sched_s)
+        """Whether something is asked for that is off by itself."""
+        return any(self.of_the_kernel.values())

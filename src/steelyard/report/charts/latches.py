@@ -31,7 +31,7 @@ _ALWAYS = 5  # the counters of the published table are shown even where they are
 
 def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | None:
     """None where no latch was watched. A table an option, the baseline's open."""
-    rows = judgement.latches
+    rows = [row for row in judgement.latches if not row.sleeps_only]
     if not rows:
         return None
     series: dict[tuple[str, str], list[LatchRow]] = {}
