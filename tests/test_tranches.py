@@ -109,6 +109,8 @@ def test_who_commits_at_once_sleeps_for_the_write_of_the_log(lab: Lab, bindir: P
         " and run = 1 group by entity having max(value) >= 5"
     ).fetchall()
     assert {entity.partition(":")[2] for entity, _ in sampled} <= found.keys()
+    page = (bundle.path / "report.html").read_text()
+    assert "Sleeps for the server" in page and "lower bound of misses" in page
     assert not unavailable(bundle)
 
 

@@ -12,6 +12,7 @@ from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.latch_model import Holds, Network, predict
 from steelyard.analysis.latches import effective_hold_ns, latches
+from steelyard.analysis.measures import measure
 from steelyard.bundle.evidence import Columns, Evidence, Topology
 
 CLIENTS = [1, 2, 4, 8]
@@ -81,6 +82,47 @@ def test_what_is_not_available_is_never_zero():
     assert (last.sleeps, last.wait_per_sleep_ns) == (3, 10)
     assert (last.gets, last.misses, last.misses_per_get, last.gets_per_txn, last.hold_ns) == (None,) * 5
     assert (last.sleeps_per_miss, last.spin_efficiency) == (None, None)
+
+
+def test_a_latch_that_nobody_slept_for_in_one_run_is_spread_over_the_transactions_of_both():
+    study = study_of({"f": ["A", "B"]}, clients=[8])
+    evidence = evidence_of(study, {"A": Truth()}, blocks=2, noise=0, block_noise=0, seed=2)
+    one, other = evidence.runs["run"].tolist()
+    unknown = dict.fromkeys(("gets", "misses", "spin_gets", "get_ns", "hand_overs", "spin"), [np.nan] * 3)
+    table = {
+        "run": [one, one, other],
+        "point": [0] * 3,
+        "latch": ["WALWrite", "other latches", "other latches"],
+        "sleeps": [100_000.0, 0.0, 0.0],
+        "wait_ns": [1e9, 0.0, 0.0],
+        "children": [1] * 3,
+        **unknown,
+    }
+    watched = replace(evidence, latches=columns(table))
+    _, row = sorted(latches(watched).rows, key=lambda row: row.sleeps or 0)
+    # 100,000 transactions in each of the two runs
+    assert (row.latch, row.sleeps_only) == ("WALWrite", True)
+    assert row.sleeps_per_txn == pytest.approx(0.5)
+    assert row.wait_ns_per_txn == pytest.approx(5000)
+    values = measure(watched).values
+    assert sorted(values["latch_sleeps_per_txn"]) == pytest.approx([0, 1])
+    assert sorted(values["latch_wait_us_per_txn"]) == pytest.approx([0, 10])
+
+
+def test_exact_sleeps_for_latches_stand_in_place_of_the_sampled_ones():
+    waits = {
+        ("postgres-waits", entity, metric): rate
+        for entity, metric, rate in (
+            ("LWLock:WALWrite", "samples_total", 5.0),
+            ("IO:WALSync", "samples_total", 5.0),
+            ("sessions", "readings_total", 10.0),
+        )
+    }
+    made = with_latches({"sleeps": [0, 1, 2, 3], "wait_ns": [0, 10, 20, 30]}, Truth(counters=waits))
+    seen = measure(made).values
+    assert "wait_io_us_per_txn" in seen and "wait_lwlock_us_per_txn" not in seen
+    hidden = replace(made, latches={name: column[:0] for name, column in made.latches.items()})
+    assert "wait_lwlock_us_per_txn" in measure(hidden).values
 
 
 def test_the_time_of_gets_is_not_taken_for_time_asleep():

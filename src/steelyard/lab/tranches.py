@@ -59,7 +59,7 @@ class Tranches:
         self._points.append(point)
 
     def take(self, told: Columns, refused: Sequence[tuple[str, str]]) -> None:
-        """What was seen: point, role, event, sleeps, wait_ns, wait_histogram_base64. While the server runs."""
+        """What was seen: point, role, event, sleeps, wait_ns, wait_histogram_base64. The server runs."""
         if self._server is not None and "latches" not in dict(refused):
             self._told = told
             self._names = tranche_names(self._server) if told["point"] else {}
