@@ -42,6 +42,11 @@ def test_sql_answers_in_json(made: Lab) -> None:
     assert json.loads(done.stdout) == [{"runs": 4}]
 
 
+def test_sql_in_a_pipe_is_not_cut(made: Lab) -> None:
+    told = made.run("sql", made.bundle, "select repeat('x', 500) as long, option, status, cause from runs")
+    assert "x" * 500 in told.stdout and "option" in told.stdout
+
+
 def test_wrong_sql_is_bad_input(made: Lab) -> None:
     done = made.run("sql", made.bundle, "select nothing from nowhere")
     assert done.returncode == 2

@@ -16,7 +16,7 @@ def _printed(case: builders.Case, width: int = 80, **how: bool) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, **how)
     print_verdict(judgement, about, console)
-    print_next(about, console)
+    print_next(judgement, about, console)
     return out.getvalue()
 
 

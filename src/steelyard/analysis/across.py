@@ -99,6 +99,7 @@ def across(
         Notice("hidden-factor-differs", f"{fact}: {a} here, {b} there")
         for fact, a, b in unlike_facts(facts, other_facts)
     ]
+    notices += _unlike_plans(evidence.study, other_evidence.study)
     metrics = tuple(metric for metric in one.headlines if other.metric(metric.name))
     margin = evidence.study.plan.smallest_effect_percent / 100
     comparisons: list[Comparison] = []
@@ -106,6 +107,23 @@ def across(
         for point, clients in points_of(one).items():
             comparisons += _compare(one, other, metric, common, point, clients, margin, (name, other_name))
     return Across(name, other_name, metrics, tuple(comparisons), tuple(notices))
+
+
+def _unlike_plans(here: Study, there: Study) -> list[Notice]:
+    """What the same work was measured with, where it was not the same."""
+    found: list[Notice] = []
+    if here.probes != there.probes:
+        asked = " here, ".join(_asked(study) for study in (here, there))
+        found.append(Notice("probes-differ", f"probes of the kernel cost a little: {asked} there"))
+    if here.plan.blocks != there.plan.blocks:
+        found.append(
+            Notice("blocks-differ", f"planned blocks: {here.plan.blocks} here, {there.plan.blocks} there")
+        )
+    return found
+
+
+def _asked(study: Study) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in study.probes if value) or "none"
 
 
 def _compare(

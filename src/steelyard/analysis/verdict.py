@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.analysis.by_points import answers_by_point
+from steelyard.analysis.cautions import FEWEST_BLOCKS
 from steelyard.analysis.measures import Measures
 from steelyard.analysis.results import Comparison, Effect, Metric, Verdict
 from steelyard.analysis.rivals import Duel, Rivals, metrics_that_count, rivals, turned
@@ -161,7 +162,8 @@ def _gains(case: _Case, duel: Duel) -> str:
     if blocks == 1:
         return f"{'; '.join(parts)} (one block: no interval)"
     interval = "95 % interval" + "s" * (len(shown) > 1)
-    return f"{'; '.join(parts)} ({interval}, {blocks} block{'s' * (blocks != 1)})"
+    few = f" only: {FEWEST_BLOCKS} or more are needed to be sure" if blocks < FEWEST_BLOCKS else ""
+    return f"{'; '.join(parts)} ({interval}, {blocks} blocks{few})"
 
 
 def _difference(metric: Metric, c: Comparison) -> str:

@@ -210,9 +210,8 @@ def _cpu(costs: dict[str, _Cost], option: str, rival: str) -> str:
         )
     if not cost.proven:
         return (
-            f"{whole} does not differ clearly: {cost.say(d.after)} under {option},"
-            f" {cost.say(d.before)} under {rival} (difference {cost.say(d.low)} to"
-            f" {cost.say(d.high)})."
+            f"{whole}: {cost.say(d.after)} under {option}, {cost.say(d.before)} under {rival};"
+            f" the difference itself is not clear ({cost.say(d.low)} to {cost.say(d.high)})."
         )
     if not cost.material:
         return (

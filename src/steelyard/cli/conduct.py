@@ -12,6 +12,7 @@ from rich.console import Console
 
 from steelyard.assignment import Assignment
 from steelyard.bundle.reader import Bundle
+from steelyard.cli.called import program
 from steelyard.cli.exits import Exit
 from steelyard.lab.reboots import Paused
 from steelyard.lab.runner import StudyFailed
@@ -89,7 +90,7 @@ def _finish(work: Callable[[Progress], None], assignment: Assignment, path: Path
         if logs := sorted(path.glob("logs/*.log")):
             click.echo(f"hint: the server's last words are in {logs[-1]}", err=True)
         if _worth_resuming(path, assignment, code):
-            click.echo(f"hint: finished runs are kept: steelyard resume {path}", err=True)
+            click.echo(f"hint: finished runs are kept: {program()} resume {path}", err=True)
     from steelyard.cli.showing import show
 
     try:

@@ -20,11 +20,11 @@ def command(name: str | None, to: Path | None) -> None:
     steelyard recording result-cache-t2
     steelyard report result-cache-t2.bundle
     """
-    from steelyard.recordings.tables import catalogue, write_recording
+    from steelyard.recordings.tables import questions, write_recording
 
     if name is None:
-        for known in catalogue():
-            click.echo(known)
+        for known, question in questions():
+            click.echo(f"{known:18} {question}")
         return
     path = to or Path(f"{Path(name).stem}.bundle")
     study = write_recording(name, path)

@@ -16,6 +16,7 @@ from rich.console import Console
 from steelyard.analysis.judge import judge
 from steelyard.bundle.evidence import Evidence
 from steelyard.bundle.reader import Bundle
+from steelyard.cli.called import program
 from steelyard.recordings.tables import catalogue, write_recording
 from steelyard.report import gather
 from steelyard.report.html import write_report
@@ -43,7 +44,7 @@ def show(
     curves = gather.overlays([(Path(other).stem, judge(_evidence(other)).scaling) for other in others])
     series = replace(gather.series(bundle), overlays=curves)
     page = html or path / "report.html"
-    next_command = f'steelyard sql {path} "select * from runs"'
+    next_command = f'{program()} sql {path} "select * from runs"'
     about = gather.about(bundle, str(page), next_command)
     console = Console()
     if form == "terminal":
@@ -65,7 +66,7 @@ def show(
     elif form == "markdown":
         sys.stdout.write(to_markdown(judgement, about))
     else:
-        print_next(about, console)
+        print_next(judgement, about, console)
 
 
 def _evidence(name: str) -> Evidence:

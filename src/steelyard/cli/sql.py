@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+_ENDLESS = 100_000
+
 
 @click.command()
 @click.argument("bundle", type=click.Path(path_type=Path))
@@ -47,4 +49,8 @@ def command(bundle: Path, query: str | None, as_json: bool) -> None:
     table = Table(*names)
     for row in rows:
         table.add_row(*("" if value is None else str(value) for value in row))
-    Console().print(table)
+    console = Console()
+    if not console.is_terminal:
+        # whoever reads a pipe wants every character
+        console.width = _ENDLESS
+    console.print(table)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from itertools import accumulate
@@ -111,6 +111,12 @@ def catalogue() -> dict[str, Path]:
     """Built-in recordings: file by name."""
     folder = Path(str(resources.files("steelyard.catalog"))) / "published"
     return {place.stem: place for place in sorted(folder.glob("*.toml"))}
+
+
+def questions() -> Iterator[tuple[str, str]]:
+    """Name and question of each built-in recording."""
+    for name, place in catalogue().items():
+        yield name, str(_read(place).study["question"])
 
 
 def write_recording(name: str, path: Path) -> Study:

@@ -103,7 +103,7 @@ def headline(metrics: Sequence[Metric]) -> Headline:
             lambda name: name.startswith(("throughput", "tps", "instruction")) or name in _WORK,
         ),
         cpu=_first(metrics, lambda name: "server_cpu" in name and name.endswith("_per_txn"))
-        or _first(metrics, lambda name: "cpu" in name and name.endswith(("_per_txn", "_per_score"))),
+        or _first(metrics, lambda name: name == "cpu_us_per_score"),
         p50=_first(metrics, lambda name: "p50" in name.split("_")),
         p99=_first(metrics, lambda name: "p99" in name.split("_")),
         each=_first(metrics, lambda name: name == "score_per_instance"),

@@ -61,11 +61,23 @@ def print_verdict(judgement: Judgement, about: About, console: Console) -> None:
     _pointer("lab", _lab(judgement, about), console)
 
 
-def print_next(about: About, console: Console) -> None:
+def print_next(judgement: Judgement, about: About, console: Console) -> None:
     """Where the results are, and what to type next."""
     _pointer("bundle", about.bundle, console)
     _pointer("report", about.report, console)
+    _pointer("probes", _probes(judgement, about), console)
     _pointer("next", about.next_command, console, "bold")
+
+
+def _probes(judgement: Judgement, about: About) -> str:
+    """What the kernel's probes told is too much for a terminal: where it stands."""
+    told = {
+        "where CPU time goes": judgement.profile,
+        "kernel locks": judgement.locks,
+        "scheduling": judgement.scheduling,
+    }
+    found = [name for name, rows in told.items() if len(rows)]
+    return f"{', '.join(found)}: in the report" if found and about.report else ""
 
 
 def _pointer(name: str, text: str, console: Console, style: str = "") -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+_MOST_LISTED = 60
+
 
 class InputError(Exception):
     """Something that the user gave is wrong. hint: how to mend it, in one line.
@@ -19,10 +21,15 @@ class InputError(Exception):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`; did you mean "x"?` when a known word is near, then the known words; '' when none is known."""
+    """`; did you mean "x"?` when a known word is near, then the known words unless they are many.
+
+    '' when none is known, or none of many is near.
+    """
     words = sorted(known)
     if not words:
         return ""
     close = get_close_matches(word, words, n=1, cutoff=0.5)
+    if len(words) > _MOST_LISTED:
+        return f'; did you mean "{close[0]}"?' if close else ""
     guess = f'; did you mean "{close[0]}"?' if close else ";"
     return f"{guess} One of: {', '.join(words)}."

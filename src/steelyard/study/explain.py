@@ -32,6 +32,9 @@ def explain(item: Mapping[str, Any]) -> str:
             return 'the key "kind" is needed here'
         case "string_pattern_mismatch":
             return f'"{given}" does not fit {item["ctx"]["pattern"]}'
+        case "too_short":
+            few = item["ctx"]["min_length"]
+            return f"{few} or more are needed here (given: {item['ctx']['actual_length']})"
         case _:
             shown = "" if isinstance(given, dict) else f" (given: {given!r})"
             return f"{str(item['msg']).removeprefix('Value error, ')}{shown}"

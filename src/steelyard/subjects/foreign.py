@@ -14,7 +14,7 @@ def check_foreign(study: Study) -> None:
         if factor.scope in ("version", "server"):
             raise InputError(
                 f"subject.dsn names a server that is not ours: scope '{factor.scope}' cannot act there",
-                "only factors of scope session and client can, and host but for server.",
+                'scope session and client can; scope host too, but for settings "server."',
                 ("factors", name, "scope"),
             )
         if factor.scope == "host":

@@ -30,6 +30,7 @@ from steelyard.subjects.postgres_session import (
 )
 from steelyard.subjects.postgres_settings import written
 from steelyard.subjects.postgres_tables import load
+from steelyard.subjects.postgres_trial import check_settings
 
 TAKES = SERVERS
 TEMPLATE = "steelyard_template"
@@ -49,7 +50,7 @@ DEFAULTS: dict[str, Setting] = {
 
 
 def check(study: Study) -> None:
-    """The programs of every version are there. Raises InputError."""
+    """The programs of every version are there, and know the settings. Raises InputError."""
     if study.subject.dsn:
         check_foreign(study)
         return
@@ -59,6 +60,7 @@ def check(study: Study) -> None:
             find_bindir(bindir)
         except InputError as error:
             raise InputError(str(error), error.hint, at) from None
+    check_settings(study)
 
 
 def make(bench: Bench) -> Subject:
