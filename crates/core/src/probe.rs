@@ -2,9 +2,9 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use steelyard_probe::collector::{Collector, Window};
+use steelyard_probe::collector::Collector;
 use steelyard_probe::plan::Plan;
-use steelyard_probe::sources::Purpose;
+use steelyard_probe::sources::{Purpose, Window};
 
 use crate::load::PlanError;
 

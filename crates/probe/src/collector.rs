@@ -17,21 +17,12 @@ use crate::processes::Processes;
 use crate::record::{Record, parse};
 use crate::result::Told;
 use crate::ring::Ring;
-use crate::sources::{Purpose, Reader, Source, asked};
+use crate::sources::{Purpose, Reader, Source, Window, asked};
 
 /// The rings are read so often at least; sooner when one fills.
 const TURN: Duration = Duration::from_millis(100);
 /// A record may reach its ring so much later than its time says.
 const SLACK_NS: u64 = 1_000_000;
-
-/// A stretch in which sources of one purpose record. Times of CLOCK_MONOTONIC.
-#[derive(Clone, Copy, Debug)]
-pub struct Window {
-    pub purpose: Purpose,
-    pub point: usize,
-    pub start_ns: u64,
-    pub end_ns: u64,
-}
 
 /// The probes at work. Dropped, they end without a result.
 pub struct Collector {

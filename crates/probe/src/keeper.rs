@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use crate::collector::Window;
 use crate::kallsyms::Kallsyms;
 use crate::latches::Latches;
 use crate::locks::{Locks, Task};
@@ -11,7 +10,7 @@ use crate::profile::Profile;
 use crate::record::{Body, Record};
 use crate::result::Told;
 use crate::sched::Sched;
-use crate::sources::{Fact, Reader};
+use crate::sources::{Fact, Reader, Window};
 
 /// Everything kept of the records so far.
 pub struct Keeper {

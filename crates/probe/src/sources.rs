@@ -24,6 +24,15 @@ pub enum Purpose {
     Watch,
 }
 
+/// A stretch in which sources of one purpose record. Times of CLOCK_MONOTONIC.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    pub purpose: Purpose,
+    pub point: usize,
+    pub start_ns: u64,
+    pub end_ns: u64,
+}
+
 /// What a record says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fact {
