@@ -152,7 +152,8 @@ class Driver:
         """Runs for a moment, then stands still; False when it has ended."""
         if self._process.returncode is not None:
             return False
-        self._process.send_signal(signal.SIGCONT)
+        # not by Popen, which would wait for an ended process itself and lose what it used
+        os.kill(self._process.pid, signal.SIGCONT)
         return self._turn(_TURN_S)
 
     def _turn(self, seconds: float) -> bool:
@@ -161,7 +162,7 @@ class Driver:
         if pid:
             self._process.returncode = os.waitstatus_to_exitcode(status)
             return False
-        self._process.send_signal(signal.SIGSTOP)
+        os.kill(self._process.pid, signal.SIGSTOP)
         return True
 
     def shown(self) -> str:
