@@ -38,7 +38,7 @@ def test_a_signal_keeps_finished_runs_and_leaves_nothing(lab: Lab, kind: signal.
     process.send_signal(kind)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 3
-    assert f"steelyard resume {lab.bundle}" in err
+    assert f"resume {lab.bundle}" in err
     lab.wait_for(lambda: nothing_left(lab), f"the end of {lab.ours()} {lab.traces()}")
     assert len(Bundle(lab.bundle).evidence().runs["run"]) == lab.runs() >= 2
 
