@@ -251,22 +251,14 @@ def test_a_bundle_is_never_written_over(lab: Lab) -> None:
     assert (lab.bundle / "bundle.json").read_text() == before
 
 
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        ("work_mme = '1MB'", "work_mme"),
-        ("work_mem = 'much'", "work_mem"),
-        ("'pg_stat_statements.max' = 100", "pg_stat_statements.max"),
-    ],
-)
-def test_a_setting_that_the_server_does_not_take_fails_the_study_by_name(
-    lab: Lab, settings: str, named: str
-) -> None:
+def test_a_setting_that_the_server_does_not_take_fails_the_study_by_name(lab: Lab) -> None:
+    # a server takes any name with a dot; whether it has it shows only when it runs
     study = small_study(lab.folder, subject="postgres", blocks=1)
+    settings = "{ 'pg_stat_statements.max' = 100 }"
     study.write_text(
-        study.read_text().replace('kind = "postgres"', f'kind = "postgres"\nsettings = {{ {settings} }}')
+        study.read_text().replace('kind = "postgres"', f'kind = "postgres"\nsettings = {settings}')
     )
     ended = lab.run("run", study, "--bundle", lab.bundle)
     assert ended.returncode == 1
-    assert named in ended.stderr
+    assert "pg_stat_statements.max" in ended.stderr
     assert nothing_left(lab)
