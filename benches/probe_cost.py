@@ -25,10 +25,18 @@ from steelyard.monitors.processes import ProcessMonitor
 
 # by name: what is asked of the probe, and in which windows it records
 _PROBES: dict[str, tuple[dict[str, Any], str]] = {
+    # what the bench itself sees where there is nothing to see
+    "nothing": ({}, "measure"),
     "profile at 99 Hz": ({"profile_hz": 99}, "measure"),
     "locks": ({"locks": True}, "measure"),
     "sched": ({"sched": True}, "watch"),
 }
+
+# what a probe tells that was asked for nothing
+_NOTHING = (
+    '{"lost": 0, "locks": {"contended": []}, "profile": {"samples": []},'
+    ' "scheduling": {"voluntary": [], "involuntary": []}}'
+)
 
 
 @dataclass
@@ -66,7 +74,7 @@ def measure(name: str, clients: int, pairs: int) -> dict[str, Any]:
         return Recorder(probe, purpose, target)
 
     counts, recorder = under_load(clients, pairs, make)
-    told = json.loads(recorder.probe.finish() or "{}")
+    told = json.loads(recorder.probe.finish() or _NOTHING)
     last = min(len(recorder.edges) - 1, len(counts))
 
     def cpu_us(second: int, roles: tuple[str, ...]) -> float:
