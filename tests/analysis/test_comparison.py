@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evidence import Truth, evidence_of, measures_of, study_of
+from steelyard.analysis.across import across
 from steelyard.analysis.comparison import compare, pairs
 from steelyard.analysis.costs import SERVER_CPU
 from steelyard.analysis.measures import THROUGHPUT, measure
@@ -249,3 +250,16 @@ def test_multiplying_everything_by_a_constant_changes_nothing(a: list[float], by
     one, other = two(a, b), two([x * by for x in a], [x * by for x in b])
     assert (one.ratio, one.low) == pytest.approx((other.ratio, other.low), rel=1e-6)
     assert one.p_value == pytest.approx(other.p_value, abs=1e-6)
+
+
+def test_bundles_that_were_not_measured_alike_are_compared_with_a_remark():
+    plain, probed = study_of({"f": "AB"}), study_of({"f": "AB"}, probes={"locks": True})
+    fewer = probed.model_copy(update={"plan": probed.plan.model_copy(update={"blocks": 2})})
+    here, there = (
+        (name, evidence_of(study, {"A": Truth(), "B": Truth()}, blocks=2), {})
+        for name, study in (("here", plain), ("there", fewer))
+    )
+    told = {notice.code: notice.text for notice in across(here, there).notices}
+    assert told["probes-differ"] == "probes.locks: False here, True there"
+    assert told["blocks-differ"].startswith("plan.blocks: ")
+    assert {notice.code for notice in across(here, here).notices} == {"not-interleaved"}

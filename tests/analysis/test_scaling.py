@@ -218,3 +218,11 @@ def test_a_study_over_several_points_is_judged_for_scaling():
 def test_an_open_loop_is_not_judged_for_scaling():
     study = study_of({"f": ["A", "B"]}, clients=[1, 2], rate_per_s=100.0)
     assert judge(evidence_of(study, {"A": Truth(), "B": Truth()})).scaling == ()
+
+
+def test_where_more_clients_only_cost_the_peak_is_one_client():
+    # sigma is 1, so that the law's own maximum, sqrt((1 - sigma) / kappa), lies at none
+    clients = [1, 2, 4, 8, 16, 32]
+    found = scaling("X", clients, [n / (n + 0.01 * n * (n - 1)) for n in clients], Topology())
+    peaks = [curve.peak for curve in found.curves if curve.peak]
+    assert peaks and all(peak.value >= 1 and peak.low >= 1 for peak in peaks)

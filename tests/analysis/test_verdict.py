@@ -24,6 +24,13 @@ def test_a_clear_winner_is_named_with_size_interval_and_blocks():
     assert said.reasons[0].startswith("B saves")
 
 
+@pytest.mark.parametrize(("blocks", "told"), [(4, True), (5, False)])
+def test_few_blocks_are_told_in_the_sentence_itself(blocks: int, told: bool):
+    said = verdict({"A": Truth(), "B": FASTER}, noise=0.002, blocks=blocks)
+    assert said.winner == "B"
+    assert ("blocks only: 5 or more are needed to be sure)" in said.sentence) == told
+
+
 def test_the_baseline_can_win():
     said = verdict({"A": FASTER, "B": Truth()})
     assert said.winner == "A"

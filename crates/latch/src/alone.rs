@@ -9,7 +9,7 @@ use std::hint::black_box;
 
 use serde_json::{Value, json};
 
-use crate::cache::Child;
+use crate::child::Child;
 use crate::costs::{Turns, both, each_ns, line_transfer_ns, median};
 use crate::counters::Counters;
 use crate::protocols::{Latch, PROTOCOLS};

@@ -1,10 +1,10 @@
 //! The shared cache: entries of key, checksum and payload in the region, found by hash, under any latch.
 
-use crate::counters::Count;
+use crate::child::Child;
 use crate::plan::Plan;
 use crate::protocols::Latch;
 use crate::region::Region;
-use crate::seat::{Me, Mode, Wait};
+use crate::seat::Me;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::worker::Worker;
 
@@ -132,52 +132,6 @@ impl<'r> Entries<'r> {
     }
 }
 
-/// A latch and what it guards beside the entries.
-#[repr(align(128))]
-pub struct Child<L> {
-    latch: L,
-    number: usize,
-    /// Written by exclusive holders only, never by an atomic addition: lost updates show.
-    guarded: Count,
-}
-
-impl<L: Latch> Child<L> {
-    pub fn new(number: usize) -> Self {
-        Self { latch: L::new(number as u32), number, guarded: Count::default() }
-    }
-
-    /// The strongest sharing that the protocol has for a reader or an updater.
-    pub fn mode(update: bool) -> Mode {
-        if update || !L::FACTS.shared { Mode::Exclusive } else { Mode::Shared }
-    }
-
-    /// One get: `body` under the latch, counted where counters are on.
-    ///
-    /// Under the latch there is one number, read after the get and written before the release, so that
-    /// an overlap anywhere within the hold loses an update. All else is counted after the release.
-    #[inline]
-    pub fn get<R>(&self, mode: Mode, worker: &Worker, mut body: impl FnMut(Wait) -> R) -> R {
-        let guarding = worker.counting && mode == Mode::Exclusive;
-        let mut before = 0;
-        let (result, wait) = self.latch.section(mode, &worker.me, |wait| {
-            if guarding {
-                before = self.guarded.get();
-            }
-            let result = body(wait);
-            if guarding {
-                self.guarded.set(before + 1);
-            }
-            result
-        });
-        if guarding {
-            worker.counters[self.number].got_exclusive(before, wait);
-        } else if worker.counting {
-            worker.counters[self.number].got_shared(wait);
-        }
-        result
-    }
-}
-
 /// The cache under one latch, or under child latches by the hash of the key.
 pub struct Latched<'r, L> {
     entries: Entries<'r>,
@@ -234,83 +188,10 @@ impl<L: Latch> Cache for Latched<'_, L> {
         if let Some(entry) = me.of(dead).writing.swap(0, Ordering::Relaxed).checked_sub(1) {
             self.entries.write(entry as usize, 2);
         }
-        self.children.iter().for_each(|child| child.latch.mend(dead, me));
+        self.children.iter().for_each(|child| child.mend(dead, me));
     }
 
     fn guarded(&self) -> u64 {
-        self.children.iter().map(|child| child.guarded.get()).sum()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::alone::Desk;
-    use crate::protocols::Facts;
-    use crate::protocols::oracle_x::OracleX;
-    use crate::seat::Seat;
-
-    const WORKERS: usize = 3;
-
-    /// Every sequence of six holders.
-    #[test]
-    fn a_hand_over_is_an_exclusive_get_whose_previous_holder_was_another() {
-        for sequence in 0..WORKERS.pow(6) {
-            let holders: Vec<usize> =
-                (0..6_u32).map(|place| sequence / WORKERS.pow(place) % WORKERS).collect();
-            let (seats, desks) = (Vec::from_iter((0..WORKERS).map(|_| Seat::default())), desks());
-            let child = Child::<OracleX>::new(0);
-            for holder in &holders {
-                child.get(Mode::Exclusive, &desks[*holder].worker(*holder, &seats, 0, true), |_| ());
-            }
-            let counted: u64 = desks.iter().map(|desk| desk.counters[0].hand_overs.get()).sum();
-            let changes = holders.windows(2).filter(|pair| pair[0] != pair[1]).count();
-            assert_eq!(counted, changes as u64, "{holders:?}");
-            assert_eq!(child.guarded.get(), exclusive(&desks));
-        }
-    }
-
-    #[test]
-    fn what_was_counted_before_measuring_stays_in_the_whole() {
-        let (seats, desks) = ([Seat::default()], desks());
-        let (child, worker) = (Child::<OracleX>::new(0), desks[0].worker(0, &seats, 0, true));
-        for _ in 0..2 {
-            child.get(Mode::Exclusive, &worker, |_| ());
-            desks[0].counters[0].restart();
-        }
-        child.get(Mode::Exclusive, &worker, |_| ());
-        assert_eq!((desks[0].counters[0].gets(), exclusive(&desks), child.guarded.get()), (1, 3, 3));
-    }
-
-    /// Lets everyone in.
-    struct Open;
-
-    impl Latch for Open {
-        const FACTS: Facts = <OracleX as Latch>::FACTS;
-
-        fn new(_index: u32) -> Self {
-            Self
-        }
-
-        fn section<R>(&self, _mode: Mode, _me: &Me, mut body: impl FnMut(Wait) -> R) -> (R, Wait) {
-            (body(Wait::default()), Wait::default())
-        }
-    }
-
-    #[test]
-    fn holders_that_overlap_leave_less_under_the_latch_than_they_got() {
-        let (seats, desks) = ([Seat::default(), Seat::default()], desks());
-        let child = Child::<Open>::new(0);
-        let [one, other] = [0, 1].map(|number| desks[number].worker(number, &seats, 0, true));
-        child.get(Mode::Exclusive, &one, |_| child.get(Mode::Exclusive, &other, |_| ()));
-        assert_eq!((child.guarded.get(), exclusive(&desks)), (1, 2));
-    }
-
-    fn desks() -> [Desk; WORKERS] {
-        std::array::from_fn(|_| Desk::new())
-    }
-
-    fn exclusive(desks: &[Desk]) -> u64 {
-        desks.iter().map(|desk| desk.counters[0].exclusive.get()).sum()
+        self.children.iter().map(|child| child.guarded()).sum()
     }
 }

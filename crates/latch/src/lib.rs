@@ -6,7 +6,8 @@
 //! - [`protocols`]: the trait, one file a protocol, the table of names
 //! - [`region`]: memory shared by threads or processes
 //! - [`counters`]: what workers count there
-//! - [`cache`]: the cache, and a latch over it
+//! - [`child`]: a latch, counted
+//! - [`cache`]: the cache under one latch or several
 //! - [`plan`]: what to do, as JSON, and its validation
 //! - [`draws`]: lookups drawn ahead
 //! - [`worker`]: the closed loop of one worker
@@ -23,6 +24,8 @@
 pub mod alone;
 #[cfg(not(feature = "loom"))]
 pub mod cache;
+#[cfg(not(feature = "loom"))]
+pub mod child;
 #[cfg(not(feature = "loom"))]
 pub mod costs;
 #[cfg(not(feature = "loom"))]

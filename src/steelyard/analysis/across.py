@@ -110,20 +110,17 @@ def across(
 
 
 def _unlike_plans(here: Study, there: Study) -> list[Notice]:
-    """What the same work was measured with, where it was not the same."""
-    found: list[Notice] = []
-    if here.probes != there.probes:
-        asked = " here, ".join(_asked(study) for study in (here, there))
-        found.append(Notice("probes-differ", f"probes of the kernel cost a little: {asked} there"))
+    """What the same work was measured with, where it was not the same: probes cost a little."""
+    one, other = here.probes.model_dump(), there.probes.model_dump()
+    found = [
+        Notice("probes-differ", f"probes.{key}: {one[key]} here, {other[key]} there")
+        for key in one
+        if one[key] != other[key]
+    ]
     if here.plan.blocks != there.plan.blocks:
-        found.append(
-            Notice("blocks-differ", f"planned blocks: {here.plan.blocks} here, {there.plan.blocks} there")
-        )
+        text = f"plan.blocks: {here.plan.blocks} here, {there.plan.blocks} there"
+        found.append(Notice("blocks-differ", text))
     return found
-
-
-def _asked(study: Study) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in study.probes if value) or "none"
 
 
 def _compare(
