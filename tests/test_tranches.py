@@ -212,7 +212,7 @@ def test_sleeps_that_were_missed_are_not_told_as_none() -> None:
     quiet = Tranches(os.getpid(), "group")
     quiet.measured(0)
     nobody = {name: [] for name in ("point", "role", "event", "sleeps", "wait_ns", "wait_histogram_base64")}
-    quiet.take(nobody, ())
+    quiet.take(nobody, {name: [] for name in ("point", "role", "tranche", "gets")}, ())
     quiet.compare(sampled(3))
     assert quiet.rows()["sleeps"] == [0] and not list(quiet.notices())
     quiet.compare(sampled(40))
@@ -264,3 +264,60 @@ def test_a_server_that_is_not_ours_is_not_probed_and_the_report_says_so(lab: Lab
         bundle = run(lab, study)
     (told,) = unavailable(bundle)
     assert "not ours" in told
+
+
+@needs_uprobes
+@each_build
+def test_gets_are_those_that_a_look_up_takes(lab: Lab, bindir: Path) -> None:
+    study = weighed(lab, bindir, LOOKUPS, clients=4, measure_s=0.5)
+    study.write_text(study.read_text() + "\n[probes]\ngets_s = 1\n")
+    bundle = run(lab, study)
+    gets = dict(
+        bundle.duckdb.execute(
+            "select latch, gets / transactions from latch_gets join used_runs using (run)"
+            " where option = 'named'"
+        ).fetchall()
+    )
+    # the root of the index, its leaf, the row: each page is found in the table of pages, and latched
+    assert gets["BufferMapping"] == pytest.approx(3, rel=0.1)
+    assert gets["BufferContent"] == pytest.approx(3, rel=0.1)
+    ((phases,),) = bundle.duckdb.execute("select count(*) from phases where phase = 'count'").fetchall()
+    assert phases == 2
+    # what is counted apart is no counter of the measured phase
+    assert bundle.duckdb.execute("select count(gets), count(misses) from latches").fetchall() == [(0, 0)]
+    page = (bundle.path / "report.html").read_text()
+    assert "Gets were counted apart" in page and "gets a transaction" in page
+    assert not unavailable(bundle)
+
+
+@needs_uprobes
+def test_gets_cost_nothing_outside_their_windows() -> None:
+    group = new_group()
+    with servers.postgres(BUILDS[0]) as server, server.connect() as connection:
+        latches = {"program": str(BUILDS[0] / "postgres"), "group": group, "gets": True}
+        roots = [{"pid": connection.info.backend_pid, "role": "server"}]
+        it = _core.Probe(json.dumps({"roots": roots, "latches": latches}))
+        it.open("measure", 0, 0, 2**63)
+        connection.execute(b"select count(*) from pg_class")
+        it.close()
+        assert hits("get") == 0
+        it.open("count", 0, 0, 2**63)
+        for _ in range(50):
+            connection.execute(b"select count(*) from pg_class")
+        it.close()
+        counted = hits("get")
+        connection.execute(b"select count(*) from pg_class")
+        assert hits("get") == counted > 1000
+        told = json.loads(it.finish() or "{}")["latch_gets"]
+    # one in 31 on each CPU
+    assert sum(told["gets"]) == pytest.approx(counted, abs=31 * (os.cpu_count() or 1))
+    assert standing(group) == []
+
+
+def hits(name: str) -> int:
+    """How often the kernel met a breakpoint of ours: Documentation/trace/uprobetracer.rst."""
+    for place in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing"):
+        if (file := Path(place) / "uprobe_profile").exists():
+            found = [line.split() for line in file.read_text().splitlines()]
+            return sum(int(words[-1]) for words in found if words[-2] == name)
+    raise AssertionError("no uprobe_profile")

@@ -24,17 +24,20 @@ impl Probe {
         self.0.refused.clone()
     }
 
-    fn open(&self, purpose: &str, point: usize, start_ns: u64, end_ns: u64) -> PyResult<()> {
+    fn open(&mut self, purpose: &str, point: usize, start_ns: u64, end_ns: u64) -> PyResult<()> {
         let purpose = match purpose {
             "measure" => Purpose::Measure,
             "watch" => Purpose::Watch,
-            other => return Err(PyValueError::new_err(format!("no purpose {other:?}: measure or watch"))),
+            "count" => Purpose::Count,
+            other => {
+                return Err(PyValueError::new_err(format!("no purpose {other:?}: measure, watch or count")));
+            }
         };
         self.0.open(Window { purpose, point, start_ns, end_ns });
         Ok(())
     }
 
-    fn close(&self) {
+    fn close(&mut self) {
         self.0.close();
     }
 

@@ -36,20 +36,34 @@ pub struct Conductor<'a> {
     pub plan: &'a Plan,
     listener: &'a mut dyn Listener,
     pub outcome: Outcome,
-    /// The phase after a warm-up: measure, or watch.
+    /// The phase after a warm-up: measure, watch or count.
     pub loaded: &'static str,
+    /// The phase and point last told of.
+    told: (String, usize),
     /// Transactions and errors of the points before.
     earlier: (u64, u64),
 }
 
 impl<'a> Conductor<'a> {
     pub fn new(plan: &'a Plan, listener: &'a mut dyn Listener) -> Self {
-        Self { plan, listener, outcome: Outcome::default(), loaded: "measure", earlier: (0, 0) }
+        Self {
+            plan,
+            listener,
+            outcome: Outcome::default(),
+            loaded: "measure",
+            told: Default::default(),
+            earlier: (0, 0),
+        }
     }
 
-    /// Tells that a phase begins; the time.
+    /// Tells that a phase begins, once; the time.
     pub fn begin(&mut self, phase: &str, point: usize, clients: usize) -> Result<u64, LoadError> {
         let t_ns = now_ns();
+        let told = (phase.to_string(), point);
+        if self.told == told {
+            return Ok(t_ns);
+        }
+        self.told = told;
         let line =
             json!({"event": "phase", "phase": phase, "point": point, "clients": clients, "t_ns": t_ns});
         if self.listener.event(&line.to_string()) { Ok(t_ns) } else { Err(LoadError::Stopped) }

@@ -10,7 +10,7 @@ use crate::event_loop::{self, Seat};
 use crate::plan::Arrival;
 use crate::poll::now_ns;
 use crate::record::{Record, Window};
-use crate::result::Told;
+use crate::result::{Aside, Told};
 use crate::session::{Session, farewell};
 use crate::transport::Transport;
 use crate::work::Work;
@@ -21,6 +21,8 @@ mod rounds;
 const INSPECT: Duration = Duration::from_secs(5);
 /// Threads get this long to begin before the point's clock starts.
 const LEAD_NS: u64 = 5_000_000;
+/// The lab gets this long to set breakpoints in all processes of a server.
+const PREPARE: Duration = Duration::from_millis(200);
 
 struct Run<'a> {
     work: &'a Work,
@@ -93,20 +95,37 @@ impl Run<'_> {
         let (back, records) = self.load(point, clients, window)?;
         let window = Window { end_ns: ended_ns(&records), ..window };
         self.conductor.keep(point, count, window, records);
-        if plan.watch_s > 0.0 { self.watch(point, back) } else { Ok(back) }
+        let back = self.aside("watch", plan.watch_s, point, back)?;
+        if plan.count_s > 0.0 {
+            // who counts what all of the load does must be there before its first statement
+            self.conductor.begin("count", point, count)?;
+            std::thread::sleep(PREPARE);
+        }
+        self.aside("count", plan.count_s, point, back)
     }
 
-    /// The same load, uncounted: what disturbs the server looks at it now.
-    fn watch(&mut self, point: usize, clients: Vec<Client>) -> Result<Vec<Client>, LoadError> {
+    /// The same load, not measured: what disturbs the server looks at it now.
+    fn aside(
+        &mut self,
+        phase: &'static str,
+        seconds: f64,
+        point: usize,
+        clients: Vec<Client>,
+    ) -> Result<Vec<Client>, LoadError> {
+        if seconds <= 0.0 {
+            return Ok(clients);
+        }
         let count = clients.len();
         let start_ns = now_ns() + LEAD_NS;
-        let end_ns = start_ns + (self.work.plan.watch_s * 1e9) as u64;
+        let end_ns = start_ns + (seconds * 1e9) as u64;
         let window = Window { start_ns, measure_ns: start_ns, last_begin_ns: end_ns, end_ns };
-        self.conductor.loaded = "watch";
+        self.conductor.loaded = phase;
         let outcome = self.load(point, clients, window);
         self.conductor.loaded = "measure";
         let (back, records) = outcome?;
-        self.conductor.ended("watch", point, count, start_ns, ended_ns(&records));
+        self.conductor.ended(phase, point, count, start_ns, ended_ns(&records));
+        let transactions = records.iter().map(|record| record.total.done).sum();
+        self.conductor.outcome.asides.push(Aside { point, phase, transactions });
         Ok(back)
     }
 

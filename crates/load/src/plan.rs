@@ -185,9 +185,11 @@ pub struct Plan {
     pub measure_s: f64,
     /// The measure phase of a point ends with so many transactions, at the latest after `measure_s`.
     pub transactions_max: Option<u64>,
-    /// Load after each point's measure phase that is not counted.
+    /// Load after each point's measure phase that is not measured, in two stretches.
     #[serde(default)]
     pub watch_s: f64,
+    #[serde(default)]
+    pub count_s: f64,
     pub cool_down_s: f64,
     pub deadline_ms: f64,
     pub threads: usize,

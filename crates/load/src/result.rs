@@ -19,6 +19,13 @@ pub struct Phase {
     pub end_ns: u64,
 }
 
+/// What was done in a stretch of load that was not measured.
+pub struct Aside {
+    pub point: usize,
+    pub phase: &'static str,
+    pub transactions: u64,
+}
+
 /// A number that one client's session told at the end.
 pub struct Told {
     pub client: usize,
@@ -33,6 +40,7 @@ pub struct Outcome {
     pub phases: Vec<Phase>,
     /// By point, then by thread.
     pub records: Vec<Vec<Record>>,
+    pub asides: Vec<Aside>,
     pub inspect: Vec<Told>,
     /// When, of whom, metric, value: what clients used, where they are ours.
     pub samples: Vec<(u64, String, &'static str, f64)>,
@@ -50,6 +58,10 @@ impl Outcome {
             let Phase { point, clients, name, start_ns, end_ns } = phase;
             [json!(point), json!(clients), json!(name), json!(start_ns), json!(end_ns)]
         });
+        let asides = self.asides.iter().map(|aside| {
+            let Aside { point, phase, transactions } = aside;
+            [json!(point), json!(phase), json!(transactions)]
+        });
         let inspect = self
             .inspect
             .iter()
@@ -61,6 +73,7 @@ impl Outcome {
             .map(|(t_ns, entity, metric, value)| [json!(t_ns), json!(entity), json!(metric), json!(value)]);
         json!({
             "phases": columns(["point", "clients", "phase", "start_ns", "end_ns"], phases),
+            "asides": columns(["point", "phase", "transactions"], asides),
             "throughput": self.throughput(&names),
             "latency": self.latency(&names),
             "clients": self.clients(),

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -29,6 +30,7 @@ pub struct Collector {
     windows: Option<Sender<Window>>,
     thread: Option<JoinHandle<Told>>,
     events: Vec<(Purpose, Event)>,
+    heads: Vec<Head>,
     /// After the events, which keep the kernel from taking a source's own probes away.
     sources: Vec<Source>,
     /// Sources that cannot be had, by name, with the reason.
@@ -42,6 +44,7 @@ impl Collector {
             windows: None,
             thread: None,
             events: Vec::new(),
+            heads: Vec::new(),
             sources: Vec::new(),
             refused: Vec::new(),
         };
@@ -69,13 +72,10 @@ impl Collector {
                 return told;
             }
         };
+        told.heads = rings.iter().map(|ring| ring.head.clone()).collect();
         sources.retain(|source| {
-            let opened: Result<Vec<Event>, SourceError> = rings
-                .iter()
-                .flat_map(|ring| source.kinds().map(move |kind| Event::beside(kind, ring.cpu, &ring.news)))
-                .collect();
-            match opened {
-                Ok(events) => told.events.extend(events.into_iter().map(|event| (source.purpose, event))),
+            match opened(source, &told.heads) {
+                Ok(events) => told.events.extend(events),
                 Err(error) => {
                     told.refused.push((source.name, error.to_string()));
                     return false;
@@ -86,6 +86,7 @@ impl Collector {
         if sources.is_empty() {
             return told;
         }
+        told.close_what_costs();
         let (windows, inbox) = mpsc::channel();
         let (roots, cpus) = (plan.roots.clone(), plan.cpus.clone());
         let readers: HashMap<u16, Reader> = sources
@@ -108,10 +109,18 @@ impl Collector {
     }
 
     /// Begins to record what has this purpose.
-    pub fn open(&self, window: Window) {
+    pub fn open(&mut self, window: Window) {
         if let Some(windows) = &self.windows {
             // before its first record; a thread that has gone is told of by finish
             let _ = windows.send(window);
+        }
+        if window.purpose == Purpose::Count {
+            for source in self.sources.iter().filter(|source| source.purpose == Purpose::Count) {
+                match opened(source, &self.heads) {
+                    Ok(events) => self.events.extend(events),
+                    Err(error) => self.refused.push((source.name, error.to_string())),
+                }
+            }
         }
         for (purpose, event) in &self.events {
             if *purpose == window.purpose {
@@ -122,10 +131,15 @@ impl Collector {
     }
 
     /// Records no more.
-    pub fn close(&self) {
+    pub fn close(&mut self) {
         for (_, event) in &self.events {
             let _ = event.disable();
         }
+        self.close_what_costs();
+    }
+
+    fn close_what_costs(&mut self) {
+        self.events.retain(|(purpose, _)| *purpose != Purpose::Count);
     }
 
     /// Ends; what was recorded, with names looked up. None when no source could be had.
@@ -139,10 +153,22 @@ impl Collector {
     }
 }
 
-struct CpuRing {
+/// The event of a CPU that has its ring.
+#[derive(Clone)]
+struct Head {
     cpu: u32,
-    news: Event,
+    news: Arc<Event>,
+}
+
+struct CpuRing {
+    head: Head,
     ring: Ring,
+}
+
+/// A source's events on all CPUs, none enabled.
+fn opened(source: &Source, heads: &[Head]) -> Result<Vec<(Purpose, Event)>, SourceError> {
+    let on = |head: &Head, kind| Ok((source.purpose, Event::beside(kind, head.cpu, &head.news)?));
+    heads.iter().flat_map(|head| source.kinds().map(move |kind| on(head, kind))).collect()
 }
 
 fn open_rings() -> Result<Vec<CpuRing>, SourceError> {
@@ -151,7 +177,7 @@ fn open_rings() -> Result<Vec<CpuRing>, SourceError> {
         .map(|cpu| {
             let news = Event::open(Kind::Processes, cpu)?;
             let ring = Ring::map(&news, cpu)?;
-            Ok(CpuRing { cpu, news, ring })
+            Ok(CpuRing { head: Head { cpu, news: Arc::new(news) }, ring })
         })
         .collect()
 }
@@ -218,7 +244,7 @@ impl Drain {
         let mut polled: Vec<libc::pollfd> = self
             .rings
             .iter()
-            .map(|ring| libc::pollfd { fd: ring.news.as_raw_fd(), events: libc::POLLIN, revents: 0 })
+            .map(|ring| libc::pollfd { fd: ring.head.news.as_raw_fd(), events: libc::POLLIN, revents: 0 })
             .collect();
         // SAFETY: polled holds as many pollfd as its length says, and lives until the call returns.
         unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as _, TURN.as_millis() as i32) };

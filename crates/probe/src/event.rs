@@ -27,8 +27,8 @@ pub enum Kind {
     Processes,
     /// A sample with kernel and user stack so often a second of each CPU, idle or not.
     Clock { hz: u32 },
-    /// Each event of a tracepoint, with so many frames of the kernel's stack.
-    Tracepoint { id: u16, frames: u16 },
+    /// One in so many events of a tracepoint, with so many frames of the kernel's stack.
+    Tracepoint { id: u16, frames: u16, one_in: u32 },
 }
 
 /// An open event; closed when dropped.
@@ -109,10 +109,10 @@ fn attributes(kind: Kind) -> sys::perf_event_attr {
             // a fixed period: the kernel would adapt a frequency to what it counts
             attr.sample_period = 1_000_000_000 / u64::from(hz.max(1));
         }
-        Kind::Tracepoint { id, frames } => {
+        Kind::Tracepoint { id, frames, one_in } => {
             attr.type_ = sys::PERF_TYPE_TRACEPOINT;
             attr.config = u64::from(id);
-            attr.sample_period = 1;
+            attr.sample_period = u64::from(one_in);
             attr.sample_max_stack = frames;
             attr.set_exclude_callchain_user(1);
             attr.set_exclude_callchain_kernel(u64::from(frames == 0));

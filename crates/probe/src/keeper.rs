@@ -81,6 +81,7 @@ impl Keeper {
         match fact {
             Fact::Waits { lock, flags } => self.locks.begun(time_ns, task, lock, flags, stack, names),
             Fact::Waited { lock } => self.locks.ended(point, time_ns, task, lock, who, names),
+            Fact::Gets { tranche, count } => self.latches.got(point, task, tranche, count, who),
             Fact::Sleeps { event } => self.latches.begun(time_ns, task, event),
             Fact::Slept => self.latches.ended(point, time_ns, task, who),
             Fact::Switched { from, runnable, to } => {
@@ -109,6 +110,7 @@ impl Keeper {
             &self.profile.folded(names),
             &self.locks.sites(names),
             &self.latches.rows(),
+            &self.latches.gets(),
             &self.sched.roles(),
             self.lost,
         )

@@ -1,4 +1,4 @@
-//! Sleeps for latches of a server, by the wait event that the sleeper had written down.
+//! Sleeps for latches of a server, by the wait event that the sleeper had written down; gets of them, by tranche.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -12,7 +12,8 @@ use crate::processes::Processes;
 struct Key {
     point: usize,
     role: Rc<str>,
-    event: u32,
+    /// A wait event, or a tranche.
+    number: u32,
 }
 
 struct Sleeps {
@@ -20,11 +21,12 @@ struct Sleeps {
     histogram: Histogram<u64>,
 }
 
-/// Sleeps by role and wait event.
+/// Sleeps by role and wait event; gets by role and tranche.
 #[derive(Default)]
 pub struct Latches {
     asleep: HashMap<u32, (u64, u32)>,
     sleeps: HashMap<Key, Sleeps>,
+    gets: HashMap<Key, u64>,
 }
 
 /// All sleeps of a role under one wait event.
@@ -37,7 +39,21 @@ pub struct Slept {
     pub histogram: Histogram<u64>,
 }
 
+/// Gets of a role of all latches of a tranche, as many as those recorded stand for.
+pub struct Got {
+    pub point: usize,
+    pub role: Rc<str>,
+    pub tranche: u32,
+    pub gets: u64,
+}
+
 impl Latches {
+    /// A task asks for a latch, one time in `count`.
+    pub fn got(&mut self, point: usize, task: Task, tranche: u32, count: u32, who: &Processes) {
+        let key = Key { point, role: who.role(task.pid), number: tranche };
+        *self.gets.entry(key).or_default() += u64::from(count);
+    }
+
     /// A task goes to sleep. One whose waking was not seen, as it was ended, is forgotten.
     pub fn begun(&mut self, time_ns: u64, task: Task, event: u32) {
         self.asleep.insert(task.tid, (time_ns, event));
@@ -47,7 +63,7 @@ impl Latches {
     pub fn ended(&mut self, point: usize, time_ns: u64, task: Task, who: &Processes) {
         let Some((begun_ns, event)) = self.asleep.remove(&task.tid) else { return };
         let wait_ns = time_ns.saturating_sub(begun_ns);
-        let key = Key { point, role: who.role(task.pid), event };
+        let key = Key { point, role: who.role(task.pid), number: event };
         let sleeps = self.sleeps.entry(key).or_insert_with(|| Sleeps {
             total_ns: 0,
             histogram: Histogram::new(3).expect("3 digits are allowed"),
@@ -62,6 +78,21 @@ impl Latches {
         self.asleep.clear();
     }
 
+    pub fn gets(&self) -> Vec<Got> {
+        let mut found: Vec<Got> = self
+            .gets
+            .iter()
+            .map(|(key, gets)| Got {
+                point: key.point,
+                role: key.role.clone(),
+                tranche: key.number,
+                gets: *gets,
+            })
+            .collect();
+        found.sort_by(|a, b| (a.point, &a.role, a.tranche).cmp(&(b.point, &b.role, b.tranche)));
+        found
+    }
+
     pub fn rows(&self) -> Vec<Slept> {
         let mut found: Vec<Slept> = self
             .sleeps
@@ -69,7 +100,7 @@ impl Latches {
             .map(|(key, sleeps)| Slept {
                 point: key.point,
                 role: key.role.clone(),
-                event: key.event,
+                event: key.number,
                 sleeps: sleeps.histogram.len(),
                 wait_ns: sleeps.total_ns,
                 histogram: sleeps.histogram.clone(),

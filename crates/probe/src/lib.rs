@@ -4,7 +4,8 @@
 //! - [`plan`]: what to probe, as JSON
 //! - [`tracepoint`]: numbers of tracepoints, from tracefs
 //! - [`uprobes`]: tracepoints of our own at functions of programs
-//! - [`semaphore`]: where a PostgreSQL sleeps until it gets a latch
+//! - [`program`]: where functions of programs lie
+//! - [`semaphore`], [`acquire`]: where a PostgreSQL sleeps until it gets a latch, and asks for it
 //! - [`event`]: perf events on one CPU
 //! - [`ring`]: the memory that the kernel writes records to
 //! - [`record`]: records parsed
@@ -17,6 +18,7 @@
 //! - [`collector`]: opens the sources; one thread drains the rings in the order of time
 //! - [`result`], as columns
 
+pub mod acquire;
 pub mod collector;
 pub mod error;
 pub mod event;
@@ -27,6 +29,7 @@ pub mod locks;
 pub mod plan;
 pub mod processes;
 pub mod profile;
+pub mod program;
 pub mod record;
 pub mod result;
 pub mod ring;

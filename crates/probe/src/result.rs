@@ -8,12 +8,12 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use serde_json::{Value, json};
 
-use crate::latches::Slept;
+use crate::latches::{Got, Slept};
 use crate::locks::Site;
 use crate::profile::Folded;
 use crate::sched::Role;
 
-/// Columns by table: profile, locks, latches, scheduling; and how many records the kernel had no room for.
+/// Columns by table: profile, locks, latches, latch_gets, scheduling; and how many records the kernel had no room for.
 pub struct Told(Value);
 
 impl Told {
@@ -21,6 +21,7 @@ impl Told {
         profile: &[Folded],
         locks: &[Site],
         latches: &[Slept],
+        gets: &[Got],
         sched: &[(usize, Rc<str>, &Role)],
         lost: u64,
     ) -> Told {
@@ -50,6 +51,12 @@ impl Told {
                 ("sleeps", |row| json!(row.sleeps)),
                 ("wait_ns", |row| json!(row.wait_ns)),
                 ("wait_histogram_base64", |row| encoded(&row.histogram)),
+            ]),
+            "latch_gets": columns(gets, &[
+                ("point", |row| json!(row.point)),
+                ("role", |row| json!(&*row.role)),
+                ("tranche", |row| json!(row.tranche)),
+                ("gets", |row| json!(row.gets)),
             ]),
             "scheduling": columns(sched, &[
                 ("point", |(point, _, _)| json!(point)),

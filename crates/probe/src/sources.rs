@@ -2,9 +2,11 @@
 
 use serde::Deserialize;
 
+use crate::acquire::{Acquire, TRANCHE};
 use crate::error::SourceError;
 use crate::event::Kind;
 use crate::plan::{Plan, Sleeper};
+use crate::program::Program;
 use crate::semaphore::{EVENT, Semaphore};
 use crate::tracepoint::Tracepoint;
 use crate::uprobes::Uprobes;
@@ -13,6 +15,9 @@ use crate::uprobes::Uprobes;
 const LOCK_FRAMES: u16 = 16;
 /// The bits of sched_switch's prev_state that say why a thread does not go on; 0: it would.
 const NOT_RUNNABLE: u64 = 0xff;
+/// Of the gets of latches one in so many is recorded: hundreds of thousands a second would fill the rings. A
+/// prime, so that no pattern of gets in a transaction keeps step with it.
+const GETS_ONE_IN: u32 = 31;
 
 /// What a window is for: a source records in windows of its own purpose alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -22,6 +27,9 @@ pub enum Purpose {
     Measure,
     /// A stretch that is not measured: what costs more.
     Watch,
+    /// Another, for what costs so much that it is in the kernel no longer than its windows: breakpoints cost also
+    /// where nothing is recorded.
+    Count,
 }
 
 /// A stretch in which sources of one purpose record. Times of CLOCK_MONOTONIC.
@@ -38,6 +46,7 @@ pub struct Window {
 pub enum Fact {
     Waits { lock: u64, flags: u64 },
     Waited { lock: u64 },
+    Gets { tranche: u32, count: u32 },
     Sleeps { event: u32 },
     Slept,
     Switched { from: u32, runnable: bool, to: u32 },
@@ -51,6 +60,7 @@ pub type Reader = std::sync::Arc<dyn Fn(&[u8]) -> Fact + Send + Sync>;
 pub struct Reading {
     pub id: u16,
     frames: u16,
+    one_in: u32,
     pub reader: Reader,
 }
 
@@ -68,7 +78,10 @@ impl Source {
     /// The events to open on each CPU.
     pub fn kinds(&self) -> impl Iterator<Item = Kind> + '_ {
         let clock = (self.clock_hz > 0).then_some(Kind::Clock { hz: self.clock_hz });
-        clock.into_iter().chain(self.readings.iter().map(|r| Kind::Tracepoint { id: r.id, frames: r.frames }))
+        clock.into_iter().chain(self.readings.iter().map(|r| {
+            let Reading { id, frames, one_in, .. } = *r;
+            Kind::Tracepoint { id, frames, one_in }
+        }))
     }
 }
 
@@ -85,6 +98,7 @@ pub fn asked(plan: &Plan) -> Vec<(&'static str, Found)> {
         plan.locks.then(|| ("locks", locks())),
         plan.sched.then(|| ("sched", sched())),
         plan.latches.as_ref().map(|sleeper| ("latches", latches(sleeper))),
+        plan.latches.as_ref().filter(|sleeper| sleeper.gets).map(|sleeper| ("gets", gets(sleeper))),
     ]
     .into_iter()
     .flatten()
@@ -103,13 +117,27 @@ fn locks() -> Found {
 }
 
 fn latches(sleeper: &Sleeper) -> Found {
-    let Semaphore { begin, end, uprobes } = Semaphore::probe(&sleeper.program, &sleeper.group)?;
+    let Semaphore { begin, end, uprobes } =
+        Semaphore::probe(&Program::open(&sleeper.program)?, &sleeper.group)?;
     let event = begin.number(EVENT);
     let readings = vec![
         reading(&begin, 0, move |raw| Fact::Sleeps { event: event(raw) as u32 }),
         reading(&end, 0, |_| Fact::Slept),
     ];
     Ok(Source { _uprobes: Some(uprobes), ..source("latches", Purpose::Measure, readings) })
+}
+
+fn gets(sleeper: &Sleeper) -> Found {
+    let Acquire { gets, uprobes } = Acquire::probe(&Program::open(&sleeper.program)?, &sleeper.group)?;
+    let readings = gets
+        .iter()
+        .map(|point| {
+            let tranche = point.number(TRANCHE);
+            let fact = move |raw: &[u8]| Fact::Gets { tranche: tranche(raw) as u32, count: GETS_ONE_IN };
+            Reading { one_in: GETS_ONE_IN, ..reading(point, 0, fact) }
+        })
+        .collect();
+    Ok(Source { _uprobes: Some(uprobes), ..source("gets", Purpose::Count, readings) })
 }
 
 fn sched() -> Found {
@@ -143,5 +171,5 @@ fn reading(
     frames: u16,
     reader: impl Fn(&[u8]) -> Fact + Send + Sync + 'static,
 ) -> Reading {
-    Reading { id: point.id, frames, reader: std::sync::Arc::new(reader) }
+    Reading { id: point.id, frames, one_in: 1, reader: std::sync::Arc::new(reader) }
 }

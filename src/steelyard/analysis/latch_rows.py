@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class LatchRow:
     """One latch of an option at one number of clients: counters summed over runs; None: not available.
 
-    gets, sleeps and wait a transaction: of all latches of that name. spin_efficiency: share of misses
+    gets, sleeps and wait a transaction: of all latches of that name; where gets are None, those a transaction
+    were counted apart, in a stretch of load that was not measured. spin_efficiency: share of misses
     that never slept; a lower bound, 1 - sleeps per miss, where spins are not counted. hold_ns: mean
     measured, or the effective hold that explains the misses (hold_is_measured tells). children: latches
     that share the gets. spin: turns before a miss sleeps, None: any. hand_overs: gets after another's.
@@ -43,8 +44,15 @@ class LatchRow:
     predicted_gets_per_s: float | None
 
     @property
+    def sleeps_per_get(self) -> float | None:
+        """A lower bound of misses a get, where misses cannot be seen."""
+        if self.sleeps_per_txn is None or not self.gets_per_txn:
+            return None
+        return self.sleeps_per_txn / self.gets_per_txn
+
+    @property
     def sleeps_only(self) -> bool:
-        """Whether its sleeps are all that could be seen, as of a live PostgreSQL."""
+        """Whether its sleeps are all that could be seen while it was measured, as of a live PostgreSQL."""
         return self.gets is None and self.misses is None and self.sleeps is not None
 
 

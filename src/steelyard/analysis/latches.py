@@ -40,6 +40,7 @@ class _Sums:
     """Of all runs at one key. A counter that one run lacks is lacking.
 
     transactions, seconds: of all runs in which latches were watched, in which this one need not have shown.
+    counted_apart: gets of so many transactions as these, None: not counted in a stretch of their own.
     """
 
     counters: dict[str, float]
@@ -47,6 +48,7 @@ class _Sums:
     spin: float | None
     transactions: float = 0.0
     seconds: float = 0.0
+    counted_apart: float | None = None
 
 
 def effective_hold_ns(misses_per_get: float, gets_per_s_before: float) -> float:
@@ -103,6 +105,14 @@ def _summed(evidence: Evidence) -> dict[_Key, _Sums]:
         for name in _COUNTERS:
             found.counters[name] += float(table[name][i])
         found.transactions, found.seconds = work[where[0], where[2]]
+    counted = (evidence.latch_gets[name].tolist() for name in ("run", "point", "latch", "gets_per_txn"))
+    for run, point, latch, gets_per_txn in zip(*counted, strict=True):
+        if (run, point) in at:
+            i = at[run, point]
+            family = sums[option_of[run], str(latch), int(points["clients"][i])]
+            family.counted_apart = (family.counted_apart or 0.0) + gets_per_txn * float(
+                points["transactions"][i]
+            )
     return sums
 
 
@@ -124,7 +134,9 @@ def _row(key: _Key, found: _Sums) -> LatchRow:
         hand_overs_per_s=_ratio(hand_overs, found.seconds),
         misses_per_get=_ratio(known["misses"], known["gets"]),
         sleeps_per_miss=sleeps_per_miss,
-        gets_per_txn=_ratio(known["gets"], found.transactions),
+        gets_per_txn=_ratio(
+            known["gets"] if found.counted_apart is None else found.counted_apart, found.transactions
+        ),
         sleeps_per_txn=_ratio(known["sleeps"], found.transactions),
         wait_ns_per_txn=_ratio(known["wait_ns"], found.transactions),
         wait_per_sleep_ns=_ratio(known["wait_ns"], known["sleeps"]),

@@ -86,6 +86,7 @@ class Evidence:
     notices: run (0: of the whole study), code, text.
     latches: run, point, latch, gets, misses, spin_gets, sleeps, wait_ns, get_ns, hand_overs, children
         (latches of the family), spin (turns before a miss sleeps); NaN where not available.
+    latch_gets: run, point, latch, gets_per_txn: counted apart, in a stretch of load that was not measured.
     holds: run, point, latch, ns, share: hold times, each with the share of holds that last so long.
     claims: run, point, figure, value, decimals: what the source of a recording says of itself.
     probed: what the kernel's probes recorded.
@@ -123,6 +124,7 @@ class Evidence:
             "spin",
         )
     )
+    latch_gets: Columns = field(default_factory=lambda: _none("run", "point", "latch", "gets_per_txn"))
     holds: Columns = field(default_factory=lambda: _none("run", "point", "latch", "ns", "share"))
     claims: Columns = field(default_factory=lambda: _none("run", "point", "figure", "value", "decimals"))
     scores: Columns = field(

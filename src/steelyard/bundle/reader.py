@@ -136,6 +136,12 @@ _LATCHES = """
     from latches l semi join used_runs using (run) order by l.run, l.point, l.latch
 """
 
+_LATCH_GETS = """
+    select g.run, g.point, g.latch, g.gets / g.transactions as gets_per_txn
+    from latch_gets g semi join used_runs using (run) where g.transactions > 0
+    order by g.run, g.point, g.latch
+"""
+
 
 class Bundle:
     """A bundle opened for reading. Raises InputError when path holds none, or a newer format."""
@@ -211,6 +217,7 @@ class Bundle:
             silence=self.columns(_SILENCE),
             notices=self.columns("select run, code, text from notices order by run"),
             latches=self.columns(_LATCHES),
+            latch_gets=self.columns(_LATCH_GETS),
             holds=holds(self.duckdb),
             claims=self.columns("select claims.* from claims join used_runs using (run) order by run, point"),
             probed=probed(self),

@@ -63,7 +63,7 @@ TABLES: tuple[Table, ...] = (
             Column(
                 "phase",
                 "VARCHAR",
-                "set-up, connect, warm-up, measure, watch, cool-down, disconnect, after",
+                "set-up, connect, warm-up, measure, watch, count, cool-down, disconnect, after",
             ),
             Column("start_ns", "BIGINT", ""),
             Column("end_ns", "BIGINT", ""),
@@ -165,6 +165,17 @@ TABLES: tuple[Table, ...] = (
             Column("hand_overs", "BIGINT", "gets after another worker's", nullable=True),
             Column("hold_histogram", "BLOB", "hold times, HdrHistogram V2, ns", nullable=True),
             Column("wait_histogram", "BLOB", "waits of misses, HdrHistogram V2, ns", nullable=True),
+        ),
+    ),
+    Table(
+        "latch_gets",
+        "gets of one latch in the count phase of a point: a stretch of load of its own, not measured",
+        (
+            _RUN,
+            _POINT,
+            Column("latch", "VARCHAR", "its name: all latches of a tranche"),
+            Column("gets", "BIGINT", "acquisitions by who would wait; by sampling, one in 31"),
+            Column("transactions", "BIGINT", "of the stretch"),
         ),
     ),
     Table(

@@ -8,7 +8,7 @@ import click
 
 # not 100: a server's own timers tick at round rates, and would be seen always or never
 _PROFILE_HZ = 99
-_SCHED_S = 2.0
+_ASIDE_S = 2.0
 
 
 @click.command()
@@ -25,6 +25,9 @@ _SCHED_S = 2.0
 @click.option("--profile", is_flag=True, help="Where CPU time goes: 99 stacks a second of each CPU.")
 @click.option("--locks", is_flag=True, help="Who waits for kernel locks, and how long.")
 @click.option("--sched", is_flag=True, help="Scheduling, in 2 s of load after each point, not measured.")
+@click.option(
+    "--gets", is_flag=True, help="Gets of PostgreSQL's latches, in 2 s of load after each point, not measured."
+)
 @click.option("--dry-run", is_flag=True, help="Print the plan, run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
 def command(
@@ -37,6 +40,7 @@ def command(
     profile: bool,
     locks: bool,
     sched: bool,
+    gets: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -48,7 +52,12 @@ def command(
     from steelyard.cli.conduct import conduct
     from steelyard.study.adjust import adjusted
 
-    asked = (("profile_hz", profile, _PROFILE_HZ), ("locks", locks, True), ("sched_s", sched, _SCHED_S))
+    asked = (
+        ("profile_hz", profile, _PROFILE_HZ),
+        ("locks", locks, True),
+        ("sched_s", sched, _ASIDE_S),
+        ("gets_s", gets, _ASIDE_S),
+    )
     probes = {key: value for key, wanted, value in asked if wanted}
     text, origin = adjusted(
         study, blocks=blocks, clients=clients, measure_s=measure, subject=subject, probes=probes

@@ -32,7 +32,8 @@ def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside)
         asked = _queries(workload, work, study)
     watch = {"watch_s": study.probes.sched_s} if study.probes.sched_s else {}
     if isinstance(target, Endpoint):
-        return {**_address(target), **asked, **phases, **watch}
+        count = {"count_s": study.probes.gets_s} if study.probes.gets_s and target.lwlocks else {}
+        return {**_address(target), **asked, **phases, **watch, **count}
     if target.within is not None:
         load = {**_address(target.within), **asked, **phases, **watch}
         return {**target.plan, "load": load, "probes": study.probes.of_the_kernel}

@@ -1,7 +1,7 @@
 """The kernel's probes beside the load: windows over its phases, and their records as tables.
 
 Profile, locks and latches record in the measure phase; scheduling, which costs more, in the watch phase
-after it. A thread of the lab collects, so its CPU time counts as the monitors'.
+after it, and gets of latches, which cost most, in the count phase. A thread of the lab collects, so its CPU time counts as the monitors'.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from steelyard.lab.tranches import Tranches
 
 Columns = Mapping[str, Sequence[Any]]
-_LOOKED_AT = ("measure", "watch")
+_LOOKED_AT = ("measure", "watch", "count")
 _NEVER_NS = 2**63  # a phase ends when the next begins
 _THREAD = "probes"  # as the collecting thread is called
 
@@ -39,8 +39,8 @@ class Probing:
         """asked: the keys of a study's [probes] but latches, empty: none; tranches: those of a server."""
         self._tranches = tranches
         self._sched_s: float = asked.get("sched_s", 0)
-        self._watching: tuple[int, int] | None = None  # point, start
-        self._watched_s: dict[int, float] = {}
+        self._open: tuple[str, int, int] | None = None  # phase, point, start
+        self._recorded_s: dict[str, dict[int, float]] = {phase: {} for phase in _LOOKED_AT}
         self._told: dict[str, Any] = {}
         roots = [{"pid": pid, "role": role} for role, pid in target.pids.items()]
         roots += [{"pid": pid, "role": "monitors"} for pid in target.own_backends]
@@ -62,22 +62,25 @@ class Probing:
         if self._probe is None:
             return
         name, point, t_ns = str(event["phase"]), int(event["point"]), int(event["t_ns"])
+        if self._open is not None:
+            looked_at, where, start_ns = self._open
+            self._recorded_s[looked_at][where] = (t_ns - start_ns) / 1e9
+            self._open = None
         self._probe.close()
         self._note_cost()
-        if self._watching is not None:
-            self._watched_s[self._watching[0]] = (t_ns - self._watching[1]) / 1e9
-        self._watching = (point, t_ns) if name == "watch" else None
         if name == "measure" and self._tranches is not None:
             self._tranches.measured(point)
         if name in _LOOKED_AT:
             self._probe.open(name, point, t_ns, _NEVER_NS)
+            self._open = name, point, t_ns
 
     def stop(self) -> None:
         """Ends; names are looked up now, while the server's files are there. May be called twice."""
         if self._probe is not None and (told := self._probe.finish()) is not None:
             self._told = json.loads(told)
             if self._tranches is not None:
-                self._tranches.take(self._told["latches"], self._probe.refused)
+                latches, gets = self._told["latches"], self._told["latch_gets"]
+                self._tranches.take(latches, gets, self._probe.refused)
 
     def notices(self) -> Iterator[tuple[str, str]]:
         """What could not be had, with what would mend it."""
@@ -87,11 +90,11 @@ class Probing:
             return
         for source, reason in self._probe.refused:
             yield "probe-unavailable", f"{source}: {reason}"
-        if self._sched_s and not self._watched_s:
-            yield (
-                "probe-unavailable",
-                "sched: this subject's engine has no stretch of load after the measured one to look at",
-            )
+        gets = self._tranches is not None and self._tranches.counts_gets
+        for source, wanted, phase in (("sched", self._sched_s, "watch"), ("gets", gets, "count")):
+            if wanted and not self._recorded_s[phase]:
+                text = "this subject's engine has no stretch of load after the measured one to look at"
+                yield "probe-unavailable", f"{source}: {text}"
         if lost := self._told.get("lost", 0):
             yield (
                 "probe-lost",
@@ -110,10 +113,10 @@ class Probing:
             name: self._told[name] for name in ("profile", "locks", "scheduling") if self._told
         }
         if "scheduling" in found:
-            seconds = [self._watched_s[point] for point in found["scheduling"]["point"]]
+            seconds = [self._recorded_s["watch"][point] for point in found["scheduling"]["point"]]
             found["scheduling"] = {**found["scheduling"], "seconds": seconds}
         if self._tranches is not None:
-            found["latches"] = self._tranches.rows()
+            found |= {"latches": self._tranches.rows(), "latch_gets": self._tranches.gets()}
         return found
 
     def _note_cost(self) -> None:

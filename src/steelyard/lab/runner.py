@@ -1,6 +1,6 @@
 """Runs a study: blocks of options, each run in its phases; yields every run as it ends.
 
-Phases: set-up (server, data), connect, warm-up, measure, watch (once a point), cool-down,
+Phases: set-up (server, data), connect, warm-up, measure, watch and count (once a point), cool-down,
 disconnect, after. The lab keeps nothing: who asked for the runs writes them down.
 """
 
@@ -172,7 +172,7 @@ class Laboratory:
             target = Target(pids={**pids, "monitors": os.getpid()}, dsn=subject.dsn)
             watch = Watch(self._rates(), target, origin_ns)
             # after the monitors: their connections have a process each in the server
-            tranches = self._tranches(target)
+            tranches = self._tranches(subject)
             probing = Probing(self._probes(subject), target, self.placement.engine, tranches)
             watch.start(self.placement.engine)
         except BaseException:
@@ -207,6 +207,7 @@ class Laboratory:
                 samples[name].append(value)
         if tranches is not None:
             tranches.compare(samples)
+            tranches.relate(result)
         told = [*remarks, *watch.notices, *probing.notices(), *backlog_notices(result)]
         tables = noticed(tables, (*told, *error_notices(tables)))
         if found := watched_latches(samples, phases):
@@ -217,10 +218,11 @@ class Laboratory:
         simulated = isinstance(subject, Inside) and subject.simulated
         return {} if simulated else self.study.probes.of_the_kernel
 
-    def _tranches(self, target: Target) -> Tranches | None:
-        if not self.study.probes.latches or self.study.subject.kind != "postgres":
+    def _tranches(self, subject: Endpoint | Inside) -> Tranches | None:
+        probes = self.study.probes
+        if not isinstance(subject, Endpoint) or not subject.lwlocks or not (probes.latches or probes.gets_s):
             return None
-        return Tranches(target.pids.get("server"), self.host.name_for_probes())
+        return Tranches(subject.pid, self.host.name_for_probes(), gets=probes.gets_s > 0)
 
     def _rates(self) -> Mapping[str, float]:
         if self.study.monitors is not None:

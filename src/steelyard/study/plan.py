@@ -126,7 +126,7 @@ def _boot(option: Option) -> _Boot:
 def run_seconds(study: Study) -> float:
     """Length of one run without its set-up, in seconds."""
     plan = study.plan
-    point_s = plan.warm_up_s + plan.measure_s + study.probes.sched_s
+    point_s = plan.warm_up_s + plan.measure_s + study.probes.sched_s + study.probes.gets_s
     return len(plan.clients) * point_s + plan.cool_down_s
 
 

@@ -100,6 +100,7 @@ class Postgres:
             database=self._database,
             pid=pid,
             dsn=self._dsn(self._database),
+            lwlocks=True,
             session=session_statements(subject, option),
             inspect=INSPECT,
             facts={"origin": str(bindir)},

@@ -45,6 +45,7 @@ class ForeignPostgres:
                     else "require",
                     ca_file=parameters.get("sslrootcert"),
                     dsn=dsn,
+                    lwlocks=True,
                     session=session_statements(self._bench.study.subject, option),
                     inspect=INSPECT,
                     facts={"origin": "a server that is not ours"},

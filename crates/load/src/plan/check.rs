@@ -59,6 +59,7 @@ impl Plan {
             ("warm_up_s", self.warm_up_s),
             ("measure_s", self.measure_s),
             ("watch_s", self.watch_s),
+            ("count_s", self.count_s),
             ("cool_down_s", self.cool_down_s),
             ("connect_s", self.connect_s),
             ("deadline_ms", self.deadline_ms),

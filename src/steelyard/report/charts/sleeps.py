@@ -1,4 +1,4 @@
-"""Sleeps for the latches of a live server: which latch, how often, how long."""
+"""Latches of a live server: which is asked for and slept for, how often, how long."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ from steelyard.report.charts.theme import Colours, paint
 from steelyard.report.inputs import About
 
 _MOST_LATCHES = 8
+_UNSEEN = "Neither gets nor misses of these latches can be seen"
+_COUNTED = (
+    "Gets were counted apart, one in 31, in a stretch of load that was not measured, as that slows the server"
+    " down; misses cannot be seen"
+)
 
 
 def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | None:
     """None where no server was seen asleep, or not looked at. A table an option, the baseline's open."""
     rows = [row for row in judgement.latches if row.sleeps_only]
-    if not any(row.sleeps for row in rows):
+    counted = any(row.gets_per_txn is not None for row in rows)
+    if not counted and not any(row.sleeps for row in rows):
         return None
     tables = {
         option: _table([row for row in rows if row.option == option], about)
@@ -28,7 +34,7 @@ def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | Non
     return Figure(
         name="sleeps",
         title="Sleeps for the server's latches",
-        caption="Of all the server's processes. Neither gets nor misses of these latches can be seen:"
+        caption=f"Of all the server's processes. {_COUNTED if counted else _UNSEEN}:"
         " sleeps are the lower bound of misses, as one that got its latch before it slept is in no table.",
         panels=(panel,) if panel else (),
         table=tables[first],
@@ -44,27 +50,31 @@ def _table(rows: Sequence[LatchRow], about: About) -> Table:
         (
             "latch",
             about.points_are,
-            "gets",
+            f"gets a {about.work_is}",
             "misses",
             "sleeps",
             "time asleep",
             f"sleeps a {about.work_is}",
             f"asleep a {about.work_is}",
             "wait per sleep",
+            "% sleeps per get",
         ),
         tuple(
             (
                 row.latch,
                 str(row.clients),
-                fmt.MISSING,
+                fmt.MISSING if row.gets_per_txn is None else fmt.significant(row.gets_per_txn),
                 fmt.MISSING,
                 f"{row.sleeps or 0:,.0f}",
                 _time(row.wait_ns),
                 fmt.significant(row.sleeps_per_txn or 0.0),
                 _time(row.wait_ns_per_txn),
                 _time(row.wait_per_sleep_ns) if row.sleeps else "",
+                fmt.MISSING if row.sleeps_per_get is None else fmt.significant(100 * row.sleeps_per_get),
             )
-            for row in sorted(rows, key=lambda row: (row.clients, -(row.wait_ns or 0.0)))
+            for row in sorted(
+                rows, key=lambda row: (row.clients, -(row.wait_ns or 0.0), -(row.gets_per_txn or 0.0))
+            )
         ),
     )
 
