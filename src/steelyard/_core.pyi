@@ -230,7 +230,7 @@ class Probe:
         """Sources that cannot be had here, each with the reason and what would mend it."""
 
     def open(self, purpose: str, point: int, start_ns: int, end_ns: int) -> None:
-        """Records of a purpose count from now on: measure (profile, locks, latches), watch (sched), count (gets).
+        """Records of a purpose count from now on: measure, watch (sched) or count (gets of latches).
 
         Times of CLOCK_MONOTONIC; what lies outside does not count. Raises ValueError.
         """
@@ -239,7 +239,7 @@ class Probe:
         """Records no more until the next `open`."""
 
     def finish(self) -> str | None:
-        """Ends; columns as JSON: profile, locks, latches, latch_gets, scheduling; and lost, records that had no room.
+        """Ends; columns as JSON: profile, locks, latches, latch_gets, scheduling; and lost: no room.
 
         Columns that end in `_base64` are HdrHistograms, V2, ns. None where no source could be had, and
         at a second call.

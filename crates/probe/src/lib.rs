@@ -4,7 +4,7 @@
 //! - [`plan`]: what to probe, as JSON
 //! - [`tracepoint`]: numbers of tracepoints, from tracefs
 //! - [`uprobes`]: tracepoints of our own at functions of programs
-//! - [`program`]: where functions of programs lie
+//! - [`program`], [`prologue`]: where functions of programs lie, and where a breakpoint in them is cheap
 //! - [`semaphore`], [`acquire`]: where a PostgreSQL sleeps until it gets a latch, and asks for it
 //! - [`event`]: perf events on one CPU
 //! - [`ring`]: the memory that the kernel writes records to
@@ -30,6 +30,7 @@ pub mod plan;
 pub mod processes;
 pub mod profile;
 pub mod program;
+pub mod prologue;
 pub mod record;
 pub mod result;
 pub mod ring;

@@ -9,9 +9,7 @@ use blazesym::inspect::Inspector;
 use blazesym::inspect::source::{Elf, Source};
 
 use crate::error::SourceError;
-
-/// The mark of a place that may be jumped to, first in functions of hardened builds (x86-64).
-const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+use crate::prologue::{LOOKED_AT, first_push};
 
 /// A program's file, held open.
 pub struct Program {
@@ -43,17 +41,15 @@ impl Program {
         format!("/proc/self/fd/{}", self.file.as_raw_fd())
     }
 
-    /// Where in the file a function begins that can be probed. A mark at its beginning is stepped over, as the
-    /// kernel carries out a push that has a breakpoint itself, but has the processor step through this one: 16 us
-    /// in place of 2 on a virtual machine.
+    /// Where in the file a function can be probed: at its beginning, or as near as a breakpoint is cheap.
     pub fn entry(&self, function: &'static str) -> Result<u64, SourceError> {
         let place = self.place(function)?;
         let offset =
             place.offset.ok_or_else(|| self.unreadable(format!("{function} lies nowhere in the file")))?;
-        let mut first = [0; ENDBR64.len()];
-        match self.file.read_exact_at(&mut first, offset) {
-            Ok(()) if first == ENDBR64 => Ok(offset + ENDBR64.len() as u64),
-            _ => Ok(offset),
+        let mut code = [0; LOOKED_AT];
+        match self.file.read_at(&mut code, offset) {
+            Ok(bytes) => Ok(offset + first_push(&code[..bytes])),
+            Err(_) => Ok(offset),
         }
     }
 

@@ -26,7 +26,9 @@ _ASIDE_S = 2.0
 @click.option("--locks", is_flag=True, help="Who waits for kernel locks, and how long.")
 @click.option("--sched", is_flag=True, help="Scheduling, in 2 s of load after each point, not measured.")
 @click.option(
-    "--gets", is_flag=True, help="Gets of PostgreSQL's latches, in 2 s of load after each point, not measured."
+    "--gets",
+    is_flag=True,
+    help="Gets of PostgreSQL's latches, in 2 s of load that are not measured.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the plan, run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")

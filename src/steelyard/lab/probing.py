@@ -1,7 +1,8 @@
 """The kernel's probes beside the load: windows over its phases, and their records as tables.
 
 Profile, locks and latches record in the measure phase; scheduling, which costs more, in the watch phase
-after it, and gets of latches, which cost most, in the count phase. A thread of the lab collects, so its CPU time counts as the monitors'.
+after it, and gets of latches, which cost most, in the count phase. A thread of the lab collects, so its
+CPU time counts as the monitors'.
 """
 
 from __future__ import annotations

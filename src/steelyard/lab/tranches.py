@@ -112,7 +112,7 @@ class Tranches:
             yield "probe-unavailable", _NO_NAMES
 
     def rows(self) -> dict[str, list[Any]]:
-        """A row for each point and tranche that somebody of the server slept for or got, one for all others."""
+        """A row for each point and tranche that the server slept for or got, one for all others."""
         rows: dict[str, list[Any]] = {name: [] for name in ("point", "latch", *_KNOWN, *_UNSEEN)}
         if self._contradicted or not self._told:
             return rows

@@ -10,7 +10,7 @@ from steelyard.study.model import Strict
 
 
 class Probes(Strict):
-    """Sources beside the monitors. Latches alone are on by themselves; all but sched and gets record in measure."""
+    """Sources beside the monitors. Latches alone are on by themselves; sched and gets record apart."""
 
     profile_hz: int = Field(
         default=0, ge=0, le=1000, description="stacks sampled a second of each CPU; 0: no profile"

@@ -38,8 +38,9 @@ class Endpoint:
     protocol: what the server speaks: postgres or mysql. socket: its Unix socket in full, where the
     name does not follow from host and port. pid: the server's root process, None when it is not ours.
     others: root processes of further roles, such as a pooler's (front). session: SQL sent by each client
-    after it connects. lwlocks: whether its latches are PostgreSQL's. inspect: SQL by name, asked of each client's own session after the load, for
-    what a server shows of a session to nobody else. facts: what the subject knows of its server.
+    after it connects. lwlocks: whether its latches are PostgreSQL's. inspect: SQL by name, asked of each
+    client's own session after the load, for what a server shows of a session to nobody else. facts: what
+    the subject knows of its server.
     """
 
     host: str
