@@ -93,7 +93,7 @@ pub fn saturated<L: Latch>(cpus: [usize; 2], ns: u64, counting: bool) -> Option<
         while begin_ns < last_ns {
             let mut missed = 0;
             for _ in 0..BURST {
-                child.get(Mode::Exclusive, &worker, |wait| missed += u64::from(wait.missed));
+                child.get(Mode::Exclusive, &worker, |wait| missed += u64::from(wait.missed()));
             }
             let end_ns = now_ns();
             bursts.push(Burst { side, begin_ns, end_ns, missed });

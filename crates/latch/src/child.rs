@@ -130,6 +130,6 @@ mod tests {
     }
 
     fn exclusive(desks: &[Desk]) -> u64 {
-        desks.iter().map(|desk| desk.counters[0].exclusive.get()).sum()
+        desks.iter().map(|desk| desk.counters[0].exclusive()).sum()
     }
 }

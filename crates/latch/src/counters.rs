@@ -27,9 +27,9 @@ impl Count {
 #[derive(Default)]
 #[repr(C, align(128))]
 pub struct Counters {
-    /// Gets that exclude all others, of the whole point: what the count under the latch must come to.
-    pub exclusive: Count,
-    /// Of the count under the latch those of other workers: where they have become more, another was there.
+    /// What its last exclusive get left under the latch.
+    left: Count,
+    /// Of that the part that is not its own.
     others: Count,
     pub shared: Count,
     /// Exclusive gets whose previous holder was another worker.
@@ -46,15 +46,14 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// An exclusive get that found `before` under the latch.
+    /// An exclusive get that found `before` under the latch: as the last one left it, unless another was there.
     #[inline]
     pub fn got_exclusive(&self, before: u64, wait: Wait) {
-        let mine = self.exclusive.get();
-        self.exclusive.set(mine + 1);
-        // more of its own than there are: an update was lost
-        let others = before.saturating_sub(mine);
-        if others != self.others.get() {
-            self.others.set(others);
+        let left = self.left.get();
+        self.left.set(before + 1);
+        if before != left {
+            // less where an update was lost: its own gets come to the right number all the same
+            self.others.set(self.others.get().wrapping_add(before).wrapping_sub(left));
             self.hand_overs.add(1);
         }
         self.waited(wait);
@@ -68,24 +67,29 @@ impl Counters {
 
     #[inline]
     fn waited(&self, wait: Wait) {
-        if wait.missed {
+        if wait.missed() {
             self.misses.add(1);
-            if wait.sleeps == 0 {
+            if wait.sleeps() == 0 {
                 self.spin_gets.add(1);
             } else {
-                self.sleeps.add(wait.sleeps.into());
+                self.sleeps.add(wait.sleeps());
                 self.wait_ns.add(wait.slept_ns);
             }
         }
     }
 
+    /// Gets that exclude all others, of the whole point: what the count under the latch must come to.
+    pub fn exclusive(&self) -> u64 {
+        self.left.get().wrapping_sub(self.others.get())
+    }
+
     pub fn gets(&self) -> u64 {
-        self.exclusive.get() - self.warm_up.get() + self.shared.get()
+        self.exclusive() - self.warm_up.get() + self.shared.get()
     }
 
     /// From here on it is measured.
     pub fn restart(&self) {
-        self.warm_up.set(self.exclusive.get());
+        self.warm_up.set(self.exclusive());
         let Self { shared, hand_overs, misses, spin_gets, sleeps, wait_ns, .. } = self;
         for count in [shared, hand_overs, misses, spin_gets, sleeps, wait_ns] {
             count.set(0);

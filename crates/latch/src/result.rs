@@ -80,7 +80,7 @@ impl Outcome {
             let (count, text) = encode(&stage.times.iter().map(of).collect::<Vec<_>>());
             self.histograms.push(vec![json!(point), json!(kind), json!(count), json!(text)]);
         }
-        let exclusive: u64 = stage.counters.iter().map(|counters| counters.exclusive.get()).sum();
+        let exclusive: u64 = stage.counters.iter().map(|counters| counters.exclusive()).sum();
         let (guarded, whole) = (stage.cache.guarded(), troubles.is_empty());
         self.guarded.push(guarded);
         self.exclusive.push(exclusive);

@@ -9,22 +9,32 @@ pub enum Mode {
     Exclusive,
 }
 
-/// What an acquisition cost beyond its first try.
+/// What an acquisition cost beyond its first try. Two numbers, which stay in registers: one more and it would go
+/// through memory, for which every get would wait.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wait {
-    /// The first try failed.
-    pub missed: bool,
-    pub sleeps: u32,
+    /// 1 and the sleeps of a miss; 0: had at the first try.
+    tries: u64,
     pub slept_ns: u64,
 }
 
 impl Wait {
     /// A miss that may yet sleep.
-    pub const MISSED: Self = Self { missed: true, sleeps: 0, slept_ns: 0 };
+    pub const MISSED: Self = Self { tries: 1, slept_ns: 0 };
+
+    /// The first try failed.
+    #[inline]
+    pub fn missed(self) -> bool {
+        self.tries > 0
+    }
+
+    pub fn sleeps(self) -> u64 {
+        self.tries.saturating_sub(1)
+    }
 
     pub fn slept(&mut self, slept_ns: Option<u64>) {
         if let Some(slept_ns) = slept_ns {
-            self.sleeps += 1;
+            self.tries += 1;
             self.slept_ns += slept_ns;
         }
     }

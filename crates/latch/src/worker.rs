@@ -77,7 +77,7 @@ impl Worker<'_> {
     pub fn note(&self, wait: Wait, begin_ns: u64, got_ns: u64) {
         if self.timed == Timed::Gets {
             self.times.hold.record((now_ns() - got_ns).saturating_sub(self.clock_ns));
-            if wait.missed {
+            if wait.missed() {
                 self.times.wait.record((got_ns - begin_ns).saturating_sub(self.clock_ns));
             }
         }

@@ -97,8 +97,8 @@ every_latch! {
 #[test]
 fn without_a_spin_budget_each_miss_of_a_queued_latch_sleeps_or_is_got_at_the_second_try() {
     for wait in storm::<OracleX>(0) {
-        assert!(wait.missed || wait.sleeps == 0);
-        assert!(wait.sleeps > 0 || wait.slept_ns == 0);
+        assert!(wait.missed() || wait.sleeps() == 0);
+        assert!(wait.sleeps() > 0 || wait.slept_ns == 0);
     }
 }
 

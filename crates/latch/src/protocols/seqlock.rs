@@ -27,7 +27,7 @@ impl Seqlock {
                     return (result, wait);
                 }
             }
-            wait.missed = true;
+            wait = Wait::MISSED;
             tries += 1;
             if tries.is_multiple_of(TRIES) { give_way() } else { relax() }
         }
