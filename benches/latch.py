@@ -181,7 +181,7 @@ def simulation(rounds: int) -> dict[str, float] | None:
     plan: dict[str, Any] = {
         "workers": 12, "hold": {"kind": "exponential", "mean_ns": 440}, "order": "barging",
         "think": {"kind": "exponential", "mean_ns": 8000}, "spin_ns": 20000, "hand_over_ns": 100,
-        "wake_ns": 5000, "post_ns": 1000, "duration_ns": 1e9, "seed": 42,
+        "wakes": [{"asleep_ns": 0, "wake_ns": 5000, "post_ns": 1000}], "duration_ns": 1e9, "seed": 42,
     }  # fmt: skip
     rates: list[float] = []
     for _ in range(rounds):

@@ -101,7 +101,8 @@ def latch_calibrate(cpus: Sequence[int]) -> str:
     """What this machine's primitives cost, between the first and the last of cpus, as JSON.
 
     cpus [first, last], rounds, and each {"min", "median", "max"} in ns: line_transfer_ns (a cache line
-    one way, by ping-pong) and futex_other_cpu_ns (post to running), both null with one CPU only;
+    one way, by ping-pong) and futex_other_cpu_ns (post to running), both null with one CPU only; wakes,
+    also null then: medians by asleep_ns, how long the sleeper had been at it: wake_ns, post_ns (of a post);
     futex_same_cpu_ns, clock_ns (one look at the clock), spin_turn_ns (one iteration of a spin budget),
     busy_turn_ns (of hold and think time). Raises PlanError.
     """
@@ -136,9 +137,9 @@ def latch_simulate(plan_json: str) -> str:
     order "barging" (Oracle, LWLock) or "fifo" (granted in turn), duration_ns, seed;
     with defaults children 1 (chosen uniformly a lookup), gets_per_lookup 2, between_ns 0 (from get to get
     within a lookup), hand_over_ns 0 (added to a hold after another worker's that was waited for), line_ns
-    0 (the same, found free), wake_ns 0 (post to running), post_ns 0 (cost to the releaser), shared_gets
-    false, read_share 1.0 (lookups whose last get is shared), preempted null or {"probability", "for_ns"}
-    of a hold, warm_up_ns 0. CPUs are not modelled: every worker has its own.
+    0 (the same, found free), wakes [] (of growing asleep_ns: wake_ns from the post to running, post_ns that
+    it costs the releaser), shared_gets false, read_share 1.0 (lookups whose last get is shared), preempted
+    null or {"probability", "for_ns"} of a hold, warm_up_ns 0. Every worker has a CPU.
     Gives lookups, lookups_per_s, gets, misses, spin_gets, sleeps, wait_ns, hand_overs of duration_ns, and
     events (simulated). Raises PlanError.
     """

@@ -1,6 +1,8 @@
+from dataclasses import replace
+
 import pytest
 
-from steelyard.analysis.latch_model import Holds, Network, predict
+from steelyard.analysis.latch_model import Holds, Network, Wake, predict
 from steelyard.analysis.latch_simulation import Rules, alternatives, expected, simulate
 
 
@@ -45,6 +47,25 @@ def test_two_workers_are_never_both_asleep_so_sleeping_cannot_cost_more_than_one
     network = Network(Holds.exponential(500), 500.0, spin_ns=0.0, wake_up_ns=18_000)
     alone = expected(network, 1, Rules()).gets_per_s
     assert expected(network, 2, Rules()).gets_per_s > 0.98 * alone
+
+
+def test_who_wakes_soon_after_a_short_sleep_is_there_again_to_miss():
+    network = Network(Holds.exponential(500), 2000.0, spin_ns=0.0, wake_up_ns=20_000)
+    step = (Wake(0, 600), Wake(400, 600), Wake(500, 20_000))
+    away, soon = expected(network, 2, Rules()), expected(replace(network, wakes=step), 2, Rules())
+    assert soon.misses_per_get > 1.3 * away.misses_per_get
+    assert soon.gets_per_s > away.gets_per_s
+    # between two sleeps that were measured lies a straight line, beyond them the nearer one
+    flat = expected(replace(network, wakes=(Wake(5, 20_000), Wake(10, 20_000))), 2, Rules())
+    assert flat == away
+
+
+def test_who_must_post_works_less():
+    network = Network(Holds.exponential(500), 500.0, spin_ns=0.0, wake_up_ns=18_000)
+    free, dear = (
+        expected(replace(network, wakes=(Wake(0, 18_000, post_ns),)), 2, Rules()) for post_ns in (0, 10_000)
+    )
+    assert dear.gets_per_s < 0.9 * free.gets_per_s
 
 
 def test_alternatives_name_what_was_asked():

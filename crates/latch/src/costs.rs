@@ -9,6 +9,7 @@ use crate::protocols::Held;
 use crate::protocols::oracle_x::OracleX;
 use crate::seat::{Me, Mode, Seat};
 use crate::sync::{Ordering, Parker, now_ns};
+use crate::wakes::wakes;
 use crate::worker::pin;
 
 /// Keeps the CPU busy without a pause instruction, which would lend it to a sibling.
@@ -162,6 +163,7 @@ pub fn calibrate(cpus: &[usize]) -> Value {
         "rounds": ROUNDS,
         "line_transfer_ns": pair.map(|pair| told(spread(|| line_transfer_ns(pair)))),
         "futex_same_cpu_ns": told(spread(|| futex_hand_over_ns([first, first]))),
+        "wakes": pair.map(wakes),
         "futex_other_cpu_ns": pair.map(|pair| told(spread(|| futex_hand_over_ns(pair)))),
         "clock_ns": told(spread(clock_ns)),
         "spin_turn_ns": told(spread(spin_turn_ns)),

@@ -16,6 +16,7 @@
 //! - [`engine`]: phases, points, events
 //! - [`result`]: a run's counts as columns of JSON
 //! - [`costs`]: what a cache line, a sleep and a look at the clock cost on this machine
+//! - [`wakes`]: how soon a sleeper runs again
 //! - [`alone`]: what a get and a hand-over of each latch cost
 //! - [`turns`]: the closed loop under circumstances that alternate in short turns
 //! - [`simulate`]: the same closed loop as discrete events
@@ -53,5 +54,7 @@ pub mod sync;
 #[cfg(not(feature = "loom"))]
 pub mod turns;
 pub mod wait_list;
+#[cfg(not(feature = "loom"))]
+pub mod wakes;
 #[cfg(not(feature = "loom"))]
 pub mod worker;

@@ -236,11 +236,12 @@ impl Simulation<'_> {
             }
             self.latches[number].sleepers.pop_front();
             woken = sleeper + 1;
-            spent_ns += self.plan.post_ns;
+            let wake = self.plan.wake(self.now_ns - self.workers[sleeper].asleep_since_ns);
+            spent_ns += wake.post_ns;
             if granted {
-                self.grant(sleeper);
+                self.grant(sleeper, wake.wake_ns);
             } else {
-                self.at(self.plan.wake_ns, sleeper, Event::Awake);
+                self.at(wake.wake_ns, sleeper, Event::Awake);
             }
         }
         if granted && woken == 0 {
@@ -267,10 +268,10 @@ impl Simulation<'_> {
     }
 
     /// First in, first out: the latch is the sleeper's from now on, while it wakes up.
-    fn grant(&mut self, sleeper: usize) {
-        self.forecast.wait_ns += self.now_ns + self.plan.wake_ns - self.workers[sleeper].asleep_since_ns;
+    fn grant(&mut self, sleeper: usize, wake_ns: f64) {
+        self.forecast.wait_ns += self.now_ns + wake_ns - self.workers[sleeper].asleep_since_ns;
         let began_ns = self.now_ns;
-        self.now_ns += self.plan.wake_ns;
+        self.now_ns += wake_ns;
         self.got(sleeper);
         self.now_ns = began_ns;
     }

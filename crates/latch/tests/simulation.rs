@@ -69,7 +69,7 @@ fn shared_gets_of_readers_never_miss() {
 #[test]
 fn a_spin_shorter_than_the_hold_succeeds_in_that_share() {
     let extra = r#", "gets_per_lookup": 1, "hold": {"kind": "constant", "ns": 500}, "think": {"kind": "exponential", "mean_ns": 20000},
-        "spin_ns": 180, "order": "barging", "wake_ns": 2000"#;
+        "spin_ns": 180, "order": "barging", "wakes": [{"asleep_ns": 0, "wake_ns": 2000}]"#;
     let json = format!(r#"{{"workers": 2, "seed": 3, "duration_ns": 3e10 {extra}}}"#);
     let forecast = simulate(&SimulationPlan::parse(&json).unwrap());
     let share = forecast.spin_gets as f64 / forecast.misses as f64;
@@ -93,7 +93,7 @@ fn children_divide_the_misses() {
 fn a_preempted_holder_makes_the_others_sleep() {
     let run = |preempted: &str| {
         let extra = format!(
-            r#", "hold": {{"kind": "constant", "ns": 300}}, "spin_ns": 20000, "order": "barging", "wake_ns": 5000
+            r#", "hold": {{"kind": "constant", "ns": 300}}, "spin_ns": 20000, "order": "barging", "wakes": [{{"asleep_ns": 0, "wake_ns": 5000}}]
             {preempted}"#
         );
         simulate(&plan(4, &extra))
@@ -116,7 +116,7 @@ proptest! {
         let json = format!(
             r#"{{"workers": {workers}, "children": {children}, "spin_ns": {spin_ns}, "order": "{order}",
             "shared_gets": {shared}, "read_share": {read_share}, "seed": {seed}, "think": {{"kind": "constant", "ns": 1000}},
-            "hold": {{"kind": "exponential", "mean_ns": 400}}, "wake_ns": 3000, "post_ns": 500,
+            "hold": {{"kind": "exponential", "mean_ns": 400}}, "wakes": [{{"asleep_ns": 0, "wake_ns": 3000, "post_ns": 500}}],
             "duration_ns": 3e6}}"#
         );
         let plan = SimulationPlan::parse(&json).unwrap();

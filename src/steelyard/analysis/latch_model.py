@@ -73,11 +73,21 @@ class Holds:
 
 
 @dataclass(frozen=True)
+class Wake:
+    """A post to one who had been asleep for so long: time until it runs, and what the post costs."""
+
+    asleep_ns: float
+    wake_ns: float
+    post_ns: float = 0.0
+
+
+@dataclass(frozen=True)
 class Network:
     """A latch and its workers. think_ns: from a release to the next get, without waits.
 
-    spin_ns: how long a miss spins before it sleeps. children: latches that share the gets evenly.
-    cpus: None where each worker has one.
+    spin_ns: how long a miss spins before it sleeps. wake_up_ns: of a long sleep; wakes: by time asleep,
+    which a simulation alone can use. children: latches that share the gets evenly. cpus: None where each
+    worker has one.
     """
 
     holds: Holds
@@ -85,6 +95,7 @@ class Network:
     spin_ns: float = math.inf
     hand_over_ns: float = 0.0
     wake_up_ns: float = 0.0
+    wakes: tuple[Wake, ...] = ()
     children: int = 1
     cpus: int | None = None
 

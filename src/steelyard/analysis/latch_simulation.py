@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from steelyard import _core
-from steelyard.analysis.latch_model import Network, Prediction, predict
+from steelyard.analysis.latch_model import Network, Prediction, Wake, predict
 
 _GETS = 20_000  # a run of this length has misses a get within half a point
 _VALUES = 2_000  # equally likely holds that stand for the distribution
@@ -51,7 +51,7 @@ def simulate(network: Network, workers: int, rules: Rules | None = None, seed: i
         "children": network.children,
         "gets_per_lookup": 1,
         "hand_over_ns": network.hand_over_ns,
-        "wake_ns": network.wake_up_ns,
+        "wakes": [asdict(wake) for wake in network.wakes or (Wake(0.0, network.wake_up_ns),)],
         "shared_gets": rules.shared_gets,
         "read_share": rules.read_share,
         "preempted": {"probability": rules.preempted, "for_ns": _SLICE_NS} if rules.preempted else None,

@@ -7,13 +7,14 @@ cause: with g gets a transaction the effective hold time at N is m(N) / (g X(N-1
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from steelyard import _core
-from steelyard.analysis.latch_model import Holds, Network, think_ns
+from steelyard.analysis.latch_model import Holds, Network, Wake, think_ns
 from steelyard.analysis.latch_rows import LatchRow, WhatIf
 from steelyard.analysis.latch_simulation import Rules, alternatives, expected
 from steelyard.analysis.results import Notice
@@ -23,6 +24,7 @@ from steelyard.bundle.evidence import Columns, Evidence
 from steelyard.study.factors import changed, changes
 
 _COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "get_ns", "hand_overs")
+_AFTER = re.compile(r"wake_up_after_(\d+)_ns")
 _Key = tuple[str, str, int]  # option, latch, clients
 
 
@@ -193,9 +195,21 @@ def _network(evidence: Evidence, mine: list[LatchRow], holds: Mapping[_Key, Hold
         spin_ns=math.inf if first.spin is None or turn_ns is None else first.spin * turn_ns,
         hand_over_ns=costs.get("hand_over_ns", 0.0),
         wake_up_ns=costs.get("wake_up_ns", 0.0),
+        wakes=_wakes(costs),
         children=first.children,
         cpus=evidence.topology.cpus,
     )
+
+
+def _wakes(costs: Mapping[str, float]) -> tuple[Wake, ...]:
+    """By time asleep, where they were measured so."""
+    found = ((_AFTER.fullmatch(name), wake_ns) for name, wake_ns in costs.items())
+    wakes = [
+        Wake(float(asleep[1]), wake_ns, costs[f"post_after_{asleep[1]}_ns"])
+        for asleep, wake_ns in found
+        if asleep
+    ]
+    return tuple(sorted(wakes, key=lambda wake: wake.asleep_ns))
 
 
 def _rules(evidence: Evidence, row: LatchRow) -> Rules:

@@ -49,6 +49,18 @@ impl Lengths {
     }
 }
 
+/// A post to one who had been asleep for so long.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wake {
+    pub asleep_ns: f64,
+    /// From the post to running.
+    pub wake_ns: f64,
+    /// What it costs the releaser.
+    #[serde(default)]
+    pub post_ns: f64,
+}
+
 /// A holder loses its CPU.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,12 +93,9 @@ pub struct SimulationPlan {
     /// Added to a hold that follows another worker's and found the latch free.
     #[serde(default)]
     pub line_ns: f64,
-    /// From a post to running.
+    /// By growing time asleep; between two lies what a straight line gives. None: a wake-up takes no time.
     #[serde(default)]
-    pub wake_ns: f64,
-    /// What a post costs the releaser.
-    #[serde(default)]
-    pub post_ns: f64,
+    pub wakes: Vec<Wake>,
     pub order: Order,
     #[serde(default)]
     pub shared_gets: bool,
@@ -113,6 +122,25 @@ fn all() -> f64 {
 const LONGEST_NS: f64 = 1e13;
 
 impl SimulationPlan {
+    /// Of one who had slept so long.
+    pub fn wake(&self, asleep_ns: f64) -> Wake {
+        let after = self.wakes.partition_point(|known| known.asleep_ns <= asleep_ns);
+        let before = after.checked_sub(1).map(|before| self.wakes[before]);
+        match (before, self.wakes.get(after).copied()) {
+            (None, None) => Wake::default(),
+            (None, Some(only)) | (Some(only), None) => only,
+            (Some(from), Some(to)) => {
+                let part = (asleep_ns - from.asleep_ns) / (to.asleep_ns - from.asleep_ns);
+                let between = |from: f64, to: f64| from + (to - from) * part;
+                Wake {
+                    asleep_ns,
+                    wake_ns: between(from.wake_ns, to.wake_ns),
+                    post_ns: between(from.post_ns, to.post_ns),
+                }
+            }
+        }
+    }
+
     /// Reads and checks a plan.
     pub fn parse(json: &str) -> Result<Self, PlanError> {
         let plan: Self =
@@ -146,8 +174,6 @@ impl SimulationPlan {
             ("spin_ns", self.spin_ns, LONGEST_NS),
             ("hand_over_ns", self.hand_over_ns, LONGEST_NS),
             ("line_ns", self.line_ns, LONGEST_NS),
-            ("wake_ns", self.wake_ns, LONGEST_NS),
-            ("post_ns", self.post_ns, LONGEST_NS),
             ("read_share", self.read_share, 1.0),
             ("preempted.probability", preempted.probability, 1.0),
             ("preempted.for_ns", preempted.for_ns, LONGEST_NS),
@@ -157,6 +183,13 @@ impl SimulationPlan {
             if !(0.0..=most).contains(&value) {
                 return Err(PlanError::new(field, format!("must be 0 to {most}, not {value}")));
             }
+        }
+        let ordered = self.wakes.is_sorted_by(|one, next| one.asleep_ns < next.asleep_ns);
+        let possible = |wake: &Wake| {
+            [wake.asleep_ns, wake.wake_ns, wake.post_ns].iter().all(|ns| (0.0..=LONGEST_NS).contains(ns))
+        };
+        if !ordered || !self.wakes.iter().all(possible) {
+            return Err(PlanError::new("wakes", format!("each 0 to {LONGEST_NS} ns, by growing asleep_ns")));
         }
         if self.duration_ns == 0.0 {
             return Err(PlanError::new("duration_ns", "must be above 0"));
