@@ -14,6 +14,7 @@ from steelyard.assignment import Assignment
 from steelyard.bundle.reader import Bundle
 from steelyard.cli.called import program
 from steelyard.cli.exits import Exit
+from steelyard.host.signals import interruptible
 from steelyard.lab.reboots import Paused
 from steelyard.lab.runner import StudyFailed
 from steelyard.report.announce import print_plan
@@ -61,7 +62,7 @@ def _run_s(study: Study) -> float:
 
 
 def _finish(work: Callable[[Progress], None], assignment: Assignment, path: Path, as_json: bool) -> None:
-    code = Exit.DONE
+    code, failure = Exit.DONE, ""
     progress = Progress(Console(stderr=True))
     labels = tuple(option.label for option in assignment.options)
     study = assignment.study
@@ -69,7 +70,8 @@ def _finish(work: Callable[[Progress], None], assignment: Assignment, path: Path
     unit = None if study.subject.kind == "virtual-machine" else study.workload.rate_unit
     progress.start(MatrixPlan(labels, len(assignment.blocks), _run_s(study), unit))
     try:
-        work(progress)
+        with interruptible(progress.interrupted):
+            work(progress)
     except Paused as pause:
         progress.stop()
         click.echo(f"paused: {pause}", err=True)
@@ -80,13 +82,11 @@ def _finish(work: Callable[[Progress], None], assignment: Assignment, path: Path
         failure = str(error)
     except KeyboardInterrupt:
         code = Exit.INTERRUPTED
-        failure = "interrupted"
-    else:
-        failure = ""
     finally:
         progress.stop()
     if failure:
         click.echo(f"error: {failure}", err=True)
+    if code is not Exit.DONE:
         if logs := sorted(path.glob("logs/*.log")):
             click.echo(f"hint: the server's last words are in {logs[-1]}", err=True)
         if _worth_resuming(path, assignment, code):
