@@ -192,4 +192,4 @@ def test_the_verdict_as_markdown_names_winner_or_tie_and_the_machine(made: Lab) 
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("**")
     assert "| option |" in done.stdout
-    assert " CPUs, Linux " in done.stdout
+    assert "; Linux " in done.stdout

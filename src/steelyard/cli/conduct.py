@@ -27,6 +27,8 @@ from steelyard.weigh import resume, start
 
 # a run beside its phases: server start, copy of the data, connecting; seen on two cores
 _SET_UP_S = {"null": 0.5, "postgres": 1.5, "mariadb": 2.0}
+# the verdict and the page
+_AFTER_S = 6.0
 
 
 def conduct(
@@ -37,7 +39,8 @@ def conduct(
     study = assignment.study
     console = Console(stderr=True)
     runs = sum(map(len, assignment.blocks))
-    print_plan(study, assignment.options, runs * _run_s(study), console, assignment.refused)
+    after_s = 0.0 if study.workload.simulated else _AFTER_S
+    print_plan(study, assignment.options, runs * _run_s(study) + after_s, console, assignment.refused)
     if dry_run:
         return
     path = bundle or Path(f"{study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")
