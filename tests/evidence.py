@@ -65,13 +65,13 @@ def study_of(
     rate_per_s: float | None = None,
     **more: Any,
 ) -> Study:
-    """A study on the null subject whose factors have these codes."""
+    """A study of a server whose factors have these codes."""
     arrival = {"kind": "open", "rate_per_s": rate_per_s} if rate_per_s else {"kind": "closed"}
     return Study.model_validate(
         {
             "name": "synthetic",
             "question": "Which option is better?",
-            "subject": {"kind": "null"},
+            "subject": {"kind": "postgres"},
             "workload": {"arrival": arrival},
             "factors": {
                 name: {"scope": "server", "levels": {code: f"value {code}" for code in codes}}

@@ -72,6 +72,17 @@ def test_the_plan_is_printed_before_anything_runs(made: Lab) -> None:
     assert "5 blocks" in done.stderr
 
 
+@pytest.mark.parametrize("how", [(), ("--dry-run",)])
+def test_what_a_study_needs_is_told_by_its_plan_and_by_its_run_alike(lab: Lab, how: tuple[str, ...]) -> None:
+    (lab.folder / "empty").mkdir()
+    done = lab.run("run", "jvm-sets", *how, PATH=str(lab.folder / "empty"))
+    assert done.returncode == 2
+    assert done.stderr == (
+        'error: jvm-sets:14: workload.command: no program "java" here\n'
+        "hint: apt-get install -y openjdk-17-jdk-headless\n"
+    )
+
+
 def test_studies_prints_one_to_start_from(made: Lab) -> None:
     text = made.run("studies", "demo").stdout
     (made.folder / "copy.toml").write_text(text)
@@ -181,4 +192,4 @@ def test_the_verdict_as_markdown_names_winner_or_tie_and_the_machine(made: Lab) 
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("**")
     assert "| option |" in done.stdout
-    assert " CPUs, Linux " in done.stdout
+    assert "; Linux " in done.stdout

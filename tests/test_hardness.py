@@ -6,12 +6,14 @@ import json
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
+from steelyard.host.signals import interruptible
 
 ENGINE = "steelyard.lab.load"
 NULL_SERVER = "stub_serve"
@@ -38,9 +40,22 @@ def test_a_signal_keeps_finished_runs_and_leaves_nothing(lab: Lab, kind: signal.
     process.send_signal(kind)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 3
-    assert f"resume {lab.bundle}" in err
+    assert 0 <= err.index("interrupted: ending the run") < err.index(f"resume {lab.bundle}")
+    assert err.count("interrupted") == 1
     lab.wait_for(lambda: nothing_left(lab), f"the end of {lab.ours()} {lab.traces()}")
     assert len(Bundle(lab.bundle).evidence().runs["run"]) == lab.runs() >= 2
+
+
+def test_an_interrupt_is_one_whatever_a_library_makes_of_it() -> None:
+    heard: list[str] = []
+    with pytest.raises(KeyboardInterrupt), interruptible(lambda: heard.append("first")):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(10)
+        except KeyboardInterrupt:
+            # what DuckDB says when one falls into a query
+            raise RuntimeError("Query interrupted") from None
+    assert heard == ["first"]
 
 
 def test_kill_9_of_the_lab_keeps_finished_runs_and_stops_the_server(lab: Lab) -> None:

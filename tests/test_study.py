@@ -70,7 +70,8 @@ def test_excluded_combinations_are_left_out() -> None:
         ('kind = "postgres"', 'knid = "postgres"', 'my.toml:5: subject.knid: unknown key "knid"; did you'),
         ("DYN0 =", '"D Y" =', "factors.handle.levels.D Y"),
         ('levels = { ST0M = "16MB", ST20M = "256MB" }', 'levels = { ST0M = "16MB" }', "my.toml:17"),
-        ("[subject]", "[subject", "my.toml: not TOML"),
+        ("[subject]", "[subject", "my.toml:4: not TOML"),
+        ('"256MB" }', '"256MB" }\nlast = """', "my.toml:18: not TOML: "),
         ('setting = "shared_buffers"', 'seting = "shared_buffers"', "my.toml:16: factors.cache.seting"),
     ],
 )

@@ -88,7 +88,9 @@ def test_a_bare_machine_is_told_what_to_install(lab: Lab) -> None:
     empty.mkdir()
     asked = lab.run("run", "os-kernel", "--dry-run", PATH=str(empty))
     assert asked.returncode == 2
-    assert "virtual machines need qemu-system-x86 and busybox-static" in asked.stderr
+    assert (
+        "os-kernel:6: subject.kind: virtual machines need qemu-system-x86 and busybox-static" in asked.stderr
+    )
     assert "hint: apt-get install --no-install-recommends qemu-system-x86 busybox-static" in asked.stderr
 
 

@@ -1,20 +1,18 @@
 """Ties the parts together: runs a study into a bundle, and judges a bundle.
 
-Ctrl-C and SIGTERM end the run in progress; whatever ends the lab, finished runs are in the bundle
-and the guard stops the servers.
+A KeyboardInterrupt ends the run in progress (host/signals.py); whatever ends the lab, finished runs are in
+the bundle and the guard stops the servers.
 """
 
 from __future__ import annotations
 
 import shutil
-import signal
 import tempfile
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from steelyard.assignment import Assignment
@@ -169,7 +167,6 @@ def _run_blocks(
     placement = _placement(assignment)
     with (
         located(assignment.text, assignment.origin),
-        _signals_raise(),
         Guard() as guard,
         _folder(guard) as folder,
     ):
@@ -275,22 +272,3 @@ def _folder(guard: Guard) -> Generator[Path]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         guard.forget(promise)
-
-
-@contextmanager
-def _signals_raise() -> Generator[None]:
-    """SIGTERM and SIGHUP end the lab as Ctrl-C does: everything on the way out is undone."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before: dict[signal.Signals, Callable[[int, FrameType | None], Any] | int | None] = {}
-    for kind in (signal.SIGTERM, signal.SIGHUP):
-        # nohup has us ignore SIGHUP, and it is meant
-        if signal.getsignal(kind) is not signal.SIG_IGN:
-            before[kind] = signal.signal(kind, interrupt)
-    try:
-        yield
-    finally:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)

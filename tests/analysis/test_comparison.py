@@ -145,7 +145,7 @@ def test_an_option_that_never_ran_is_said_and_does_not_take_the_others_with_it()
     table = {"A": [1.0, 1.1, 1.2], "B": [2.0, 2.1, 2.3], "C": [math.nan] * 3}
     compared = compare(measures_of(table), THROUGHPUT, "ABC", "A", MARGIN)
     assert [c.option for c in compared.comparisons] == ["B"]
-    assert [(n.code, n.subject) for n in compared.notices] == [("not-compared", "C")]
+    assert [(n.code, n.subject, n.detail) for n in compared.notices] == [("not-compared", "C", "throughput")]
 
 
 def test_of_a_block_that_was_redone_the_last_attempt_counts():
@@ -167,6 +167,9 @@ def test_a_baseline_of_zero_gives_no_ratio_and_says_so():
     compared = compare(measures_of({"A": [0.0] * 5, "B": [1.0] * 5}), THROUGHPUT, "AB", "A", MARGIN)
     assert compared.comparisons == ()
     assert "0 in the baseline" in compared.notices[0].text
+    written = Metric("wal_bytes_per_txn", "WAL", "B/txn", "lower")
+    measures = measures_of({"A": [0.0] * 5, "B": [1.0] * 5}, written)
+    assert compare(measures, written, "AB", "A", MARGIN).notices == ()
 
 
 def test_a_metric_that_is_zero_everywhere_needs_no_remark():

@@ -104,7 +104,15 @@ def test_one_block_is_inconclusive():
     said = verdict({"A": Truth(), "B": FASTER}, blocks=1)
     assert said.outcome == "inconclusive"
     assert "one block: no interval" in said.sentence
-    assert "Five blocks or more" in said.sentence
+    assert "cannot be told from 1: begin with 5" in said.sentence
+
+
+def test_how_many_blocks_would_settle_it_is_not_told_from_fewer_than_five():
+    noisy = {"A": Truth(), "B": Truth()}
+    few, enough = (verdict(noisy, noise=0.1, blocks=n).sentence for n in (2, 5))
+    assert "cannot be told from 2: begin with 5" in few
+    assert "At this scatter" not in few
+    assert "At this scatter" in enough
 
 
 def test_no_block_in_common_is_nothing_to_compare():

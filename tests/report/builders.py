@@ -64,7 +64,7 @@ def hostile() -> Case:
     return (
         Judgement(**{**vars(judgement), "question": question}),
         series,
-        About(**{**vars(about), "question": question, "machine": {"cpu model": "<b onclick=x()>bold</b>"}}),
+        About(**{**vars(about), "question": question, "machine": {"CPU": "<b onclick=x()>bold</b>"}}),
     )
 
 

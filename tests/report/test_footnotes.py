@@ -66,6 +66,18 @@ def test_warnings_that_differ_stay_apart_and_those_of_the_whole_study_come_first
     assert [note.sentence for note in found] == ["whole", "of A", "of A"]
 
 
+def test_what_is_missing_of_many_metrics_is_one_footnote() -> None:
+    metrics = ["throughput", "latency p50", "latency p95", "latency p99", "WAL"]
+    rare = [Notice("not-compared", "too few runs", option, detail=m) for option in "AB" for m in metrics]
+    whole = [Notice("not-compared", "no block", detail=m) for m in metrics]
+    found = _of(builders.two()[0], *rare, *whole)
+    named = "throughput, latency p50, latency p95, latency p99 and 1 more"
+    assert [note.sentence for note in found] == [
+        f"{named}: no block",
+        f"A and B (each {named}): too few runs",
+    ]
+
+
 def test_many_options_are_counted_beyond_eight() -> None:
     found = _of(builders.two()[0], *(Notice("c", "t", f"O{n}") for n in range(12)))
     assert found[0].sentence == "O0, O1, O2, O3, O4, O5, O6, O7 and 4 more: t"

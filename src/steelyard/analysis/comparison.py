@@ -194,18 +194,18 @@ def _may_be_small(metric: Metric, found: Comparison) -> Notice:
 def _refusals(fitted: Fit, metric: Metric, options: Sequence[str], baseline: str) -> tuple[Notice, ...]:
     layout = fitted.layout
     if not layout.blocks:
-        return (Notice("not-compared", f"{metric.title}: no block holds a value of every option"),)
+        return (Notice("not-compared", "no block holds a value of every option", detail=metric.title),)
     if baseline not in layout.options:
-        return (Notice("not-compared", f"{metric.title}: not measured in the baseline", baseline),)
+        return (Notice("not-compared", "not measured in the baseline", baseline, detail=metric.title),)
     missing = tuple(
-        Notice("not-compared", f"{metric.title}: too few runs have a value of it", option)
+        Notice("not-compared", "too few runs have a value", option, detail=metric.title)
         for option in layout.absent
     )
-    if len(layout.options) > 1 and not fitted.comparable(baseline) and _some(layout):
-        return (
-            *missing,
-            Notice("not-compared", f"{metric.title}: 0 in the baseline, so there is no ratio"),
-        )
+    # of the other metrics nobody awaits a ratio; where they differ by much the reasons tell
+    awaited = metric.name in HEADLINES and len(layout.options) > 1
+    if awaited and not fitted.comparable(baseline) and _some(layout):
+        text = "0 in the baseline, so there is no ratio"
+        return (*missing, Notice("not-compared", text, detail=metric.title))
     return missing
 
 

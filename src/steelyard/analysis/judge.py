@@ -11,6 +11,7 @@ from steelyard.analysis.comparison import compare
 from steelyard.analysis.estimates import estimates
 from steelyard.analysis.factorial import effects
 from steelyard.analysis.fairness import fairness
+from steelyard.analysis.floor import floor_first
 from steelyard.analysis.gauges import gauge_notices
 from steelyard.analysis.instructions import instruction_notices
 from steelyard.analysis.latches import latches
@@ -54,7 +55,7 @@ def judge(evidence: Evidence) -> Judgement:
     )
     gauges = gauge_notices(evidence)
     scaling, latch = scalings(evidence, measures), latches(evidence)
-    verdict = judge_options(evidence, measures, comparisons, found_effects)
+    verdict = floor_first(evidence, measures, judge_options(evidence, measures, comparisons, found_effects))
     cells = region(evidence, measures)
     others = tuple(label for label in labels if label != baseline)
     more = (*profile_reasons(evidence, verdict.winner), *_grave(gauges))

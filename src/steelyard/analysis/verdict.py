@@ -197,8 +197,12 @@ def _missing(case: _Case, duel: Duel) -> str:
     widths = [math.log(c.high / c.low) / 2 for c in open_ones if c.low > 0 and math.isfinite(c.high)]
     if not widths and case.evidence.study.subject.kind == "recording":
         return "A recording cannot be repeated to find out."
-    if not widths:
-        return "Five blocks or more are needed for an interval (plan.blocks)."
+    if not widths or blocks < FEWEST_BLOCKS:
+        # a scatter seen so few times may be ten times too small or too large
+        return (
+            f"How many blocks would settle it cannot be told from {blocks}: begin with {FEWEST_BLOCKS}"
+            " (plan.blocks)."
+        )
     # half-widths shrink with the root of the blocks; half the margin leaves room for an estimate
     needed = math.ceil(blocks * (max(widths) / (math.log1p(case.margin) / 2)) ** 2)
     if needed > _MOST_BLOCKS:

@@ -14,6 +14,7 @@ from steelyard.assignment import Assignment
 from steelyard.bundle.reader import Bundle
 from steelyard.cli.called import program
 from steelyard.cli.exits import Exit
+from steelyard.host.signals import interruptible
 from steelyard.lab.reboots import Paused
 from steelyard.lab.runner import StudyFailed
 from steelyard.report.announce import print_plan
@@ -26,6 +27,8 @@ from steelyard.weigh import resume, start
 
 # a run beside its phases: server start, copy of the data, connecting; seen on two cores
 _SET_UP_S = {"null": 0.5, "postgres": 1.5, "mariadb": 2.0}
+# the verdict and the page
+_AFTER_S = 6.0
 
 
 def conduct(
@@ -36,7 +39,8 @@ def conduct(
     study = assignment.study
     console = Console(stderr=True)
     runs = sum(map(len, assignment.blocks))
-    print_plan(study, assignment.options, runs * _run_s(study), console, assignment.refused)
+    after_s = 0.0 if study.workload.simulated else _AFTER_S
+    print_plan(study, assignment.options, runs * _run_s(study) + after_s, console, assignment.refused)
     if dry_run:
         return
     path = bundle or Path(f"{study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")
@@ -61,7 +65,7 @@ def _run_s(study: Study) -> float:
 
 
 def _finish(work: Callable[[Progress], None], assignment: Assignment, path: Path, as_json: bool) -> None:
-    code = Exit.DONE
+    code, failure = Exit.DONE, ""
     progress = Progress(Console(stderr=True))
     labels = tuple(option.label for option in assignment.options)
     study = assignment.study
@@ -69,7 +73,8 @@ def _finish(work: Callable[[Progress], None], assignment: Assignment, path: Path
     unit = None if study.subject.kind == "virtual-machine" else study.workload.rate_unit
     progress.start(MatrixPlan(labels, len(assignment.blocks), _run_s(study), unit))
     try:
-        work(progress)
+        with interruptible(progress.interrupted):
+            work(progress)
     except Paused as pause:
         progress.stop()
         click.echo(f"paused: {pause}", err=True)
@@ -80,13 +85,11 @@ def _finish(work: Callable[[Progress], None], assignment: Assignment, path: Path
         failure = str(error)
     except KeyboardInterrupt:
         code = Exit.INTERRUPTED
-        failure = "interrupted"
-    else:
-        failure = ""
     finally:
         progress.stop()
     if failure:
         click.echo(f"error: {failure}", err=True)
+    if code is not Exit.DONE:
         if logs := sorted(path.glob("logs/*.log")):
             click.echo(f"hint: the server's last words are in {logs[-1]}", err=True)
         if _worth_resuming(path, assignment, code):

@@ -30,7 +30,7 @@ _ASIDE_S = 2.0
     is_flag=True,
     help="Gets of PostgreSQL's latches, in 2 s of load that are not measured.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the plan, run nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the plan and what is missing, run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
 def command(
     study: str,

@@ -85,6 +85,7 @@ def check_programs() -> None:
         raise InputError(
             f"virtual machines need {' and '.join(missing)}",
             f"apt-get install --no-install-recommends {' '.join(missing)}",
+            ("subject", "kind"),
         )
 
 

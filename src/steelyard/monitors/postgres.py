@@ -190,7 +190,7 @@ class PostgresMonitor:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """`statements: pg_stat_statements is not loaded (...)`, one a source."""
+        """`statements: not installed in this database (...)`, one a source."""
         return tuple(self._missing)
 
     def open(self, target: Target) -> None:
@@ -268,11 +268,8 @@ class PostgresMonitor:
         """Parts of pg_stat_statements: counters for each reading, entries for fewer."""
         row = connection.execute(_STATEMENTS_STATE).fetchone()
         schema, loaded, plans = row or (None, False, False)
+        # what nobody loaded is not missing: it would itself cost what is weighed
         if not loaded:
-            self._missing.append(
-                "statements: pg_stat_statements is not loaded "
-                "(shared_preload_libraries = 'pg_stat_statements', then restart)"
-            )
             return [], []
         if schema is None:
             self._missing.append(

@@ -16,29 +16,35 @@ _RUNS = re.compile(r"\d+(?= runs\b)")
 
 @dataclass(frozen=True)
 class Footnote:
-    """Equal notices, gathered. about: by option, the details that belong to it; empty: the whole study."""
+    """Equal notices, gathered. about: by option, the details that belong to it; empty: the whole study.
+
+    overall: details that belong to no option.
+    """
 
     code: str
     text: str
-    about: Mapping[str, Sequence[str]]
+    about: Mapping[str, tuple[str, ...]]
     runs: tuple[int, ...] = ()
+    overall: Sequence[str] = ()
 
     @property
     def sentence(self) -> str:
         """Its text, with the options that it is about in front unless the text names the only one."""
+        if self.overall:
+            return f"{listed(self.overall, _MOST_DETAILS)}: {self.text}"
+        details = set(self.about.values())
         if not self.about or (
-            len(self.about) == 1 and not self._detailed and next(iter(self.about)) in self.text
+            len(self.about) == 1 and details == {()} and next(iter(self.about)) in self.text
         ):
             return self.text
+        # said once where it is the same of many
+        alike = len(self.about) > 1 and len(details) == 1 and details != {()}
         named = [
-            f"{option} ({listed(details, _MOST_DETAILS)})" if details else option
+            f"{option} ({listed(details, _MOST_DETAILS)})" if details and not alike else option
             for option, details in self.about.items()
         ]
-        return f"{listed(named)}: {self.text}"
-
-    @property
-    def _detailed(self) -> bool:
-        return any(self.about.values())
+        each = f" (each {listed(details.pop(), _MOST_DETAILS)})" if alike else ""
+        return f"{listed(named)}{each}: {self.text}"
 
 
 def footnotes(judgement: Judgement, about: About) -> list[Footnote]:
@@ -55,14 +61,15 @@ def _gathered(notices: Sequence[Notice]) -> Footnote:
     """Notices of one code and text as one."""
     details: dict[str, dict[str, None]] = {}
     for notice in notices:
-        if notice.subject:
-            mine = details.setdefault(notice.subject, {})
-            mine.update({notice.detail: None} if notice.detail else {})
+        mine = details.setdefault(notice.subject, {})
+        mine.update({notice.detail: None} if notice.detail else {})
+    overall = tuple(details.pop("", {}))
     return Footnote(
         code=notices[0].code,
         text=_text([notice.text for notice in notices]),
         about={option: tuple(mine) for option, mine in details.items()},
         runs=tuple(sorted({run for notice in notices for run in notice.runs})),
+        overall=overall if not details else (),
     )
 
 

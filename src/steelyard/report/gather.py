@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from steelyard.analysis.results import Scaling
 from steelyard.bundle.evidence import counts_instructions
@@ -11,6 +11,7 @@ from steelyard.bundle.probed import stacks
 from steelyard.bundle.reader import Bundle
 from steelyard.report.gather_trace import scheduling
 from steelyard.report.inputs import About, FactorFacts, MonitorCost, Notice, Phases, Series
+from steelyard.report.machine import machine_rows
 from steelyard.study.model import Setting
 from steelyard.study.program import ProgramWorkload
 from steelyard.study.threads import ThreadsWorkload
@@ -194,7 +195,7 @@ def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
         kernels=_kernels(bundle.environment),
         report=report,
         next_command=next_command,
-        machine=_machine(bundle.environment),
+        machine=machine_rows(bundle.environment),
         server_settings=_settings([server["set"] for server in servers.values()]),
         engine=_engine(bundle),
         monitors=tuple(
@@ -244,19 +245,4 @@ def _engine(bundle: Bundle) -> dict[str, str]:
     if placement := bundle.environment.get("placement"):
         facts["CPUs of the engine"] = ", ".join(map(str, placement["engine_cpus"]))
         facts["CPUs of the server"] = ", ".join(map(str, placement["server_cpus"]))
-    return facts
-
-
-def _machine(environment: Mapping[str, Any]) -> dict[str, str]:
-    """The top level facts, flat; nested ones stay in environment.json."""
-    facts: dict[str, str] = {}
-    for name, value in environment.items():
-        if name in ("server", "servers", "placement"):
-            continue
-        if isinstance(value, Mapping):
-            for key, fact in cast(Mapping[str, Any], value).items():
-                if isinstance(fact, str | int | float) and str(fact):
-                    facts[f"{name} {key}"] = str(fact)
-        elif isinstance(value, str | int | float) and str(value):
-            facts[name] = str(value)
     return facts

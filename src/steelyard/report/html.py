@@ -27,6 +27,7 @@ from steelyard.report.ranking import (
     comparisons_of,
     heading,
     headline,
+    legend,
     ranked,
     spoken_of,
 )
@@ -77,6 +78,7 @@ def render(judgement: Judgement, series: Series, about: About) -> str:
             tiles=_tiles(judgement, found),
             columns=_columns(found),
             rows=[_cells(row, found, _numbers(row, notes)) for row in rows],
+            legend=legend(found),
             marks_mean=MARKS_MEAN,
             blocks=_blocks(rows),
             copies=copies_table(judgement, about),

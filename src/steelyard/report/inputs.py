@@ -92,7 +92,7 @@ class About:
     """How it was measured: everything a reader needs to judge, or to repeat it.
 
     when: start of the study, UTC, ISO 8601. machine, server_settings, engine: facts by name, in the
-    order to be shown (cpu, cores, kernel, virtualisation, governor, mitigations ...). option_levels:
+    order to be shown (CPU, cores, memory, kernel, virtualisation, mitigations ...). option_levels:
     code by factor, for each option. bundle, report: names as the user would type them; report
     is '' where none was written. point_is, points_are: what the plan's numbers of clients count, one
     and many; work_is: one of what they do; who_works: whose CPU counts. kernels: what each says of

@@ -8,15 +8,10 @@ from steelyard.analysis.results import Judgement
 from steelyard.report import format as fmt
 from steelyard.report.footnotes import footnotes
 from steelyard.report.inputs import About
-from steelyard.report.ranking import MARKS_MEAN, heading, headline, ranked
+from steelyard.report.ranking import heading, headline, legend, ranked
 
 # enough to know whose numbers these are; the report has the rest
-_MACHINE = {
-    "cpu model": "{}",
-    "cpu cpus_usable": "{} CPUs",
-    "kernel release": "Linux {}",
-    "virtualization machine": "on {}",
-}
+_MACHINE = ("CPU", "cores", "kernel", "virtualisation")
 
 
 def to_markdown(judgement: Judgement, about: About) -> str:
@@ -46,10 +41,10 @@ def to_markdown(judgement: Judgement, about: About) -> str:
             str(tps.blocks) if tps else fmt.MISSING,
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", f"{MARKS_MEAN}.", ""]
+    lines += ["", f"{legend(found)}.", ""]
     lines += [f"- {_safe(note.sentence)}" for note in footnotes(judgement, about)]
-    told = [text.format(about.machine[name]) for name, text in _MACHINE.items() if name in about.machine]
-    machine = _safe(", ".join(told)) or "machine unknown"
+    told = [about.machine[name] for name in _MACHINE if name in about.machine]
+    machine = _safe("; ".join(told)) or "machine unknown"
     server = f"{_safe(about.server_version)}; " if about.server_version else ""
     lines += [
         "",

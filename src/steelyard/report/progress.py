@@ -80,6 +80,12 @@ class Progress:
             self._plain(label, block, tps, status)
         self._show()
 
+    def interrupted(self) -> None:
+        """Says at once that Ctrl-C was heard: to stop servers and to undo changes takes its time."""
+        self.stop()
+        text = "interrupted: ending the run in progress and what was started for it"
+        self._console.print(Text(text), soft_wrap=True)
+
     def stop(self) -> None:
         """Ends, and leaves nothing behind on the screen."""
         if self._live:

@@ -110,6 +110,11 @@ def headline(metrics: Sequence[Metric]) -> Headline:
     )
 
 
+def legend(found: Headline) -> str:
+    """What the marks of rows mean, and of which metric they tell: a row may win one and lose another."""
+    return f"{found.throughput.title}: {MARKS_MEAN}" if found.throughput else MARKS_MEAN
+
+
 def heading(metric: Metric) -> str:
     """`Server CPU per transaction` for a metric titled `server CPU` in us/txn."""
     title = metric.title[:1].upper() + metric.title[1:]

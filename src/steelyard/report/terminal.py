@@ -18,12 +18,12 @@ from steelyard.report.progress import MatrixPlan as MatrixPlan
 from steelyard.report.progress import Progress as Progress
 from steelyard.report.query_table import query_table
 from steelyard.report.ranking import (
-    MARKS_MEAN,
     Headline,
     Row,
     effects_of,
     heading,
     headline,
+    legend,
     ranked,
 )
 
@@ -149,7 +149,7 @@ def _table(judgement: Judgement, notes: Sequence[Footnote], console: Console) ->
             _line(console, [(" " * (lead + 2), ""), (_joined(texts, widths), "")])
     blocks = sorted({row.throughput.blocks for row in every if row.throughput})
     many = "" if not blocks else f"n = {'–'.join(map(str, sorted({blocks[0], blocks[-1]})))} blocks; "
-    _say(console, f"{many}95 % intervals; {MARKS_MEAN}", "dim", hang="  ")
+    _say(console, f"{many}95 % intervals; {legend(found)}", "dim", hang="  ")
 
 
 def _marks(row: Row, notes: Sequence[Footnote]) -> str:

@@ -21,6 +21,7 @@ from steelyard.study.locate import line_of
 from steelyard.study.plan import options
 
 _SECRET = re.compile(r"^\w+://[^:/@\s]+:(?!\$\{\w+\}@)[^@\s]+@|password\s*=\s*(?!\$\{)\S", re.I)
+_PLACE = re.compile(r"\(at line (\d+), column \d+\)$")
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
@@ -58,7 +59,12 @@ def parse_study(text: str, origin: str) -> spec.Study:
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{origin}: not TOML: {error}", "see `steelyard schema` for the keys") from None
+        # tomllib tells the place in words: `(at line 3, column 5)`, `(at end of document)`
+        place = _PLACE.search(str(error))
+        line = place[1] if place else len(text.splitlines())
+        raise InputError(
+            f"{origin}:{line}: not TOML: {error}", "a study to compare with: steelyard studies demo"
+        ) from None
     dsn = raw.get("subject", {}).get("dsn", "") if isinstance(raw.get("subject"), dict) else ""
     if isinstance(dsn, str) and _SECRET.search(dsn):
         line = line_of(text, ("subject", "dsn"))

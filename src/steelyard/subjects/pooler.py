@@ -52,7 +52,7 @@ def check_front(study: Study) -> None:
                     _where(study, option),
                 )
             continue
-        version = _version(_program())
+        version = _version(_program(_where(study, option)))
         workload = workload_of(study, option)
         shared = settings.get("pool_mode", _DEFAULTS["pool_mode"]) != "session"
         if not shared or not isinstance(workload, StatementWorkload):
@@ -140,11 +140,12 @@ class Pooler:
         return False
 
 
-def _program() -> str:
+def _program(at: tuple[str, ...] = ()) -> str:
+    """Raises InputError. at: where the study asks for it."""
     # sbin is not on every user's path
     found = shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
     if found is None:
-        raise InputError("pgbouncer is not installed on this machine", "apt-get install pgbouncer")
+        raise InputError("pgbouncer is not installed on this machine", "apt-get install pgbouncer", at)
     return found
 
 

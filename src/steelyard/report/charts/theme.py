@@ -111,6 +111,8 @@ def config(dark: bool = False) -> Spec:
             "labelPadding": 6,
             "titlePadding": 8,
             "labelLimit": 260,
+            # labels that only just do not overlap read as one number
+            "labelSeparation": 8,
         },
         "axisX": {"grid": False, "tickSize": 4},
         "axisY": {"ticks": False, "domain": False, "titleAnchor": "end"},
