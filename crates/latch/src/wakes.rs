@@ -1,19 +1,22 @@
-//! How soon a sleeper runs again and what that costs its waker, by how long it had slept: who was only about to
-//! sleep does not sleep at all, and a CPU goes to rest in steps.
+//! How soon a sleeper has a released latch and what the release cost, by how long ago it had missed: who was only
+//! about to sleep does not sleep at all, and a CPU goes to rest in steps.
 
 use serde_json::{Value, json};
 
 use crate::costs::{both, median};
-use crate::sync::{AtomicU64, Ordering, Parker, now_ns};
+use crate::protocols::Held;
+use crate::protocols::oracle_x::OracleX;
+use crate::seat::{Me, Mode, Seat};
+use crate::sync::{AtomicU64, Ordering, now_ns};
 
-/// Time asleep when the post comes.
+/// From the miss to the release.
 const ASLEEP_NS: [u64; 7] = [0, 250, 500, 1_000, 3_000, 10_000, 100_000];
-const ROUNDS: usize = 300;
+const ROUNDS: u64 = 300;
 
 enum Seen {
-    /// From the post to running.
+    /// From the release to the get.
     Wake(f64),
-    /// What the post cost.
+    /// What the release cost, with its post.
     Post(f64),
 }
 
@@ -32,33 +35,44 @@ pub fn wakes(cpus: [usize; 2]) -> Value {
 }
 
 fn seen(cpus: [usize; 2], asleep_ns: u64) -> Vec<Seen> {
-    let (parker, begun_ns, posted_ns) = (Parker::default(), AtomicU64::new(0), AtomicU64::new(0));
+    let seats = [Seat::default(), Seat::default()];
+    let latch = <OracleX as Held>::new(0);
+    let [held, missed_ns, released_ns, done] = [const { AtomicU64::new(0) }; 4];
     both(cpus, |side| {
-        let mut last_ns = 0;
-        let mut round = || {
+        // a budget of one turn: who misses joins the sleepers at once
+        let me = Me { number: side as u32, seats: &seats, spin: 1, groups: 2 };
+        let round = |number: u64| {
             if side == 0 {
-                begun_ns.store(now_ns(), Ordering::Release);
-                parker.wait();
-                return Seen::Wake(now_ns() as f64 - posted_ns.load(Ordering::Acquire) as f64);
+                until(|| held.load(Ordering::Acquire) == number);
+                assert!(!latch.try_get(Mode::Exclusive, &me));
+                missed_ns.store(now_ns(), Ordering::Release);
+                latch.wait_get(Mode::Exclusive, &me);
+                let wake_ns = now_ns() - released_ns.load(Ordering::Acquire);
+                latch.release(Mode::Exclusive, &me);
+                done.store(number, Ordering::Release);
+                return Seen::Wake(wake_ns as f64);
             }
-            let changed = || Some(begun_ns.load(Ordering::Acquire)).filter(|ns| *ns != last_ns);
-            last_ns = until(changed);
-            let post_ns = until(|| Some(now_ns()).filter(|ns| *ns >= last_ns + asleep_ns));
-            posted_ns.store(post_ns, Ordering::Release);
-            parker.post();
-            Seen::Post((now_ns() - post_ns) as f64)
+            until(|| latch.try_get(Mode::Exclusive, &me));
+            let last_ns = missed_ns.load(Ordering::Acquire);
+            held.store(number, Ordering::Release);
+            until(|| missed_ns.load(Ordering::Acquire) != last_ns);
+            let due_ns = missed_ns.load(Ordering::Acquire) + asleep_ns;
+            until(|| now_ns() >= due_ns);
+            let begin_ns = now_ns();
+            released_ns.store(begin_ns, Ordering::Release);
+            latch.release(Mode::Exclusive, &me);
+            let post_ns = now_ns() - begin_ns;
+            until(|| done.load(Ordering::Acquire) == number);
+            Seen::Post(post_ns as f64)
         };
-        (0..ROUNDS).map(|_| round()).collect()
+        (1..=ROUNDS).map(round).collect()
     })
 }
 
-/// Looks until there is something.
-fn until(look: impl Fn() -> Option<u64>) -> u64 {
+/// Looks until it is so.
+fn until(look: impl Fn() -> bool) {
     let mut looks = 0_u32;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
+    while !look() {
         looks += 1;
         // whoever has the CPU that the other thread needs gets out of its way
         if looks.is_multiple_of(10_000) { std::thread::yield_now() } else { std::hint::spin_loop() }
