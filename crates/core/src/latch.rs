@@ -7,7 +7,7 @@ use steelyard_latch::error::LatchError;
 use steelyard_latch::plan::Plan;
 use steelyard_latch::protocols::PROTOCOLS;
 use steelyard_latch::turns::{self, Circumstance};
-use steelyard_latch::{alone, costs, plan, simulate};
+use steelyard_latch::{alone, calibrate, plan, simulate};
 
 use crate::caller::Caller;
 use crate::load::{LoadError, PlanError};
@@ -73,7 +73,7 @@ fn some_cpus(cpus: &[usize]) -> PyResult<()> {
 #[pyfunction]
 fn latch_calibrate(py: Python<'_>, cpus: Vec<usize>) -> PyResult<String> {
     some_cpus(&cpus)?;
-    Ok(py.detach(|| costs::calibrate(&cpus).to_string()))
+    Ok(py.detach(|| calibrate::calibrate(&cpus).to_string()))
 }
 
 #[pyfunction]

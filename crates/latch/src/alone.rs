@@ -10,12 +10,13 @@ use std::hint::black_box;
 use serde_json::{Value, json};
 
 use crate::child::Child;
-use crate::costs::{Turns, both, each_ns, line_transfer_ns, median};
+use crate::costs::{Turns, each_ns, line_transfer_ns, median};
 use crate::counters::Counters;
+use crate::cpu::{both, preempted};
 use crate::protocols::{Latch, PROTOCOLS};
 use crate::seat::{Me, Mode, Seat};
 use crate::sync::now_ns;
-use crate::worker::{Sampled, Timed, Worker, preempted};
+use crate::worker::{Sampled, Timed, Worker};
 
 /// What a worker without a cache uses of its own.
 pub(crate) struct Desk {

@@ -1,22 +1,13 @@
 //! The shared cache: entries of key, checksum and payload in the region, found by hash, under any latch.
 
 use crate::child::Child;
+use crate::operation::{Operation, child_of, hash};
 use crate::plan::Plan;
 use crate::protocols::Latch;
 use crate::region::Region;
 use crate::seat::Me;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::worker::Worker;
-
-/// One lookup: what the worker drew ahead.
-#[derive(Debug, Clone, Copy)]
-pub struct Operation {
-    pub key: u32,
-    /// The last get of it is exclusive and changes the entry.
-    pub update: bool,
-    /// Its last hold is a long one.
-    pub long: bool,
-}
 
 /// Any cache as a subject.
 pub trait Cache: Sync {
@@ -30,19 +21,6 @@ pub trait Cache: Sync {
     fn guarded(&self) -> u64 {
         0
     }
-}
-
-/// Spreads dense keys.
-pub fn hash(key: u32) -> u64 {
-    (u64::from(key) + 1)
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        .rotate_left(29)
-        .wrapping_mul(0xbf58_476d_1ce4_e5b9)
-}
-
-/// The child latch of a key.
-pub fn child_of(key: u32, children: usize) -> usize {
-    (((hash(key) >> 32) * children as u64) >> 32) as usize
 }
 
 /// Word `index` of a payload, and what it adds to the checksum.

@@ -1,7 +1,7 @@
 //! What workers count, in shared memory so that it outlives them. Each cell has one writer.
 
 use crate::seat::Wait;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 /// A number with one writer: a plain addition, readable by others at any time.
 #[derive(Default)]
@@ -95,6 +95,21 @@ impl Counters {
             count.set(0);
         }
     }
+}
+
+/// What one worker leaves behind, also when it is killed.
+#[derive(Default)]
+#[repr(align(128))]
+pub struct Record {
+    pub ready: AtomicU32,
+    /// Lookups, warm-up included.
+    pub done: Count,
+    /// Payloads that did not fit their checksum.
+    pub torn: Count,
+    pub user_ns: Count,
+    pub system_ns: Count,
+    pub voluntary: Count,
+    pub involuntary: Count,
 }
 
 /// Buckets: 64 to an octave, so a value is known to 1.6 %; up to 2^37 ns (137 s).

@@ -3,9 +3,9 @@
 use std::io;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
+use crate::closed_loop::work;
 use crate::plan::Workers;
 use crate::stage::Stage;
-use crate::worker::work;
 
 /// A worker process that ended before it should.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, Zipf};
 
-use crate::cache::{Operation, child_of};
+use crate::operation::{Operation, child_of};
 use crate::plan::{Affinity, Plan};
 
 /// A prime, so that lookups sampled at a stride are not always the same ones.

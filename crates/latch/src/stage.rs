@@ -5,12 +5,12 @@ use std::io;
 
 use crate::cache::Cache;
 use crate::costs::Turns;
-use crate::counters::{Count, Counters};
+use crate::counters::{Count, Counters, Record};
 use crate::plan::Plan;
 use crate::region::{ALIGN, Populated, Region};
 use crate::seat::{Me, Seat};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
-use crate::worker::{Record, Sampled, Timed, Worker};
+use crate::worker::{Sampled, Timed, Worker};
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// The clock is looked at least so often.

@@ -9,13 +9,14 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::cache::Operation;
-use crate::costs::{Turns, both, busy};
+use crate::costs::Turns;
+use crate::cpu::{both, busy, preempted};
 use crate::draws::draw;
+use crate::operation::Operation;
 use crate::plan::Plan;
 use crate::stage::{Stage, region};
 use crate::sync::now_ns;
-use crate::worker::{Timed, Worker, preempted};
+use crate::worker::{Timed, Worker};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]

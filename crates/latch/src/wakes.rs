@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::costs::{both, median};
+use crate::costs::median;
+use crate::cpu::both;
 use crate::protocols::Held;
 use crate::protocols::oracle_x::OracleX;
 use crate::seat::{Me, Mode, Seat};

@@ -4,7 +4,8 @@
 use dashmap::DashMap;
 
 use super::Facts;
-use crate::cache::{Cache, Operation, intact, payload};
+use crate::cache::{Cache, intact, payload};
+use crate::operation::Operation;
 use crate::plan::Plan;
 use crate::region::Region;
 use crate::worker::Worker;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::Facts;
-use crate::cache::{Cache, Operation, intact, payload};
+use crate::cache::{Cache, intact, payload};
+use crate::operation::Operation;
 use crate::plan::Plan;
 use crate::region::Region;
 use crate::worker::Worker;
