@@ -134,7 +134,7 @@ def unavailable(bundle: Bundle) -> list[str]:
     rows = bundle.duckdb.execute(
         "select distinct text from notices where code = 'probe-unavailable'"
     ).fetchall()
-    return [str(text) for (text,) in rows if str(text).startswith("latches")]
+    return [str(text) for (text,) in rows if str(text).startswith(("latches", "gets"))]
 
 
 @each_build
@@ -219,6 +219,47 @@ def test_sleeps_that_were_missed_are_not_told_as_none() -> None:
     assert quiet.rows()["sleeps"] == []
     ((_, told),) = quiet.notices()
     assert "this build sleeps elsewhere" in told
+
+
+GETS = {
+    "point": [0, 0, 1],
+    "role": ["server", "engine", "server"],
+    "tranche": [56, 56, 56],
+    "gets": [310, 31, 62],
+}
+COUNTED = {
+    "phases": {"point": [0, 1], "phase": ["count", "count"], "start_ns": [1000, 5000]},
+    "asides": {"point": [0, 1], "phase": ["count", "count"], "transactions": [100, 20]},
+}
+SLEPT = ("point", "role", "event", "sleeps", "wait_ns", "wait_histogram_base64")
+
+
+def test_gets_stand_beside_sleeps_that_could_not_be_had():
+    it = Tranches(os.getpid(), "group", gets=True)
+    it.measured(0)
+    it.take({name: [] for name in SLEPT}, GETS, [("latches", "no symbol")], {0: 900, 1: 4000})
+    it.relate(COUNTED)
+    assert it.gets() == {
+        "point": [0, 1],
+        "latch": ["tranche 56"] * 2,
+        "gets": [310, 62],
+        "transactions": [100, 20],
+    }
+    # not looked at, which is not none
+    assert (it.rows()["latch"], it.rows()["sleeps"]) == (["tranche 56"] * 2, [None] * 2)
+
+
+def test_gets_of_a_load_that_began_before_the_breakpoints_were_there_are_left_out():
+    it = Tranches(os.getpid(), "group", gets=True)
+    it.take({name: [] for name in SLEPT}, GETS, (), {0: 900, 1: 5001})
+    it.relate(COUNTED)
+    assert it.gets()["point"] == [0]
+    assert any("not all breakpoints" in text for _, text in it.notices())
+
+
+def test_who_asks_for_gets_alone_has_no_sleeps_probed():
+    plan = Tranches(os.getpid(), "group", sleeps=False, gets=True).plan()
+    assert plan is not None and (plan["sleeps"], plan["gets"]) == (False, True)
 
 
 def sampled(waits: float) -> dict[str, list[object]]:

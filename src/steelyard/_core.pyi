@@ -20,7 +20,8 @@ def load_run(plan_json: str, on_event: Callable[[str], None]) -> str:
     on_event gets lines of JSON: {"event": "phase", "phase", "point", "clients", "t_ns"} as each
     phase begins, {"event": "tick", "t_ns", "point", "phase", "transactions", "errors"} once a second
     (cumulative). Times are of CLOCK_MONOTONIC. The result holds columns: phases, throughput (seconds
-    negative in the warm-up), latency (HdrHistogram V2, base64), clients, errors, inspect, engine.
+    negative in the warm-up), latency (HdrHistogram V2, base64), clients, errors, inspect, engine; asides, the
+    transactions of the phases watch and count.
     A transaction counts where it ends; what ends after the point's end is not counted.
 
     In place of `server` a plan may have `sqlite` (crates/load/src/sqlite/database.rs): file, workers
@@ -137,9 +138,9 @@ def latch_simulate(plan_json: str) -> str:
     order "barging" (Oracle, LWLock) or "fifo" (granted in turn), duration_ns, seed;
     with defaults children 1 (chosen uniformly a lookup), gets_per_lookup 2, between_ns 0 (from get to get
     within a lookup), hand_over_ns 0 (added to a hold after another worker's that was waited for), line_ns
-    0 (the same, found free), wakes [] (of growing asleep_ns: wake_ns from the post to running, post_ns that
-    it costs the releaser), shared_gets false, read_share 1.0 (lookups whose last get is shared), preempted
-    null or {"probability", "for_ns"} of a hold, warm_up_ns 0. Every worker has a CPU.
+    0 (the same, found free), wakes [] (by growing asleep_ns, from the miss to the release: wake_ns to
+    the next try, post_ns that the release costs), shared_gets false, read_share 1.0 (lookups whose last get
+    is shared), preempted null or {"probability", "for_ns"} of a hold, warm_up_ns 0. Every worker has a CPU.
     Gives lookups, lookups_per_s, gets, misses, spin_gets, sleeps, wait_ns, hand_overs of duration_ns, and
     events (simulated). Raises PlanError.
     """
@@ -220,9 +221,9 @@ class Probe:
     """Kernel probes over all CPUs (crates/probe/src/plan.rs); records nothing before `open`.
 
     plan_json: {"profile_hz": 0, "locks": false, "sched": false, "latches": null or {"program" (a PostgreSQL),
-    "group" (a name for its probes in tracefs, which nobody else uses)}, "roots": [{"pid", "role"}], "cpus":
-    [] (of the collecting thread)}. Raises PlanError. Descendants of a root have its role; others are
-    kernel, idle or other.
+    "group" (a name for its probes in tracefs, which nobody else uses), "sleeps": true, "gets": false},
+    "roots": [{"pid", "role"}], "cpus": [] (of the collecting thread)}. Raises PlanError. Descendants of a
+    root have its role; others are kernel, idle or other.
     """
 
     def __init__(self, plan_json: str) -> None: ...

@@ -109,6 +109,29 @@ def test_a_latch_that_nobody_slept_for_in_one_run_is_spread_over_the_transaction
     assert sorted(values["latch_wait_us_per_txn"]) == pytest.approx([0, 10])
 
 
+def test_gets_that_were_counted_apart_are_spread_over_the_transactions_of_the_runs_that_counted():
+    evidence = with_latches({"sleeps": [0, 1, 2, 3], "wait_ns": [0, 10, 20, 30]})
+    run = evidence.latches["run"][0]
+    told = {"run": [run, run], "point": [0, 3], "latch": ["RC", "RC"], "gets_per_txn": [3.0, 5.0]}
+    rows = latches(replace(evidence, latch_gets=columns(told))).rows
+    assert [row.gets_per_txn for row in rows] == [3.0, None, None, 5.0]
+    assert [row.gets for row in rows] == [None] * 4
+    (last,) = (row for row in rows if row.clients == 8)
+    assert last.sleeps_per_get == pytest.approx((last.sleeps_per_txn or 0) / 5)
+
+
+def test_a_run_that_did_not_count_takes_nothing_from_those_that_did():
+    study = study_of({"f": ["A", "B"]}, clients=[8])
+    evidence = evidence_of(study, {"A": Truth()}, blocks=2, noise=0, block_noise=0, seed=2)
+    one, other = evidence.runs["run"].tolist()
+    unknown = dict.fromkeys(("gets", "misses", "spin_gets", "get_ns", "hand_overs", "spin"), [np.nan] * 2)
+    slept = {"sleeps": [0.0, 0.0], "wait_ns": [0.0, 0.0], "children": [1, 1], **unknown}
+    table = {"run": [one, other], "point": [0, 0], "latch": ["ProcArray"] * 2, **slept}
+    told = {"run": [one, one], "point": [0, 0], "latch": ["ProcArray", "gone"], "gets_per_txn": [2.0, 1.0]}
+    (row,) = latches(replace(evidence, latches=columns(table), latch_gets=columns(told))).rows
+    assert row.gets_per_txn == pytest.approx(2)
+
+
 def test_exact_sleeps_for_latches_stand_in_place_of_the_sampled_ones():
     waits = {
         ("postgres-waits", entity, metric): rate

@@ -24,7 +24,14 @@ impl Probe {
         self.0.refused.clone()
     }
 
-    fn open(&mut self, purpose: &str, point: usize, start_ns: u64, end_ns: u64) -> PyResult<()> {
+    fn open(
+        &mut self,
+        py: Python<'_>,
+        purpose: &str,
+        point: usize,
+        start_ns: u64,
+        end_ns: u64,
+    ) -> PyResult<()> {
         let purpose = match purpose {
             "measure" => Purpose::Measure,
             "watch" => Purpose::Watch,
@@ -33,12 +40,13 @@ impl Probe {
                 return Err(PyValueError::new_err(format!("no purpose {other:?}: measure, watch or count")));
             }
         };
-        self.0.open(Window { purpose, point, start_ns, end_ns });
+        // breakpoints are set in every process of a server
+        py.detach(|| self.0.open(Window { purpose, point, start_ns, end_ns }));
         Ok(())
     }
 
-    fn close(&mut self) {
-        self.0.close();
+    fn close(&mut self, py: Python<'_>) {
+        py.detach(|| self.0.close());
     }
 
     fn finish(&mut self, py: Python<'_>) -> Option<String> {

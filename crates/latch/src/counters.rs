@@ -1,5 +1,7 @@
 //! What workers count, in shared memory so that it outlives them. Each cell has one writer.
 
+use std::sync::atomic::compiler_fence;
+
 use crate::seat::Wait;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
@@ -51,6 +53,9 @@ impl Counters {
     pub fn got_exclusive(&self, before: u64, wait: Wait) {
         let left = self.left.get();
         self.left.set(before + 1);
+        // killed in between it has too many, by what the others got since its last; never too few, which would be
+        // less than none
+        compiler_fence(Ordering::Release);
         if before != left {
             // less where an update was lost: its own gets come to the right number all the same
             self.others.set(self.others.get().wrapping_add(before).wrapping_sub(left));

@@ -118,7 +118,13 @@ impl Collector {
             for source in self.sources.iter().filter(|source| source.purpose == Purpose::Count) {
                 match opened(source, &self.heads) {
                     Ok(events) => self.events.extend(events),
-                    Err(error) => self.refused.push((source.name, error.to_string())),
+                    Err(error) => {
+                        let refusal = (source.name, error.to_string());
+                        // of one point after another it is the same
+                        if !self.refused.contains(&refusal) {
+                            self.refused.push(refusal);
+                        }
+                    }
                 }
             }
         }
@@ -149,6 +155,7 @@ impl Collector {
         let told = self.thread.take().and_then(|thread| thread.join().ok());
         self.events.clear();
         self.sources.clear();
+        self.heads.clear();
         told
     }
 }

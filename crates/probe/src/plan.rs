@@ -14,15 +14,21 @@ pub struct Root {
     pub role: String,
 }
 
-/// A PostgreSQL whose sleeps for latches are looked at. program: its file; group: of our probes in tracefs; gets:
-/// whether they are counted too, in windows of their own.
+/// A PostgreSQL whose latches are looked at. program: its file; group: of our probes in tracefs; sleeps: whether
+/// they are recorded; gets: whether they are, in windows of their own.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sleeper {
     pub program: PathBuf,
     pub group: String,
+    #[serde(default = "yes")]
+    pub sleeps: bool,
     #[serde(default)]
     pub gets: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// The sources asked for. cpus: where the collecting thread may run; empty: anywhere.

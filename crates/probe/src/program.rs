@@ -9,7 +9,7 @@ use blazesym::inspect::Inspector;
 use blazesym::inspect::source::{Elf, Source};
 
 use crate::error::SourceError;
-use crate::prologue::{LOOKED_AT, first_push};
+use crate::prologue::{LOOKED_AT_BYTES, first_push};
 
 /// A program's file, held open.
 pub struct Program {
@@ -46,7 +46,7 @@ impl Program {
         let place = self.place(function)?;
         let offset =
             place.offset.ok_or_else(|| self.unreadable(format!("{function} lies nowhere in the file")))?;
-        let mut code = [0; LOOKED_AT];
+        let mut code = [0; LOOKED_AT_BYTES];
         match self.file.read_at(&mut code, offset) {
             Ok(bytes) => Ok(offset + first_push(&code[..bytes])),
             Err(_) => Ok(offset),

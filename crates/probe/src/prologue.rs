@@ -3,22 +3,26 @@
 //! virtual machine.
 
 /// Bytes looked at: a longer way to the first push would be no prologue.
-pub const LOOKED_AT: usize = 48;
+pub const LOOKED_AT_BYTES: usize = 48;
 
 /// Bytes from the function's beginning to its first push, where all before it is carried out once at every call and
 /// leaves the stack and the first argument as they were; else 0.
 #[cfg(target_arch = "x86_64")]
 pub fn first_push(code: &[u8]) -> u64 {
-    use iced_x86::{Decoder, DecoderOptions, FlowControl, Mnemonic, Register};
+    use iced_x86::{
+        Decoder, DecoderOptions, FlowControl, InstructionInfoFactory, Mnemonic, OpAccess, Register,
+    };
+    let mut known = InstructionInfoFactory::new();
     for instruction in &mut Decoder::with_ip(64, code, 0, DecoderOptions::NONE) {
         if instruction.mnemonic() == Mnemonic::Push && instruction.op0_register().is_gpr64() {
             return instruction.ip();
         }
-        let moved = instruction.op0_register().full_register();
         let goes_on = instruction.flow_control() == FlowControl::Next && !instruction.is_invalid();
-        // leave, pop and their like name no register that they change
-        let counts_on_stack = instruction.is_stack_instruction();
-        if !goes_on || counts_on_stack || matches!(moved, Register::RSP | Register::RDI) {
+        let spoils = known.info(&instruction).used_registers().iter().any(|used| {
+            matches!(used.register().full_register(), Register::RSP | Register::RDI)
+                && !matches!(used.access(), OpAccess::Read | OpAccess::CondRead)
+        });
+        if !goes_on || spoils {
             break;
         }
     }
@@ -51,6 +55,11 @@ mod tests {
         assert_eq!(first_push(&[0xeb, 0x00, 0x55]), 0);
         // mov %rsi,%rdi; push: the first argument is gone
         assert_eq!(first_push(&[0x48, 0x89, 0xf7, 0x55]), 0);
+        // xchg %rax,%rdi; push, and stos; push
+        assert_eq!(first_push(&[0x48, 0x97, 0x55]), 0);
+        assert_eq!(first_push(&[0xab, 0x55]), 0);
+        // leave; push
+        assert_eq!(first_push(&[0xc9, 0x55]), 0);
         // sub $8,%rsp; push: the return address is elsewhere
         assert_eq!(first_push(&[0x48, 0x83, 0xec, 0x08, 0x55]), 0);
         // nothing that could be read

@@ -97,7 +97,7 @@ pub fn asked(plan: &Plan) -> Vec<(&'static str, Found)> {
         (plan.profile_hz > 0).then(|| ("profile", profile())),
         plan.locks.then(|| ("locks", locks())),
         plan.sched.then(|| ("sched", sched())),
-        plan.latches.as_ref().map(|sleeper| ("latches", latches(sleeper))),
+        plan.latches.as_ref().filter(|sleeper| sleeper.sleeps).map(|sleeper| ("latches", latches(sleeper))),
         plan.latches.as_ref().filter(|sleeper| sleeper.gets).map(|sleeper| ("gets", gets(sleeper))),
     ]
     .into_iter()

@@ -11,7 +11,7 @@ from steelyard.analysis.costs import SERVER_CPU
 from steelyard.analysis.layout import lay_out
 from steelyard.analysis.measures import THROUGHPUT, Measures
 from steelyard.analysis.results import Verdict
-from steelyard.analysis.words import digits, listed, percent, quantity, span
+from steelyard.analysis.words import listed, percent, quantity, span
 from steelyard.bundle.evidence import Evidence
 
 _ENGINE = "engine_cpu_us_per_txn"
@@ -32,7 +32,7 @@ def floor_first(evidence: Evidence, measures: Measures, verdict: Verdict) -> Ver
 
 
 def _cost(evidence: Evidence, measures: Measures) -> str:
-    """`A transaction costs 4.3 to 4.5 µs of CPU in the load engine and ...`; '' where nobody looked."""
+    """`Here a transaction takes 4.3 to 4.5 µs of CPU in the load engine and ...`; '' where nobody looked."""
     parts = [
         f"{told} {where}"
         for name, unit, where in (
@@ -43,10 +43,11 @@ def _cost(evidence: Evidence, measures: Measures) -> str:
     ]
     if not parts:
         return ""
-    half = _levels(evidence, measures, _P50, "ns")
-    clients = span(evidence.study.plan.clients, str)
-    waits = f"; half of them are answered within {half}, with {clients} clients" if half else ""
-    return f"Here a transaction takes {listed(parts)}{waits}.{_monitors(evidence)}"
+    # over a ramp half of them is no number
+    clients = evidence.study.plan.clients
+    half = _levels(evidence, measures, _P50, "ns") if len(clients) == 1 else ""
+    waits = f"; half of them are answered within {half}, with {clients[0]} clients" if half else ""
+    return f"Here a transaction takes {listed(parts)}{waits}."
 
 
 def _levels(evidence: Evidence, measures: Measures, name: str, unit: str) -> str:
@@ -60,15 +61,6 @@ def _levels(evidence: Evidence, measures: Measures, name: str, unit: str) -> str
         if len(mine):
             means.append(float(np.exp(np.log(mine).mean())))
     return span(means, lambda value: quantity(value, unit)) if means else ""
-
-
-def _monitors(evidence: Evidence) -> str:
-    """All monitors together, mean over runs and points; '' where none was on."""
-    rates = evidence.rates
-    own = rates["monitor"] == "monitors"
-    names = np.unique(rates["entity"][own])
-    shares = [np.nanmean(rates["rate_per_s"][own & (rates["entity"] == name)]) / 1e9 for name in names]
-    return f" The monitors take about {digits(100 * float(sum(shares)), 1)} % of a CPU." if shares else ""
 
 
 def _noise(evidence: Evidence, measures: Measures) -> str:

@@ -74,7 +74,7 @@ class Holds:
 
 @dataclass(frozen=True)
 class Wake:
-    """A post to one who had been asleep for so long: time until it runs, and what the post costs."""
+    """A release for one asleep, who had missed so long ago: until it tries again, cost of the release."""
 
     asleep_ns: float
     wake_ns: float

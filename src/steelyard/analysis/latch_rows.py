@@ -52,8 +52,8 @@ class LatchRow:
 
     @property
     def sleeps_only(self) -> bool:
-        """Whether its sleeps are all that could be seen while it was measured, as of a live PostgreSQL."""
-        return self.gets is None and self.misses is None and self.sleeps is not None
+        """Whether its sleeps at most could be seen while it was measured, as of a live PostgreSQL."""
+        return self.gets is None and self.misses is None
 
 
 @dataclass(frozen=True)

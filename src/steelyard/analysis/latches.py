@@ -7,7 +7,6 @@ cause: with g gets a transaction the effective hold time at N is m(N) / (g X(N-1
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -24,7 +23,6 @@ from steelyard.bundle.evidence import Columns, Evidence
 from steelyard.study.factors import changed, changes
 
 _COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "get_ns", "hand_overs")
-_AFTER = re.compile(r"wake_up_after_(\d+)_ns")
 _Key = tuple[str, str, int]  # option, latch, clients
 
 
@@ -42,7 +40,8 @@ class _Sums:
     """Of all runs at one key. A counter that one run lacks is lacking.
 
     transactions, seconds: of all runs in which latches were watched, in which this one need not have shown.
-    counted_apart: gets of so many transactions as these, None: not counted in a stretch of their own.
+    counted_apart: gets a transaction times transactions, of the runs in which they were counted in a
+    stretch of load of their own, and those transactions; None: in no run.
     """
 
     counters: dict[str, float]
@@ -50,7 +49,7 @@ class _Sums:
     spin: float | None
     transactions: float = 0.0
     seconds: float = 0.0
-    counted_apart: float | None = None
+    counted_apart: tuple[float, float] | None = None
 
 
 def effective_hold_ns(misses_per_get: float, gets_per_s_before: float) -> float:
@@ -107,15 +106,35 @@ def _summed(evidence: Evidence) -> dict[_Key, _Sums]:
         for name in _COUNTERS:
             found.counters[name] += float(table[name][i])
         found.transactions, found.seconds = work[where[0], where[2]]
-    counted = (evidence.latch_gets[name].tolist() for name in ("run", "point", "latch", "gets_per_txn"))
-    for run, point, latch, gets_per_txn in zip(*counted, strict=True):
+    _count_apart(evidence, sums, option_of, at)
+    return sums
+
+
+def _count_apart(
+    evidence: Evidence,
+    sums: Mapping[_Key, _Sums],
+    option_of: Mapping[int, str],
+    at: Mapping[tuple[int, int], int],
+) -> None:
+    """Notes gets that were counted apart: a latch without any where others had some had none."""
+    points, table = evidence.points, evidence.latch_gets
+    gets: dict[_Key, float] = {}
+    work: dict[tuple[str, int], dict[tuple[int, int], float]] = {}
+    columns = (table[name].tolist() for name in ("run", "point", "latch", "gets_per_txn"))
+    for run, point, latch, gets_per_txn in zip(*columns, strict=True):
         if (run, point) in at:
             i = at[run, point]
-            family = sums[option_of[run], str(latch), int(points["clients"][i])]
-            family.counted_apart = (family.counted_apart or 0.0) + gets_per_txn * float(
-                points["transactions"][i]
+            option, clients, done = (
+                option_of[run],
+                int(points["clients"][i]),
+                float(points["transactions"][i]),
             )
-    return sums
+            work.setdefault((option, clients), {})[run, point] = done
+            key = option, str(latch), clients
+            gets[key] = gets.get(key, 0.0) + gets_per_txn * done
+    for key, found in gets.items():
+        if key in sums:
+            sums[key].counted_apart = found, sum(work[key[0], key[2]].values())
 
 
 def _row(key: _Key, found: _Sums) -> LatchRow:
@@ -136,9 +155,7 @@ def _row(key: _Key, found: _Sums) -> LatchRow:
         hand_overs_per_s=_ratio(hand_overs, found.seconds),
         misses_per_get=_ratio(known["misses"], known["gets"]),
         sleeps_per_miss=sleeps_per_miss,
-        gets_per_txn=_ratio(
-            known["gets"] if found.counted_apart is None else found.counted_apart, found.transactions
-        ),
+        gets_per_txn=_ratio(*(found.counted_apart or (known["gets"], found.transactions))),
         sleeps_per_txn=_ratio(known["sleeps"], found.transactions),
         wait_ns_per_txn=_ratio(known["wait_ns"], found.transactions),
         wait_per_sleep_ns=_ratio(known["wait_ns"], known["sleeps"]),
@@ -195,21 +212,10 @@ def _network(evidence: Evidence, mine: list[LatchRow], holds: Mapping[_Key, Hold
         spin_ns=math.inf if first.spin is None or turn_ns is None else first.spin * turn_ns,
         hand_over_ns=costs.get("hand_over_ns", 0.0),
         wake_up_ns=costs.get("wake_up_ns", 0.0),
-        wakes=_wakes(costs),
+        wakes=tuple(Wake(**wake) for wake in costs.get("wakes", ())),
         children=first.children,
         cpus=evidence.topology.cpus,
     )
-
-
-def _wakes(costs: Mapping[str, float]) -> tuple[Wake, ...]:
-    """By time asleep, where they were measured so."""
-    found = ((_AFTER.fullmatch(name), wake_ns) for name, wake_ns in costs.items())
-    wakes = [
-        Wake(float(asleep[1]), wake_ns, costs[f"post_after_{asleep[1]}_ns"])
-        for asleep, wake_ns in found
-        if asleep
-    ]
-    return tuple(sorted(wakes, key=lambda wake: wake.asleep_ns))
 
 
 def _rules(evidence: Evidence, row: LatchRow) -> Rules:

@@ -195,9 +195,12 @@ def _missing(case: _Case, duel: Duel) -> str:
     open_ones = [c for _, c in case.shown(duel) if c.outcome == "inconclusive"]
     blocks = max((c.blocks for c in open_ones), default=0)
     widths = [math.log(c.high / c.low) / 2 for c in open_ones if c.low > 0 and math.isfinite(c.high)]
-    if not widths and case.evidence.study.subject.kind == "recording":
+    known = bool(widths) and blocks >= FEWEST_BLOCKS
+    if not known and case.evidence.study.subject.kind == "recording":
         return "A recording cannot be repeated to find out."
-    if not widths or blocks < FEWEST_BLOCKS:
+    if not widths and blocks >= FEWEST_BLOCKS:
+        return "Its interval has no end, so no number of blocks can be told that would settle it."
+    if not known:
         # a scatter seen so few times may be ten times too small or too large
         return (
             f"How many blocks would settle it cannot be told from {blocks}: begin with {FEWEST_BLOCKS}"

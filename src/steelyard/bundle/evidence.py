@@ -91,7 +91,8 @@ class Evidence:
     claims: run, point, figure, value, decimals: what the source of a recording says of itself.
     probed: what the kernel's probes recorded.
     topology: what the server may run on. calibration: costs of this machine, by name with unit
-        (hand_over_ns, wake_up_ns, spin_turn_ns); empty where none was measured.
+        (hand_over_ns, wake_up_ns, spin_turn_ns; wakes: rows of asleep_ns, wake_ns, post_ns); empty where
+        none was measured.
     scores: run, point, instance, score, seconds, cpu_ns: copies of a program, where one was run.
     instruction_time: times are of a clock that counts instructions (an emulated guest's).
     """
@@ -135,7 +136,7 @@ class Evidence:
     )
     probed: Probed = field(default_factory=Probed)
     topology: Topology = Topology()
-    calibration: Mapping[str, float] = field(default_factory=dict[str, float])
+    calibration: Mapping[str, Any] = field(default_factory=dict[str, Any])
     instruction_time: bool = False
 
 

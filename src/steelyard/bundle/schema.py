@@ -174,7 +174,7 @@ TABLES: tuple[Table, ...] = (
             _RUN,
             _POINT,
             Column("latch", "VARCHAR", "its name: all latches of a tranche"),
-            Column("gets", "BIGINT", "acquisitions by who would wait; by sampling, one in 31"),
+            Column("gets", "BIGINT", "acquisitions by who would wait; by sampling"),
             Column("transactions", "BIGINT", "of the stretch"),
         ),
     ),

@@ -17,12 +17,18 @@ def interruptible(tell: Callable[[], None]) -> Generator[None]:
     """
     heard = False
 
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
+    def interrupt(number: int, _frame: FrameType | None) -> None:
         nonlocal heard
         first, heard = not heard, True
-        if first:
-            tell()
-        raise KeyboardInterrupt
+        if not first and number == signal.SIGHUP:
+            # a terminal that closes may say so twice, and nobody there is impatient
+            return
+        try:
+            if first:
+                tell()
+        finally:
+            # also where the terminal has gone
+            raise KeyboardInterrupt
 
     before: dict[signal.Signals, Callable[[int, FrameType | None], Any] | int | None] = {}
     for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -32,7 +32,8 @@ def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside)
         asked = _queries(workload, work, study)
     watch = {"watch_s": study.probes.sched_s} if study.probes.sched_s else {}
     if isinstance(target, Endpoint):
-        count = {"count_s": study.probes.gets_s} if study.probes.gets_s and target.lwlocks else {}
+        ours = target.lwlocks and target.pid is not None
+        count = {"count_s": study.probes.gets_s} if study.probes.gets_s and ours else {}
         return {**_address(target), **asked, **phases, **watch, **count}
     if target.within is not None:
         load = {**_address(target.within), **asked, **phases, **watch}

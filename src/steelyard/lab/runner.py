@@ -209,6 +209,8 @@ class Laboratory:
             tranches.compare(samples)
             tranches.relate(result)
         told = [*remarks, *watch.notices, *probing.notices(), *backlog_notices(result)]
+        if tranches is None and self.study.probes.gets_s:
+            told.append(("probe-unavailable", "gets: those of a PostgreSQL alone can be counted"))
         tables = noticed(tables, (*told, *error_notices(tables)))
         if found := watched_latches(samples, phases):
             tables = {**tables, "latches": found}
@@ -222,7 +224,8 @@ class Laboratory:
         probes = self.study.probes
         if not isinstance(subject, Endpoint) or not subject.lwlocks or not (probes.latches or probes.gets_s):
             return None
-        return Tranches(subject.pid, self.host.name_for_probes(), gets=probes.gets_s > 0)
+        group = self.host.name_for_probes()
+        return Tranches(subject.pid, group, sleeps=probes.latches, gets=probes.gets_s > 0)
 
     def _rates(self) -> Mapping[str, float]:
         if self.study.monitors is not None:

@@ -28,7 +28,11 @@ _SAMPLED = ("postgres-waits", "samples_total", "LWLock:")
 # so many sampled waits for latches are no chance where nobody was seen asleep
 _SAMPLED_MAX = 10.0
 
-_NOT_OURS = "latches: the server at an address is not ours to probe: sampled wait events stand for them"
+_NOT_OURS = (
+    "latches: the server at an address is not ours to probe: sampled wait events stand for sleeps, nothing"
+    " for gets"
+)
+_LATE = "gets: not all breakpoints were there when the load began: a point without gets is one of those"
 _ELSEWHERE = (
     "latches: nobody was seen asleep, but many waited for latches whenever the server was asked: this build"
     " sleeps elsewhere; sampled wait events stand for them"
@@ -40,13 +44,16 @@ class Tranches:
     """Latches of one run. take() what the probes told, compare() and relate() it; then notices() and rows().
 
     server: its process, None: not ours; group: a name for the probes, which the lab takes away if they stay;
-    gets: whether they are counted too.
+    sleeps, gets: which of them are looked at.
     """
 
-    def __init__(self, server: int | None, group: str, gets: bool = False) -> None:
+    def __init__(self, server: int | None, group: str, sleeps: bool = True, gets: bool = False) -> None:
         self._server = server
         self._group = group
+        self._sleeps = sleeps
         self._gets = gets
+        self._ready_ns: Mapping[int, int] = {}
+        self._late = False
         self._got: dict[tuple[int, str], int] = {}
         self._done: dict[int, int] = {}
         self._told: Columns = {}
@@ -63,33 +70,49 @@ class Tranches:
         """What the probe is to look at; None where there is nothing of ours."""
         if self._server is None:
             return None
-        return {"program": f"/proc/{self._server}/exe", "group": self._group, "gets": self._gets}
+        program = f"/proc/{self._server}/exe"
+        return {"program": program, "group": self._group, "sleeps": self._sleeps, "gets": self._gets}
 
     def measured(self, point: int) -> None:
         """A point is looked at."""
         self._points.append(point)
 
-    def take(self, told: Columns, gets: Columns, refused: Sequence[tuple[str, str]]) -> None:
+    def take(
+        self,
+        told: Columns,
+        gets: Columns,
+        refused: Sequence[tuple[str, str]],
+        ready_ns: Mapping[int, int] | None = None,
+    ) -> None:
         """What was seen, while the server runs. told: point, role, event, sleeps, wait_ns,
-        wait_histogram_base64; gets: point, role, tranche, gets.
+        wait_histogram_base64; gets: point, role, tranche, gets; ready_ns: by point, since when counted.
         """
         if self._server is None:
             return
-        if "latches" not in dict(refused):
+        self._ready_ns = ready_ns or {}
+        if self._sleeps and "latches" not in dict(refused):
             self._told = told
         if told["point"] or gets["point"]:
             self._names = tranche_names(self._server)
         for point, role, tranche, count in _rows(gets, "point", "role", "tranche", "gets"):
             if role == _SERVER:
-                self._got[point, self._name(tranche)] = count
+                key = point, self._name(tranche)
+                self._got[key] = self._got.get(key, 0) + count
 
     def relate(self, result: Mapping[str, Any]) -> None:
         """Gets to the load under which they were counted, as its engine tells it."""
+        began_ns = {
+            point: start_ns
+            for point, phase, start_ns in _rows(result["phases"], "point", "phase", "start_ns")
+            if phase == "count"
+        }
+        in_time = {point for point, ns in self._ready_ns.items() if ns <= began_ns.get(point, 0)}
+        self._late = len(in_time) < len(began_ns)
         asides = result.get("asides", {"point": [], "phase": [], "transactions": []})
         self._done = {
             point: transactions
             for point, phase, transactions in _rows(asides, "point", "phase", "transactions")
-            if phase == "count"
+            if phase == "count" and point in in_time
         }
 
     def compare(self, samples: Columns) -> None:
@@ -108,22 +131,24 @@ class Tranches:
             yield "probe-unavailable", _NOT_OURS
         elif self._contradicted:
             yield "probe-unavailable", _ELSEWHERE
-        elif (self._told.get("point") or self._got) and not self._names:
+        if self._got and self._late:
+            yield "probe-unavailable", _LATE
+        if (self._told.get("point") or self._got) and not self._names:
             yield "probe-unavailable", _NO_NAMES
 
     def rows(self) -> dict[str, list[Any]]:
         """A row for each point and tranche that the server slept for or got, one for all others."""
         rows: dict[str, list[Any]] = {name: [] for name in ("point", "latch", *_KNOWN, *_UNSEEN)}
-        if self._contradicted or not self._told:
-            return rows
         found: list[tuple[Any, ...]] = []
-        for role, event, point, sleeps, wait_ns, histogram in _rows(self._told, *_TOLD):
+        unseen = self._contradicted or not self._told
+        for role, event, point, sleeps, wait_ns, histogram in _rows(self._told, *_TOLD) if not unseen else ():
             if role == _SERVER and event & _CLASS == _LATCH:
                 latch = self._name(event & _NUMBER)
                 found.append((point, latch, sleeps, wait_ns, base64.b64decode(histogram)))
         slept_for = {(point, latch) for point, latch, *_ in found}
-        found += [(*key, 0, 0, None) for key in self._got if key not in slept_for]
-        found += [(point, OTHERS, 0, 0, None) for point in self._points]
+        none = (None, None, None) if unseen else (0, 0, None)
+        found += [(*key, *none) for key in self._got if key not in slept_for]
+        found += [(point, OTHERS, *none) for point in self._points if not unseen]
         for row in found:
             for name, value in zip(rows, (*row, *(None for _ in _UNSEEN)), strict=True):
                 rows[name].append(value)

@@ -81,7 +81,7 @@ def machine_rows(environment: Mapping[str, Any]) -> dict[str, str]:
     """
     told = {name: "; ".join(_said(environment, facts)) for name, facts in _ROWS.items()}
     for group, facts in environment.items():
-        if group not in _GROUPS | _NOT_OF_THE_MACHINE:
+        if group not in _NOT_OF_THE_MACHINE and (group not in _GROUPS or not isinstance(facts, Mapping)):
             found = cast(Mapping[str, Any], facts) if isinstance(facts, Mapping) else {"": facts}
             for name, fact in found.items():
                 if isinstance(fact, str | int | float):
@@ -92,10 +92,11 @@ def machine_rows(environment: Mapping[str, Any]) -> dict[str, str]:
 def _said(environment: Mapping[str, Any], facts: tuple[tuple[str, str, str], ...]) -> list[str]:
     said: list[str] = []
     for group, name, words in facts:
-        fact = environment.get(group, {}).get(name)
+        known = environment.get(group)
+        fact = cast(Mapping[str, Any], known).get(name) if isinstance(known, Mapping) else None
         # 0 is a fact, such as no swap; False and what is not known are none
         if fact is None or fact is False or fact == "":
             continue
         text = fmt.quantity(fact, "bytes") if name.endswith("_bytes") else str(fact)
-        said.append(words.format(text).replace("(s)", "" if fact == 1 else "s"))
+        said.append(words.replace("(s)", "" if fact == 1 else "s").format(text))
     return said

@@ -10,7 +10,10 @@ from steelyard.study.model import Strict
 
 
 class Probes(Strict):
-    """Sources beside the monitors. Latches alone are on by themselves; sched and gets record apart."""
+    """Sources beside the monitors. Latches alone are on by themselves.
+
+    sched and gets record apart, in stretches of load that are not measured: the phases watch and count.
+    """
 
     profile_hz: int = Field(
         default=0, ge=0, le=1000, description="stacks sampled a second of each CPU; 0: no profile"
@@ -33,7 +36,7 @@ class Probes(Strict):
         ge=0,
         le=60,
         description="seconds of load after each point, not measured, in which the gets of those latches are"
-        " counted: that costs about 30 % of throughput; 0: none",
+        " counted: that costs 5 to 50 % of throughput; 0: none",
     )
 
     @property

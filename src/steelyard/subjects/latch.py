@@ -104,18 +104,15 @@ class Latch:
         return ""
 
     @cached_property
-    def _calibration(self) -> Mapping[str, float]:
-        """Medians in ns; of one CPU there is no hand-over to another."""
+    def _calibration(self) -> Mapping[str, Any]:
+        """Medians in ns; of one CPU there is no hand-over to another, and no wake-up by another."""
         costs = json.loads(_core.latch_calibrate(sorted(os.sched_getaffinity(0))))
-        known = {
+        known: dict[str, Any] = {
             name: costs[measured]["median"]
             for name, measured in _CALIBRATED.items()
             if costs[measured] is not None
         }
-        for wake in costs["wakes"] or ():
-            known[f"wake_up_after_{wake['asleep_ns']}_ns"] = wake["wake_ns"]
-            known[f"post_after_{wake['asleep_ns']}_ns"] = wake["post_ns"]
-        return known
+        return {**known, "wakes": costs["wakes"] or []}
 
 
 # a latch is handed over with its cache line; who sleeps is woken on another CPU

@@ -49,14 +49,14 @@ impl Lengths {
     }
 }
 
-/// A post to one who had been asleep for so long.
+/// The release of a latch for which somebody sleeps, who had missed it so long ago.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wake {
     pub asleep_ns: f64,
-    /// From the post to running.
+    /// From the release to trying again.
     pub wake_ns: f64,
-    /// What it costs the releaser.
+    /// What the release costs, with its post.
     #[serde(default)]
     pub post_ns: f64,
 }

@@ -12,10 +12,10 @@ from steelyard.report.charts.theme import Colours, paint
 from steelyard.report.inputs import About
 
 _MOST_LATCHES = 8
-_UNSEEN = "Neither gets nor misses of these latches can be seen"
+_UNSEEN = "Neither gets (asked for with --gets) nor misses of these latches were seen"
 _COUNTED = (
-    "Gets were counted apart, one in 31, in a stretch of load that was not measured, as that slows the server"
-    " down; misses cannot be seen"
+    "Gets were counted apart, by sampling, in a stretch of load that was not measured, as that slows the"
+    " server down; misses cannot be seen"
 )
 
 
@@ -33,7 +33,9 @@ def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | Non
     panel = _panel(rows, about, palette)
     return Figure(
         name="sleeps",
-        title="Sleeps for the server's latches",
+        title="Gets of the server's latches, and sleeps for them"
+        if counted
+        else "Sleeps for the server's latches",
         caption=f"Of all the server's processes. {_COUNTED if counted else _UNSEEN}:"
         " sleeps are the lower bound of misses, as one that got its latch before it slept is in no table.",
         panels=(panel,) if panel else (),
@@ -65,9 +67,9 @@ def _table(rows: Sequence[LatchRow], about: About) -> Table:
                 str(row.clients),
                 fmt.MISSING if row.gets_per_txn is None else fmt.significant(row.gets_per_txn),
                 fmt.MISSING,
-                f"{row.sleeps or 0:,.0f}",
+                fmt.MISSING if row.sleeps is None else f"{row.sleeps:,.0f}",
                 _time(row.wait_ns),
-                fmt.significant(row.sleeps_per_txn or 0.0),
+                fmt.MISSING if row.sleeps_per_txn is None else fmt.significant(row.sleeps_per_txn),
                 _time(row.wait_ns_per_txn),
                 _time(row.wait_per_sleep_ns) if row.sleeps else "",
                 fmt.MISSING if row.sleeps_per_get is None else fmt.significant(100 * row.sleeps_per_get),
