@@ -453,3 +453,34 @@ def test_rounds_go_on_while_one_may_begin_and_those_of_the_warm_up_count_nowhere
 def test_a_round_past_its_deadline_is_an_error_and_ends_the_point(server: Server) -> None:
     result = rounds(server, points=[1], deadline_ms=150)
     assert result["errors"]["code"] == ["deadline"] and result["clients"]["transactions"] == [0]
+
+
+def test_load_that_is_not_measured_is_counted_apart_and_told_once(server: Server) -> None:
+    server.ask("select pg_stat_statements_reset()")
+    events: list[dict[str, Any]] = []
+    asked = plan(server.endpoint(), points=[1, 2], watch_s=0.2, count_s=0.2, warm_up_s=0)
+    result = json.loads(_core.load_run(json.dumps(asked), lambda line: events.append(json.loads(line))))
+    asides = result["asides"]
+    assert list(zip(asides["point"], asides["phase"], strict=True)) == [
+        (0, "watch"),
+        (0, "count"),
+        (1, "watch"),
+        (1, "count"),
+    ]
+    calls = server.ask(
+        "select sum(calls)::bigint from pg_stat_statements"
+        " where query like '%filler as%' and query not like '%pg_stat%' and query not ilike 'prepare%'"
+    )
+    counted = transactions(result) + sum(asides["transactions"])
+    # what was under way at the end of a stretch has ended, uncounted: of three stretches of one and two
+    assert min(asides["transactions"]) > 0 and counted <= calls <= counted + 9
+    begun = [(event["phase"], event["point"], event["t_ns"]) for event in events if event["event"] == "phase"]
+    assert len({where[:2] for where in begun}) == len(begun)
+    # whoever counts is told in good time before the load begins
+    rows = result["phases"]
+    starts = {
+        point: start
+        for point, phase, start in zip(rows["point"], rows["phase"], rows["start_ns"], strict=True)
+        if phase == "count"
+    }
+    assert all(starts[point] - t_ns > 1e8 for phase, point, t_ns in begun if phase == "count")
