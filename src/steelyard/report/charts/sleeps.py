@@ -40,7 +40,7 @@ def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | Non
         " sleeps are the lower bound of misses, as one that got its latch before it slept is in no table.",
         panels=(panel,) if panel else (),
         table=tables[first],
-        key="line",
+        key="line" if panel else "none",
         open=True,
         numbers=first,
         folded=tuple((option, table) for option, table in tables.items() if option != first),
