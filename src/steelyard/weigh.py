@@ -211,11 +211,12 @@ def _keep(writer: BundleWriter, run: Run, refused: Sequence[str]) -> None:
         "started_at": [run.started_at],
         "seconds": [run.seconds],
     }
+    # before the run, which must not be there without its server: `resume` compares with it
+    if run.server_facts:
+        writer.add_server(run.slot.option.label, run.server_facts)
     writer.write_run(number, run.slot.option.levels, {**run.tables, "notices": told, "runs": head})
     if run.server_log:
         writer.write_log(number, run.server_log)
-    if run.server_facts:
-        writer.add_server(run.slot.option.label, run.server_facts)
 
 
 def _refuse_other_server(path: Path, option: str, facts: Mapping[str, Any]) -> None:
