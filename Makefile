@@ -11,7 +11,7 @@ demo: .venv/built
 	$(RUN)/steelyard run demo
 
 test: .venv/built
-	$(RUN)/pytest tests --numprocesses 2 --dist loadfile
+	$(RUN)/pytest tests --numprocesses 3 --dist loadfile
 	cargo test --quiet --package steelyard-load --package steelyard-dispatch --package steelyard-latch --package steelyard-probe
 	cargo test --quiet --package steelyard-latch --features loom --release --test models
 

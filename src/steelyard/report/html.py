@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ from steelyard.report.ranking import (
     ranked,
     spoken_of,
 )
+from steelyard.report.vega import vega_script
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -94,7 +94,7 @@ def render(judgement: Judgement, series: Series, about: About) -> str:
             hues=(hues(), hues(dark=True)),
             images=_images(named),
             embedded=_embedded(named),
-            scripts=_vega(),
+            scripts=vega_script(),
             facts=_facts(about),
             fmt=fmt,
         )
@@ -231,15 +231,6 @@ def _embedded(drawn: list[Figure]) -> Markup:
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)
-
-
-@cache
-def _vega() -> Markup:
-    import vl_convert as vlc
-    from markupsafe import Markup
-
-    bundle = vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return Markup(re.sub(r"<(?=/script|!--)", r"\\x3c", bundle, flags=re.IGNORECASE))
 
 
 def _measured(phases: Phases) -> str:
