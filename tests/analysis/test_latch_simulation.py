@@ -68,6 +68,15 @@ def test_who_must_post_works_less():
     assert dear.gets_per_s < 0.9 * free.gets_per_s
 
 
+def test_where_no_cpu_is_at_rest_a_sleep_costs_a_switch():
+    idle = (Wake(0, 600, 600), Wake(500, 20_000, 10_000))
+    network = Network(
+        Holds.exponential(500), 500.0, spin_ns=0.0, wakes=idle, switch_ns=2000, wake_up_ns=2e4, cpus=2
+    )
+    enough, crowded = expected(network, 2, Rules()), expected(network, 8, Rules())
+    assert crowded.gets_per_s > 1.1 * enough.gets_per_s
+
+
 def test_alternatives_name_what_was_asked():
     network = Network(Holds.constant(300), 1000.0, spin_ns=200, wake_up_ns=5e4, cpus=2)
     found = dict(alternatives(network, 8, Rules()))

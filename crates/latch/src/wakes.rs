@@ -10,8 +10,8 @@ use crate::protocols::oracle_x::OracleX;
 use crate::seat::{Me, Mode, Seat};
 use crate::sync::{AtomicU64, Ordering, now_ns};
 
-/// From the miss to the release.
-const ASLEEP_NS: [u64; 7] = [0, 250, 500, 1_000, 3_000, 10_000, 100_000];
+/// From the miss to the release; close together where a sleeper leaves its CPU.
+const ASLEEP_NS: [u64; 11] = [0, 250, 500, 600, 700, 800, 900, 1_000, 3_000, 10_000, 100_000];
 const ROUNDS: u64 = 300;
 
 enum Seen {

@@ -86,7 +86,8 @@ class Network:
     """A latch and its workers. think_ns: from a release to the next get, without waits.
 
     spin_ns: how long a miss spins before it sleeps. wake_up_ns: of a long sleep; wakes: by time asleep,
-    which a simulation alone can use. children: latches that share the gets evenly. cpus: None where each
+    which a simulation alone can use. switch_ns: until another worker goes on where one has gone to sleep.
+    children: latches that share the gets evenly. cpus: None where each
     worker has one.
     """
 
@@ -96,6 +97,7 @@ class Network:
     hand_over_ns: float = 0.0
     wake_up_ns: float = 0.0
     wakes: tuple[Wake, ...] = ()
+    switch_ns: float = 0.0
     children: int = 1
     cpus: int | None = None
 

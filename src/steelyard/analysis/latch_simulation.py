@@ -51,7 +51,7 @@ def simulate(network: Network, workers: int, rules: Rules | None = None, seed: i
         "children": network.children,
         "gets_per_lookup": 1,
         "hand_over_ns": network.hand_over_ns,
-        "wakes": [asdict(wake) for wake in network.wakes or (Wake(0.0, network.wake_up_ns),)],
+        "wakes": [asdict(wake) for wake in _wakes(network, workers)],
         "shared_gets": rules.shared_gets,
         "read_share": rules.read_share,
         "preempted": {"probability": rules.preempted, "for_ns": _SLICE_NS} if rules.preempted else None,
@@ -67,6 +67,15 @@ def simulate(network: Network, workers: int, rules: Rules | None = None, seed: i
         found["wait_ns"] / gets,
         min(1.0, gets_per_ns * hold_ns / network.children),
     )
+
+
+def _wakes(network: Network, workers: int) -> tuple[Wake, ...]:
+    if not network.wakes:
+        return (Wake(0.0, network.wake_up_ns),)
+    if network.at_once(workers) < workers:
+        # no CPU is at rest: another worker goes on where one sleeps, and a post wakes nobody at once
+        return (Wake(0.0, network.switch_ns, network.wakes[0].post_ns),)
+    return network.wakes
 
 
 def _values(network: Network) -> list[float]:

@@ -212,6 +212,7 @@ def _network(evidence: Evidence, mine: list[LatchRow], holds: Mapping[_Key, Hold
         spin_ns=math.inf if first.spin is None or turn_ns is None else first.spin * turn_ns,
         hand_over_ns=costs.get("hand_over_ns", 0.0),
         wake_up_ns=costs.get("wake_up_ns", 0.0),
+        switch_ns=costs.get("wake_up_same_cpu_ns", 0.0),
         wakes=tuple(Wake(**wake) for wake in costs.get("wakes", ())),
         children=first.children,
         cpus=evidence.topology.cpus,
