@@ -103,7 +103,7 @@ def latch_calibrate(cpus: Sequence[int]) -> str:
 
     cpus [first, last], rounds, and each {"min", "median", "max"} in ns: line_transfer_ns (a cache line
     one way, by ping-pong) and futex_other_cpu_ns (post to running), both null with one CPU only; wakes,
-    also null then: medians by asleep_ns, how long the sleeper had been at it: wake_ns, post_ns (of a post);
+    also null then: medians by asleep_ns, from the miss to the release: wake_ns to the get, post_ns (release);
     futex_same_cpu_ns, clock_ns (one look at the clock), spin_turn_ns (one iteration of a spin budget),
     busy_turn_ns (of hold and think time). Raises PlanError.
     """

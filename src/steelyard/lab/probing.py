@@ -42,7 +42,7 @@ class Probing:
         self._sched_s: float = asked.get("sched_s", 0)
         self._open: tuple[str, int, int] | None = None  # phase, point, start
         self._recorded_s: dict[str, dict[int, float]] = {phase: {} for phase in _LOOKED_AT}
-        self._ready_ns: dict[str, dict[int, int]] = {phase: {} for phase in _LOOKED_AT}
+        self._ready_ns: dict[int, int] = {}  # by point, of the count phase
         self._told: dict[str, Any] = {}
         roots = [{"pid": pid, "role": role} for role, pid in target.pids.items()]
         roots += [{"pid": pid, "role": "monitors"} for pid in target.own_backends]
@@ -75,7 +75,8 @@ class Probing:
         if name in _LOOKED_AT:
             self._probe.open(name, point, t_ns, _NEVER_NS)
             self._open = name, point, t_ns
-            self._ready_ns[name][point] = time.monotonic_ns()
+            if name == "count":
+                self._ready_ns[point] = time.monotonic_ns()
 
     def stop(self) -> None:
         """Ends; names are looked up now, while the server's files are there. May be called twice."""
@@ -83,7 +84,7 @@ class Probing:
             self._told = json.loads(told)
             if self._tranches is not None:
                 latches, gets = self._told["latches"], self._told["latch_gets"]
-                self._tranches.take(latches, gets, self._probe.refused, self._ready_ns["count"])
+                self._tranches.take(latches, gets, self._probe.refused, self._ready_ns)
 
     def notices(self) -> Iterator[tuple[str, str]]:
         """What could not be had, with what would mend it."""

@@ -210,7 +210,12 @@ class Laboratory:
             tranches.relate(result)
         told = [*remarks, *watch.notices, *probing.notices(), *backlog_notices(result)]
         if tranches is None and self.study.probes.gets_s:
-            told.append(("probe-unavailable", "gets: those of a PostgreSQL alone can be counted"))
+            told.append(
+                (
+                    "probe-unavailable",
+                    "gets: those of a PostgreSQL alone can be counted (leave probes.gets_s out)",
+                )
+            )
         tables = noticed(tables, (*told, *error_notices(tables)))
         if found := watched_latches(samples, phases):
             tables = {**tables, "latches": found}

@@ -32,7 +32,10 @@ _NOT_OURS = (
     "latches: the server at an address is not ours to probe: sampled wait events stand for sleeps, nothing"
     " for gets"
 )
-_LATE = "gets: not all breakpoints were there when the load began: a point without gets is one of those"
+_LATE = (
+    "gets: not all breakpoints were there when the load began: a point without gets is one of those"
+    " (fewer clients, or a CPU for the lab alone)"
+)
 _ELSEWHERE = (
     "latches: nobody was seen asleep, but many waited for latches whenever the server was asked: this build"
     " sleeps elsewhere; sampled wait events stand for them"
