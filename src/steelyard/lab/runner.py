@@ -209,13 +209,7 @@ class Laboratory:
             tranches.compare(samples)
             tranches.relate(result)
         told = [*remarks, *watch.notices, *probing.notices(), *backlog_notices(result)]
-        if tranches is None and self.study.probes.gets_s:
-            told.append(
-                (
-                    "probe-unavailable",
-                    "gets: those of a PostgreSQL alone can be counted (leave probes.gets_s out)",
-                )
-            )
+        told += _no_gets(self.study, tranches)
         tables = noticed(tables, (*told, *error_notices(tables)))
         if found := watched_latches(samples, phases):
             tables = {**tables, "latches": found}
@@ -236,6 +230,13 @@ class Laboratory:
         if self.study.monitors is not None:
             return self.study.monitors
         return {name: _DEFAULT_HZ.get(name, 1.0) for name in self.subject.monitors}
+
+
+def _no_gets(study: Study, tranches: Tranches | None) -> Sequence[tuple[str, str]]:
+    if tranches is not None or not study.probes.gets_s:
+        return ()
+    text = "gets: those of a PostgreSQL alone can be counted (leave probes.gets_s out)"
+    return (("probe-unavailable", text),)
 
 
 def _no_probes(study: Study, subject: Inside) -> Sequence[tuple[str, str]]:
