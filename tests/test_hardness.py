@@ -13,7 +13,7 @@ import pytest
 
 from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
-from steelyard.host.signals import interruptible
+from steelyard.host.signals import Interrupts
 
 ENGINE = "steelyard.lab.load"
 NULL_SERVER = "stub_serve"
@@ -48,7 +48,7 @@ def test_a_signal_keeps_finished_runs_and_leaves_nothing(lab: Lab, kind: signal.
 
 def test_an_interrupt_is_one_whatever_a_library_makes_of_it() -> None:
     heard: list[str] = []
-    with pytest.raises(KeyboardInterrupt), interruptible(lambda: heard.append("first")):
+    with pytest.raises(KeyboardInterrupt), Interrupts(lambda: heard.append("first")).raised():
         try:
             # not SIGINT, which whoever runs in a background has ignored
             os.kill(os.getpid(), signal.SIGTERM)

@@ -26,7 +26,7 @@ from steelyard.lab.permissions import (
     tracefs,
 )
 from steelyard.study.errors import InputError
-from steelyard.subjects.account import account_of
+from steelyard.subjects.account import NAME
 from steelyard.subjects.binaries import (
     embedded_bindir,
     installed_bindirs,
@@ -96,23 +96,19 @@ def _server(bindir: Path, kind: str, use: str) -> Finding:
 
 
 def _user() -> Finding:
-    ours = pwd.getpwuid(os.geteuid()).pw_name if os.geteuid() else "root"
-    try:
-        other = account_of("postgres").user
-    except InputError as error:
-        return Finding("user", "missing", str(error), error.hint)
-    if other is None:
+    if os.geteuid() != 0:
         return Finding(
             "user",
             "ok",
-            f"{ours}: servers start as the same user",
+            f"{pwd.getpwuid(os.geteuid()).pw_name}: servers start as the same user",
             "nothing to do; only root can change settings of the host",
         )
+    made = any(user.pw_name == NAME for user in pwd.getpwall())
     return Finding(
         "user",
         "ok",
-        f"root: servers start as {other.pw_name}, as PostgreSQL refuses root",
-        f"nothing to do; programs must be readable by {other.pw_name}, or are copied",
+        f"root: servers start as the system user {NAME}, as they refuse root",
+        "nothing to do" if made else f"nothing to do; the first study makes the user {NAME}",
     )
 
 

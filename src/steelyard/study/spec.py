@@ -93,6 +93,12 @@ class Plan(Strict):
         lt=100,
         description="the smallest difference that matters: the margin of 'equivalent'",
     )
+    set_up_limit_s: float = Field(
+        default=3600.0,
+        gt=0,
+        le=86_400,
+        description="the longest that a server may take to load the data, or to set them back",
+    )
     pin: bool = Field(default=True, description="keep server and load engine on CPUs apart")
     stop: Stop | None = None
 
