@@ -24,6 +24,7 @@ from steelyard.subjects.binaries import identity_of, named_bindirs
 from steelyard.subjects.daemon import Daemon, check_socket, finish
 from steelyard.subjects.foreign import check_foreign
 from steelyard.subjects.mariadb_foreign import ForeignMariaDB
+from steelyard.subjects.mariadb_life import continuity
 from steelyard.subjects.mariadb_programs import beside, find_server, version_of
 from steelyard.subjects.mariadb_session import (
     INSPECT,
@@ -109,6 +110,7 @@ class MariaDB:
 
         try:
             shown = within(_SQL_S, "reading the settings back", read_back)
+            interruption = continuity(lambda: self._connect(_DATABASE), self._server.ended)
         except pymysql.MySQLError as error:
             raise SubjectFailed(f"option {option.label}: {told(error)}") from error
         return Endpoint(
@@ -122,8 +124,7 @@ class MariaDB:
             dsn=f"mysql://{quote(self._user)}@localhost/{_DATABASE}?socket={self._socket}",
             session=session_statements(subject, option),
             inspect=INSPECT,
-            # one process: when it ends so does the server
-            interruption=self._server.ended,
+            interruption=interruption,
             facts={
                 "origin": str(server),
                 "version": version_of(server),

@@ -1,4 +1,4 @@
-"""Whether a MariaDB at an address ran through: by its uptime, which begins anew with every start."""
+"""Whether a MariaDB ran through: by its uptime, which begins anew with every start."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ _ANSWER_S = 10.0
 _TOLERANCE_S = 2.0
 
 
-def continuity(connect: Callable[[], pymysql.Connection[Any]]) -> Callable[[], str]:
+def continuity(
+    connect: Callable[[], pymysql.Connection[Any]], ended: Callable[[], str] = str
+) -> Callable[[], str]:
     """To be called after a load: why the server is not the one of now, as a sentence; '' when it is.
 
-    connect: opens a connection. Raises pymysql.MySQLError, OSError, TimedOut when the server does not answer
-    now.
+    connect: opens a connection. ended: how its process ended, '' while it runs or where it is not known.
+    Raises pymysql.MySQLError, OSError, TimedOut when the server does not answer now.
     """
 
     def uptime_s() -> float:
@@ -35,6 +37,8 @@ def continuity(connect: Callable[[], pymysql.Connection[Any]]) -> Callable[[], s
     began_s = time.monotonic()
 
     def interruption() -> str:
+        if how := ended():
+            return how
         try:
             now_s = within(_ANSWER_S, "asking the server for its uptime", uptime_s)
         except pymysql.MySQLError as error:
