@@ -59,6 +59,29 @@ def test_an_interrupt_is_one_whatever_a_library_makes_of_it() -> None:
     assert heard == ["first"]
 
 
+def test_an_interrupt_waits_until_what_is_written_is_written() -> None:
+    written: list[str] = []
+    interrupts = Interrupts()
+    with pytest.raises(KeyboardInterrupt), interrupts.raised():
+        with interrupts.held():
+            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGTERM)
+            written.append("all of it")
+        written.append("and more")
+    assert written == ["all of it"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_was_announced_is_kept(lab: Lab, number: signal.Signals) -> None:
+    process = lab.start("run", small_study(lab.folder, blocks=50), "--bundle", lab.bundle)
+    assert process.stderr is not None
+    while "1 of 100 runs" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert len(Bundle(lab.bundle).evidence().runs["run"]) >= 1
+
+
 def test_kill_9_of_the_lab_keeps_finished_runs_and_stops_the_server(lab: Lab) -> None:
     study = small_study(lab.folder, subject="postgres", blocks=20, measure_s=1)
     process = lab.start("run", study, "--bundle", lab.bundle)
