@@ -12,11 +12,14 @@ import sys
 from collections.abc import Iterable
 
 from steelyard.host.guard import Guard
+from steelyard.host.limits import within
 from steelyard.host.marked import Mark, end_marked, with_mark
 from steelyard.host.parent import end_with
 from steelyard.host.placement import pin
 from steelyard.host.scheduling import impose
 from steelyard.study.host import Schedule
+
+_READY_S = 30.0
 
 
 class Hogs:
@@ -38,7 +41,7 @@ class Hogs:
         try:
             pin(self.pid, cpus)
             assert self._process.stdout is not None
-            self._process.stdout.readline()
+            within(_READY_S, "starting the hogs", self._process.stdout.readline)
             impose(self.pid, schedule)
         except BaseException:
             self.stop()

@@ -73,7 +73,10 @@ class LoadProcess:
                     pass
                 case _:
                     on_event(event)
-        code = self._process.wait()
+        try:
+            code = self._process.wait(_SILENCE_S)
+        except subprocess.TimeoutExpired:
+            raise LoadFailed("the load engine closed its output and did not end") from None
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         tail = self._complaints.decode(errors="replace").strip()
         raise LoadFailed(f"the load engine ended with {how}" + (f": {tail}" if tail else ""))

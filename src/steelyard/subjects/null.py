@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from steelyard.host.limits import within
 from steelyard.host.marked import Mark, end_marked, with_mark
 from steelyard.host.placement import pin
 from steelyard.study.errors import InputError
@@ -13,6 +14,7 @@ from steelyard.study.spec import Study
 from steelyard.subjects import Bench, Endpoint, SubjectFailed
 
 _PORT = 5432
+_READY_S = 30.0
 # a program of its own: importing this package would cost seconds of a short study
 _SERVE = (
     "import sys; from steelyard import _core;"
@@ -67,7 +69,8 @@ class Null:
         )
         pin(self._server.pid, self._bench.placement.server)
         assert self._server.stdout is not None and self._server.stderr is not None
-        if self._server.stdout.readline().strip() != "ready":
+        ready = within(_READY_S, "starting the null server", self._server.stdout.readline)
+        if ready.strip() != "ready":
             raise SubjectFailed(f"the null server did not start: {self._server.stderr.read()}")
         return Endpoint(
             host=str(self._bench.folder),
