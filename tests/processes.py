@@ -45,13 +45,18 @@ def halt(pid: int) -> list[int]:
 
 def as_nobody(work: Callable[[], Any]) -> Any:
     """What work returns, done by a user who owns nothing. It must find all that it imports in memory."""
+    return as_user(NOBODY, work)
+
+
+def as_user(number: int, work: Callable[[], Any]) -> Any:
+    """The same as a user by number."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
+            os.setgid(number)
+            os.setuid(number)
             os.write(writing, pickle.dumps(work()))
         except BaseException:
             traceback.print_exc(file=sys.stderr)

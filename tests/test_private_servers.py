@@ -15,7 +15,9 @@ import pytest
 
 from laboratory import Lab, small_study
 from mariadb_server import needs_mariadb
-from processes import as_nobody
+from processes import as_nobody, as_user
+from steelyard.study.errors import InputError
+from steelyard.subjects.account import account_of_servers
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs a server as somebody else")
 PROGRAMS = {"postgres": "postgres -D", "mariadb": "mariadbd --no-defaults"}
@@ -98,3 +100,18 @@ def test_a_server_runs_as_a_user_that_owns_no_other_server(running: tuple[str, L
     subject, lab, _ = running
     owners = {pwd.getpwuid(Path(f"/proc/{pid}").stat().st_uid).pw_name for pid in lab.ours(PROGRAMS[subject])}
     assert owners == {"steelyard"}
+
+
+@needs_root
+def test_a_caller_without_a_name_is_refused_before_anything_is_made() -> None:
+    def account() -> str:
+        try:
+            account_of_servers()
+        except InputError as error:
+            return f"{error} ({error.hint})"
+        return "accepted"
+
+    assert as_user(54321, account) == (
+        "user 54321 has no name on this machine, and servers are not run by such a user"
+        " (add the user to /etc/passwd, or run as another)"
+    )

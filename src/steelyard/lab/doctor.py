@@ -96,14 +96,22 @@ def _server(bindir: Path, kind: str, use: str) -> Finding:
 
 
 def _user() -> Finding:
+    names = {user.pw_uid: user.pw_name for user in pwd.getpwall()}
     if os.geteuid() != 0:
+        if os.geteuid() not in names:
+            return Finding(
+                "user",
+                "missing",
+                f"user {os.geteuid()} has no name on this machine: no server runs as it",
+                "add the user to /etc/passwd, or run as another",
+            )
         return Finding(
             "user",
             "ok",
-            f"{pwd.getpwuid(os.geteuid()).pw_name}: servers start as the same user",
+            f"{names[os.geteuid()]}: servers start as the same user",
             "nothing to do; only root can change settings of the host",
         )
-    made = any(user.pw_name == NAME for user in pwd.getpwall())
+    made = NAME in names.values()
     return Finding(
         "user",
         "ok",

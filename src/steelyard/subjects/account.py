@@ -29,8 +29,9 @@ _MAKE = (
 
 @dataclass(frozen=True)
 class Account:
-    """user: None when servers run as the caller."""
+    """caller: name of the user who runs the lab. user: None when servers run as the caller."""
 
+    caller: str
     user: pwd.struct_passwd | None
 
     @property
@@ -39,17 +40,9 @@ class Account:
         return {} if self.user is None else _as(self.user.pw_uid, self.user.pw_gid)
 
     @property
-    def uid(self) -> int:
-        """Number of the user."""
-        return os.geteuid() if self.user is None else self.user.pw_uid
-
-    @property
     def admitted(self) -> list[str]:
         """Names of the system's users that the servers let in: the caller, root, and the user itself."""
-        caller = os.geteuid()
-        # a caller without a name is refused by initdb, with that reason
-        names = {"root", *(user.pw_name for user in pwd.getpwall() if user.pw_uid in (caller, self.uid))}
-        return sorted(names)
+        return sorted({"root", self.caller, self.caller if self.user is None else self.user.pw_name})
 
     def own(self, place: Path) -> None:
         """Gives a file or folder to this user."""
@@ -74,10 +67,17 @@ class Account:
 
 def account_of_servers() -> Account:
     """The caller; for root the system user `steelyard`, made where it is missing. Raises InputError."""
+    try:
+        caller = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        raise InputError(
+            f"user {os.geteuid()} has no name on this machine, and servers are not run by such a user",
+            "add the user to /etc/passwd, or run as another",
+        ) from None
     if os.geteuid() != 0:
-        return Account(None)
+        return Account(caller, None)
     with suppress(KeyError):
-        return Account(_checked(pwd.getpwnam(NAME)))
+        return Account(caller, _checked(pwd.getpwnam(NAME)))
     program = shutil.which(_MAKE[0], path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     hint = f"run as a user other than root, or: {' '.join(_MAKE)}"
     if program is None:
@@ -85,7 +85,7 @@ def account_of_servers() -> Account:
     made = subprocess.run([program, *_MAKE[1:]], capture_output=True, text=True, check=False)
     try:
         # another study may have made it in the same moment
-        return Account(_checked(pwd.getpwnam(NAME)))
+        return Account(caller, _checked(pwd.getpwnam(NAME)))
     except KeyError:
         raise InputError(f"useradd made no user `{NAME}`: {made.stderr.strip()}", hint) from None
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 import shutil
 import subprocess
 from contextlib import closing, suppress
@@ -81,7 +79,7 @@ class MariaDB:
         self._bench = bench
         self._account = account_of_servers()
         # whom the server lets in without a password: who the kernel says comes through the socket
-        self._user = pwd.getpwuid(os.geteuid()).pw_name
+        self._user = self._account.caller
         self._server = Daemon(bench, self._account, "MariaDB", "server.log", reason=_error)
         self._account.admit(bench.folder)
         self._own = self._account.private(bench.folder / "sockets")
