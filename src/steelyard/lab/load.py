@@ -39,7 +39,11 @@ class LoadProcess:
         pin(self.pid, cpus)
 
     def results(self, on_event: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
-        """Has the plan done and hands on each event; returns the result. Raises LoadFailed."""
+        """Has the plan done and hands on each event; returns the result. Raises LoadFailed.
+
+        The engines `load` and `latch` report at least one event per second in every phase: where there is
+        no `tick`, an `alive` event.
+        """
         assert self._process.stdin and self._process.stdout and self._process.stderr
         with suppress(BrokenPipeError):
             self._process.stdin.write(self._plan)
