@@ -19,7 +19,8 @@ def load_run(plan_json: str, on_event: Callable[[str], None]) -> str:
 
     on_event gets lines of JSON: {"event": "phase", "phase", "point", "clients", "t_ns"} as each
     phase begins, {"event": "tick", "t_ns", "point", "phase", "transactions", "errors"} once a second
-    (cumulative). Times are of CLOCK_MONOTONIC. The result holds columns: phases, throughput (seconds
+    (cumulative) during load, and {"event": "alive", "t_ns", "point", "phase"} after each second without
+    another event. Times are of CLOCK_MONOTONIC. The result holds columns: phases, throughput (seconds
     negative in the warm-up), latency (HdrHistogram V2, base64), clients, errors, inspect, engine; asides, the
     transactions of the phases watch and count.
     A transaction counts where it ends; what ends after the point's end is not counted.

@@ -1,7 +1,7 @@
 """The load engine as a child process: the lab's side, and the child's main.
 
-The plan goes in on standard input; phases, ticks and at last the result come back as lines of JSON. The child
-says once a second that it is alive: an engine that is stopped or hangs is noticed and killed.
+The plan goes in on standard input; phases, ticks and at last the result come back as lines of JSON. At least one
+line comes per second, `alive` where there is nothing else to say: an engine that hangs is noticed and killed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 from steelyard.host.parent import end_with
 from steelyard.host.placement import pin
-from steelyard.lab.engines import LoadFailed, engine
+from steelyard.lab.engines import REPORT_THEMSELVES, LoadFailed, engine
 
 _SILENCE_S = 30.0
 _BEAT_S = 1.0
@@ -162,7 +162,8 @@ def main() -> None:
 
     run = engine(name)
     plan = sys.stdin.read()
-    threading.Thread(target=_beat, name="alive", daemon=True).start()
+    if name not in REPORT_THEMSELVES:
+        threading.Thread(target=_beat, name="alive", daemon=True).start()
     try:
         result = run(plan, _say)
     except (_core.PlanError, _core.LoadError, LoadFailed) as error:

@@ -14,6 +14,9 @@ const BACK_OFF_NS: u64 = 50_000_000;
 /// Without a single connection for this long, the server counts as gone.
 const LOST_S: u64 = 2;
 
+/// Pieces of a client's reply that are read before the others have their turn.
+const PIECES_MAX: usize = 64;
+
 impl Loop<'_> {
     pub(super) fn send(&mut self, index: usize) {
         let client = &mut self.clients[index];
@@ -44,7 +47,9 @@ impl Loop<'_> {
     }
 
     pub(super) fn receive(&mut self, index: usize) {
-        loop {
+        // a server that sends without end must not keep the loop from its other clients and from its end:
+        // epoll says again what is left
+        for _ in 0..PIECES_MAX {
             let client = &mut self.clients[index];
             let Some(transport) = &mut client.transport else { return };
             let count = match transport.read(&mut self.buffer) {
@@ -82,7 +87,8 @@ impl Loop<'_> {
             && self.uring.is_none()
         {
             // a write may fail before the server's last words are read
-            while let Ok(count @ 1..) = transport.read(&mut self.buffer) {
+            for _ in 0..PIECES_MAX {
+                let Ok(count @ 1..) = transport.read(&mut self.buffer) else { break };
                 if client.scanner.feed(&self.buffer[..count]).is_err() {
                     break;
                 }
@@ -144,10 +150,9 @@ impl Loop<'_> {
         let due: Vec<usize> =
             self.lost.extract_if(.., |(due, _)| *due <= now).map(|(_, index)| index).collect();
         if !due.is_empty() {
-            let plan = &self.work.plan;
             let reconnector = match self.reconnector.take() {
                 Some(reconnector) => reconnector,
-                None => Reconnector::new(&plan.server, &plan.session)?,
+                None => Reconnector::new((&self.work.plan).into())?,
             };
             self.reconnector.insert(reconnector).ask(due);
         }
