@@ -6,6 +6,7 @@ the bundle and the guard stops the servers.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
@@ -35,7 +36,7 @@ from steelyard.workloads import work_of
 
 def start(assignment: Assignment, path: Path, progress: Progress) -> None:
     """Runs a study into a new bundle. Raises InputError, StudyFailed, KeyboardInterrupt."""
-    made = not path.exists()
+    made = not os.path.exists(path)  # noqa: PTH110  Path.exists raises for a name that is too long
     writer = BundleWriter.create(
         path,
         assignment.text,
@@ -124,7 +125,7 @@ def _attempts(bundle: Bundle, assignment: Assignment) -> dict[int, _Attempt]:
     """
     rows = bundle.duckdb.execute(
         "select block, last, coalesce(list(option) filter (attempt = last and status = 'done'), []),"
-        " bool_or(attempt = last and status <> 'done'), count(*) filter (status <> 'done')"
+        " bool_or(attempt = last and status <> 'done'), count(*) filter (status = 'void')"
         " from (select block, attempt, option, status, max(attempt) over (partition by block) as last"
         " from runs) group by block, last"
     ).fetchall()

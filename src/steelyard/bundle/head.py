@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +37,9 @@ def read_head(path: Path) -> Head:
 def read_facts(path: Path) -> dict[str, Any]:
     """bundle.json. Raises InputError when there is none, or it is damaged, or of a newer format."""
     place = path / "bundle.json"
+    with suppress(OSError, ValueError):
+        if not place.exists():
+            raise InputError(f"{path}: not a bundle: there is no bundle.json in it", _WHICH)
     facts = read_object(place, _WHICH)
     number = facts.get("format")
     if not isinstance(number, int) or number < 1:
