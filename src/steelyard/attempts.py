@@ -35,7 +35,7 @@ def attempts_of(bundle: Bundle, assignment: Assignment) -> dict[int, Attempt]:
     """
     rows = bundle.duckdb.execute(
         "select block, last, coalesce(list(option) filter (attempt = last and status = 'done'), []),"
-        " bool_or(attempt = last and status <> 'done'), count(*) filter (status <> 'done')"
+        " bool_or(attempt = last and status <> 'done'), count(*) filter (status = 'void')"
         " from (select block, attempt, option, status, max(attempt) over (partition by block) as last"
         " from runs) group by block, last"
     ).fetchall()

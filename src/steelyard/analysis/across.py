@@ -99,6 +99,12 @@ def across(
         Notice("hidden-factor-differs", f"{fact}: {a} here, {b} there")
         for fact, a, b in unlike_facts(facts, other_facts)
     ]
+    notices += [
+        Notice(str(code), f"{bundle}: {text}")
+        for bundle, found in ((name, evidence), (other_name, other_evidence))
+        for run, code, text in zip(*(found.notices[key] for key in ("run", "code", "text")), strict=True)
+        if int(run) == 0
+    ]
     notices += _unlike_plans(evidence.study, other_evidence.study)
     metrics = tuple(metric for metric in one.headlines if other.metric(metric.name))
     margin = evidence.study.plan.smallest_effect_percent / 100

@@ -72,6 +72,7 @@ def judge(evidence: Evidence) -> Judgement:
         costs=tuple(cost for label in others for cost in cost_differences(measures, label, baseline)),
         notices=(
             *_of_the_lab(evidence),
+            *_of_the_plan(evidence),
             *_of_the_clock(evidence),
             *stability_notices(evidence, measures),
             *gauges,
@@ -115,6 +116,18 @@ def _grave(notices: Sequence[Notice]) -> list[str]:
 def _of_the_clock(evidence: Evidence) -> list[Notice]:
     """What times mean that are not of a machine's own clock."""
     return [*simulation_notices(evidence), *instruction_notices(evidence)]
+
+
+def _of_the_plan(evidence: Evidence) -> list[Notice]:
+    """That the study was not finished, or lost runs since. What was published is no plan of ours."""
+    plan, options = evidence.study.plan, len(evidence.options)
+    planned = min(plan.blocks, plan.stop.after_blocks) if plan.stop else plan.blocks
+    blocks = evidence.runs["block"].tolist()
+    whole = sum(blocks.count(block) >= options for block in set(blocks))
+    if whole >= planned or evidence.study.subject.kind == "recording":
+        return []
+    text = f"the study is not finished: {whole} of {planned} planned blocks are whole"
+    return [Notice("study-unfinished", f"{text}, {len(blocks)} of {planned * options} runs count")]
 
 
 def _of_the_lab(evidence: Evidence) -> list[Notice]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from steelyard import _core
 from steelyard.bundle.evidence import Columns
+from steelyard.bundle.histograms import file_of, quantiles
 
 # the middle of each part between these edges stands for it; a hold's tail matters more than its middle
 _HOLD_EDGES = (*np.linspace(0, 0.98, 50).tolist(), 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 0.99999, 1.0)
@@ -24,7 +24,9 @@ def holds(duckdb: Any) -> Columns:
     found: list[tuple[Any, ...]] = [
         (run, point, latch, float(ns), part)
         for run, point, latch, histogram in rows
-        for ns, part in zip(_core.histogram_quantiles(histogram, middles), share.tolist(), strict=True)
+        for ns, part in zip(
+            quantiles(histogram, middles, file_of(run, "latches")), share.tolist(), strict=True
+        )
     ]
     names = ("run", "point", "latch", "ns", "share")
     return {name: np.asarray([row[i] for row in found]) for i, name in enumerate(names)}

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from steelyard import _core
 from steelyard.bundle.evidence import Columns, Probed
+from steelyard.bundle.histograms import merged, quantiles, summary
 
 _FUNCTIONS = """
     select p.run, p.role, list_last(string_split(p.stack, ';')) as function, sum(p.samples)::DOUBLE as samples
@@ -85,9 +85,10 @@ def _scheduling(bundle: _Reader) -> Columns:
         _SCHEDULING
     ).fetchall():
         for kind, histograms in zip(("run queue", "slice", "off CPU"), kinds, strict=True):
-            merged = _core.histogram_merge(histograms)
-            count = _core.histogram_summary(merged)[0]
-            values = _core.histogram_quantiles(merged, list(QUANTILES)) if count else ()
+            where = f"scheduling.parquet of option {option}"
+            whole = merged(histograms, where)
+            count = summary(whole, where)[0]
+            values = quantiles(whole, QUANTILES, where) if count else ()
             for quantile, ns in zip(QUANTILES, values, strict=False):
                 row = (option, role, kind, seconds, voluntary, involuntary, migrations, quantile, ns, count)
                 for name, value in zip(found, row, strict=True):

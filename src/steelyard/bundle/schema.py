@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ TABLES: tuple[Table, ...] = (
             Column("block", "INTEGER", "number of the block, from 1"),
             Column("slot", "INTEGER", "place within the block, from 1"),
             Column("attempt", "INTEGER", "1, or 2 when the block was redone after a void run"),
-            Column("status", "VARCHAR", "done, or void: not used, its block was redone"),
-            Column("cause", "VARCHAR", "why the run is void; empty when done"),
+            Column("status", "VARCHAR", "done; void: not used, its block was redone; damaged: left out"),
+            Column("cause", "VARCHAR", "why the run is void or damaged; empty when done"),
             Column("started_at", "VARCHAR", "UTC, ISO 8601"),
             Column("seconds", "DOUBLE", "length of the whole run, set-up included"),
         ),

@@ -1,15 +1,17 @@
 """Writes a bundle: the head once, then each run whole.
 
-A run is written beside its place and renamed into it, so whatever ends the process (kill -9, a
-full disk) costs the run in progress and nothing else.
+A run is written beside its place, with its identity, and renamed into it, so whatever ends the process
+(kill -9, a full disk) costs the run in progress and nothing else.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import shutil
+import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,22 +21,31 @@ import duckdb
 import numpy as np
 
 from steelyard import __version__
+from steelyard.bundle.head import read_environment, read_facts, study_sha256
+from steelyard.bundle.identity import RUN_FILE
+from steelyard.bundle.inventory import run_folders
+from steelyard.bundle.place import Place
 from steelyard.bundle.schema import BY_NAME, FORMAT_VERSION, Column
-from steelyard.study.errors import InputError
+from steelyard.bundle.seal import seal
+from steelyard.study.errors import InputError, typed
 from steelyard.study.plan import Option
 
 Rows = Mapping[str, Sequence[Any]]
+
+_ANOTHER = "name a folder that can be made with --bundle"
 
 
 class BundleWriter:
     """Adds runs to the bundle at `path`; no other writer can, as long as this one lives.
 
-    Raises InputError when there is another already.
+    Raises InputError when there is another already, or the bundle is damaged.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._facts = read_facts(path)
         self._lock = _lock(path)
+        self._runs = Place(path / "runs")
         self._duckdb = duckdb.connect()
 
     @classmethod
@@ -47,30 +58,38 @@ class BundleWriter:
         environment: Mapping[str, Any],
     ) -> BundleWriter:
         """A new bundle. Raises InputError when something is at path already, or it cannot be made."""
-        if path.is_file() or (path.exists() and any(path.iterdir())):
-            raise InputError(
-                f"{path}: is there already; a bundle is never written over",
-                f"choose another with --bundle, or `steelyard resume {path}`",
-            )
         head = {
             "format": FORMAT_VERSION,
+            "id": uuid.uuid4().hex,
             "steelyard": __version__,
             "baseline": baseline,
             "options": [{"label": o.label, "levels": dict(o.levels)} for o in options],
+            "study_sha256": study_sha256(study_text.encode("utf-8")),
         }
         try:
+            if path.exists() and (not path.is_dir() or any(path.iterdir())):
+                raise InputError(
+                    f"{path}: is there already; a bundle is never written over",
+                    f"choose another with --bundle, or `steelyard resume {typed(path)}`",
+                )
             (path / "runs").mkdir(parents=True)
+            with suppress(OSError):
+                # who may write into a folder may not always read it
+                _sync(path.absolute().parent)
             _write_text(path / "study.toml", study_text)
-            _write_text(path / "environment.json", json.dumps(environment, indent=2))
+            _write_json(path / "environment.json", seal(environment))
             # the head comes last: a folder with bundle.json is a bundle
-            _write_text(path / "bundle.json", json.dumps(head, indent=2))
+            _write_json(path / "bundle.json", seal(head))
         except OSError as error:
-            raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+            raise InputError(f"{path}: cannot be written: {error.strerror}", _ANOTHER) from None
+        except ValueError as error:
+            # a name that no file can have
+            raise InputError(f"{str(path)!r}: cannot be written: {error}", _ANOTHER) from None
         return cls(path)
 
     def next_run(self) -> int:
         """Number of the next run: one more than the last written."""
-        return 1 + max((int(run.name) for run in (self.path / "runs").glob("[0-9]*")), default=0)
+        return 1 + max(run_folders(self.path / "runs")[0], default=0)
 
     def write_run(self, run: int, levels: Mapping[str, str], tables: Mapping[str, Rows]) -> None:
         """Keeps one run: all its tables, or none when this raises OSError.
@@ -81,19 +100,26 @@ class BundleWriter:
         """
         place = self.path / "runs" / f"{run:04d}"
         draft = place.with_name(f".{place.name}.draft")
-        shutil.rmtree(draft, ignore_errors=True)
         try:
+            # of this run, or of one that a killed lab left unfinished
+            for left in place.parent.glob(".*.draft"):
+                shutil.rmtree(left)
             draft.mkdir()
+            checksums: dict[str, str] = {}
             for name, rows in tables.items():
                 extra = [Column(factor, "VARCHAR", "") for factor in levels] if name == "runs" else []
                 filled = {**rows, **{f: [code] for f, code in levels.items()}} if extra else rows
-                self._write_table(draft / f"{name}.parquet", run, (*BY_NAME[name].columns, *extra), filled)
+                columns = (*BY_NAME[name].columns, *extra)
+                checksums[name] = self._write_table(f"{draft.name}/{name}.parquet", run, columns, filled)
+            if "id" in self._facts:
+                _write_json(draft / RUN_FILE, seal(self._identity(run, tables["runs"], checksums)))
             _sync(draft)
             draft.rename(place)
-            _sync(place.parent)
+            self._runs.sync()
         except (OSError, duckdb.Error) as error:
             shutil.rmtree(draft, ignore_errors=True)
-            raise OSError(f"run {run} could not be kept in {self.path}: {error}") from error
+            why = self._runs.named(str(error))
+            raise OSError(f"run {run} could not be kept in {self.path}: {why}") from error
 
     def write_log(self, run: int, text: str) -> Path:
         """Keeps the tail of a server's log beside the runs; returns where."""
@@ -104,10 +130,9 @@ class BundleWriter:
 
     def add_to_environment(self, name: str, facts: Mapping[str, Any]) -> None:
         """Adds to a list of facts in environment.json, on the disk when this returns."""
-        place = self.path / "environment.json"
-        known = json.loads(place.read_text(encoding="utf-8"))
+        known = read_environment(self.path, self._facts)
         known.setdefault(name, []).append(facts)
-        _write_text(place, json.dumps(known, indent=2))
+        self._write_environment(known)
 
     def add_server(self, option: str, facts: Mapping[str, Any]) -> None:
         """Adds an option's server to environment.json: the first whole, each by what was set in it.
@@ -116,8 +141,7 @@ class BundleWriter:
         calibration, what things cost on this machine, by name with unit; guest, what a virtual
         machine says of itself.
         """
-        place = self.path / "environment.json"
-        known = json.loads(place.read_text(encoding="utf-8"))
+        known = read_environment(self.path, self._facts)
         servers = known.setdefault("servers", {})
         if option in servers:
             return
@@ -131,9 +155,27 @@ class BundleWriter:
         known.setdefault("server", {name: fact for name, fact in facts.items() if name != "calibration"})
         if "calibration" in facts:
             known.setdefault("calibration", facts["calibration"])
-        _write_text(place, json.dumps(known, indent=2))
+        self._write_environment(known)
 
-    def _write_table(self, place: Path, run: int, columns: Sequence[Column], rows: Rows) -> None:
+    def _write_environment(self, known: Mapping[str, Any]) -> None:
+        _write_json(self.path / "environment.json", seal(known) if "id" in self._facts else known)
+
+    def _identity(self, run: int, head: Rows, checksums: Mapping[str, str]) -> dict[str, Any]:
+        (option,), (block,), (attempt,), (status,) = (
+            head[name] for name in ("option", "block", "attempt", "status")
+        )
+        return {
+            "bundle": self._facts["id"],
+            "run": run,
+            "option": option,
+            "block": int(block),
+            "attempt": int(attempt),
+            "status": status,
+            "tables": dict(checksums),
+        }
+
+    def _write_table(self, name: str, run: int, columns: Sequence[Column], rows: Rows) -> str:
+        """name: of the file, within the folder `runs`. Returns its checksum."""
         length = len(next(iter(rows.values()), ()))
         data: dict[str, np.ndarray[Any, Any]] = {"run": np.full(length, run, dtype=np.int32)}
         for column in columns:
@@ -142,10 +184,12 @@ class BundleWriter:
             elif column.name != "run":
                 data[column.name] = _array(rows[column.name], column)
         select = ", ".join(f'"{c.name}"::{c.type} as "{c.name}"' for c in columns)
-        target = str(place).replace("'", "''")
-        self._duckdb.execute(f"copy (select {select} from data) to '{target}' (format parquet)")
-        with place.open("rb") as file:
+        self._duckdb.execute(
+            f"copy (select {select} from data) to '{self._runs.path}/{name}' (format parquet)"
+        )
+        with (self.path / "runs" / name).open("rb") as file:
             os.fsync(file.fileno())
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _array(values: Sequence[Any], column: Column) -> np.ndarray[Any, Any]:
@@ -155,6 +199,10 @@ def _array(values: Sequence[Any], column: Column) -> np.ndarray[Any, Any]:
         array[:] = values
         return array
     return np.asarray(values, dtype=np.float64 if column.type == "DOUBLE" else np.int64)
+
+
+def _write_json(place: Path, content: Mapping[str, Any]) -> None:
+    _write_text(place, json.dumps(content, indent=2))
 
 
 def _write_text(place: Path, text: str) -> None:

@@ -20,7 +20,7 @@ from steelyard.lab.reboots import Paused
 from steelyard.lab.runner import StudyFailed
 from steelyard.report.announce import print_plan
 from steelyard.report.progress import MatrixPlan, Progress
-from steelyard.study.errors import InputError
+from steelyard.study.errors import InputError, typed
 from steelyard.study.plan import run_seconds
 from steelyard.study.reading import find_study
 from steelyard.study.spec import Study
@@ -97,7 +97,7 @@ def _finish(
         if logs := sorted(path.glob("logs/*.log")):
             click.echo(f"hint: the server's last words are in {logs[-1]}", err=True)
         if _worth_resuming(path, assignment, code):
-            click.echo(f"hint: finished runs are kept: {program()} resume {path}", err=True)
+            click.echo(f"hint: finished runs are kept: {program()} resume {typed(path)}", err=True)
     from steelyard.cli.showing import show
 
     try:

@@ -24,10 +24,10 @@ def command(bundle: Path, folder: Path, kind: str, tables: tuple[str, ...]) -> N
     speedscope, folded: the profile instead, a file an option (https://www.speedscope.app).
     """
     from steelyard.bundle.export import export
-    from steelyard.bundle.reader import Bundle
     from steelyard.bundle.stacks import FORMATS, export_stacks
+    from steelyard.cli.called import opened
 
-    found = Bundle(bundle)
+    found = opened(bundle)
     for place in (
         export_stacks(found, folder, kind) if kind in FORMATS else export(found, folder, kind, tables)
     ):

@@ -16,13 +16,14 @@ from rich.console import Console
 from steelyard.analysis.judge import judge
 from steelyard.bundle.evidence import Evidence
 from steelyard.bundle.reader import Bundle
-from steelyard.cli.called import program
+from steelyard.cli.called import opened, program
 from steelyard.recordings.tables import catalogue, write_recording
 from steelyard.report import gather
 from steelyard.report.html import write_report
 from steelyard.report.json_export import judgement_json
 from steelyard.report.markdown import to_markdown
 from steelyard.report.terminal import print_next, print_verdict
+from steelyard.study.errors import typed
 
 Form = Literal["terminal", "json", "markdown"]
 
@@ -44,7 +45,7 @@ def show(
     curves = gather.overlays([(Path(other).stem, judge(_evidence(other)).scaling) for other in others])
     series = replace(gather.series(bundle), overlays=curves)
     page = html or path / "report.html"
-    next_command = f'{program()} sql {path} "select * from runs"'
+    next_command = f'{program()} sql {typed(path)} "select * from runs"'
     about = gather.about(bundle, str(page), next_command)
     console = Console()
     if form == "terminal":
@@ -71,7 +72,7 @@ def show(
 
 def _evidence(name: str) -> Evidence:
     if name not in catalogue():
-        return Bundle(Path(name)).evidence()
+        return opened(Path(name)).evidence()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / name
         write_recording(name, place)

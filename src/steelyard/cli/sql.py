@@ -27,21 +27,21 @@ def command(bundle: Path, query: str | None, as_json: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from steelyard.bundle.reader import Bundle
-    from steelyard.study.errors import InputError
+    from steelyard.cli.called import opened
+    from steelyard.study.errors import InputError, typed
 
-    opened = Bundle(bundle)
+    found = opened(bundle)
     if query is None:
         query = (
             "select table_name as table, column_name as column, data_type as type"
             " from information_schema.columns order by 1, ordinal_position"
         )
     try:
-        result = opened.duckdb.execute(query)
+        result = found.duckdb.execute(query)
         names = [entry[0] for entry in result.description or []]
         rows = result.fetchall()
     except duckdb.Error as error:
-        raise InputError(str(error), f"steelyard sql {bundle} prints the tables and columns") from None
+        raise InputError(str(error), f"steelyard sql {typed(bundle)} prints the tables and columns") from None
     if as_json:
         json.dump([dict(zip(names, row, strict=True)) for row in rows], sys.stdout, default=str)
         sys.stdout.write("\n")

@@ -162,10 +162,11 @@ def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
     study, plan = bundle.study, bundle.study.plan
     ask = bundle.duckdb.execute
     done = int(ask("select count(*) from used_runs").fetchall()[0][0])
-    void = int(ask("select count(*) from runs where status <> 'done'").fetchall()[0][0])
+    void = int(ask("select count(*) from runs where status = 'void'").fetchall()[0][0])
     begun = ask("select min(started_at) from runs").fetchall()[0][0] or ""
     notices = ask(
-        "select code, text, list(distinct run order by run) from notices group by code, text order by 1, 2"
+        "select code, text, list(distinct run order by run) filter (run > 0) from notices"
+        " group by code, text order by 1, 2"
     ).fetchall()
     servers: Mapping[str, Mapping[str, Any]] = bundle.environment.get("servers", {})
     versions = sorted({str(server["version"]) for server in servers.values()})
@@ -207,7 +208,7 @@ def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
             for name, factor in study.factors.items()
         ),
         option_levels={o["label"]: o["levels"] for o in bundle.head["options"]},
-        notices=tuple(Notice(code, text, runs=tuple(runs)) for code, text, runs in notices),
+        notices=tuple(Notice(code, text, runs=tuple(runs or ())) for code, text, runs in notices),
     )
 
 

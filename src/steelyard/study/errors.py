@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 
 _MOST_LISTED = 60
 
@@ -33,3 +35,9 @@ def nearest(word: str, known: Iterable[str]) -> str:
         return f'; did you mean "{close[0]}"?' if close else ""
     guess = f'; did you mean "{close[0]}"?' if close else ";"
     return f"{guess} One of: {', '.join(words)}."
+
+
+def typed(path: Path) -> str:
+    """The path as it is typed after a command: quoted where a shell needs it, and never like an option."""
+    text = str(path)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)

@@ -1,0 +1,70 @@
+"""JSON files that carry a checksum of their own content: a changed value shows, another layout does not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from steelyard.study.errors import InputError
+
+_KEY = "checksum"
+
+
+def seal(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content with its checksum."""
+    return {**{name: value for name, value in content.items() if name != _KEY}, _KEY: _checksum(content)}
+
+
+def read_sealed(place: Path, hint: str) -> dict[str, Any]:
+    """The object in a JSON file, without its checksum, which is proven. Raises InputError that names it."""
+    return proven(read_object(place, hint), place, hint)
+
+
+def is_sealed(content: Mapping[str, Any]) -> bool:
+    """Whether there is a checksum in it."""
+    return _KEY in content
+
+
+def proven(content: Mapping[str, Any], place: Path, hint: str) -> dict[str, Any]:
+    """The content without its checksum. Raises InputError where that is missing or another."""
+    if content.get(_KEY) != _checksum(content):
+        raise InputError(f"{place}: its checksum differs from its content: damaged or edited", hint)
+    return {name: value for name, value in content.items() if name != _KEY}
+
+
+def read_bytes(place: Path, hint: str) -> bytes:
+    """The content of a regular file. Raises InputError that names it."""
+    try:
+        # a named pipe would be waited for
+        if place.exists() and not place.is_file():
+            raise InputError(f"{place}: not a file", hint)
+        return place.read_bytes()
+    except OSError as error:
+        raise InputError(f"{place}: cannot be read: {error.strerror}", hint) from None
+    except ValueError as error:
+        # a name that no file can have
+        raise InputError(f"{str(place)!r}: cannot be read: {error}", hint) from None
+
+
+def read_object(place: Path, hint: str) -> dict[str, Any]:
+    """The object in a JSON file as it stands. Raises InputError that names the file."""
+    try:
+        found: Any = json.loads(read_bytes(place, hint).decode("utf-8"))
+        # half of a surrogate pair is no text that can be shown
+        json.dumps(found, ensure_ascii=False).encode("utf-8")
+    except RecursionError:
+        raise InputError(f"{place}: not JSON: nested too deeply", hint) from None
+    except ValueError as error:
+        raise InputError(f"{place}: not JSON: {error}", hint) from None
+    if not isinstance(found, dict):
+        raise InputError(f"{place}: not a JSON object", hint)
+    return cast(dict[str, Any], found)
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    bare = {name: value for name, value in content.items() if name != _KEY}
+    text = json.dumps(bare, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

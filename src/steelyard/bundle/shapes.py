@@ -1,0 +1,123 @@
+"""What the code relies on in the JSON files of a bundle; all else in them is free."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+_Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+_Hashable = str | int
+
+
+class _Loose(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
+class _Option(_Loose):
+    label: str
+    levels: dict[str, str]
+
+
+class HeadShape(_Loose):
+    """bundle.json."""
+
+    steelyard: str
+    baseline: str
+    options: list[_Option] = Field(min_length=1)
+    id: str = ""
+    study_sha256: str = ""
+
+
+class _Place(_Loose):
+    cpu: int
+    core: _Hashable
+    package: _Hashable
+
+
+class _Cpu(_Loose):
+    cores: _Count | None = None
+    cpus_usable: _Count | None = None
+    cpus_online: _Count | None = None
+    topology: list[_Place] = []
+
+
+class _Placement(_Loose):
+    server_cpus: list[int]
+    engine_cpus: list[int]
+    apart: bool = False
+
+
+class _Server(_Loose):
+    version: str
+    set: dict[str, Any]
+    guest: dict[str, Any] = {}
+
+
+class _WholeServer(_Loose):
+    simulated_cpus: _Count | None = None
+
+
+class _Kernel(_Loose):
+    release: Any
+    cmdline: Any
+    clock_source: Any
+    preemption: Any
+
+
+class _Boot(_Loose):
+    kernel: _Kernel
+    settings: dict[str, Any]
+
+
+class _Reboot(_Loose):
+    wanted: dict[str, Any]
+    boot_id: Any
+
+
+class _Wake(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    asleep_ns: float
+    wake_ns: float
+    post_ns: float
+
+
+class _Calibration(_Loose):
+    spin_turn_ns: float | None = None
+    hand_over_ns: float = 0.0
+    wake_up_ns: float = 0.0
+    wake_up_same_cpu_ns: float = 0.0
+    wakes: list[_Wake] = []
+
+
+class _Memory(_Loose):
+    total_bytes: float = 0
+    available_bytes: float = 0
+    swap_total_bytes: float = 0
+
+
+class _Virtualization(_Loose):
+    cgroup_memory_limit_bytes: float = 0
+
+
+class _Storage(_Loose):
+    free_bytes: float = 0
+
+
+class EnvironmentShape(_Loose):
+    """environment.json."""
+
+    cpu: _Cpu = _Cpu()
+    placement: _Placement = _Placement(server_cpus=[], engine_cpus=[])
+    server: _WholeServer = _WholeServer()
+    servers: dict[str, _Server] = {}
+    boots: list[_Boot] = []
+    reboots: list[_Reboot] = []
+    calibration: _Calibration = _Calibration()
+    memory: _Memory = _Memory()
+    virtualization: _Virtualization = _Virtualization()
+    storage: _Storage = _Storage()
+    kernel: dict[str, Any] = {}
+    mitigations: dict[str, Any] = {}
+    steelyard: dict[str, Any] = {}
