@@ -13,7 +13,7 @@ from steelyard.assignment import Assignment
 from steelyard.study.adjust import adjusted
 from steelyard.study.errors import InputError
 from steelyard.study.plan import blocks, options, workload_of
-from steelyard.study.reading import catalogue, expand, find_study, json_schema, parse_study
+from steelyard.study.reading import catalogue, find_study, json_schema, parse_study
 from steelyard.study.spec import Study
 
 MINIMAL = """\
@@ -209,21 +209,6 @@ def test_an_exclusion_of_what_is_not_there_is_refused_with_its_line() -> None:
 def test_a_combination_that_cannot_be_sent_asks_for_an_exclusion() -> None:
     text = MINIMAL + '\n[factors.text]\nscope = "client"\nlevels = { I = "identical", U = "unique" }\n'
     assert "prepares once what is never seen again" in refusal(text)
-
-
-def test_a_password_in_a_study_is_refused() -> None:
-    text = MINIMAL.replace('kind = "postgres"', 'kind = "postgres"\ndsn = "postgresql://a:geheim@h/d"')
-    message = refusal(text)
-    assert "my.toml:6: subject.dsn" in message
-    assert "geheim" not in message
-
-
-def test_a_dsn_takes_its_password_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAB_PASSWORD", "geheim")
-    assert expand("postgresql://a:${LAB_PASSWORD}@h/d") == "postgresql://a:geheim@h/d"
-    monkeypatch.delenv("LAB_PASSWORD")
-    with pytest.raises(InputError, match="LAB_PASSWORD"):
-        expand("postgresql://a:${LAB_PASSWORD}@h/d")
 
 
 @pytest.mark.parametrize("name", list(catalogue()))

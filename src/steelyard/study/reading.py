@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import tomllib
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from urllib.parse import quote
 
 from pydantic import ValidationError
 
@@ -18,11 +16,10 @@ from steelyard.study import spec
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.explain import placed
 from steelyard.study.locate import line_of
+from steelyard.study.passwords import password_written
 from steelyard.study.plan import options
 
-_SECRET = re.compile(r"^\w+://[^:/@\s]+:(?!\$\{\w+\}@)[^@\s]+@|password\s*=\s*(?!\$\{)\S", re.I)
 _PLACE = re.compile(r"\(at line (\d+), column \d+\)$")
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 def read_study(path: Path) -> tuple[spec.Study, str]:
@@ -66,7 +63,7 @@ def parse_study(text: str, origin: str) -> spec.Study:
             f"{origin}:{line}: not TOML: {error}", "a study to compare with: steelyard studies demo"
         ) from None
     dsn = raw.get("subject", {}).get("dsn", "") if isinstance(raw.get("subject"), dict) else ""
-    if isinstance(dsn, str) and _SECRET.search(dsn):
+    if isinstance(dsn, str) and password_written(dsn):
         line = line_of(text, ("subject", "dsn"))
         raise InputError(
             f"{origin}:{line}: subject.dsn: a password written here would travel in every bundle",
@@ -94,20 +91,6 @@ def located(text: str, origin: str) -> Generator[None]:
             raise
         where = f"{origin}:{line_of(text, error.at) or 1}: {'.'.join(map(str, error.at))}"
         raise InputError(f"{where}: {error}", error.hint) from None
-
-
-def expand(dsn: str) -> str:
-    """dsn with each ${NAME} taken from the environment. Raises InputError when one is not set."""
-
-    def value(match: re.Match[str]) -> str:
-        if (found := os.environ.get(match[1])) is None:
-            raise InputError(
-                f"subject.dsn names ${{{match[1]}}}, which is not set in the environment",
-                f"export {match[1]}=...",
-            )
-        return quote(found, safe="") if "://" in dsn else found
-
-    return _VARIABLE.sub(value, dsn)
 
 
 def json_schema() -> str:

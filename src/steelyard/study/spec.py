@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from steelyard.study.cache import CacheWorkload
 from steelyard.study.model import Code, Setting, Strict, flat
+from steelyard.study.passwords import VARIABLE
 from steelyard.study.probes import Probes
 from steelyard.study.program import ProgramWorkload, names_in
 from steelyard.study.queries import QueriesWorkload
@@ -127,7 +128,8 @@ class Reboots(Strict):
 
     @model_validator(mode="after")
     def _known_words(self) -> Reboots:
-        if unknown := sorted(names_in(" ".join(self.command or ())) - {"kernel", "cmdline"}):
+        text = " ".join(self.command or ())
+        if unknown := sorted({*names_in(text), *VARIABLE.findall(text)} - {"kernel", "cmdline"}):
             raise ValueError(f"command: nothing fills {{{unknown[0]}}}; known: {{kernel}}, {{cmdline}}")
         return self
 

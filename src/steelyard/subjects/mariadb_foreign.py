@@ -8,8 +8,8 @@ from typing import Any
 import pymysql
 
 from steelyard.study.errors import InputError
+from steelyard.study.passwords import expand
 from steelyard.study.plan import Option
-from steelyard.study.reading import expand
 from steelyard.subjects import Bench, Endpoint
 from steelyard.subjects.mariadb_address import parse
 from steelyard.subjects.mariadb_session import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import psycopg
 
 from steelyard.study.errors import InputError
+from steelyard.study.passwords import expand
 from steelyard.study.plan import Option
-from steelyard.study.reading import expand
 from steelyard.subjects import Bench, Endpoint
 from steelyard.subjects.postgres_address import check
 from steelyard.subjects.postgres_session import INSPECT, read_back_session, session_statements
