@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import runpy
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -276,3 +278,9 @@ def test_the_order_depends_on_the_seed_alone() -> None:
     state = random.getstate()
     assert order(1) == order(1) != order(2)
     assert random.getstate() == state
+
+
+def test_mutated_studies_are_taken_or_refused() -> None:
+    fuzz = runpy.run_path(str(Path(__file__).parent.parent / "benches" / "fuzz_study.py"))
+    became = {fuzz["attempt"](fuzz["made"](seed)) for seed in range(300)}
+    assert became == {"study", "refused"}

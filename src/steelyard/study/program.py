@@ -56,7 +56,7 @@ class Reading(Strict):
         if pattern is not None:
             try:
                 groups = re.compile(pattern).groups
-            except re.error as error:
+            except (re.error, OverflowError, RecursionError) as error:
                 raise ValueError(f"not a regular expression: {error}") from None
             if groups != 1:
                 raise ValueError(f"needs exactly one group (...) around the number, has {groups}")
@@ -103,7 +103,7 @@ class ProgramWorkload(Workload):
         default=None, description="seconds as the program tells them; default: from its start to its end"
     )
     exit_code: int = Field(default=0, ge=0, le=255, description="any other voids the run")
-    deadline_s: float = Field(default=600, gt=0, le=86_400, description="a copy still running is killed")
+    deadline_s: float = Field(default=600, ge=0.001, le=86_400, description="a copy still running is killed")
     install: str = Field(default="", description="what to type where the program is not installed")
 
     @field_validator("environment")

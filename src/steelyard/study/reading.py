@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import tomllib
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import resources
@@ -14,25 +12,22 @@ from pydantic import ValidationError
 
 from steelyard.study import spec
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.explain import placed
+from steelyard.study.explain import all_placed
 from steelyard.study.locate import line_of
 from steelyard.study.passwords import password_written
 from steelyard.study.plan import options
-
-_PLACE = re.compile(r"\(at line (\d+), column \d+\)$")
+from steelyard.study.source import text_of, toml_of
 
 
 def read_study(path: Path) -> tuple[spec.Study, str]:
     """The study in a file, and its text as written. Raises InputError."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path)
     except FileNotFoundError:
         raise InputError(
             f"{path}: no such file, and no built-in study of that name" + nearest(str(path), catalogue()),
             "steelyard studies",
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
     return parse_study(text, str(path)), text
 
 
@@ -53,15 +48,7 @@ def find_study(name: str) -> tuple[spec.Study, str]:
 
 def parse_study(text: str, origin: str) -> spec.Study:
     """The study in a TOML text; origin: its name in error messages. Raises InputError."""
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        # tomllib tells the place in words: `(at line 3, column 5)`, `(at end of document)`
-        place = _PLACE.search(str(error))
-        line = place[1] if place else len(text.splitlines())
-        raise InputError(
-            f"{origin}:{line}: not TOML: {error}", "a study to compare with: steelyard studies demo"
-        ) from None
+    raw = toml_of(text, origin)
     dsn = raw.get("subject", {}).get("dsn", "") if isinstance(raw.get("subject"), dict) else ""
     if isinstance(dsn, str) and password_written(dsn):
         line = line_of(text, ("subject", "dsn"))
@@ -73,7 +60,7 @@ def parse_study(text: str, origin: str) -> spec.Study:
         study = spec.Study.model_validate(raw)
     except ValidationError as error:
         raise InputError(
-            "\n".join(placed(item, text, origin) for item in error.errors()),
+            all_placed(error, raw, text, origin),
             "steelyard schema prints every key with its meaning",
         ) from None
     with located(text, origin):
