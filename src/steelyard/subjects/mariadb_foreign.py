@@ -9,8 +9,8 @@ import pymysql
 
 from steelyard.host.limits import TimedOut, within
 from steelyard.study.errors import InputError
+from steelyard.study.passwords import expand
 from steelyard.study.plan import Option
-from steelyard.study.reading import expand
 from steelyard.subjects import Bench, Endpoint
 from steelyard.subjects.mariadb_address import Address, parse
 from steelyard.subjects.mariadb_life import continuity

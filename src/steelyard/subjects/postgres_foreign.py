@@ -8,8 +8,8 @@ import psycopg
 
 from steelyard.host.limits import TimedOut, within
 from steelyard.study.errors import InputError
+from steelyard.study.passwords import expand
 from steelyard.study.plan import Option
-from steelyard.study.reading import expand
 from steelyard.subjects import Bench, Endpoint
 from steelyard.subjects.postgres_address import check
 from steelyard.subjects.postgres_life import continuity
