@@ -211,7 +211,9 @@ def test_a_message_longer_than_the_limit_breaks_the_connection_by_name(protocol:
 
 @pytest.mark.parametrize(("mib", "code"), [(1, ["connection"]), (3, [])])
 def test_a_study_says_how_long_a_message_may_be(mib: int, code: list[str]) -> None:
-    row = b"D" + (2_000_010).to_bytes(4, "big") + b"\0\x01" + (2_000_000).to_bytes(4, "big") + bytes(2_000_000)
+    row = (
+        b"D" + (2_000_010).to_bytes(4, "big") + b"\0\x01" + (2_000_000).to_bytes(4, "big") + bytes(2_000_000)
+    )
     with hostile(lambda peer: answering(peer, lambda body: row + PG_DONE)) as at:
         result, _ = run(endpoint(at), message_mib_max=mib)
     assert result["errors"]["code"] == code

@@ -26,6 +26,7 @@ from steelyard.lab import reboots
 from steelyard.lab.boots import Boot, BootNeeded, boot_facts
 from steelyard.lab.environment import environment
 from steelyard.lab.host import Host
+from steelyard.lab.redaction import redact_text
 from steelyard.lab.runner import Laboratory, Progress, Run, StudyFailed
 from steelyard.study.errors import InputError
 from steelyard.study.plan import baseline, workload_of
@@ -157,7 +158,7 @@ def _run_blocks(
                 subject.stop()
                 host.restore()
         except (SubjectFailed, GuardLost, OSError) as error:
-            raise StudyFailed(str(error)) from error
+            raise StudyFailed(redact_text(str(error), study)) from error
 
 
 def _keep(writer: BundleWriter, run: Run, refused: Sequence[str]) -> None:

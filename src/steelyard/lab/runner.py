@@ -37,7 +37,7 @@ from steelyard.lab.outcome import (
     why_nothing,
 )
 from steelyard.lab.probing import Probing
-from steelyard.lab.redaction import redact
+from steelyard.lab.redaction import redact, redacted_run
 from steelyard.lab.tranches import Tranches
 from steelyard.lab.watch import Watch
 from steelyard.lab.watched_latches import watched_latches
@@ -148,11 +148,12 @@ class Laboratory:
         finally:
             log = self.subject.stop()
             self.host.restore()
-        return replace(
+        run = replace(
             run,
             server_log="" if run.status == "done" else log,
             seconds=(time.monotonic_ns() - origin_ns) / 1e9,
         )
+        return redacted_run(run, self.study)
 
     def _load(self, slot: Slot, subject: Endpoint | Inside, origin_ns: int) -> dict[str, Columns]:
         plan = engine_plan(self.study, slot, self.work, subject)
