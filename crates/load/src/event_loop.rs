@@ -1,7 +1,7 @@
 //! One thread's clients under load, over one point.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Thread;
 
@@ -53,6 +53,8 @@ struct Loop<'a> {
     /// Clients without a connection, and when to try again; not those the helper is at work on.
     lost: Vec<(u64, usize)>,
     reconnector: Option<Reconnector>,
+    /// Clients whose connection we closed ourselves, and why it could not be replaced so far.
+    closed: BTreeMap<usize, Option<String>>,
     alone_since_ns: Option<u64>,
     last_cause: String,
 }
@@ -97,6 +99,7 @@ pub fn run(
         thinking: BinaryHeap::new(),
         lost: Vec::new(),
         reconnector: None,
+        closed: BTreeMap::new(),
         alone_since_ns: None,
         last_cause: String::new(),
     };
@@ -118,7 +121,11 @@ impl Loop<'_> {
                         self.thinking.push(Reverse((self.record.window.start_ns, index)));
                     }
                 }
-                None => self.lost.push((0, index)),
+                None => {
+                    // counted in the load before where it was lost
+                    self.closed.insert(index, None);
+                    self.lost.push((0, index));
+                }
             }
         }
         let mut care_ns = self.record.window.start_ns + CARE_NS;
@@ -149,6 +156,9 @@ impl Loop<'_> {
         self.take_arrivals(self.record.window.end_ns);
         for intended_ns in self.waiting.drain(..) {
             self.record.never_began(self.record.window.end_ns - intended_ns);
+        }
+        for cause in self.closed.values().flatten() {
+            self.record.lost.one(cause);
         }
         self.drain(seat, &mut ready)?;
         for client in &self.clients {
@@ -183,7 +193,7 @@ impl Loop<'_> {
         }
         for index in 0..self.clients.len() {
             if self.clients[index].busy {
-                self.lose(index, now_ns(), "deadline", "still under way after the end of the load");
+                self.close(index, now_ns(), "still under way after the end of the load");
             }
         }
         Ok(())

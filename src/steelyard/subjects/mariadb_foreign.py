@@ -7,6 +7,7 @@ from typing import Any
 
 import pymysql
 
+from steelyard.host.mariadb_login import login_methods
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
 from steelyard.study.reading import expand
@@ -45,6 +46,7 @@ class ForeignMariaDB:
                 password=address.password or "",
                 database=address.database,
                 ssl=address.context,
+                auth_plugin_map=login_methods(private=address.private),
                 connect_timeout=_CONNECT_S,
                 autocommit=True,
             )

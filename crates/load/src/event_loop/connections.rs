@@ -94,13 +94,22 @@ impl Loop<'_> {
                 }
             }
         }
-        match client.scanner.last_error() {
-            Some(error) => self.lose(index, now_ns(), &error.code, &error.message),
-            None => self.lose(index, now_ns(), "connection", cause),
-        }
+        let (code, cause) = match client.scanner.last_error() {
+            Some(error) => (error.code, error.message),
+            None => ("connection".into(), cause.into()),
+        };
+        self.record.lost.one(&cause);
+        self.lose(index, now_ns(), &code, &cause);
     }
 
-    pub(super) fn lose(&mut self, index: usize, now: u64, code: &str, cause: &str) {
+    /// We close the connection, since its answer does not come in time: a loss only if it stays without
+    /// another.
+    pub(super) fn close(&mut self, index: usize, now: u64, cause: &str) {
+        self.closed.insert(index, None);
+        self.lose(index, now, "deadline", cause);
+    }
+
+    fn lose(&mut self, index: usize, now: u64, code: &str, cause: &str) {
         let client = &mut self.clients[index];
         if let Some(uring) = &mut self.uring
             && client.transport.is_some()
@@ -120,7 +129,7 @@ impl Loop<'_> {
         for index in 0..self.clients.len() {
             let client = &self.clients[index];
             if client.busy && now.saturating_sub(client.sent_ns) > deadline_ns {
-                self.lose(index, now, "deadline", "no answer within the deadline");
+                self.close(index, now, "no answer within the deadline");
             }
         }
         self.reconnect(now)?;
@@ -142,6 +151,9 @@ impl Loop<'_> {
             match outcome {
                 Ok(transport) => self.rejoin(index, transport)?,
                 Err(cause) => {
+                    if let Some(why) = self.closed.get_mut(&index) {
+                        *why = Some(cause.clone());
+                    }
                     self.last_cause = cause;
                     self.lost.push((now + BACK_OFF_NS, index));
                 }
@@ -162,6 +174,7 @@ impl Loop<'_> {
     fn rejoin(&mut self, index: usize, transport: Transport) -> Result<(), LoadError> {
         let fd = transport.fd();
         self.clients[index].transport = Some(transport);
+        self.closed.remove(&index);
         self.attach(index, fd)?;
         self.record.reconnections += 1;
         if self.schedule.is_some() {
