@@ -53,7 +53,7 @@ struct Loop<'a> {
     /// Clients without a connection, and when to try again; not those the helper is at work on.
     lost: Vec<(u64, usize)>,
     reconnector: Option<Reconnector>,
-    /// Clients whose connection we closed ourselves, and why it could not be replaced so far.
+    /// Clients whose connection we closed, and why it could not be replaced so far.
     closed: BTreeMap<usize, Option<String>>,
     alone_since_ns: Option<u64>,
     last_cause: String,
@@ -110,24 +110,7 @@ pub fn run(
 
 impl Loop<'_> {
     fn drive(&mut self, seat: &Seat) -> Result<(), LoadError> {
-        for index in 0..self.clients.len() {
-            match &self.clients[index].transport {
-                Some(transport) => {
-                    let fd = transport.fd();
-                    self.attach(index, fd)?;
-                    if self.schedule.is_some() {
-                        self.idle.push_back(index);
-                    } else {
-                        self.thinking.push(Reverse((self.record.window.start_ns, index)));
-                    }
-                }
-                None => {
-                    // counted in the load before where it was lost
-                    self.closed.insert(index, None);
-                    self.lost.push((0, index));
-                }
-            }
-        }
+        self.take_in()?;
         let mut care_ns = self.record.window.start_ns + CARE_NS;
         let mut ready = Vec::with_capacity(256);
         loop {
@@ -239,7 +222,8 @@ impl Loop<'_> {
                 break;
             }
             self.thinking.pop();
-            if now >= self.record.window.last_begin_ns {
+            // a client's first begins even where this thread had to wait for its CPU until then
+            if now >= self.record.window.last_begin_ns && due > self.record.window.start_ns {
                 continue;
             }
             // the client's own pause set this time: it is late by as much as we are

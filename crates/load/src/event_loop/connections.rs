@@ -18,6 +18,29 @@ const LOST_S: u64 = 2;
 const PIECES_MAX: usize = 64;
 
 impl Loop<'_> {
+    /// The clients as the load before left them, with a connection or without.
+    pub(super) fn take_in(&mut self) -> Result<(), LoadError> {
+        for index in 0..self.clients.len() {
+            match &self.clients[index].transport {
+                Some(transport) => {
+                    let fd = transport.fd();
+                    self.attach(index, fd)?;
+                    if self.schedule.is_some() {
+                        self.idle.push_back(index);
+                    } else {
+                        self.thinking.push(Reverse((self.record.window.start_ns, index)));
+                    }
+                }
+                // what was lost in an earlier load was counted there
+                None => {
+                    self.closed.insert(index, None);
+                    self.lost.push((0, index));
+                }
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn send(&mut self, index: usize) {
         let client = &mut self.clients[index];
         let Some(transport) = &mut client.transport else { return };
