@@ -48,7 +48,10 @@ class Peer:
         return kind, self.receive(int.from_bytes(self.receive(4), "big") - 4)
 
     def my_greeting(self, plugin: bytes = b"mysql_native_password") -> bytes:
-        low, high = (_CAPABILITIES & 0xFFFF).to_bytes(2, "little"), (_CAPABILITIES >> 16).to_bytes(2, "little")
+        low, high = (
+            (_CAPABILITIES & 0xFFFF).to_bytes(2, "little"),
+            (_CAPABILITIES >> 16).to_bytes(2, "little"),
+        )
         return (
             b"\x0a8.0.36\0" + bytes(4) + NONCE[:8] + b"\0" + low + b"\xff\x02\0" + high + b"\x15" + bytes(10)
             + NONCE[8:] + b"\0" + plugin + b"\0"

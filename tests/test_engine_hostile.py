@@ -72,7 +72,7 @@ def test_a_server_that_never_answers_a_login_is_given_up_and_the_engine_says_it_
         asked = plan(endpoint(at, protocol), **ONE, connect_s=2.5)
         with pytest.raises(_core.LoadError, match="no answer in time"):
             _core.load_run(json.dumps(asked), lambda line: events.append(json.loads(line)))
-    assert [event["phase"] for event in events if event["event"] == "alive"] == ["connect"] * 2
+    assert {event["phase"] for event in events if event["event"] == "alive"} == {"connect"}
 
 
 @pytest.mark.parametrize("protocol", ["postgres", "mysql"])
@@ -149,7 +149,7 @@ def test_a_server_stopped_in_mid_measure_leaves_a_result_and_an_engine_that_is_h
     ]
     # ticks while it measures, and then while what is under way is waited for
     assert [event["event"] for event in events].count("tick") == 2
-    assert [event["phase"] for event in events if event["event"] == "alive"][0] == "measure"
+    assert next(event["phase"] for event in events if event["event"] == "alive") == "measure"
     assert result["phases"]["phase"][-1] == "disconnect"
 
 
@@ -212,7 +212,9 @@ def test_a_message_longer_than_the_limit_breaks_the_connection_by_name(protocol:
 
 @pytest.mark.parametrize(("mib", "code"), [(1, ["connection"]), (3, [])])
 def test_a_study_says_how_long_a_message_may_be(mib: int, code: list[str]) -> None:
-    row = b"D" + (2_000_010).to_bytes(4, "big") + b"\0\x01" + (2_000_000).to_bytes(4, "big") + bytes(2_000_000)
+    row = (
+        b"D" + (2_000_010).to_bytes(4, "big") + b"\0\x01" + (2_000_000).to_bytes(4, "big") + bytes(2_000_000)
+    )
     with hostile(lambda peer: answering(peer, lambda body: row + PG_DONE)) as at:
         result, _ = run(endpoint(at), message_mib_max=mib)
     assert result["errors"]["code"] == code
@@ -288,7 +290,9 @@ def test_a_connection_that_we_close_at_the_deadline_is_not_lost_when_another_tak
     ("words", "cause"),
     [(b"", "the server closed the connection"), (pg_error(FATAL), "shut down by the administrator")],
 )
-def test_a_connection_that_the_server_closes_is_lost_with_its_cause(words: bytes, cause: str, io: str) -> None:
+def test_a_connection_that_the_server_closes_is_lost_with_its_cause(
+    words: bytes, cause: str, io: str
+) -> None:
     served: list[Peer] = []
 
     def serve(peer: Peer) -> None:
