@@ -75,6 +75,23 @@ class Peer:
         self.my_send(MY_OK)
 
 
+class Thief:
+    """A MySQL that asks for the password by `plugin`, at once or by switching to it."""
+
+    def __init__(self, plugin: bytes, switch: bool) -> None:
+        self.plugin, self.switch, self.heard = plugin, switch, list[bytes]()
+
+    def __call__(self, peer: Peer) -> None:
+        peer.my_send(peer.my_greeting(b"mysql_native_password" if self.switch else self.plugin))
+        self.heard.append(peer.my_receive())
+        peer.my_send(b"\xfe" + self.plugin + b"\0" + bytes(range(40, 60)) + b"\0")
+        self.heard.append(peer.my_receive())
+        peer.my_send(MY_OK)
+        while True:
+            peer.my_receive()
+            peer.my_send(MY_OK)
+
+
 @contextmanager
 def hostile(serve: Callable[[Peer], None], path: Path | None = None) -> Iterator[dict[str, Any]]:
     """Host and port (or socket) of a server that does `serve` on each connection, then keeps it open."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hostile_server import MY_OK, PG_DONE, PG_WELCOME, Peer, hostile
+from hostile_server import PG_DONE, PG_WELCOME, Peer, Thief, hostile
 from servers import free_port, plan, stub
 from steelyard import _core
 
@@ -71,7 +72,7 @@ def test_a_server_that_never_answers_a_login_is_given_up_and_the_engine_says_it_
         asked = plan(endpoint(at, protocol), **ONE, connect_s=2.5)
         with pytest.raises(_core.LoadError, match="no answer in time"):
             _core.load_run(json.dumps(asked), lambda line: events.append(json.loads(line)))
-    assert [event["phase"] for event in events if event["event"] == "alive"] == ["connect"] * 2
+    assert {event["phase"] for event in events if event["event"] == "alive"} == {"connect"}
 
 
 @pytest.mark.parametrize("protocol", ["postgres", "mysql"])
@@ -148,7 +149,7 @@ def test_a_server_stopped_in_mid_measure_leaves_a_result_and_an_engine_that_is_h
     ]
     # ticks while it measures, and then while what is under way is waited for
     assert [event["event"] for event in events].count("tick") == 2
-    assert [event["phase"] for event in events if event["event"] == "alive"][0] == "measure"
+    assert next(event["phase"] for event in events if event["event"] == "alive") == "measure"
     assert result["phases"]["phase"][-1] == "disconnect"
 
 
@@ -244,23 +245,6 @@ def test_more_columns_than_any_server_has_are_refused() -> None:
     assert result["errors"]["message"] == ["server: this does not speak MySQL's protocol"]
 
 
-class Thief:
-    """A MySQL that asks for the password by `plugin`, at once or by switching to it."""
-
-    def __init__(self, plugin: bytes, switch: bool) -> None:
-        self.plugin, self.switch, self.heard = plugin, switch, list[bytes]()
-
-    def __call__(self, peer: Peer) -> None:
-        peer.my_send(peer.my_greeting(b"mysql_native_password" if self.switch else self.plugin))
-        self.heard.append(peer.my_receive())
-        peer.my_send(b"\xfe" + self.plugin + b"\0" + bytes(range(40, 60)) + b"\0")
-        self.heard.append(peer.my_receive())
-        peer.my_send(MY_OK)
-        while True:
-            peer.my_receive()
-            peer.my_send(MY_OK)
-
-
 @pytest.mark.parametrize("switch", [True, False])
 @pytest.mark.parametrize("plugin", [b"mysql_clear_password", b"mysql_old_password"])
 def test_no_server_gets_the_password_in_clear_over_tcp(plugin: bytes, switch: bool) -> None:
@@ -279,3 +263,88 @@ def test_a_server_behind_a_unix_socket_gets_the_password_in_clear(tmp_path: Path
     with hostile(thief, tmp_path / "s") as at:
         result, _ = run(endpoint(at, "mysql"))
     assert thief.heard[1] == b"opensesame\0" and sum(result["clients"]["transactions"]) > 0
+
+
+def engine(result: dict[str, Any]) -> tuple[int, str | None]:
+    return result["engine"]["connections_lost"], result["engine"]["connections_lost_cause"]
+
+
+FATAL = b"SFATAL\0C57P01\0Mshut down by the administrator\0\0"
+FULL = b"SFATAL\0C53300\0Mtoo many clients\0\0"
+
+
+def pg_error(body: bytes) -> bytes:
+    return b"E" + (len(body) + 4).to_bytes(4, "big") + body
+
+
+@pytest.mark.parametrize("io", ["epoll", "auto"])
+def test_a_connection_that_we_close_at_the_deadline_is_not_lost_when_another_takes_its_place(io: str) -> None:
+    with hostile(lambda peer: answering(peer, lambda body: b"")) as at:
+        result, _ = run(endpoint(at), io=io, deadline_ms=200, measure_s=1)
+    assert result["engine"]["reconnections"] > 0 and result["errors"]["code"] == ["deadline"]
+    assert engine(result) == (0, None)
+
+
+@pytest.mark.parametrize("io", ["epoll", "auto"])
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [(b"", "the server closed the connection"), (pg_error(FATAL), "shut down by the administrator")],
+)
+def test_a_connection_that_the_server_closes_is_lost_with_its_cause(
+    words: bytes, cause: str, io: str
+) -> None:
+    served: list[Peer] = []
+
+    def serve(peer: Peer) -> None:
+        served.append(peer)
+        if len(served) > 1:
+            return answering(peer, lambda body: PG_DONE)
+        peer.pg_startup()
+        peer.send(PG_WELCOME)
+        peer.pg_message()
+        peer.send(words)
+        return peer.connection.shutdown(socket.SHUT_RDWR)
+
+    with hostile(serve) as at:
+        result, _ = run(endpoint(at), io=io, points=[1])
+    assert engine(result) == (1, cause)
+    assert result["engine"]["reconnections"] == 1
+
+
+def test_a_client_that_we_disconnected_is_lost_when_it_is_not_let_in_again() -> None:
+    served: list[Peer] = []
+
+    def serve(peer: Peer) -> None:
+        served.append(peer)
+        if len(served) <= 2:
+            answer = PG_DONE if len(served) == 1 else b""
+            return answering(peer, lambda body: answer)
+        peer.pg_startup()
+        return peer.send(pg_error(FULL))
+
+    with hostile(serve) as at:
+        result, _ = run(endpoint(at), deadline_ms=200, measure_s=1)
+    lost, cause = engine(result)
+    assert lost == 1 and cause and "too many clients" in cause
+    assert result["engine"]["reconnections"] == 0
+
+
+def test_a_connection_lost_beside_the_measure_phase_counts_too() -> None:
+    watched = threading.Event()
+
+    def serve(peer: Peer) -> None:
+        def answer(body: bytes) -> bytes:
+            if watched.is_set():
+                watched.clear()
+                peer.connection.shutdown(socket.SHUT_RDWR)
+            return PG_DONE
+
+        answering(peer, answer)
+
+    def hear(event: dict[str, Any]) -> None:
+        if event["event"] == "phase" and event["phase"] == "watch":
+            watched.set()
+
+    with hostile(serve) as at:
+        result, _ = run(endpoint(at), hear, watch_s=0.5)
+    assert result["errors"]["count"] == [] and engine(result)[0] == 1

@@ -151,7 +151,8 @@ impl Run<'_> {
         let mut back = Vec::with_capacity(count);
         let mut records = Vec::with_capacity(threads);
         for outcome in outcomes {
-            let (clients, record) = outcome?;
+            let (clients, mut record) = outcome?;
+            self.conductor.outcome.lost.add(&mut record.lost);
             back.extend(clients);
             records.push(record);
         }

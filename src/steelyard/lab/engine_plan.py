@@ -104,6 +104,7 @@ def _queries(workload: QueriesWorkload, work: Work, study: Study) -> dict[str, A
         ],
         "arrival": {"kind": "rounds"},
         "deadline_ms": workload.deadline_s * 1e3,
+        "message_mib_max": workload.message_mib_max,
         "threads": workload.engine_threads,
     }
 
@@ -130,6 +131,7 @@ def _statements(workload: StatementWorkload, work: Work) -> dict[str, Any]:
         ],
         "arrival": _arrival(workload.arrival.model_dump()),
         "deadline_ms": workload.deadline_ms,
+        "message_mib_max": workload.message_mib_max,
         "threads": workload.threads,
     }
 

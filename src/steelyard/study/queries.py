@@ -33,6 +33,9 @@ class QueriesWorkload(Workload):
     deadline_s: float = Field(
         default=1800, ge=0.001, le=3600, description="a round over it fails, with the query under way"
     )
+    message_mib_max: int = Field(
+        default=64, ge=1, le=1024, description="MiB; a server whose message is larger loses the connection"
+    )
 
     @property
     def steady(self) -> bool:

@@ -86,6 +86,9 @@ class StatementWorkload(Workload):
     deadline_ms: float = Field(
         default=10_000, ge=0.001, le=6e8, description="a transaction over it is an error"
     )
+    message_mib_max: int = Field(
+        default=64, ge=1, le=1024, description="MiB; a server whose message is larger loses the connection"
+    )
     statements: dict[str, Statement] = Field(
         default_factory=dict[str, Statement], description="kind = 'sql': statements of your own by name"
     )

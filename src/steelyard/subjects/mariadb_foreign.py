@@ -8,6 +8,7 @@ from typing import Any
 import pymysql
 
 from steelyard.host.limits import TimedOut, within
+from steelyard.host.mariadb_login import login_methods
 from steelyard.study.errors import InputError
 from steelyard.study.passwords import expand
 from steelyard.study.plan import Option
@@ -109,6 +110,7 @@ def _connect(address: Address) -> pymysql.Connection[Any]:
         password=address.password or "",
         database=address.database,
         ssl=address.context,
+        auth_plugin_map=login_methods(private=address.private),
         connect_timeout=_CONNECT_S,
         autocommit=True,
     )

@@ -18,6 +18,29 @@ const LOST_S: u64 = 2;
 const PIECES_MAX: usize = 64;
 
 impl Loop<'_> {
+    /// The clients as the load before left them, with a connection or without.
+    pub(super) fn take_in(&mut self) -> Result<(), LoadError> {
+        for index in 0..self.clients.len() {
+            match &self.clients[index].transport {
+                Some(transport) => {
+                    let fd = transport.fd();
+                    self.attach(index, fd)?;
+                    if self.schedule.is_some() {
+                        self.idle.push_back(index);
+                    } else {
+                        self.thinking.push(Reverse((self.record.window.start_ns, index)));
+                    }
+                }
+                // what was lost in an earlier load was counted there
+                None => {
+                    self.closed.insert(index, None);
+                    self.lost.push((0, index));
+                }
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn send(&mut self, index: usize) {
         let client = &mut self.clients[index];
         let Some(transport) = &mut client.transport else { return };
@@ -94,13 +117,22 @@ impl Loop<'_> {
                 }
             }
         }
-        match client.scanner.last_error() {
-            Some(error) => self.lose(index, now_ns(), &error.code, &error.message),
-            None => self.lose(index, now_ns(), "connection", cause),
-        }
+        let (code, cause) = match client.scanner.last_error() {
+            Some(error) => (error.code, error.message),
+            None => ("connection".into(), cause.into()),
+        };
+        self.record.lost.one(&cause);
+        self.lose(index, now_ns(), &code, &cause);
     }
 
-    pub(super) fn lose(&mut self, index: usize, now: u64, code: &str, cause: &str) {
+    /// We close the connection, since its answer does not come in time: a loss only if it stays without
+    /// another.
+    pub(super) fn close(&mut self, index: usize, now: u64, cause: &str) {
+        self.closed.insert(index, None);
+        self.lose(index, now, "deadline", cause);
+    }
+
+    fn lose(&mut self, index: usize, now: u64, code: &str, cause: &str) {
         let client = &mut self.clients[index];
         if let Some(uring) = &mut self.uring
             && client.transport.is_some()
@@ -120,7 +152,7 @@ impl Loop<'_> {
         for index in 0..self.clients.len() {
             let client = &self.clients[index];
             if client.busy && now.saturating_sub(client.sent_ns) > deadline_ns {
-                self.lose(index, now, "deadline", "no answer within the deadline");
+                self.close(index, now, "no answer within the deadline");
             }
         }
         self.reconnect(now)?;
@@ -142,6 +174,9 @@ impl Loop<'_> {
             match outcome {
                 Ok(transport) => self.rejoin(index, transport)?,
                 Err(cause) => {
+                    if let Some(why) = self.closed.get_mut(&index) {
+                        *why = Some(cause.clone());
+                    }
                     self.last_cause = cause;
                     self.lost.push((now + BACK_OFF_NS, index));
                 }
@@ -162,6 +197,7 @@ impl Loop<'_> {
     fn rejoin(&mut self, index: usize, transport: Transport) -> Result<(), LoadError> {
         let fd = transport.fd();
         self.clients[index].transport = Some(transport);
+        self.closed.remove(&index);
         self.attach(index, fd)?;
         self.record.reconnections += 1;
         if self.schedule.is_some() {

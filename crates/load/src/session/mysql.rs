@@ -2,7 +2,7 @@
 
 use std::io;
 
-use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context, Response};
+use mysql_common::auth::plugins::{ChallengeResponsePlugin, Response};
 use mysql_common::constants::{CapabilityFlags, MAX_PAYLOAD_LEN};
 use mysql_common::io::ParseBuf;
 use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket, HandshakeResponse, SslRequest};
@@ -10,12 +10,16 @@ use mysql_common::proto::{MyDeserialize, MySerialize};
 
 use super::explain;
 use crate::error::LoadError;
-use crate::limits::{check_length, clipped};
+use crate::limits::check_length;
 use crate::mysql::{self, read_columns, read_error, read_length};
 use crate::plan::{Server, Tls};
 use crate::session::Opening;
 use crate::transport::Transport;
 use crate::wire::ServerError;
+
+mod methods;
+
+use methods::{Secret, begin, without_end};
 
 /// Without it every answer would end in a packet more.
 const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
@@ -37,31 +41,6 @@ pub struct Session {
     address: String,
     sequence: u8,
     message_bytes_max: usize,
-}
-
-struct Secret<'a> {
-    password: &'a [u8],
-    ipc: bool,
-    tls: bool,
-    scramble: Vec<u8>,
-}
-
-impl Context for &Secret<'_> {
-    fn pass(&self) -> &[u8] {
-        self.password
-    }
-    fn is_ipc_transport(&self) -> bool {
-        self.ipc
-    }
-    fn is_tls_transport(&self) -> bool {
-        self.tls
-    }
-    fn scramble(&self) -> &[u8] {
-        &self.scramble
-    }
-    fn server_key_pem(&self) -> Option<&[u8]> {
-        None
-    }
 }
 
 impl Session {
@@ -261,29 +240,6 @@ impl From<io::Error> for Failure {
     fn from(cause: io::Error) -> Self {
         Self::Broken(cause)
     }
-}
-
-/// A login method begun: what the server's first challenge is answered with.
-fn begin(plugin: &AuthPlugin<'_>, secret: &Secret<'_>) -> io::Result<(AuthProc, Vec<u8>)> {
-    let unknown = |cause: &dyn std::fmt::Display| {
-        io::Error::other(format!("cannot log in by {}: {cause}", clipped(plugin.as_bytes())))
-    };
-    let readable = matches!(plugin, AuthPlugin::MysqlClearPassword | AuthPlugin::MysqlOldPassword);
-    // a Unix socket leads to a process of this machine, and nobody can listen on the way
-    if readable && !(secret.tls || secret.ipc) {
-        return Err(unknown(
-            &"it shows the password to whoever listens, as the connection is not encrypted \
-              (add tls=require to the address)",
-        ));
-    }
-    let mut auth = plugin.init().map_err(|cause| unknown(&cause))?;
-    let response = auth.run(secret, &secret.scramble).map_err(|cause| unknown(&cause))?;
-    Ok((auth, response.data().unwrap_or_default().to_vec()))
-}
-
-/// A nonce ends in a zero that is not part of it.
-fn without_end(nonce: &[u8]) -> &[u8] {
-    nonce.strip_suffix(&[0]).unwrap_or(nonce)
 }
 
 fn foreign() -> io::Error {
