@@ -6,9 +6,11 @@ import weakref
 
 import duckdb
 
+from steelyard.bundle.histograms import file_of
 from steelyard.bundle.inventory import Inventory
 from steelyard.bundle.place import Place
 from steelyard.bundle.schema import TABLES, Table
+from steelyard.study.errors import InputError
 
 DAMAGED = "damaged"
 
@@ -30,7 +32,7 @@ _MEASURES = """
 def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
     """Every table of the bundle as a view, `used_runs` and `measures`. place: its folder `runs`.
 
-    The place is closed with the connection. Raises duckdb.Error.
+    The place is closed with the connection. Raises duckdb.Error, and InputError for a table with holes.
     """
     connection = duckdb.connect()
     weakref.finalize(connection, place.close)
@@ -39,6 +41,7 @@ def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
         # read once, since a view opens every run's file again at each query; but samples are many
         kind = "view" if table.name == "samples" else "table"
         connection.execute(f"create {kind} {table.name} as {_source(table, place.path, inventory)}")
+    _refuse_holes(connection)
     for identity, why in inventory.damaged:
         # a run that is known keeps its place: `resume` runs its block anew, as another attempt
         connection.execute(
@@ -56,6 +59,19 @@ def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def _refuse_holes(connection: duckdb.DuckDBPyConnection) -> None:
+    """Raises InputError where a column has no value that always has one. Of samples nobody relies on it."""
+    for table in TABLES:
+        if table.name == "samples":
+            continue
+        empty = " or ".join(f'"{c.name}" is null' for c in table.columns if not c.nullable)
+        if row := connection.execute(f"select run from {table.name} where {empty} limit 1").fetchone():
+            raise InputError(
+                f"{file_of(row[0] or 0, table.name)}: a column has no value",
+                "take the file from a copy of the bundle",
+            )
+
+
 def _source(table: Table, place: str, inventory: Inventory) -> str:
     empty = ", ".join(f'null::{c.type} as "{c.name}"' for c in table.columns)
     files = ", ".join(
@@ -65,8 +81,10 @@ def _source(table: Table, place: str, inventory: Inventory) -> str:
     )
     if not files:
         return f"select {empty} where false"
+    types = ", ".join(f'"{c.name}"::{c.type} as "{c.name}"' for c in table.columns)
     # a bundle of before a column was there lacks it: null, as what is not available always is
     return (
-        f"select {empty} where false union all by name select * from read_parquet([{files}],"
-        f" union_by_name = {table.name == 'runs'}, hive_partitioning = false)"
+        f"select * replace ({types}) from (select {empty} where false union all by name"
+        f" select * from read_parquet([{files}], union_by_name = {table.name == 'runs'},"
+        " hive_partitioning = false))"
     )
