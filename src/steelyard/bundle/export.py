@@ -28,7 +28,7 @@ def export(bundle: Bundle, folder: Path, kind: str, tables: Sequence[str] = ()) 
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{str(folder)!r}: cannot be made: {why}", "name another folder") from None
+        raise InputError(f"{folder}: cannot be made: {why}", "name another folder") from None
     with closing(Place(folder)) as place:
         for table in TABLES:
             if not tables or table.name in tables:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from itertools import zip_longest
 
 import duckdb
 
@@ -13,6 +14,7 @@ from steelyard.bundle.schema import TABLES, Table
 from steelyard.study.errors import InputError
 
 DAMAGED = "damaged"
+_TAKE = "take the file from a copy of the bundle"
 
 # a block that was redone counts by its last attempt
 # without the factors' columns, which may be called anything, and are in `runs`
@@ -42,6 +44,7 @@ def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
         kind = "view" if table.name == "samples" else "table"
         connection.execute(f"create {kind} {table.name} as {_source(table, place.path, inventory)}")
     _refuse_holes(connection)
+    _refuse_others(connection, inventory)
     for identity, why in inventory.damaged:
         # a run that is known keeps its place: `resume` runs its block anew, as another attempt
         connection.execute(
@@ -61,15 +64,30 @@ def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
 
 def _refuse_holes(connection: duckdb.DuckDBPyConnection) -> None:
     """Raises InputError where a column has no value that always has one. Of samples nobody relies on it."""
-    for table in TABLES:
-        if table.name == "samples":
-            continue
-        empty = " or ".join(f'"{c.name}" is null' for c in table.columns if not c.nullable)
-        if row := connection.execute(f"select run from {table.name} where {empty} limit 1").fetchone():
-            raise InputError(
-                f"{file_of(row[0] or 0, table.name)}: a column has no value",
-                "take the file from a copy of the bundle",
-            )
+    holes = " union all ".join(
+        f"select '{table.name}', run from {table.name} where {_no_value(table)}"
+        for table in TABLES
+        if table.name != "samples"
+    )
+    if found := connection.execute(f"{holes} limit 1").fetchone():
+        table, run = found
+        raise InputError(f"{file_of(run or 0, table)}: a column has no value", _TAKE)
+
+
+def _no_value(table: Table) -> str:
+    return " or ".join(f'"{column.name}" is null' for column in table.columns if not column.nullable)
+
+
+def _refuse_others(connection: duckdb.DuckDBPyConnection, inventory: Inventory) -> None:
+    """Raises InputError where the table `runs` says another thing of a run than its identity."""
+    rows = connection.execute("select run, option, block, attempt, status from runs order by run").fetchall()
+    for identity, row in zip_longest(inventory.runs, rows):
+        if identity is None or row != (
+            *(identity.run, identity.option, identity.block),
+            *(identity.attempt, identity.status),
+        ):
+            number = identity.run if identity else row[0]
+            raise InputError(f"{file_of(number, 'runs')}: of another run, or of none", _TAKE)
 
 
 def _source(table: Table, place: str, inventory: Inventory) -> str:
