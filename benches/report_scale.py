@@ -132,7 +132,7 @@ def _tables(
             "point": [0],
             "statement": ["transaction"],
             "count": [int(tps * SECONDS)],
-            "histogram": [_histogram(int(tps * SECONDS), int(CLIENTS / tps * 1e9))],
+            "histogram": [histogram(int(tps * SECONDS), int(CLIENTS / tps * 1e9))],
         },
         "clients": {
             "point": [0] * CLIENTS,
@@ -152,7 +152,7 @@ def _tables(
     }
 
 
-def _histogram(count: int, middle_ns: int) -> bytes:
+def histogram(count: int, middle_ns: int) -> bytes:
     """HdrHistogram, V2 encoding, 3 digits: counts that fall off on both sides of middle_ns."""
     bucket = max(0, middle_ns.bit_length() - 11)
     index = (bucket << 10) + (middle_ns >> bucket)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -103,6 +105,119 @@ def test_a_run_that_cannot_be_written_leaves_nothing(writer: BundleWriter) -> No
         writer.write_run(1, {}, {"runs": head("A", 1), "throughput": broken})
     assert not list((writer.path / "runs").glob("[0-9]*"))
     assert writer.next_run() == 1
+
+
+NAMES = (
+    *(
+        "a[1].bundle",
+        "a*b.bundle",
+        "a?.bundle",
+        "io=2.bundle",
+        "p%20.bundle",
+        "{a,b}.bundle",
+        "~",
+        "-x.bundle",
+    ),
+    *('it\'s "so".bundle', "two\nlines.bundle", "Wägung 秤.bundle", "back\\slash.bundle", "s3:", "**"),
+    os.fsdecode(b"\xff\xfe.bundle"),
+)
+
+
+@pytest.mark.parametrize("older", [False, True], ids=["", "format-1"])
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_a_bundle_is_written_and_read_whatever_its_name(tmp_path: Path, name: str, older: bool) -> None:
+    study = parse_study(STUDY, "aa")
+    # each of these is found by the others' names where names are taken for patterns
+    places = [
+        tmp_path / other / "b" for other in dict.fromkeys((name, "a1.bundle", "axb.bundle", "a2.bundle"))
+    ]
+    for count, place in enumerate(places):
+        writer = BundleWriter.create(place, STUDY, options(study), "A", {})
+        steps = samples("cpu_ns_total", {0.5: 0, 1.5: 10, 6.0: 55})
+        throughput = {"point": [0], "second": [0], "statement": ["x"], "count": [count], "errors": [0]}
+        for run, option in ((1, "A"), (2, "B")):
+            tables = {"runs": head(option, 1), "phases": phases(), "throughput": throughput, "samples": steps}
+            writer.write_run(run, {"same": option}, tables)
+        if older:
+            as_format_1(place)
+    bundle = Bundle(places[0])
+    assert bundle.evidence().runs["run"].tolist() == [1, 2]
+    for table in ("throughput", "samples"):
+        names = [row[0] for row in bundle.duckdb.execute(f"describe {table}").fetchall()]
+        assert names == [column.name for column in next(t for t in TABLES if t.name == table).columns]
+    assert bundle.duckdb.execute("select run, count from throughput").fetchall() == [(1, 0), (2, 0)]
+    out = tmp_path / name / "out"
+    written = list(export(bundle, out, "csv", ["samples"]))
+    assert [len(place.read_text().splitlines()) for place in written] == [7]
+    assert BundleWriter.next_run(writer) == 3
+
+
+def test_a_copied_run_of_a_bundle_of_format_1_does_not_count_twice(writer: BundleWriter) -> None:
+    for run, option in ((1, "A"), (2, "B")):
+        writer.write_run(run, {"same": option}, {"runs": head(option, 1)})
+    as_format_1(writer.path)
+    shutil.copytree(writer.path / "runs" / "0002", writer.path / "runs" / "0003")
+    (writer.path / "runs" / "0004").mkdir()
+    evidence = Bundle(writer.path).evidence()
+    assert evidence.runs["run"].tolist() == [1, 2]
+    assert evidence.notices["text"].tolist() == [
+        "run 3 is left out (runs/0003/runs.parquet says that it is run 2)",
+        "run 4 is left out (runs/0004/runs.parquet: missing or damaged)",
+    ]
+
+
+def test_damage_to_a_bundle_of_format_1_is_an_error_that_names_the_file(writer: BundleWriter) -> None:
+    writer.write_run(1, {"same": "A"}, {"runs": head("A", 1), "phases": phases()})
+    as_format_1(writer.path)
+    os.truncate(writer.path / "runs" / "0001" / "phases.parquet", 100)
+    with pytest.raises(InputError, match=f"{writer.path}/runs/0001/phases.parquet"):
+        Bundle(writer.path).evidence()
+
+
+def test_a_histogram_that_is_none_is_an_error_that_names_the_file(writer: BundleWriter) -> None:
+    latency = {"point": [0], "statement": ["transaction"], "count": [1], "histogram": [b"\xff\x00"]}
+    writer.write_run(1, {"same": "A"}, {"runs": head("A", 1), "phases": phases(), "latency": latency})
+    with pytest.raises(InputError, match=r"runs/0001/latency\.parquet: not a histogram"):
+        Bundle(writer.path).evidence()
+
+
+def test_a_run_of_a_bundle_of_format_1_is_kept_as_the_others_are(writer: BundleWriter) -> None:
+    as_format_1(writer.path)
+    writer = again(writer)
+    writer.write_run(1, {"same": "A"}, {"runs": head("A", 1)})
+    writer.add_server("A", {"version": "1"})
+    assert Bundle(writer.path).evidence().runs["run"].tolist() == [1]
+    assert Bundle(writer.path).environment["servers"]["A"]["version"] == "1"
+
+
+def test_the_draft_of_a_killed_writer_is_not_read_and_is_removed_by_the_next(writer: BundleWriter) -> None:
+    writer.write_run(1, {"same": "A"}, {"runs": head("A", 1)})
+    draft = shutil.copytree(writer.path / "runs" / "0001", writer.path / "runs" / ".0007.draft")
+    bundle = Bundle(writer.path)
+    assert bundle.inventory.notices == () and bundle.evidence().runs["run"].tolist() == [1]
+    writer.write_run(writer.next_run(), {"same": "B"}, {"runs": head("B", 1)})
+    assert not Path(draft).exists()
+    assert Bundle(writer.path).evidence().runs["run"].tolist() == [1, 2]
+
+
+def again(writer: BundleWriter) -> BundleWriter:
+    """Another writer of the same bundle; the lock of the first is let go."""
+    path = writer.path
+    del writer._lock
+    return BundleWriter(path)
+
+
+UNUSABLE = ("n" * 300, "file/b", "nul\0.bundle")
+
+
+@pytest.mark.parametrize("name", UNUSABLE, ids=["long", "through-a-file", "nul"])
+def test_a_name_that_no_folder_can_have_is_bad_input(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("")
+    study = parse_study(STUDY, "aa")
+    with pytest.raises(InputError, match="cannot be written"):
+        BundleWriter.create(tmp_path / name, STUDY, options(study), "A", {})
+    with pytest.raises(InputError):
+        Bundle(tmp_path / name)
 
 
 def test_a_redone_block_counts_by_its_last_attempt(writer: BundleWriter) -> None:

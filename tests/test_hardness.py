@@ -13,6 +13,7 @@ import pytest
 
 from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
+from steelyard.bundle.seal import seal
 from steelyard.host.signals import Interrupts
 
 ENGINE = "steelyard.lab.load"
@@ -142,7 +143,7 @@ def test_a_bundle_from_another_machine_is_not_resumed(lab: Lab, group: str, fact
     kept = json.loads(place.read_text())
     now = kept[group][fact]
     kept[group][fact] = value
-    place.write_text(json.dumps(kept))
+    place.write_text(json.dumps(seal(kept)))
     before = contents(lab.bundle)
     refused = lab.run("resume", lab.bundle)
     assert refused.returncode == 2
@@ -157,7 +158,7 @@ def test_a_bundle_of_another_server_is_not_resumed(lab: Lab) -> None:
     now = kept["server"]["version"]
     for server in kept["servers"].values():
         server["version"] = "7.4"
-    place.write_text(json.dumps(kept))
+    place.write_text(json.dumps(seal(kept)))
     before = contents(lab.bundle)
     refused = lab.run("resume", lab.bundle)
     assert refused.returncode == 2
@@ -250,8 +251,11 @@ def test_a_full_disk_ends_the_study_and_keeps_finished_runs(lab: Lab) -> None:
         assert ended.returncode == 1
         assert "could not be kept" in ended.stderr
         assert "Traceback" not in ended.stderr
-        bundle = Bundle(disk / "b.bundle")
-        assert len(bundle.evidence().runs["run"]) == len(list(disk.glob("b.bundle/runs/[0-9]*"))) >= 1
+        assert (
+            len(Bundle(disk / "b.bundle").evidence().runs["run"])
+            == len(list(disk.glob("b.bundle/runs/[0-9]*")))
+            >= 1
+        )
         assert not list(disk.glob("b.bundle/runs/.*.draft"))
         assert nothing_left(lab)
     finally:

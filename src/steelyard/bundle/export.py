@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
 
+from steelyard.bundle.place import Place
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.schema import BY_NAME, TABLES
+from steelyard.bundle.schema import BY_NAME, TABLES, Table
 from steelyard.study.errors import InputError, nearest
 
 _FORMATS = {"csv": "format csv, header", "parquet": "format parquet", "json": "format json, array"}
@@ -24,20 +26,23 @@ def export(bundle: Bundle, folder: Path, kind: str, tables: Sequence[str] = ()) 
             raise InputError(f'no table "{name}"{nearest(name, BY_NAME)}')
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made: {error.strerror}") from error
-    for table in TABLES:
-        if tables and table.name not in tables:
-            continue
-        place = folder / f"{table.name}.{kind}"
-        hidden = [c.name for c in table.columns if c.type == "BLOB" and kind != "parquet"]
-        replaced = ", ".join(f"hex({name}) as {name}" for name in hidden)
-        columns = f"* replace ({replaced})" if hidden else "*"
-        target = str(place).replace("'", "''")
-        try:
-            bundle.duckdb.execute(
-                f"copy (select {columns} from {table.name}) to '{target}' ({_FORMATS[kind]})"
-            )
-        except duckdb.Error as error:
-            raise InputError(f"{place}: cannot be written: {error}") from None
-        yield place
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{folder}: cannot be made: {why}", "name another folder") from None
+    with closing(Place(folder)) as place:
+        for table in TABLES:
+            if not tables or table.name in tables:
+                _write(bundle, table, place, kind)
+                yield folder / f"{table.name}.{kind}"
+
+
+def _write(bundle: Bundle, table: Table, place: Place, kind: str) -> None:
+    hidden = [c.name for c in table.columns if c.type == "BLOB" and kind != "parquet"]
+    replaced = ", ".join(f"hex({name}) as {name}" for name in hidden)
+    columns = f"* replace ({replaced})" if hidden else "*"
+    target = f"{place.path}/{table.name}.{kind}"
+    try:
+        bundle.duckdb.execute(f"copy (select {columns} from {table.name}) to '{target}' ({_FORMATS[kind]})")
+    except duckdb.Error as error:
+        why = place.named(str(error))
+        raise InputError(f"{place.folder / table.name}.{kind}: cannot be written: {why}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,6 +50,7 @@ QUANTILES = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
 
 
 class _Reader(Protocol):
+    path: Path
     environment: dict[str, Any]
 
     @property
@@ -85,7 +87,7 @@ def _scheduling(bundle: _Reader) -> Columns:
         _SCHEDULING
     ).fetchall():
         for kind, histograms in zip(("run queue", "slice", "off CPU"), kinds, strict=True):
-            where = f"scheduling.parquet of option {option}"
+            where = f"{bundle.path}: table scheduling of option {option}"
             whole = merged(histograms, where)
             count = summary(whole, where)[0]
             values = quantiles(whole, QUANTILES, where) if count else ()

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import weakref
+from itertools import zip_longest
 
 import duckdb
 
+from steelyard.bundle.histograms import file_of
 from steelyard.bundle.inventory import Inventory
 from steelyard.bundle.place import Place
 from steelyard.bundle.schema import TABLES, Table
+from steelyard.study.errors import InputError
 
 DAMAGED = "damaged"
+_TAKE = "take the file from a copy of the bundle"
 
 # a block that was redone counts by its last attempt
 # without the factors' columns, which may be called anything, and are in `runs`
@@ -30,7 +34,7 @@ _MEASURES = """
 def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
     """Every table of the bundle as a view, `used_runs` and `measures`. place: its folder `runs`.
 
-    The place is closed with the connection. Raises duckdb.Error.
+    The place is closed with the connection. Raises duckdb.Error, and InputError for a table with holes.
     """
     connection = duckdb.connect()
     weakref.finalize(connection, place.close)
@@ -39,6 +43,8 @@ def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
         # read once, since a view opens every run's file again at each query; but samples are many
         kind = "view" if table.name == "samples" else "table"
         connection.execute(f"create {kind} {table.name} as {_source(table, place.path, inventory)}")
+    _refuse_holes(connection)
+    _refuse_others(connection, inventory)
     for identity, why in inventory.damaged:
         # a run that is known keeps its place: `resume` runs its block anew, as another attempt
         connection.execute(
@@ -56,6 +62,34 @@ def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def _refuse_holes(connection: duckdb.DuckDBPyConnection) -> None:
+    """Raises InputError where a column has no value that always has one. Of samples nobody relies on it."""
+    holes = " union all ".join(
+        f"select '{table.name}', run from {table.name} where {_no_value(table)}"
+        for table in TABLES
+        if table.name != "samples"
+    )
+    if found := connection.execute(f"{holes} limit 1").fetchone():
+        table, run = found
+        raise InputError(f"{file_of(run or 0, table)}: a column has no value", _TAKE)
+
+
+def _no_value(table: Table) -> str:
+    return " or ".join(f'"{column.name}" is null' for column in table.columns if not column.nullable)
+
+
+def _refuse_others(connection: duckdb.DuckDBPyConnection, inventory: Inventory) -> None:
+    """Raises InputError where the table `runs` says another thing of a run than its identity."""
+    rows = connection.execute("select run, option, block, attempt, status from runs order by run").fetchall()
+    for identity, row in zip_longest(inventory.runs, rows):
+        if identity is None or row != (
+            *(identity.run, identity.option, identity.block),
+            *(identity.attempt, identity.status),
+        ):
+            number = identity.run if identity else row[0]
+            raise InputError(f"{file_of(number, 'runs')}: of another run, or of none", _TAKE)
+
+
 def _source(table: Table, place: str, inventory: Inventory) -> str:
     empty = ", ".join(f'null::{c.type} as "{c.name}"' for c in table.columns)
     files = ", ".join(
@@ -65,8 +99,10 @@ def _source(table: Table, place: str, inventory: Inventory) -> str:
     )
     if not files:
         return f"select {empty} where false"
+    types = ", ".join(f'"{c.name}"::{c.type} as "{c.name}"' for c in table.columns)
     # a bundle of before a column was there lacks it: null, as what is not available always is
     return (
-        f"select {empty} where false union all by name select * from read_parquet([{files}],"
-        f" union_by_name = {table.name == 'runs'}, hive_partitioning = false)"
+        f"select * replace ({types}) from (select {empty} where false union all by name"
+        f" select * from read_parquet([{files}], union_by_name = {table.name == 'runs'},"
+        " hive_partitioning = false))"
     )

@@ -79,6 +79,8 @@ def main() -> None:
         sys.exit(leave.exit_code)
     except click.ClickException as error:
         error.show()
+        if isinstance(error, click.NoSuchOption):
+            click.echo("hint: a file whose name begins with - is written ./-NAME", err=True)
         sys.exit(Exit.BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
         _complain("interrupted", "")

@@ -23,7 +23,7 @@ from steelyard.report.html import write_report
 from steelyard.report.json_export import judgement_json
 from steelyard.report.markdown import to_markdown
 from steelyard.report.terminal import print_next, print_verdict
-from steelyard.study.errors import typed
+from steelyard.study.errors import shown, typed
 
 Form = Literal["terminal", "json", "markdown"]
 
@@ -46,7 +46,7 @@ def show(
     series = replace(gather.series(bundle), overlays=curves)
     page = html or path / "report.html"
     next_command = f'{program()} sql {typed(path)} "select * from runs"'
-    about = gather.about(bundle, str(page), next_command)
+    about = gather.about(bundle, shown(page), next_command)
     console = Console()
     if form == "terminal":
         # the answer first: the page takes seconds

@@ -12,6 +12,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.report.gather_trace import scheduling
 from steelyard.report.inputs import About, FactorFacts, MonitorCost, Notice, Phases, Series
 from steelyard.report.machine import machine_rows
+from steelyard.study.errors import shown
 from steelyard.study.model import Setting
 from steelyard.study.program import ProgramWorkload
 from steelyard.study.threads import ThreadsWorkload
@@ -174,7 +175,7 @@ def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
         name=study.name,
         question=study.question,
         when=str(begun),
-        bundle=str(bundle.path),
+        bundle=shown(bundle.path),
         steelyard_version=str(bundle.head["steelyard"]),
         phases=Phases(
             clients=tuple(plan.clients),

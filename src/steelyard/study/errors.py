@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -49,4 +50,14 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def typed(path: Path) -> str:
     """The path as it is typed after a command: quoted where a shell needs it, and never like an option."""
     text = str(path)
-    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+    if text.startswith("-"):
+        text = f"./{text}"
+    if shown(path) == str(path):
+        return shlex.quote(text)
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{shown(Path(escaped))}'"
+
+
+def shown(path: Path) -> str:
+    """The path as text that can be printed: bytes of a name that are not UTF-8 as escapes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
