@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 
+from steelyard.bundle.files import replacing
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.schema import BY_NAME, TABLES
 from steelyard.study.errors import InputError, nearest
@@ -33,11 +34,14 @@ def export(bundle: Bundle, folder: Path, kind: str, tables: Sequence[str] = ()) 
         hidden = [c.name for c in table.columns if c.type == "BLOB" and kind != "parquet"]
         replaced = ", ".join(f"hex({name}) as {name}" for name in hidden)
         columns = f"* replace ({replaced})" if hidden else "*"
-        target = str(place).replace("'", "''")
         try:
-            bundle.duckdb.execute(
-                f"copy (select {columns} from {table.name}) to '{target}' ({_FORMATS[kind]})"
-            )
+            with replacing(place) as draft:
+                target = str(draft).replace("'", "''")
+                bundle.duckdb.execute(
+                    f"copy (select {columns} from {table.name}) to '{target}' ({_FORMATS[kind]})"
+                )
         except duckdb.Error as error:
             raise InputError(f"{place}: cannot be written: {error}") from None
+        except OSError as error:
+            raise InputError(f"{place}: cannot be written: {error.strerror}") from None
         yield place
