@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from laboratory import Lab, small_study
+from processes import family
 from steelyard.host.guard import Guard
 from steelyard.host.marked import Mark, end_marked, marked, with_mark
 from test_hardness import ENGINE, nothing_left
@@ -49,12 +50,11 @@ def test_a_server_begun_by_a_lab_killed_in_that_moment_is_stopped() -> None:
 
 
 def guards_of(pid: int) -> list[int]:
-    found: list[int] = []
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        with_path = Path(f"/proc/{child}/cmdline")
-        if b"steelyard.host.guard" in with_path.read_bytes():
-            found.append(int(child))
-    return found
+    return [
+        child
+        for child in family(pid)[1:]
+        if b"steelyard.host.guard" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]
 
 
 def test_another_guard_takes_over_the_promises_of_one_that_was_killed(lab: Lab) -> None:

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from laboratory import Lab, small_study
+from laboratory import Lab, small_study, text_of
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.seal import seal
+from steelyard.host.scheduling import tasks
 from steelyard.host.signals import Interrupts
 
 ENGINE = "steelyard.lab.load"
@@ -22,11 +23,7 @@ NULL_SERVER = "stub_serve"
 
 def under_load(lab: Lab) -> bool:
     """Whether an engine's loop is running, all its clients connected."""
-    return any(
-        "load-0"
-        in [task.joinpath("comm").read_text().strip() for task in Path(f"/proc/{pid}/task").iterdir()]
-        for pid in lab.ours(ENGINE)
-    )
+    return any(text_of(task, "comm").strip() == "load-0" for pid in lab.ours(ENGINE) for task in tasks(pid))
 
 
 def nothing_left(lab: Lab) -> bool:
@@ -233,8 +230,9 @@ def test_a_server_that_fails_twice_fails_the_study(lab: Lab) -> None:
 
 
 def parent_is_not_postgres(pid: int) -> bool:
-    parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
-    return "postgres" not in Path(f"/proc/{parent}/comm").read_text()
+    # a backend may have gone since it was listed
+    words = text_of(pid, "stat").rpartition(")")[2].split()
+    return bool(words) and "postgres" not in text_of(int(words[1]), "comm")
 
 
 def test_a_full_disk_ends_the_study_and_keeps_finished_runs(lab: Lab) -> None:

@@ -8,12 +8,12 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-import click
 from rich.console import Console
 
 from steelyard.assignment import Assignment
 from steelyard.bundle.reader import Bundle
 from steelyard.cli.called import program
+from steelyard.cli.complaint import complain, say
 from steelyard.cli.exits import Exit
 from steelyard.host.signals import Interrupts
 from steelyard.lab.reboots import Paused
@@ -81,8 +81,7 @@ def _finish(
             work(progress, interrupts)
     except Paused as pause:
         progress.stop()
-        click.echo(f"paused: {pause}", err=True)
-        click.echo(f"hint: {pause.hint}", err=True)
+        say(f"paused: {pause}\nhint: {pause.hint}")
         sys.exit(Exit.BOOT_NEEDED)
     except StudyFailed as error:
         code = Exit.STUDY_FAILED
@@ -92,12 +91,12 @@ def _finish(
     finally:
         progress.stop()
     if failure:
-        click.echo(f"error: {failure}", err=True)
+        complain(failure)
     if code is not Exit.DONE:
         if logs := sorted(path.glob("logs/*.log")):
-            click.echo(f"hint: the server's last words are in {logs[-1]}", err=True)
+            say(f"hint: the server's last words are in {logs[-1]}")
         if _worth_resuming(path, assignment, code):
-            click.echo(f"hint: finished runs are kept: {program()} resume {typed(path)}", err=True)
+            say(f"hint: finished runs are kept: {program()} resume {typed(path)}")
     from steelyard.cli.showing import show
 
     try:

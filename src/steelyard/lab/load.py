@@ -1,7 +1,8 @@
 """The load engine as a child process: the lab's side, and the child's main.
 
-The plan goes in on standard input; phases, ticks and at last the result come back as lines of JSON. At least one
-line comes per second, `alive` where there is nothing else to say: an engine that hangs is noticed and killed.
+The plan goes in on standard input; phases, ticks and at last the result come back as lines of JSON. At least
+one line comes per second, `alive` where there is nothing else to say: an engine that hangs is noticed and
+killed.
 """
 
 from __future__ import annotations
