@@ -66,9 +66,7 @@ class Stop(Strict):
     They are those of throughput; in an open loop, where the rate is given, of p99 latency.
     """
 
-    half_width_percent: float = Field(
-        ge=0.001, le=1000, description="stop when every interval is this narrow"
-    )
+    half_width_percent: float = Field(ge=0.001, le=1e9, description="stop when every interval is this narrow")
     after_blocks: int = Field(default=5, ge=5, le=1000)
 
 
