@@ -63,7 +63,7 @@ def test_one_terminated_session_voids_the_run(lab: Lab) -> None:
     with psycopg.connect(host=str(folder), user="postgres", dbname="postgres", autocommit=True) as own:
         own.execute(
             "select pg_terminate_backend(min(pid)) from pg_stat_activity"
-            " where backend_type = 'client backend' and application_name = ''"
+            " where backend_type = 'client backend' and application_name <> 'steelyard-monitor'"
             " and datname like 'steelyard%' and pid <> pg_backend_pid()"
         )
     status, cause = ended(lab)
