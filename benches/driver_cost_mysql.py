@@ -28,7 +28,7 @@ from typing import Any
 
 from driver_cost import ENGINE, START_S, Cost, Driver
 from steelyard.study.errors import InputError
-from steelyard.subjects.account import account_of
+from steelyard.subjects.account import account_of_servers
 from steelyard.subjects.mariadb_programs import beside, find_server
 
 _CLIENTS = 8
@@ -71,7 +71,7 @@ def mariadb(rows: int, shared: bool) -> Generator[Server]:
         sys.exit(f"{missing}\nhint: {missing.hint}")
     if shutil.which("sysbench") is None:
         sys.exit("sysbench is not installed\nhint: apt-get install sysbench")
-    account = account_of("mysql")
+    account = account_of_servers()
     cpus = sorted(os.sched_getaffinity(0))
     folder = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
     process = None

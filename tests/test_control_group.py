@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from laboratory import Lab
+from laboratory import Lab, control_groups, group_folders, text_of
 from steelyard.host.control_group import ControlGroup, dissolve
 from steelyard.host.guard import Guard
 from steelyard.host.placement import Placement
@@ -66,18 +66,8 @@ needs_groups = pytest.mark.skipif(
 )
 
 
-def groups() -> list[Path]:
-    """Control groups of any laboratory on this machine."""
-    return [path for path in Path("/sys/fs/cgroup").glob("**/steelyard-*-*") if path.is_dir()]
-
-
-def groups_of(pid: int) -> str:
-    return Path(f"/proc/{pid}/cgroup").read_text()
-
-
 def allowed(pid: int) -> str:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return status.partition("Cpus_allowed_list:")[2].split()[0]
+    return text_of(pid, "status").partition("Cpus_allowed_list:")[2].split()[0]
 
 
 def setting(folders: list[Path], *names: str) -> str:
@@ -109,7 +99,7 @@ def test_a_process_its_children_and_those_to_come_share_what_the_group_has(sleep
         lab.wait_for(lambda: commands(sleeper).count("sleep 60 ") == 2, "the late child")
         for pid in processes(sleeper):
             assert allowed(pid) == str(min(CPUS))
-            assert groups_of(pid).count("steelyard-test") == len(group.folders)
+            assert text_of(pid, "cgroup").count("steelyard-test") == len(group.folders)
         assert setting(group.folders, "cpu.weight", "cpu.shares") in ("50", "512")
         assert setting(group.folders, "cpu.max", "cpu.cfs_quota_us") in ("50000 100000", "50000")
         # no process can leave its cpuset
@@ -119,12 +109,12 @@ def test_a_process_its_children_and_those_to_come_share_what_the_group_has(sleep
     finally:
         for folder in group.folders:
             dissolve(folder)
-    assert "steelyard" not in groups_of(sleeper)
+    assert "steelyard" not in text_of(sleeper, "cgroup")
     assert not any(folder.exists() for folder in group.folders)
 
 
 def commands(pid: int) -> list[str]:
-    return [Path(f"/proc/{task}/cmdline").read_text().replace("\0", " ") for task in processes(pid)]
+    return [text_of(task, "cmdline").replace("\0", " ") for task in processes(pid)]
 
 
 @needs_groups
@@ -134,11 +124,14 @@ def test_a_quota_throttles_what_only_computes(lab: Lab) -> None:
         option = Option("X", {}, {"host": {"hogs.count": 2, "hogs.cpu_quota": 0.2}})
         host.settle(option, {})
         try:
-            (stat,) = [folder / "cpu.stat" for folder in groups() if (folder / "cpu.stat").exists()]
+            names = control_groups(processes(os.getpid()))
+            (stat,) = [
+                folder / "cpu.stat" for folder in group_folders(names) if (folder / "cpu.stat").exists()
+            ]
             lab.wait_for(lambda: "nr_throttled 0\n" not in stat.read_text(), "a hog that has to wait")
         finally:
             host.restore()
-    assert not groups()
+    assert not group_folders(names)
 
 
 @needs_groups
@@ -174,9 +167,14 @@ def test_a_bad_share_is_refused_with_its_line(line: str, message: str) -> None:
 def test_a_study_of_shares_ends_with_a_verdict_and_no_group(lab: Lab) -> None:
     path = lab.folder / "shares.toml"
     path.write_text(STUDY.format(fixed="hogs.cpu_weight = 1", blocks=2))
-    done = lab.run("run", path, "--bundle", lab.bundle)
-    assert done.returncode == 0, done.stderr
-    assert not groups()
+    process = lab.start("run", path, "--bundle", lab.bundle)
+    seen: set[str] = set()
+    while process.poll() is None:
+        seen |= control_groups(lab.ours())
+    _, err = process.communicate()
+    assert process.returncode == 0, err
+    assert len(seen) >= 2
+    assert not group_folders(seen)
 
 
 @needs_groups
@@ -185,7 +183,8 @@ def test_whatever_ends_the_lab_no_group_is_left(lab: Lab, kind: signal.Signals) 
     path = lab.folder / "shares.toml"
     path.write_text(STUDY.format(fixed="hogs.cpu_weight = 1", blocks=20))
     process = lab.start("run", path, "--bundle", lab.bundle)
-    lab.wait_for(lambda: len(groups()) >= 2, "groups of hogs and engine")
+    lab.wait_for(lambda: len(control_groups(lab.ours())) >= 2, "groups of hogs and engine")
+    seen = control_groups(lab.ours())
     process.send_signal(kind)
     process.communicate(timeout=60)
-    lab.wait_for(lambda: not groups() and not lab.ours(), f"the end of {groups()}, {lab.ours()}")
+    lab.wait_for(lambda: not group_folders(seen) and not lab.ours(), f"the end of {seen}, {lab.ours()}")

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from laboratory import Lab, small_study
+from laboratory import Lab, small_study, text_of
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.seal import seal
-from steelyard.host.signals import interruptible
+from steelyard.host.scheduling import tasks
+from steelyard.host.signals import Interrupts
 
 ENGINE = "steelyard.lab.load"
 NULL_SERVER = "stub_serve"
@@ -22,11 +23,7 @@ NULL_SERVER = "stub_serve"
 
 def under_load(lab: Lab) -> bool:
     """Whether an engine's loop is running, all its clients connected."""
-    return any(
-        "load-0"
-        in [task.joinpath("comm").read_text().strip() for task in Path(f"/proc/{pid}/task").iterdir()]
-        for pid in lab.ours(ENGINE)
-    )
+    return any(text_of(task, "comm").strip() == "load-0" for pid in lab.ours(ENGINE) for task in tasks(pid))
 
 
 def nothing_left(lab: Lab) -> bool:
@@ -49,7 +46,7 @@ def test_a_signal_keeps_finished_runs_and_leaves_nothing(lab: Lab, kind: signal.
 
 def test_an_interrupt_is_one_whatever_a_library_makes_of_it() -> None:
     heard: list[str] = []
-    with pytest.raises(KeyboardInterrupt), interruptible(lambda: heard.append("first")):
+    with pytest.raises(KeyboardInterrupt), Interrupts(lambda: heard.append("first")).raised():
         try:
             # not SIGINT, which whoever runs in a background has ignored
             os.kill(os.getpid(), signal.SIGTERM)
@@ -58,6 +55,29 @@ def test_an_interrupt_is_one_whatever_a_library_makes_of_it() -> None:
             # what DuckDB says when one falls into a query
             raise RuntimeError("Query interrupted") from None
     assert heard == ["first"]
+
+
+def test_an_interrupt_waits_until_what_is_written_is_written() -> None:
+    written: list[str] = []
+    interrupts = Interrupts()
+    with pytest.raises(KeyboardInterrupt), interrupts.raised():
+        with interrupts.held():
+            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGTERM)
+            written.append("all of it")
+        written.append("and more")
+    assert written == ["all of it"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_was_announced_is_kept(lab: Lab, number: signal.Signals) -> None:
+    process = lab.start("run", small_study(lab.folder, blocks=50), "--bundle", lab.bundle)
+    assert process.stderr is not None
+    while "1 of 100 runs" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert len(Bundle(lab.bundle).evidence().runs["run"]) >= 1
 
 
 def test_kill_9_of_the_lab_keeps_finished_runs_and_stops_the_server(lab: Lab) -> None:
@@ -210,8 +230,9 @@ def test_a_server_that_fails_twice_fails_the_study(lab: Lab) -> None:
 
 
 def parent_is_not_postgres(pid: int) -> bool:
-    parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
-    return "postgres" not in Path(f"/proc/{parent}/comm").read_text()
+    # a backend may have gone since it was listed
+    words = text_of(pid, "stat").rpartition(")")[2].split()
+    return bool(words) and "postgres" not in text_of(int(words[1]), "comm")
 
 
 def test_a_full_disk_ends_the_study_and_keeps_finished_runs(lab: Lab) -> None:

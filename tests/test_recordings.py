@@ -122,6 +122,9 @@ def edited(folder: Path, file: str, old: str, new: str) -> Path:
     return folder / "result-cache-t2.toml"
 
 
+ROW = "T2,3,buffer cache,13465"
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
@@ -133,6 +136,16 @@ def edited(folder: Path, file: str, old: str, new: str) -> Path:
         ("result-cache-scaling.csv", "T2,3,buffer cache,13465", "T2,3,buffer cache,nan", "is no number"),
         ("result-cache-latch.csv", "T2,12,", "T2,13,", r"latch.csv:\d+: 13 clients"),
         ("result-cache-claims.csv", "figure", "number", r'claims.csv:\d+: no column "figure"'),
+        ("result-cache-scaling.csv", "platform,", "machine,", r'scaling.csv:2: no column "platform"'),
+        ("result-cache-scaling.csv", ",access,", ",way,", r"scaling.csv:3: a second row of BC at 1 clients"),
+        ("result-cache-scaling.csv", ROW, "T2,3,buffer cache", r"scaling.csv:\d+: 3 cells"),
+        ("result-cache-scaling.csv", ROW, ROW + ",2", r"scaling.csv:\d+: 5 cells"),
+        ("result-cache-scaling.csv", ROW, "T2,3,buffer cache,1e300", "is no number"),
+        ("result-cache-scaling.csv", ROW, "T2,3,buffer cache,1e-320", "one of nothing"),
+        ("result-cache-scaling.csv", ROW, "T2,3,buffer cache,1e-6", "beyond 64 bits"),
+        ("result-cache-scaling.csv", ROW, '"' + "x" * 200_000, "not a table of CSV"),
+        ("result-cache-t2.toml", "250_000", "9_999_999_999_999", r"toml:2: transactions_per_client: Input"),
+        ("result-cache-t2.toml", "[throughput]", "x = inf\n[throughput]", r"toml:\d+: x: inf is not a"),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused_by_name(

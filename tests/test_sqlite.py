@@ -103,6 +103,22 @@ def run(plan: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("workers", ["threads", "processes"])
+def test_clients_that_wait_for_a_lock_are_waited_for_by_an_engine_that_says_it_is_alive(
+    file: Path, workers: str
+) -> None:
+    write = statement("write", "update item set quantity = 1 where id = 1")
+    holder = sqlite3.connect(file, isolation_level=None, timeout=60)
+    with closing(holder):
+        # without its pragmas a client opens the file while it is locked
+        asked = plan(database(file, workers=workers, pragmas=[]), write, deadline_ms=2500, measure_s=0.1)
+        holder.execute("begin immediate")
+        result, events = run(asked)
+    phases = [event["phase"] for event in events if event["event"] == "alive"]
+    assert phases and set(phases) == {"measure"}
+    assert sum(result["clients"]["transactions"]) == 0
+
+
+@pytest.mark.parametrize("workers", ["threads", "processes"])
 def test_both_kinds_of_clients_tell_phases_counts_and_what_they_used(file: Path, workers: str) -> None:
     result, events = run(plan(database(file, workers=workers), points=[1, 3]))
     phases = [event["phase"] for event in events if event["event"] == "phase"]

@@ -281,7 +281,8 @@ def test_without_rights_the_waits_stay_sampled_and_the_reason_is_told(lab: Lab) 
     bare = Lab(lab.folder, prefix=("setpriv", "--bounding-set=-perfmon,-sys_admin"))
     bundle = run(bare, weighed(lab, BUILDS[0], ORDERS, clients=8))
     (told,) = unavailable(bundle)
-    assert "perf_event_open" in told
+    # where tracefs is not mounted, that is the first thing missing
+    assert "perf_event_open" in told or "tracefs" in told
     assert bundle.duckdb.execute("select count(*) from latches").fetchall() == [(0,)]
     ((sampled,),) = bundle.duckdb.execute(
         "select count(*) from samples where monitor = 'postgres-waits'"
@@ -341,24 +342,33 @@ def test_gets_cost_nothing_outside_their_windows() -> None:
         it.open("measure", 0, 0, 2**63)
         connection.execute(b"select count(*) from pg_class")
         it.close()
-        assert hits("get") == 0
+        assert hits(group) == 0
         it.open("count", 0, 0, 2**63)
         for _ in range(50):
             connection.execute(b"select count(*) from pg_class")
         it.close()
-        counted = hits("get")
+        counted = hits(group)
         connection.execute(b"select count(*) from pg_class")
-        assert hits("get") == counted > 1000
+        assert hits(group) == counted > 1000
         told = json.loads(it.finish() or "{}")["latch_gets"]
     # one in 31 on each CPU
     assert sum(told["gets"]) == pytest.approx(counted, abs=31 * (os.cpu_count() or 1))
     assert standing(group) == []
 
 
-def hits(name: str) -> int:
-    """How often the kernel met a breakpoint of ours: Documentation/trace/uprobetracer.rst."""
-    for place in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing"):
-        if (file := Path(place) / "uprobe_profile").exists():
-            found = [line.split() for line in file.read_text().splitlines()]
-            return sum(int(words[-1]) for words in found if words[-2] == name)
-    raise AssertionError("no uprobe_profile")
+def hits(group: str) -> int:
+    """How often the kernel met the breakpoint `get` of a group: Documentation/trace/uprobetracer.rst."""
+    place = next(
+        place
+        for place in map(Path, ("/sys/kernel/tracing", "/sys/kernel/debug/tracing"))
+        if (place / "uprobe_profile").exists()
+    )
+    while True:
+        # the profile has no groups, but the order of the events, unless somebody adds one meanwhile
+        before, counts, after = (
+            (place / name).read_text().splitlines()
+            for name in ("uprobe_events", "uprobe_profile", "uprobe_events")
+        )
+        if before == after and len(counts) == len(before):
+            pairs = zip(before, counts, strict=True)
+            return sum(int(line.split()[-1]) for event, line in pairs if f":{group}/get " in event)

@@ -19,10 +19,16 @@ def load_run(plan_json: str, on_event: Callable[[str], None]) -> str:
 
     on_event gets lines of JSON: {"event": "phase", "phase", "point", "clients", "t_ns"} as each
     phase begins, {"event": "tick", "t_ns", "point", "phase", "transactions", "errors"} once a second
-    (cumulative). Times are of CLOCK_MONOTONIC. The result holds columns: phases, throughput (seconds
+    (cumulative) during load, and {"event": "alive", "t_ns", "point", "phase"} after each second without
+    another event. Times are of CLOCK_MONOTONIC. The result holds columns: phases, throughput (seconds
     negative in the warm-up), latency (HdrHistogram V2, base64), clients, errors, inspect, engine; asides, the
     transactions of the phases watch and count.
     A transaction counts where it ends; what ends after the point's end is not counted.
+    engine.reconnections counts replaced connections of the measured load, whatever ended the old ones.
+    engine.connections_lost counts, in all load (warm-up, measure, watch, count), connections that the server
+    closed or that broke, and clients without a connection at the end of a stretch of load because one that
+    was closed at the deadline could not be replaced; connections_lost_cause: of the last one, null when
+    there is none. Notice inspect-missed: sessions that did not answer within inspect_s.
 
     In place of `server` a plan may have `sqlite` (crates/load/src/sqlite/database.rs): file, workers
     ("threads", or "processes" forked from this one), threading ("serialized" or "multi-thread"),
@@ -81,10 +87,11 @@ def latch_run(plan_json: str, on_event: Callable[[str], None]) -> str:
     own children), cpus [] (workers pinned in turn; empty: free), groups 2 (cna), counters true,
     sample_every 16 (one lookup in so many is timed; fewer apart when lookups are slow).
 
-    Events: {"event": "phase"} and {"event": "tick"} as of `load_run`, and {"event": "workers", "point",
-    "pids" (empty for threads), "t_ns"} as workers start. The result has the columns of `load_run`
-    (a lookup is a transaction; latency and its percentiles are of timed lookups, think time excluded;
-    clients.errors are payloads that did not fit their checksum), inspect empty, and
+    Events: {"event": "phase"}, {"event": "tick"} and {"event": "alive", "t_ns"} as of `load_run`, and
+    {"event": "workers", "point", "pids" (empty for threads), "t_ns"} as workers start.
+    The result has the columns of `load_run` (a lookup is a transaction; latency and its percentiles are of
+    timed lookups, think time excluded; clients.errors are payloads that did not fit their checksum),
+    inspect empty, and
     latches (point, latch, gets, misses, spin_gets, sleeps, wait_ns, hand_overs; a row for each child,
     named protocol#child; measure phase only; hand_overs: exclusive gets after another worker's),
     latch_histograms (point, kind "hold" or "wait", count, histogram_base64: ns of timed gets, wait only

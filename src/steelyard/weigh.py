@@ -11,20 +11,22 @@ import shutil
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from steelyard.assignment import Assignment
+from steelyard.attempts import ANEW, Attempt, attempts_of, refuse_changed, refuse_other, refuse_other_server
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
-from steelyard.host.guard import Guard
+from steelyard.host.guard import Guard, GuardLost
 from steelyard.host.placement import Placement, place
+from steelyard.host.signals import Interrupts
 from steelyard.lab import reboots
 from steelyard.lab.boots import Boot, BootNeeded, boot_facts
 from steelyard.lab.environment import environment
 from steelyard.lab.host import Host
+from steelyard.lab.redaction import redact_text
 from steelyard.lab.runner import Laboratory, Progress, Run, StudyFailed
 from steelyard.study.errors import InputError
 from steelyard.study.plan import baseline, workload_of
@@ -34,7 +36,15 @@ from steelyard.subjects import Bench, SubjectFailed, inside, make
 from steelyard.workloads import work_of
 
 
-def start(assignment: Assignment, path: Path, progress: Progress) -> None:
+class Watcher(Progress, Protocol):
+    """Who watches the study go on, and hears of a run once it is kept."""
+
+    def run_ended(self, label: str, tps: float, status: str) -> None:
+        """The run is on the disk; tps over its measure phases."""
+        ...
+
+
+def start(assignment: Assignment, path: Path, progress: Watcher, interrupts: Interrupts) -> None:
     """Runs a study into a new bundle. Raises InputError, StudyFailed, KeyboardInterrupt."""
     made = not os.path.exists(path)  # noqa: PTH110  Path.exists raises for a name that is too long
     writer = BundleWriter.create(
@@ -46,7 +56,7 @@ def start(assignment: Assignment, path: Path, progress: Progress) -> None:
     )
     try:
         with reboots.unit_while_paused(assignment.study.reboots):
-            _run(assignment, writer, {}, progress)
+            _run(assignment, writer, {}, progress, interrupts)
     except InputError:
         if writer.next_run() == 1:
             _remove(path, made)
@@ -64,7 +74,7 @@ def _remove(bundle: Path, made: bool) -> None:
         bundle.rmdir()
 
 
-def resume(path: Path, assignment: Assignment, progress: Progress) -> None:
+def resume(path: Path, assignment: Assignment, progress: Watcher, interrupts: Interrupts) -> None:
     """Goes on where a bundle stopped: blocks that are whole stay, others are run anew.
 
     Raises InputError, the bundle untouched, when the study, the machine or the server is another, or
@@ -74,76 +84,25 @@ def resume(path: Path, assignment: Assignment, progress: Progress) -> None:
     # first: who is refused because the study is going on elsewhere must not take its unit away
     writer = BundleWriter(path)
     with reboots.unit_while_paused(assignment.study.reboots):
-        _refuse_changed(bundle, assignment)
-        attempts = _attempts(bundle, assignment)
-        if any(attempts.get(slots[0].block, _ANEW).number for slots in assignment.blocks):
+        refuse_changed(bundle, assignment)
+        found = attempts_of(bundle, assignment)
+        if any(found.get(slots[0].block, ANEW).number for slots in assignment.blocks):
             now = {**environment(), "placement": _facts(_placement(assignment))}
             then = bundle.environment
             if assignment.boots:
                 # the kernel may differ here, but within a boot's settings not: see boot_facts
                 then = {**then, "kernel": now["kernel"], "mitigations": now["mitigations"]}
             # what is not found out before a server runs is as it was: the server's part is looked at then
-            _refuse_other(path, then, {**then, **now})
-        _run(assignment, writer, attempts, progress)
-
-
-def _refuse_changed(bundle: Bundle, assignment: Assignment) -> None:
-    """Raises InputError when the study or its options are others than when it began."""
-    if bundle.study_text != assignment.text:
-        raise InputError(
-            f"{bundle.path}: the study was edited since it began; runs of two studies cannot be mixed",
-            "start it anew with `steelyard run`, or resume the bundle without naming the study",
-        )
-    labels = [option["label"] for option in bundle.head["options"]]
-    if labels != [option.label for option in assignment.options]:
-        raise InputError(
-            f"{bundle.path}: this machine permits other options now than when the study began",
-            "resume it as the same user on the same machine",
-        )
-
-
-@dataclass(frozen=True)
-class _Attempt:
-    """Where a block stands.
-
-    number: of the attempt to go on with, 0: none; done: options it has run; void: how many attempts
-    before it ended with a void run, 0 or 1.
-    """
-
-    number: int
-    done: frozenset[str] = frozenset()
-    void: int = 0
-
-
-_ANEW = _Attempt(1)
-
-
-def _attempts(bundle: Bundle, assignment: Assignment) -> dict[int, _Attempt]:
-    """A block that was cut short is run anew.
-
-    In a study over boots its attempt goes on, whatever cut it, unless a run of it was void.
-    """
-    rows = bundle.duckdb.execute(
-        "select block, last, coalesce(list(option) filter (attempt = last and status = 'done'), []),"
-        " bool_or(attempt = last and status <> 'done'), count(*) filter (status = 'void')"
-        " from (select block, attempt, option, status, max(attempt) over (partition by block) as last"
-        " from runs) group by block, last"
-    ).fetchall()
-    found: dict[int, _Attempt] = {}
-    for block, last, done, failed, void in rows:
-        # two have failed the study: who resumes it nevertheless has mended something, and begins anew
-        void %= 2
-        if not failed and len(done) == len(assignment.options):
-            found[block] = _Attempt(0)
-        elif assignment.boots and not failed:
-            found[block] = _Attempt(last, frozenset(done), void)
-        else:
-            found[block] = _Attempt(last + 1, void=void)
-    return found
+            refuse_other(path, then, {**then, **now})
+        _run(assignment, writer, found, progress, interrupts)
 
 
 def _run(
-    assignment: Assignment, writer: BundleWriter, attempts: Mapping[int, _Attempt], progress: Progress
+    assignment: Assignment,
+    writer: BundleWriter,
+    attempts: Mapping[int, Attempt],
+    progress: Watcher,
+    interrupts: Interrupts,
 ) -> None:
     """Runs as far as this boot goes. Raises Paused where another is needed."""
     bundle, asked = Bundle(writer.path), assignment.study.reboots
@@ -153,7 +112,7 @@ def _run(
         if facts := boot_facts(assignment.options, known):
             writer.add_to_environment("boots", facts)
     try:
-        _run_blocks(assignment, writer, attempts, progress)
+        _run_blocks(assignment, writer, attempts, progress, interrupts)
     except BootNeeded as need:
         earlier = Bundle(writer.path).environment.get("reboots", [])
         writer.add_to_environment("reboots", reboots.next_boot(asked, writer.path, need, earlier))
@@ -161,7 +120,11 @@ def _run(
 
 
 def _run_blocks(
-    assignment: Assignment, writer: BundleWriter, attempts: Mapping[int, _Attempt], progress: Progress
+    assignment: Assignment,
+    writer: BundleWriter,
+    attempts: Mapping[int, Attempt],
+    progress: Watcher,
+    interrupts: Interrupts,
 ) -> None:
     """attempts: where each block stands that is not new."""
     study = assignment.study
@@ -174,25 +137,28 @@ def _run_blocks(
         bench = Bench(study, work_of(study.workload), folder, placement, guard)
         subject = make(bench)
         host = Host(guard, placement, Boot.now() if assignment.boots else None)
-        admit = partial(_refuse_other_server, writer.path)
+        admit = partial(refuse_other_server, writer.path)
         laboratory = Laboratory(study, bench.work, subject, placement, host, progress, admit)
         whole = sum(attempt.number == 0 for attempt in attempts.values())
         try:
             try:
                 for slots in assignment.blocks:
-                    attempt = attempts.get(slots[0].block, _ANEW)
+                    attempt = attempts.get(slots[0].block, ANEW)
                     if attempt.number == 0:
                         continue
                     if not attempt.done and _narrow_enough(study, writer.path, whole):
                         return
                     for run in laboratory.block(slots, attempt.number, attempt.done, attempt.void):
-                        _keep(writer, run, assignment.refused)
+                        with interrupts.held():
+                            _keep(writer, run, assignment.refused)
+                            progress.run_ended(run.slot.option.label, run.tps, run.status)
+                        guard.check()
                     whole += 1
             finally:
                 subject.stop()
                 host.restore()
-        except (SubjectFailed, OSError) as error:
-            raise StudyFailed(str(error)) from error
+        except (SubjectFailed, GuardLost, OSError) as error:
+            raise StudyFailed(redact_text(str(error), study)) from error
 
 
 def _keep(writer: BundleWriter, run: Run, refused: Sequence[str]) -> None:
@@ -218,25 +184,6 @@ def _keep(writer: BundleWriter, run: Run, refused: Sequence[str]) -> None:
     writer.write_run(number, run.slot.option.levels, {**run.tables, "notices": told, "runs": head})
     if run.server_log:
         writer.write_log(number, run.server_log)
-
-
-def _refuse_other_server(path: Path, option: str, facts: Mapping[str, Any]) -> None:
-    """An option's server must stay what it was in the runs that are kept."""
-    environment = Bundle(path).environment
-    if (then := environment.get("servers", {}).get(option)) is not None:
-        _refuse_other(path, {**environment, "server": then}, {**environment, "server": facts})
-
-
-def _refuse_other(path: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    from steelyard.analysis.across import unlike_facts
-
-    if unlike := unlike_facts(then, now):
-        differs = "; ".join(f"{fact}: {a} then, {b} now" for fact, a, b in unlike)
-        raise InputError(
-            f"{path}: runs from here would not be comparable with those in it: {differs}",
-            "resume it where and as it began, or start it anew with `steelyard run`"
-            " and set the two side by side with `steelyard compare`",
-        )
 
 
 def _narrow_enough(study: Study, path: Path, blocks: int) -> bool:

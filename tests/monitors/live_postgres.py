@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 
 from steelyard.monitors import Sample, Target
-from steelyard.subjects.account import account_of
+from steelyard.subjects.account import account_of_servers
 from steelyard.subjects.binaries import (
     embedded_bindir,
     installed_bindirs,
@@ -50,8 +50,8 @@ def bindirs() -> list[Path]:
 
 
 def start_server(bindir: Path) -> Server:
-    account = account_of("postgres")
-    bindir = reachable(bindir, account)
+    account = account_of_servers()
+    bindir = reachable(bindir)
     folder = Path(tempfile.mkdtemp(prefix="steelyard-test-"))
     account.own(folder)
     subprocess.run(

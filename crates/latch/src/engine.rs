@@ -19,10 +19,13 @@ const LEAD_NS: u64 = 10_000_000;
 /// after another, each perhaps a time slice long.
 const READY: Duration = Duration::from_secs(60);
 const DRAIN: Duration = Duration::from_secs(5);
+/// The longest silence of an engine.
+const ALIVE_NS: u64 = 1_000_000_000;
 
 /// Who listens to a run. Either answer `false` stops it.
 pub trait Listener {
-    /// A line of JSON: a phase begins, workers have started, or a second has passed.
+    /// A line of JSON: a phase begins, workers have started, a second of load has passed, or a second
+    /// without any other event.
     fn event(&mut self, line: &str) -> bool;
     /// Asked several times a second.
     fn go_on(&mut self) -> bool;
@@ -34,11 +37,14 @@ struct Run<'a> {
     outcome: Outcome,
     /// Lookups of the points before.
     earlier: u64,
+    /// When something was told last.
+    told_ns: u64,
 }
 
 /// Runs the plan; the result as JSON (see the documentation of `latch_run` in Python).
 pub fn run(plan: &Plan, listener: &mut dyn Listener) -> Result<String, LatchError> {
-    let mut run = Run { plan, listener, outcome: Outcome::new(Turns::measured()), earlier: 0 };
+    let outcome = Outcome::new(Turns::measured());
+    let mut run = Run { plan, listener, outcome, earlier: 0, told_ns: now_ns() };
     for (point, workers) in plan.points.iter().copied().enumerate() {
         run.point(point, workers)?;
     }
@@ -63,10 +69,16 @@ impl Run<'_> {
     }
 
     fn tell(&mut self, event: &serde_json::Value) -> Result<(), LatchError> {
+        self.told_ns = now_ns();
         if self.listener.event(&event.to_string()) { Ok(()) } else { Err(LatchError::Stopped) }
     }
 
+    /// To be called several times a second: tells that the engine is alive where nothing else is told.
     fn go_on(&mut self) -> Result<(), LatchError> {
+        let now = now_ns();
+        if now >= self.told_ns + ALIVE_NS {
+            self.tell(&json!({"event": "alive", "t_ns": now}))?;
+        }
         if self.listener.go_on() { Ok(()) } else { Err(LatchError::Stopped) }
     }
 
@@ -83,8 +95,8 @@ impl Run<'_> {
             let mut crew = Crew::start(scope, &stage)?;
             let told = self.attend(point, &stage, &mut crew, begin_ns, &mut troubles);
             stage.gate.stop();
-            drain(&stage, &mut crew, &mut troubles);
-            told
+            let drained = self.drain(&stage, &mut crew, &mut troubles);
+            told.and_then(|window| drained.map(|()| window))
         });
         let window = told?;
         if self.plan.warm_up_s > 0.0 {
@@ -154,33 +166,67 @@ impl Run<'_> {
             std::thread::sleep(Duration::from_nanos(wait_ns));
         }
     }
+
+    /// After the end: workers leave the queues one after another; those that cannot are ended.
+    fn drain(
+        &mut self,
+        stage: &Stage,
+        crew: &mut Crew,
+        troubles: &mut Vec<Trouble>,
+    ) -> Result<(), LatchError> {
+        let limit = Instant::now() + patience(stage, crew);
+        let (mut told, mut given_up) = (Ok(()), false);
+        while !crew.ended() {
+            for death in crew.deaths() {
+                troubles.push(mend(stage, death));
+            }
+            if Instant::now() > limit && !given_up {
+                troubles.extend(crew.kill().into_iter().map(|worker| Trouble {
+                    code: "worker-stuck",
+                    message: format!("{}, which was ended by force", stuck(stage, worker)),
+                }));
+                given_up = !crew.ended();
+                if given_up {
+                    // a thread cannot be ended, and it uses our memory: whoever began this process ends it
+                    let worker = stage.seats.iter().position(|seat| seat.waiting.load(Ordering::Relaxed) > 0);
+                    let cause = stuck(stage, worker.unwrap_or_default());
+                    let _ = self.tell(&json!({"event": "failed", "cause": cause}));
+                }
+            } else if told.is_ok() && !given_up {
+                told = self.go_on();
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        told
+    }
+}
+
+/// How long workers may take to end. A process is ended by force; threads get the time that all of them
+/// need to have their turn.
+fn patience(stage: &Stage, crew: &Crew) -> Duration {
+    let plan = stage.plan;
+    let hold_ns = plan.hold_tail.map_or(0, |tail| tail.hold_ns).max(plan.hold_ns);
+    match crew {
+        Crew::Processes(_) => DRAIN,
+        Crew::Threads(_) => {
+            let gets = stage.workers as u32 * plan.gets_per_lookup;
+            DRAIN + Duration::from_nanos(hold_ns) * gets + Duration::from_nanos(plan.think_ns)
+        }
+    }
+}
+
+fn stuck(stage: &Stage, worker: usize) -> String {
+    let after_s = DRAIN.as_secs();
+    format!(
+        "`{}` was never handed over to worker {worker}, which was still {} {after_s} s after the end of the \
+         point",
+        stage.plan.protocol,
+        doing(stage, worker)
+    )
 }
 
 fn done(stage: &Stage) -> u64 {
     stage.records.iter().map(|record| record.done.get()).sum()
-}
-
-/// After the end: workers leave the queues one after another; those that cannot are ended.
-fn drain(stage: &Stage, crew: &mut Crew, troubles: &mut Vec<Trouble>) {
-    let limit = Instant::now() + DRAIN;
-    while !crew.ended() {
-        for death in crew.deaths() {
-            troubles.push(mend(stage, death));
-        }
-        if Instant::now() > limit {
-            troubles.extend(crew.kill().into_iter().map(|worker| Trouble {
-                code: "worker-stuck",
-                message: format!(
-                    "`{}` was never handed over to worker {worker}, which was {} and was ended {} s after \
-                     the end of the point",
-                    stage.plan.protocol,
-                    doing(stage, worker),
-                    DRAIN.as_secs()
-                ),
-            }));
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }
 
 /// What a worker was at, for people.

@@ -165,6 +165,27 @@ fn a_queue_broken_by_a_death_is_reported_and_does_not_hang() {
 }
 
 #[test]
+fn an_engine_that_waits_for_its_threads_says_that_it_is_alive() {
+    struct Hearer(Vec<String>);
+    impl Listener for Hearer {
+        fn event(&mut self, line: &str) -> bool {
+            let event: Value = serde_json::from_str(line).unwrap();
+            self.0.push(event["event"].as_str().unwrap().into());
+            true
+        }
+        fn go_on(&mut self) -> bool {
+            true
+        }
+    }
+    let mut hearer = Hearer(Vec::new());
+    // two gets of 0.6 s by each of two workers: most of it after the end of the point
+    let holds = r#", "points": [2], "hold_ns": 600000000, "read_share": 0"#;
+    run(&plan("oracle-x", "threads", holds), &mut hearer).unwrap();
+    let last_tick = hearer.0.iter().rposition(|event| event == "tick").unwrap();
+    assert!(hearer.0[last_tick..].contains(&"alive".into()), "{:?}", hearer.0);
+}
+
+#[test]
 fn a_stopped_run_leaves_no_process() {
     struct Stopper(Vec<i32>);
     impl Listener for Stopper {

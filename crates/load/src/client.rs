@@ -70,7 +70,7 @@ impl Client {
         Self {
             number,
             transport: Some(transport),
-            scanner: Speech::new(work.plan.server.protocol),
+            scanner: Speech::new(work.plan.server.protocol, work.plan.message_bytes_max()),
             out: Vec::with_capacity(1024),
             sent: 0,
             armed: false,

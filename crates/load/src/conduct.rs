@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::LoadError;
 use crate::plan::Plan;
@@ -13,10 +13,12 @@ use crate::record::{Record, Window};
 use crate::result::{Outcome, Phase};
 
 const STEP: Duration = Duration::from_millis(50);
+/// The longest silence of an engine.
+const ALIVE_NS: u64 = 1_000_000_000;
 
 /// Who listens to a run. Either answer `false` stops it.
 pub trait Listener {
-    /// A line of JSON: a phase begins, or a second has passed.
+    /// A line of JSON: a phase begins, a second of load has passed, or a second without any other event.
     fn event(&mut self, line: &str) -> bool;
     /// Asked several times a second.
     fn go_on(&mut self) -> bool;
@@ -29,6 +31,8 @@ pub struct Live {
     pub errors: AtomicU64,
     /// Its clients have come to rest before the window's end.
     pub over: AtomicBool,
+    /// It has given its connections back, and does nothing more.
+    pub ended: AtomicBool,
 }
 
 /// Leads a run through its phases and keeps what it leaves.
@@ -40,6 +44,8 @@ pub struct Conductor<'a> {
     pub loaded: &'static str,
     /// The phase and point last told of.
     told: (String, usize),
+    /// When something was told last.
+    told_ns: u64,
     /// Transactions and errors of the points before.
     earlier: (u64, u64),
 }
@@ -52,6 +58,7 @@ impl<'a> Conductor<'a> {
             outcome: Outcome::default(),
             loaded: "measure",
             told: Default::default(),
+            told_ns: now_ns(),
             earlier: (0, 0),
         }
     }
@@ -66,7 +73,13 @@ impl<'a> Conductor<'a> {
         self.told = told;
         let line =
             json!({"event": "phase", "phase": phase, "point": point, "clients": clients, "t_ns": t_ns});
-        if self.listener.event(&line.to_string()) { Ok(t_ns) } else { Err(LoadError::Stopped) }
+        self.tell(t_ns, &line)?;
+        Ok(t_ns)
+    }
+
+    fn tell(&mut self, t_ns: u64, event: &Value) -> Result<(), LoadError> {
+        self.told_ns = t_ns;
+        if self.listener.event(&event.to_string()) { Ok(()) } else { Err(LoadError::Stopped) }
     }
 
     pub fn ended(&mut self, name: &'static str, point: usize, clients: usize, start_ns: u64, end_ns: u64) {
@@ -114,9 +127,7 @@ impl<'a> Conductor<'a> {
                     "transactions": self.earlier.0 + sum(|live| live.done.load(Ordering::Relaxed)),
                     "errors": self.earlier.1 + sum(|live| live.errors.load(Ordering::Relaxed)),
                 });
-                if !self.listener.event(&line.to_string()) {
-                    return Err(LoadError::Stopped);
-                }
+                self.tell(now, &line)?;
             }
             let over = live.iter().all(|live| live.borrow().over.load(Ordering::Relaxed));
             if over || now >= window.end_ns || stop.load(Ordering::Relaxed) {
@@ -145,7 +156,22 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
+    /// Waits for the end of loops whose window is over: they unpark this thread.
+    pub fn await_end(&mut self, ended: impl Fn() -> bool) -> Result<(), LoadError> {
+        while !ended() {
+            self.go_on()?;
+            std::thread::park_timeout(STEP);
+        }
+        Ok(())
+    }
+
+    /// To be called several times a second: tells that the engine is alive where nothing else is told.
     pub fn go_on(&mut self) -> Result<(), LoadError> {
+        let now = now_ns();
+        if now >= self.told_ns + ALIVE_NS {
+            let (phase, point) = (self.told.0.clone(), self.told.1);
+            self.tell(now, &json!({"event": "alive", "t_ns": now, "point": point, "phase": phase}))?;
+        }
         if self.listener.go_on() { Ok(()) } else { Err(LoadError::Stopped) }
     }
 }

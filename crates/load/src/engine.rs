@@ -1,7 +1,8 @@
 //! One run over a server's protocol: connections, points, threads, and the result.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
 
 use crate::client::Client;
 use crate::conduct::{Conductor, Listener, Live};
@@ -10,15 +11,12 @@ use crate::event_loop::{self, Seat};
 use crate::plan::Arrival;
 use crate::poll::now_ns;
 use crate::record::{Record, Window};
-use crate::result::{Aside, Told};
-use crate::session::{Session, farewell};
-use crate::transport::Transport;
+use crate::result::Aside;
 use crate::work::Work;
 
 mod rounds;
+mod sessions;
 
-/// How long a session may take over a question of `inspect`.
-const INSPECT: Duration = Duration::from_secs(5);
 /// Threads get this long to begin before the point's clock starts.
 const LEAD_NS: u64 = 5_000_000;
 /// The lab gets this long to set breakpoints in all processes of a server.
@@ -39,49 +37,11 @@ pub fn run(work: &Work, listener: &mut dyn Listener) -> Result<String, LoadError
     }
     let last = work.plan.points.len() - 1;
     run.cool_down(last, &mut clients)?;
-    let begin_ns = run.conductor.begin("disconnect", last, clients.len())?;
-    for client in &mut clients {
-        if let Some(transport) = &mut client.transport {
-            // the server closes the connection either way
-            let _ = transport.write_all(farewell(work.plan.server.protocol));
-        }
-    }
-    run.conductor.ended("disconnect", last, clients.len(), begin_ns, now_ns());
-    drop(clients);
+    run.disconnect(last, clients)?;
     Ok(run.conductor.outcome.to_json(&work.plan).to_string())
 }
 
 impl Run<'_> {
-    fn connect(&mut self, point: usize, count: usize, clients: &mut Vec<Client>) -> Result<(), LoadError> {
-        let begin_ns = self.conductor.begin("connect", point, count)?;
-        let limit = Instant::now() + Duration::from_secs_f64(self.work.plan.connect_s);
-        for mut client in clients.drain(count.min(clients.len())..) {
-            if let Some(transport) = &mut client.transport {
-                let _ = transport.write_all(farewell(self.work.plan.server.protocol));
-            }
-        }
-        while clients.len() < count {
-            let left = limit.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-            let start_ns = now_ns();
-            let session = match Session::open(&self.work.plan.server, &self.work.plan.session, left) {
-                Ok(session) => session,
-                // a ramp that meets the server's limit goes on with the clients that it has
-                Err(error) if error.is_full() && !clients.is_empty() => {
-                    let text = format!("point {point}: {} of {count} clients: {error}", clients.len());
-                    self.conductor.outcome.notices.push(("connections-refused", text));
-                    break;
-                }
-                Err(error) => return Err(error),
-            };
-            self.conductor.outcome.connect_ns += now_ns() - start_ns;
-            self.conductor.outcome.connections += 1;
-            clients.push(Client::new(clients.len(), self.work, session.into_transport()));
-            self.conductor.go_on()?;
-        }
-        self.conductor.ended("connect", point, clients.len(), begin_ns, now_ns());
-        Ok(())
-    }
-
     fn point(&mut self, point: usize, clients: Vec<Client>) -> Result<Vec<Client>, LoadError> {
         let plan = &self.work.plan;
         if matches!(plan.arrival, Arrival::Rounds) {
@@ -155,6 +115,8 @@ impl Run<'_> {
                     if outcome.is_err() {
                         stop.store(true, Ordering::Relaxed);
                     }
+                    live.ended.store(true, Ordering::Release);
+                    attendant.unpark();
                     outcome
                 };
                 let handle =
@@ -164,7 +126,14 @@ impl Run<'_> {
                 }
                 handles.push(handle);
             }
+            let ended = || {
+                let over = |live: &Live| live.ended.load(Ordering::Acquire);
+                handles.iter().zip(&live).all(|(handle, live)| {
+                    over(live) || handle.as_ref().map_or(true, ScopedJoinHandle::is_finished)
+                })
+            };
             let told = self.conductor.attend(point, count, window, &live, &stop);
+            let told = told.and_then(|()| self.conductor.await_end(ended));
             if told.is_err() {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -182,47 +151,14 @@ impl Run<'_> {
         let mut back = Vec::with_capacity(count);
         let mut records = Vec::with_capacity(threads);
         for outcome in outcomes {
-            let (clients, record) = outcome?;
+            let (clients, mut record) = outcome?;
+            self.conductor.outcome.lost.add(&mut record.lost);
             back.extend(clients);
             records.push(record);
         }
         told?;
         back.sort_by_key(|client| client.number);
         Ok((back, records))
-    }
-
-    /// Connections open, nothing sent but the questions of `inspect`.
-    fn cool_down(&mut self, point: usize, clients: &mut [Client]) -> Result<(), LoadError> {
-        let begin_ns = self.conductor.begin("cool-down", point, clients.len())?;
-        for client in clients.iter_mut() {
-            if let Some(transport) = client.transport.take() {
-                client.transport = self.inspect(client.number, transport);
-            }
-            self.conductor.go_on()?;
-        }
-        self.conductor.cool_down(point, clients.len(), begin_ns)
-    }
-
-    /// Asks one client's session; its connection, unless that broke.
-    fn inspect(&mut self, client: usize, transport: Transport) -> Option<Transport> {
-        transport.set_timeout(Some(INSPECT)).ok()?;
-        let mut session = Session::over(transport, self.work.plan.server.protocol);
-        for question in &self.work.plan.inspect {
-            match session.ask(&question.sql) {
-                Ok(answer) => {
-                    self.conductor.outcome.inspect.extend(answer.into_iter().map(|(metric, value)| Told {
-                        client,
-                        name: question.name.clone(),
-                        metric,
-                        value,
-                    }))
-                }
-                // a server that cannot answer (too old, no right) leaves the answer out
-                Err(LoadError::Session { .. }) => {}
-                Err(_) => return None,
-            }
-        }
-        Some(session.into_transport())
     }
 }
 

@@ -1,7 +1,7 @@
 //! One thread's clients under load, over one point.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Thread;
 
@@ -53,6 +53,8 @@ struct Loop<'a> {
     /// Clients without a connection, and when to try again; not those the helper is at work on.
     lost: Vec<(u64, usize)>,
     reconnector: Option<Reconnector>,
+    /// Clients whose connection we closed, and why it could not be replaced so far.
+    closed: BTreeMap<usize, Option<String>>,
     alone_since_ns: Option<u64>,
     last_cause: String,
 }
@@ -97,6 +99,7 @@ pub fn run(
         thinking: BinaryHeap::new(),
         lost: Vec::new(),
         reconnector: None,
+        closed: BTreeMap::new(),
         alone_since_ns: None,
         last_cause: String::new(),
     };
@@ -107,20 +110,7 @@ pub fn run(
 
 impl Loop<'_> {
     fn drive(&mut self, seat: &Seat) -> Result<(), LoadError> {
-        for index in 0..self.clients.len() {
-            match &self.clients[index].transport {
-                Some(transport) => {
-                    let fd = transport.fd();
-                    self.attach(index, fd)?;
-                    if self.schedule.is_some() {
-                        self.idle.push_back(index);
-                    } else {
-                        self.thinking.push(Reverse((self.record.window.start_ns, index)));
-                    }
-                }
-                None => self.lost.push((0, index)),
-            }
-        }
+        self.take_in()?;
         let mut care_ns = self.record.window.start_ns + CARE_NS;
         let mut ready = Vec::with_capacity(256);
         loop {
@@ -149,6 +139,9 @@ impl Loop<'_> {
         self.take_arrivals(self.record.window.end_ns);
         for intended_ns in self.waiting.drain(..) {
             self.record.never_began(self.record.window.end_ns - intended_ns);
+        }
+        for cause in self.closed.values().flatten() {
+            self.record.lost.one(cause);
         }
         self.drain(seat, &mut ready)?;
         for client in &self.clients {
@@ -183,7 +176,7 @@ impl Loop<'_> {
         }
         for index in 0..self.clients.len() {
             if self.clients[index].busy {
-                self.lose(index, now_ns(), "deadline", "still under way after the end of the load");
+                self.close(index, now_ns(), "still under way after the end of the load");
             }
         }
         Ok(())
@@ -229,7 +222,8 @@ impl Loop<'_> {
                 break;
             }
             self.thinking.pop();
-            if now >= self.record.window.last_begin_ns {
+            // a client's first begins even where this thread had to wait for its CPU until then
+            if now >= self.record.window.last_begin_ns && due > self.record.window.start_ns {
                 continue;
             }
             // the client's own pause set this time: it is late by as much as we are

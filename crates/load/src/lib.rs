@@ -3,6 +3,7 @@
 //! - [`plan`]: what to do, as JSON, and its validation
 //! - [`text`]: a statement's template and the texts made from it
 //! - [`values`]: generators of parameters
+//! - [`limits`]: what a server may send
 //! - [`wire`]: PostgreSQL's messages, written and scanned
 //! - [`mysql`]: MySQL's and MariaDB's packets, written and scanned
 //! - [`transport`]: socket, with or without TLS
@@ -16,17 +17,20 @@
 //! - [`reconnect`]: new connections for lost ones, beside the loop
 //! - [`record`]: what is counted
 //! - [`conduct`]: phases and events, the same in every engine
+//! - [`beside`]: work that waits for the server, while the run goes on telling
 //! - [`engine`]: a run over a server's protocol
 //! - [`sqlite`]: a run inside SQLite, by threads or processes of ours
 //! - [`shared`]: memory that forked processes share
 //! - [`result`]: a run's counts as columns of JSON
 //! - [`stub`]: a server that answers at once
 
+pub mod beside;
 pub mod client;
 pub mod conduct;
 pub mod engine;
 pub mod error;
 pub mod event_loop;
+pub mod limits;
 pub mod mysql;
 pub mod plan;
 pub mod poll;

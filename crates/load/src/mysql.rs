@@ -7,6 +7,7 @@ mod commands;
 pub use commands::{LAST, QUIT, Value, close, execute, prepare, query};
 
 use crate::error::PlanError;
+use crate::limits::{COLUMNS_MAX, check_length, clipped};
 use crate::wire::{Ready, ServerError};
 
 const LONGEST: usize = 0xff_ffff;
@@ -29,6 +30,11 @@ pub fn read_length(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((u64::from_le_bytes(whole), rest))
 }
 
+/// How many columns the first packet of a result announces.
+pub fn read_columns(bytes: &[u8]) -> Option<u64> {
+    read_length(bytes).map(|(columns, _)| columns).filter(|columns| (1..=COLUMNS_MAX).contains(columns))
+}
+
 /// What an ERR packet says; the server's own number of the error stands before its text.
 pub fn read_error(body: &[u8]) -> ServerError {
     let number = body.get(1..3).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
@@ -37,10 +43,7 @@ pub fn read_error(body: &[u8]) -> ServerError {
         Some((b'#', rest)) if rest.len() >= 5 => rest.split_at(5),
         _ => (&b"HY000"[..], rest),
     };
-    ServerError {
-        code: String::from_utf8_lossy(code).into_owned(),
-        message: format!("({number}) {}", String::from_utf8_lossy(text)),
-    }
+    ServerError { code: clipped(code), message: format!("({number}) {}", clipped(text)) }
 }
 
 /// What the answer to a command looks like.
@@ -68,10 +71,13 @@ enum Part {
 /// Reads a stream of replies in pieces of any size; keeps only what ends an answer.
 #[derive(Debug, Default)]
 pub struct Scanner {
+    message_bytes_max: usize,
     head: [u8; 4],
     have: usize,
     left: usize,
     length: usize,
+    /// With the packets that this one goes on.
+    message_bytes: usize,
     /// Bytes of the packet that matter.
     kept: Vec<u8>,
     /// The packet goes on a longer one.
@@ -88,6 +94,10 @@ pub struct Scanner {
 const KEPT: usize = 1024;
 
 impl Scanner {
+    pub fn new(message_bytes_max: usize) -> Self {
+        Self { message_bytes_max, ..Self::default() }
+    }
+
     /// Says what is asked next: one answer, or two of commands sent in one write.
     pub fn expect(&mut self, first: Answer, then: Option<Answer>) {
         self.awaited = [Some(first), then];
@@ -107,6 +117,8 @@ impl Scanner {
                 }
                 self.length = u32::from_le_bytes([self.head[0], self.head[1], self.head[2], 0]) as usize;
                 self.left = self.length;
+                self.message_bytes = if self.goes_on { self.message_bytes } else { 0 } + self.length;
+                check_length(self.message_bytes, self.message_bytes_max)?;
                 self.kept.clear();
             }
             let take = self.left.min(bytes.len());
@@ -154,7 +166,7 @@ impl Scanner {
                 Err(PlanError::new("server", "asks for a local file: LOAD DATA LOCAL is not supported"))
             }
             (Part::First, Some(_)) => {
-                let (columns, _) = read_length(&self.kept).ok_or_else(foreign)?;
+                let columns = read_columns(&self.kept).ok_or_else(foreign)?;
                 self.part = Part::Definitions { left: columns, rows: true };
                 Ok(false)
             }
@@ -211,7 +223,7 @@ impl Scanner {
 
     /// Forgets a half-read reply: the connection was replaced.
     pub fn reset(&mut self) {
-        *self = Self { kept: std::mem::take(&mut self.kept), ..Self::default() };
+        *self = Self { kept: std::mem::take(&mut self.kept), ..Self::new(self.message_bytes_max) };
     }
 
     /// The error seen last, when the connection ended before the answer did.
@@ -255,7 +267,7 @@ mod tests {
         let prepared = [0, 9, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0];
         let bytes =
             [packet(1, &prepared), packet(2, b"definition"), packet(3, b"definition"), rows()].concat();
-        let mut scanner = Scanner::default();
+        let mut scanner = Scanner::new(1 << 20);
         scanner.expect(Answer::Prepared, Some(Answer::Result));
         let ready = scanner.feed(&bytes).unwrap();
         assert_eq!(ready, Some(Ready { status: b'T', parsed: true, statement: 9, error: None }));
@@ -263,7 +275,7 @@ mod tests {
 
     #[test]
     fn an_error_carries_its_number() {
-        let mut scanner = Scanner::default();
+        let mut scanner = Scanner::new(1 << 20);
         scanner.expect(Answer::Prepared, Some(Answer::Result));
         let failed =
             packet(1, b"\xff\xb5\x05#42000Can't create more than max_prepared_stmt_count statements");
@@ -280,7 +292,7 @@ mod tests {
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % whole.len()).collect();
             cuts.sort_unstable();
             cuts.push(whole.len());
-            let mut scanner = Scanner::default();
+            let mut scanner = Scanner::new(1 << 20);
             scanner.expect(Answer::Result, None);
             let mut found = Vec::new();
             let mut from = 0;
@@ -293,7 +305,7 @@ mod tests {
 
         #[test]
         fn no_bytes_make_the_scanner_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let mut scanner = Scanner::default();
+            let mut scanner = Scanner::new(1 << 20);
             scanner.expect(Answer::Prepared, Some(Answer::Result));
             let _ = scanner.feed(&bytes);
         }

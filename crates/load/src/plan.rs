@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::error::PlanError;
+use crate::limits::MESSAGE_MIB_MAX;
 use crate::sqlite::database::Database;
 use crate::values::Generator;
 
@@ -198,10 +199,24 @@ pub struct Plan {
     pub io: Io,
     #[serde(default)]
     pub inspect: Vec<Inspect>,
+    /// All sessions together get this long to answer `inspect`.
+    #[serde(default = "default_inspect_s")]
+    pub inspect_s: f64,
+    /// Of one message of the server: a larger one breaks the connection.
+    #[serde(default = "default_message_mib_max")]
+    pub message_mib_max: u32,
 }
 
 fn default_connect_s() -> f64 {
     30.0
+}
+
+fn default_inspect_s() -> f64 {
+    10.0
+}
+
+fn default_message_mib_max() -> u32 {
+    MESSAGE_MIB_MAX
 }
 
 impl Plan {
@@ -211,6 +226,10 @@ impl Plan {
             serde_json::from_str(json).map_err(|error| PlanError::new("plan", error.to_string()))?;
         plan.check()?;
         Ok(plan)
+    }
+
+    pub fn message_bytes_max(&self) -> usize {
+        (self.message_mib_max as usize) << 20
     }
 
     /// Index of a statement by its name.

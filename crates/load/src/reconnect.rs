@@ -2,13 +2,13 @@
 //! server in trouble takes longer, while the other clients go on.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::plan::Server;
-use crate::session::Session;
+use crate::session::Opening;
 use crate::transport::Transport;
 
-const TIMEOUT: Duration = Duration::from_millis(500);
+/// For connecting, the login and the session's statements together.
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A client's number in its loop, and its new transport or why there is none.
 pub type Outcome = (usize, Result<Transport, String>);
@@ -20,10 +20,9 @@ pub struct Reconnector {
 }
 
 impl Reconnector {
-    pub fn new(server: &Server, statements: &[String]) -> std::io::Result<Self> {
+    pub fn new(opening: Opening) -> std::io::Result<Self> {
         let (lost, jobs) = channel::<Vec<usize>>();
         let (outcomes, made) = channel();
-        let (server, statements) = (server.clone(), statements.to_vec());
         std::thread::Builder::new().name("reconnect".into()).spawn(move || {
             for job in jobs {
                 let mut failure = None;
@@ -31,8 +30,8 @@ impl Reconnector {
                     // when one cannot connect the others are as likely to fail: they wait, too
                     let outcome = match &failure {
                         Some(cause) => Err(String::clone(cause)),
-                        None => match Session::open(&server, &statements, TIMEOUT) {
-                            Ok(session) => Ok(session.into_transport()),
+                        None => match opening.open(Instant::now() + TIMEOUT) {
+                            Ok(transport) => Ok(transport),
                             Err(error) => Err(failure.insert(error.to_string()).clone()),
                         },
                     };

@@ -39,6 +39,26 @@ pub struct Count {
     pub errors: u64,
 }
 
+/// Connections that ended without our having closed them.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Lost {
+    pub count: u64,
+    pub last_cause: Option<String>,
+}
+
+impl Lost {
+    pub fn one(&mut self, cause: &str) {
+        self.count += 1;
+        self.last_cause = Some(cause.into());
+    }
+
+    /// Adds those of another loop, or of a later stretch of load.
+    pub fn add(&mut self, other: &mut Self) {
+        self.count += other.count;
+        self.last_cause = other.last_cause.take().or(self.last_cause.take());
+    }
+}
+
 /// One client in the measure phase.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ClientRecord {
@@ -78,6 +98,8 @@ pub struct Record {
     /// Open loop: arrivals that still waited for a client at the end.
     pub backlog: usize,
     pub reconnections: u64,
+    /// Connections that ended without our having closed them, and why the last of them did.
+    pub lost: Lost,
     /// What drove the loop.
     #[serde(skip)]
     pub io: &'static str,
@@ -110,6 +132,7 @@ impl Record {
             total: Count::default(),
             backlog: 0,
             reconnections: 0,
+            lost: Lost::default(),
             io: "",
         }
     }

@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
 use crate::plan::Plan;
-use crate::record::{Count, Record, empty_histogram, encode};
+use crate::record::{Count, Lost, Record, empty_histogram, encode};
 
 /// One phase of one point: when it was, and with how many clients.
 pub struct Phase {
@@ -46,6 +46,8 @@ pub struct Outcome {
     pub samples: Vec<(u64, String, &'static str, f64)>,
     pub connections: u64,
     pub connect_ns: u64,
+    /// Under load of any kind, measured or not.
+    pub lost: Lost,
     /// Code and text of what a reader must know.
     pub notices: Vec<(&'static str, String)>,
 }
@@ -165,6 +167,8 @@ impl Outcome {
             "threads": plan.threads,
             "connections_made": self.connections,
             "reconnections": reconnections,
+            "connections_lost": self.lost.count,
+            "connections_lost_cause": self.lost.last_cause,
             "connect_ns_mean": self.connect_ns as f64 / self.connections.max(1) as f64,
             "backlog": backlog,
         })

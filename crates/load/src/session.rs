@@ -1,14 +1,55 @@
 //! Connecting, logging in and asking, one message after another (blocking), in either protocol.
 
 use std::io;
-use std::time::Duration;
+use std::time::Instant;
 
 use crate::error::LoadError;
-use crate::plan::{Protocol, Server};
+use crate::plan::{Plan, Protocol, Server};
 use crate::transport::Transport;
 
 mod mysql;
 mod postgres;
+
+/// What a session is opened with.
+#[derive(Debug, Clone)]
+pub struct Opening {
+    pub server: Server,
+    /// Sent after the login.
+    pub statements: Vec<String>,
+    pub message_bytes_max: usize,
+}
+
+impl From<&Plan> for Opening {
+    fn from(plan: &Plan) -> Self {
+        Self {
+            server: plan.server.clone(),
+            statements: plan.session.clone(),
+            message_bytes_max: plan.message_bytes_max(),
+        }
+    }
+}
+
+impl Opening {
+    /// Connects, logs in and sends the session's statements, all of it by `limit`.
+    pub fn open(&self, limit: Instant) -> Result<Transport, LoadError> {
+        let connect =
+            |cause: io::Error| LoadError::Connect { address: self.server.address(), cause: explain(&cause) };
+        let transport = Transport::connect(&self.server, limit).map_err(connect)?;
+        let mut session = self.log_in(transport)?;
+        for sql in &self.statements {
+            session.ask(sql)?;
+        }
+        session.into_transport().map_err(connect)
+    }
+
+    /// Logs in over a connection that is there already.
+    pub fn log_in(&self, transport: Transport) -> Result<Session, LoadError> {
+        Ok(match self.server.protocol {
+            Protocol::Postgres => Session::Postgres(postgres::Session::log_in(transport, self)?),
+            Protocol::Mysql => Session::Mysql(mysql::Session::log_in(transport, self)?),
+        })
+    }
+}
 
 /// A connection that answers one request at a time.
 pub enum Session {
@@ -17,26 +58,11 @@ pub enum Session {
 }
 
 impl Session {
-    /// Connects and logs in, then sends the session's statements.
-    pub fn open(server: &Server, statements: &[String], timeout: Duration) -> Result<Self, LoadError> {
-        let connect =
-            |cause: io::Error| LoadError::Connect { address: server.address(), cause: explain(&cause) };
-        let transport = Transport::connect(server, timeout).map_err(connect)?;
-        let mut session = match server.protocol {
-            Protocol::Postgres => Self::Postgres(postgres::Session::log_in(transport, server)?),
-            Protocol::Mysql => Self::Mysql(mysql::Session::log_in(transport, server)?),
-        };
-        for sql in statements {
-            session.ask(sql)?;
-        }
-        Ok(session)
-    }
-
     /// A session over a connection that has served under load; it must be idle and blocking.
-    pub fn over(transport: Transport, protocol: Protocol) -> Self {
+    pub fn over(transport: Transport, protocol: Protocol, message_bytes_max: usize) -> Self {
         match protocol {
-            Protocol::Postgres => Self::Postgres(postgres::Session::from(transport)),
-            Protocol::Mysql => Self::Mysql(mysql::Session::from(transport)),
+            Protocol::Postgres => Self::Postgres(postgres::Session::over(transport, message_bytes_max)),
+            Protocol::Mysql => Self::Mysql(mysql::Session::over(transport, message_bytes_max)),
         }
     }
 
@@ -48,11 +74,22 @@ impl Session {
         }
     }
 
-    pub fn into_transport(self) -> Transport {
+    /// When everything asked from now on must be answered.
+    pub fn set_limit(&mut self, limit: Instant) -> io::Result<()> {
         match self {
+            Self::Postgres(session) => session.transport.set_limit(Some(limit)),
+            Self::Mysql(session) => session.transport.set_limit(Some(limit)),
+        }
+    }
+
+    /// The connection, without a limit of time.
+    pub fn into_transport(self) -> io::Result<Transport> {
+        let mut transport = match self {
             Self::Postgres(session) => session.transport,
             Self::Mysql(session) => session.transport,
-        }
+        };
+        transport.set_limit(None)?;
+        Ok(transport)
     }
 }
 

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::conduct::{Conductor, Listener, Live};
 use crate::error::LoadError;
+use crate::plan::Plan;
 use crate::poll::now_ns;
 use crate::record::Window;
 use crate::result::Told;
@@ -29,6 +30,8 @@ pub mod database;
 pub mod gate;
 pub mod statements;
 
+/// An interrupted statement gets this long to come to its end.
+const REST: Duration = Duration::from_secs(60);
 /// Clients get this long to begin before the point's clock starts.
 const LEAD_NS: u64 = 10_000_000;
 
@@ -71,7 +74,7 @@ fn run_point(conductor: &mut Conductor, point: usize, count: usize, stage: &Stag
         let window = connect(conductor, stage, &mut crew)?;
         conductor.ended("connect", point, count, begin_ns, now_ns());
         conductor.attend(point, count, window, &stage.live, &stage.gate.stop)?;
-        let left = crew.left()?;
+        let left = crew.left(conductor, Instant::now() + patience(conductor.plan))?;
         keep(conductor, point, window, left);
         if point + 1 == conductor.plan.points.len() {
             let begin_ns = conductor.begin("cool-down", point, count)?;
@@ -84,6 +87,13 @@ fn run_point(conductor: &mut Conductor, point: usize, count: usize, stage: &Stag
     })
 }
 
+/// How long clients may take to come to rest: a statement waits for a lock until its deadline, and after
+/// that what is under way is interrupted.
+fn patience(plan: &Plan) -> Duration {
+    let most = plan.transactions.iter().map(|one| one.statements.len()).max().unwrap_or_default();
+    REST + Duration::from_secs_f64(plan.deadline_ms / 1e3) * (most as u32 + 2)
+}
+
 /// Waits until all clients have opened the database, and sets the clock.
 fn connect(conductor: &mut Conductor, stage: &Stage, crew: &mut Crew) -> Result<Window, LoadError> {
     let plan = conductor.plan;
@@ -92,7 +102,7 @@ fn connect(conductor: &mut Conductor, stage: &Stage, crew: &mut Crew) -> Result<
         if stage.gate.failed.load(Ordering::Acquire) {
             // those that wait for the start would not let go of their pipes
             stage.gate.stop.store(true, Ordering::Relaxed);
-            crew.left()?;
+            crew.left(conductor, Instant::now() + patience(plan))?;
         }
         let ready = stage.gate.ready.load(Ordering::Acquire) as usize;
         if ready == stage.live.len() {

@@ -1,11 +1,10 @@
 //! A socket to the server: Unix or TCP, plain or TLS; blocking to connect, then not.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::RawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
@@ -15,10 +14,9 @@ use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::plan::{Server, Tls};
 
-enum Socket {
-    Unix(UnixStream),
-    Tcp(TcpStream),
-}
+mod socket;
+
+use socket::Socket;
 
 /// One connection's bytes.
 pub struct Transport {
@@ -26,53 +24,31 @@ pub struct Transport {
     tls: Option<Box<ClientConnection>>,
 }
 
+impl From<UnixStream> for Transport {
+    /// Over a socket that is connected already.
+    fn from(stream: UnixStream) -> Self {
+        Self { socket: stream.into(), tls: None }
+    }
+}
+
 impl Transport {
-    /// Connects, within `timeout` where the system lets us say so; blocking.
-    pub fn connect(server: &Server, timeout: Duration) -> io::Result<Self> {
-        let socket = if server.is_unix() {
-            Socket::Unix(UnixStream::connect(server.address())?)
-        } else {
-            let mut last = io::Error::new(ErrorKind::NotFound, "the host name has no address");
-            let mut found = None;
-            for address in (server.host.as_str(), server.port).to_socket_addrs()? {
-                match TcpStream::connect_timeout(&address, timeout) {
-                    Ok(stream) => {
-                        found = Some(stream);
-                        break;
-                    }
-                    Err(error) => last = error,
-                }
-            }
-            let stream = found.ok_or(last)?;
-            stream.set_nodelay(true)?;
-            Socket::Tcp(stream)
-        };
-        let transport = Self { socket, tls: None };
-        transport.set_timeout(Some(timeout))?;
-        Ok(transport)
+    /// Connects; blocking, until `limit` in all that follows (see [`Self::set_limit`]).
+    pub fn connect(server: &Server, limit: Instant) -> io::Result<Self> {
+        Ok(Self { socket: Socket::connect(server, limit)?, tls: None })
     }
 
     pub fn fd(&self) -> RawFd {
-        match &self.socket {
-            Socket::Unix(socket) => socket.as_raw_fd(),
-            Socket::Tcp(socket) => socket.as_raw_fd(),
-        }
+        self.socket.fd()
     }
 
     /// From now on reading and writing return at once.
     pub fn set_nonblocking(&self, on: bool) -> io::Result<()> {
-        match &self.socket {
-            Socket::Unix(socket) => socket.set_nonblocking(on),
-            Socket::Tcp(socket) => socket.set_nonblocking(on),
-        }
+        self.socket.set_nonblocking(on)
     }
 
-    /// How long a blocking read or write may take.
-    pub fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match &self.socket {
-            Socket::Unix(socket) => socket.set_read_timeout(timeout).and(socket.set_write_timeout(timeout)),
-            Socket::Tcp(socket) => socket.set_read_timeout(timeout).and(socket.set_write_timeout(timeout)),
-        }
+    /// When blocking reads and writes end, all of them together; `None`: never.
+    pub fn set_limit(&mut self, limit: Option<Instant>) -> io::Result<()> {
+        self.socket.set_limit(limit)
     }
 
     pub fn is_encrypted(&self) -> bool {
@@ -130,28 +106,6 @@ impl Transport {
             tls.complete_io(&mut self.socket)?;
         }
         self.tls = Some(Box::new(tls));
-        Ok(())
-    }
-}
-
-impl Read for Socket {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(socket) => socket.read(into),
-            Self::Tcp(socket) => socket.read(into),
-        }
-    }
-}
-
-impl Write for Socket {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(socket) => socket.write(bytes),
-            Self::Tcp(socket) => socket.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 //! https://www.postgresql.org/docs/current/protocol-message-formats.html
 
 use crate::error::PlanError;
+use crate::limits::{check_length, clipped};
 
 /// Appends a message: its type, its length, and what `body` appends.
 fn message(kind: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
@@ -85,7 +86,7 @@ impl ServerError {
         let mut error = Self::default();
         for field in body.split(|byte| *byte == 0) {
             let Some((kind, text)) = field.split_first() else { break };
-            let text = String::from_utf8_lossy(text).into_owned();
+            let text = clipped(text);
             match kind {
                 b'C' => error.code = text,
                 b'M' => error.message = text,
@@ -97,8 +98,9 @@ impl ServerError {
 }
 
 /// Reads a stream of replies in pieces of any size; keeps only what errors say.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Scanner {
+    message_bytes_max: usize,
     head: [u8; 5],
     have: usize,
     left: usize,
@@ -119,7 +121,22 @@ pub struct Ready {
     pub error: Option<ServerError>,
 }
 
+/// Of an ErrorResponse, its fields with all that a reader wants of them.
+const KEPT: usize = 1 << 16;
+
 impl Scanner {
+    pub fn new(message_bytes_max: usize) -> Self {
+        Self {
+            message_bytes_max,
+            head: [0; 5],
+            have: 0,
+            left: 0,
+            kept: Vec::new(),
+            parsed: false,
+            error: None,
+        }
+    }
+
     /// Takes in bytes; returns the end of a reply when they hold one. The lab has one request under
     /// way a connection, so at most one reply ends in a piece.
     pub fn feed(&mut self, mut bytes: &[u8]) -> Result<Option<Ready>, PlanError> {
@@ -138,6 +155,7 @@ impl Scanner {
                 if length < 4 {
                     return Err(PlanError::new("server", "this does not speak PostgreSQL's protocol"));
                 }
+                check_length(length, self.message_bytes_max)?;
                 self.left = length - 4;
                 self.have = 0;
                 self.kept.clear();
@@ -147,7 +165,7 @@ impl Scanner {
             } else {
                 let take = self.left.min(bytes.len());
                 if matches!(self.head[0], b'E' | b'Z') {
-                    self.kept.extend_from_slice(&bytes[..take]);
+                    self.kept.extend_from_slice(&bytes[..take.min(KEPT - self.kept.len())]);
                 }
                 self.left -= take;
                 bytes = &bytes[take..];
@@ -172,8 +190,8 @@ impl Scanner {
 
     /// Forgets a half-read reply: the connection was replaced.
     pub fn reset(&mut self) {
-        *self = Self { kept: std::mem::take(&mut self.kept), ..Self::default() };
         self.kept.clear();
+        *self = Self { kept: std::mem::take(&mut self.kept), ..Self::new(self.message_bytes_max) };
     }
 
     /// The error seen last, when the connection ended before ReadyForQuery.
@@ -225,7 +243,7 @@ mod tests {
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % whole.len()).collect();
             cuts.sort_unstable();
             cuts.push(whole.len());
-            let mut scanner = Scanner::default();
+            let mut scanner = Scanner::new(1 << 20);
             let mut found = Vec::new();
             let mut from = 0;
             for to in cuts {
@@ -238,7 +256,7 @@ mod tests {
 
         #[test]
         fn no_bytes_make_the_scanner_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = Scanner::default().feed(&bytes);
+            let _ = Scanner::new(1 << 20).feed(&bytes);
         }
     }
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 
+from steelyard.bundle.files import replacing
 from steelyard.bundle.place import Place
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.schema import BY_NAME, TABLES, Table
@@ -32,17 +33,22 @@ def export(bundle: Bundle, folder: Path, kind: str, tables: Sequence[str] = ()) 
     with closing(Place(folder)) as place:
         for table in TABLES:
             if not tables or table.name in tables:
-                _write(bundle, table, place, kind)
-                yield folder / f"{table.name}.{kind}"
+                yield _written(bundle, table, place, kind)
 
 
-def _write(bundle: Bundle, table: Table, place: Place, kind: str) -> None:
+def _written(bundle: Bundle, table: Table, place: Place, kind: str) -> Path:
     hidden = [c.name for c in table.columns if c.type == "BLOB" and kind != "parquet"]
     replaced = ", ".join(f"hex({name}) as {name}" for name in hidden)
     columns = f"* replace ({replaced})" if hidden else "*"
-    target = f"{place.path}/{table.name}.{kind}"
+    file = place.folder / f"{table.name}.{kind}"
     try:
-        bundle.duckdb.execute(f"copy (select {columns} from {table.name}) to '{target}' ({_FORMATS[kind]})")
+        with replacing(file) as draft:
+            target = f"{place.path}/{draft.name}"
+            bundle.duckdb.execute(
+                f"copy (select {columns} from {table.name}) to '{target}' ({_FORMATS[kind]})"
+            )
     except duckdb.Error as error:
-        why = place.named(str(error))
-        raise InputError(f"{place.folder / table.name}.{kind}: cannot be written: {why}") from None
+        raise InputError(f"{file}: cannot be written: {place.named(str(error))}") from None
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
+    return file

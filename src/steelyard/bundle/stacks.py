@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from steelyard.bundle.files import file_names, write_whole
 from steelyard.bundle.reader import Bundle
 from steelyard.study.errors import InputError
 
@@ -31,16 +32,17 @@ def export_stacks(bundle: Bundle, folder: Path, kind: str) -> Iterator[Path]:
     if not by_option:
         raise InputError(f"{bundle.path}: there is no profile in it", "steelyard run STUDY --profile")
     hz = bundle.study.probes.profile_hz
+    names = file_names(by_option)
     for option, stacks in by_option.items():
         if kind == "folded":
-            place = folder / f"{option}.folded"
+            place = folder / f"{names[option]}.folded"
             text = "".join(f"{stack} {samples}\n" for stack, samples in stacks)
         else:
-            place = folder / f"{option}.speedscope.json"
+            place = folder / f"{names[option]}.speedscope.json"
             text = json.dumps(_speedscope(f"{bundle.study.name}: {option}", stacks, hz))
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, encoding="utf-8")
+            write_whole(place, text)
         except OSError as error:
             raise InputError(f"{place}: cannot be written: {error.strerror}") from error
         yield place

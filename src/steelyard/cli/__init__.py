@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from importlib import import_module
 
 import click
 
 from steelyard import __version__
+from steelyard.cli.complaint import complain, say
 from steelyard.cli.exits import Exit
 from steelyard.study.errors import InputError
 
@@ -73,25 +75,21 @@ def main() -> None:
     try:
         cli(standalone_mode=False)
     except InputError as error:
-        _complain(str(error), error.hint)
+        complain(str(error), error.hint)
         sys.exit(Exit.BAD_INPUT)
     except click.exceptions.Exit as leave:
         sys.exit(leave.exit_code)
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        say(shown.getvalue().rstrip("\n"))
         if isinstance(error, click.NoSuchOption):
-            click.echo("hint: a file whose name begins with - is written ./-NAME", err=True)
+            say("hint: a file whose name begins with - is written ./-NAME")
         sys.exit(Exit.BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
-        _complain("interrupted", "")
+        complain("interrupted")
         sys.exit(Exit.INTERRUPTED)
     except BrokenPipeError:
         # the reader of our output went away, as `| head` does: nothing is wrong
         sys.stderr.close()
         sys.exit(Exit.DONE)
-
-
-def _complain(text: str, hint: str) -> None:
-    click.echo(f"error: {text}", err=True)
-    if hint:
-        click.echo(f"hint: {hint}", err=True)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
+from steelyard.cli.complaint import say
 
 if TYPE_CHECKING:
     from steelyard.bundle.reader import Bundle
@@ -25,5 +25,5 @@ def opened(path: Path) -> Bundle:
 
     bundle = Bundle(path)
     for _, text in bundle.inventory.notices:
-        click.echo(f"warning: {path}: {text}", err=True)
+        say(f"warning: {path}: {text}")
     return bundle

@@ -5,16 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
-import click
 from rich.console import Console
 
 from steelyard.assignment import Assignment
 from steelyard.bundle.reader import Bundle
 from steelyard.cli.called import program
+from steelyard.cli.complaint import complain, say
 from steelyard.cli.exits import Exit
-from steelyard.host.signals import interruptible
+from steelyard.host.signals import Interrupts
 from steelyard.lab.reboots import Paused
 from steelyard.lab.runner import StudyFailed
 from steelyard.report.announce import print_plan
@@ -44,14 +45,14 @@ def conduct(
     if dry_run:
         return
     path = bundle or Path(f"{study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")
-    _finish(lambda progress: start(assignment, path, progress), assignment, path, as_json)
+    _finish(partial(start, assignment, path), assignment, path, as_json)
 
 
 def conduct_again(bundle: Path, study: str | None, as_json: bool = False) -> None:
     """The rest of a study that stopped."""
     text = find_study(study)[1] if study else Bundle(bundle).study_text
     assignment = Assignment.of(text, study or str(bundle / "study.toml"))
-    _finish(lambda progress: resume(bundle, assignment, progress), assignment, bundle, as_json)
+    _finish(partial(resume, bundle, assignment), assignment, bundle, as_json)
 
 
 # of a boot, the load and the end of a guest that is emulated
@@ -64,21 +65,23 @@ def _run_s(study: Study) -> float:
     return run_seconds(study) + _SET_UP_S.get(study.subject.kind, 1.5)
 
 
-def _finish(work: Callable[[Progress], None], assignment: Assignment, path: Path, as_json: bool) -> None:
+def _finish(
+    work: Callable[[Progress, Interrupts], None], assignment: Assignment, path: Path, as_json: bool
+) -> None:
     code, failure = Exit.DONE, ""
     progress = Progress(Console(stderr=True))
+    interrupts = Interrupts(progress.interrupted)
     labels = tuple(option.label for option in assignment.options)
     study = assignment.study
     # what a guest did in a second is not known to be a second
     unit = None if study.subject.kind == "virtual-machine" else study.workload.rate_unit
     progress.start(MatrixPlan(labels, len(assignment.blocks), _run_s(study), unit))
     try:
-        with interruptible(progress.interrupted):
-            work(progress)
+        with interrupts.raised():
+            work(progress, interrupts)
     except Paused as pause:
         progress.stop()
-        click.echo(f"paused: {pause}", err=True)
-        click.echo(f"hint: {pause.hint}", err=True)
+        say(f"paused: {pause}\nhint: {pause.hint}")
         sys.exit(Exit.BOOT_NEEDED)
     except StudyFailed as error:
         code = Exit.STUDY_FAILED
@@ -88,12 +91,12 @@ def _finish(work: Callable[[Progress], None], assignment: Assignment, path: Path
     finally:
         progress.stop()
     if failure:
-        click.echo(f"error: {failure}", err=True)
+        complain(failure)
     if code is not Exit.DONE:
         if logs := sorted(path.glob("logs/*.log")):
-            click.echo(f"hint: the server's last words are in {logs[-1]}", err=True)
+            say(f"hint: the server's last words are in {logs[-1]}")
         if _worth_resuming(path, assignment, code):
-            click.echo(f"hint: finished runs are kept: {program()} resume {typed(path)}", err=True)
+            say(f"hint: finished runs are kept: {program()} resume {typed(path)}")
     from steelyard.cli.showing import show
 
     try:

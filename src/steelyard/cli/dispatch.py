@@ -45,6 +45,7 @@ def command(
     steelyard dispatch extended --trace --behaviour starved --from 0
     steelyard dispatch standard > my.table
     """
+    from steelyard.report.format import printable
     from steelyard.report.thread_life import beside, told
     from steelyard.study.errors import InputError
     from steelyard.subjects.dispatch_tables import read_table
@@ -65,7 +66,8 @@ def command(
         )
         return
     click.echo(f"{class_name}, {hz} ticks/s: one thread, {how}, from level {level}")
-    click.echo("\n".join(beside(*lives) if len(lives) == 2 else [lives[0].table, *told(lives[0])]))
+    lines = beside(*lives) if len(lives) == 2 else [lives[0].table, *told(lives[0])]
+    click.echo("\n".join(map(printable, lines)))
 
 
 def _life(table: DispatchTable, hz: int, start: int, behaviour: str, seconds: float) -> Life:

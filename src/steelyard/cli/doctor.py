@@ -15,18 +15,22 @@ def command(as_json: bool) -> None:
     """Say what this machine and user permit, which servers are here, how noisy it is now."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from steelyard.lab.doctor import diagnose
+    from steelyard.report.format import LINES, printable
 
     findings = diagnose()
     if as_json:
         json.dump([asdict(finding) for finding in findings], sys.stdout, indent=2)
         sys.stdout.write("\n")
         return
-    marks = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "missing": "[red]missing[/]"}
+    styles = {"ok": "green", "warning": "yellow", "missing": "red"}
     table = Table(box=None, pad_edge=False, show_header=False)
     for finding in findings:
         idle = not finding.hint or finding.hint.startswith("nothing to do")
-        text = finding.text if idle else f"{finding.text}\n[dim]hint: {finding.hint}[/]"
-        table.add_row(marks[finding.state], finding.name, text)
+        text = Text(printable(finding.text, LINES))
+        if not idle:
+            text.append(printable(f"\nhint: {finding.hint}", LINES), "dim")
+        table.add_row(Text(finding.state, styles[finding.state]), Text(printable(finding.name)), text)
     Console().print(table)

@@ -26,9 +26,10 @@ def command(bundle: Path, folder: Path, kind: str, tables: tuple[str, ...]) -> N
     from steelyard.bundle.export import export
     from steelyard.bundle.stacks import FORMATS, export_stacks
     from steelyard.cli.called import opened
+    from steelyard.report.format import printable
 
     found = opened(bundle)
     for place in (
         export_stacks(found, folder, kind) if kind in FORMATS else export(found, folder, kind, tables)
     ):
-        click.echo(place)
+        click.echo(printable(str(place)))

@@ -20,6 +20,7 @@ def command(name: str | None, to: Path | None) -> None:
     steelyard recording result-cache-t2
     steelyard report result-cache-t2.bundle
     """
+    from steelyard.cli.complaint import say
     from steelyard.recordings.tables import questions, write_recording
 
     if name is None:
@@ -28,5 +29,5 @@ def command(name: str | None, to: Path | None) -> None:
         return
     path = to or Path(f"{Path(name).stem}.bundle")
     study = write_recording(name, path)
-    click.echo(f"{path}: {study.question}", err=True)
-    click.echo(f"next: steelyard report {path}", err=True)
+    say(f"{path}: {study.question}")
+    say(f"next: steelyard report {path}")

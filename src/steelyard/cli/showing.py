@@ -10,20 +10,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-import click
 from rich.console import Console
 
 from steelyard.analysis.judge import judge
 from steelyard.bundle.evidence import Evidence
 from steelyard.bundle.reader import Bundle
 from steelyard.cli.called import opened, program
+from steelyard.cli.complaint import complain
 from steelyard.recordings.tables import catalogue, write_recording
 from steelyard.report import gather
 from steelyard.report.html import write_report
 from steelyard.report.json_export import judgement_json
 from steelyard.report.markdown import to_markdown
 from steelyard.report.terminal import print_next, print_verdict
-from steelyard.study.errors import shown, typed
+from steelyard.study.errors import InputError, shown, typed
 
 Form = Literal["terminal", "json", "markdown"]
 
@@ -55,12 +55,15 @@ def show(
         write_report(page, judgement, series, about)
     except OSError as error:
         # a full disk must not cost the verdict
-        click.echo(f"error: {page}: the report could not be written: {error.strerror}", err=True)
+        complain(f"{page}: the report could not be written: {error.strerror}")
         about = replace(about, report="")
     if images is not None:
         from steelyard.report.images import write_images
 
-        write_images(images, judgement, series, about)
+        try:
+            write_images(images, judgement, series, about)
+        except OSError as error:
+            raise InputError(f"{error.filename or images}: cannot be written: {error.strerror}") from None
     if form == "json":
         json.dump(judgement_json(judgement, about), sys.stdout, indent=2)
         sys.stdout.write("\n")

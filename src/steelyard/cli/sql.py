@@ -26,8 +26,10 @@ def command(bundle: Path, query: str | None, as_json: bool) -> None:
     import duckdb
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from steelyard.cli.called import opened
+    from steelyard.report.format import printable
     from steelyard.study.errors import InputError, typed
 
     found = opened(bundle)
@@ -46,9 +48,11 @@ def command(bundle: Path, query: str | None, as_json: bool) -> None:
         json.dump([dict(zip(names, row, strict=True)) for row in rows], sys.stdout, default=str)
         sys.stdout.write("\n")
         return
-    table = Table(*names)
+    table = Table()
+    for name in names:
+        table.add_column(Text(printable(name)))
     for row in rows:
-        table.add_row(*("" if value is None else str(value) for value in row))
+        table.add_row(*(Text("" if value is None else printable(str(value))) for value in row))
     console = Console()
     if not console.is_terminal:
         # whoever reads a pipe wants every character

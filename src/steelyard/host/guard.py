@@ -1,9 +1,11 @@
 """Undoes what the lab did to the machine when the lab itself can no longer do it.
 
-The guard is a process in a session of its own that holds the reading end of a pipe. Each change is
-told before it is made; when the pipe closes, for whatever reason (also kill -9 of the lab), what
-has not been taken back is undone in reverse order: servers and programs stopped, folders and control
-groups removed, probes taken out of the kernel, values of the machine written back.
+The guard is a process in a session of its own that holds the reading end of a pipe. The lab writes each
+change into it before it makes the change. When the pipe closes, for whatever reason (also kill -9 of the
+lab), the guard undoes in reverse order what the lab has not taken back: servers and programs ended, folders
+and control groups removed, probes taken out of the kernel, values of the machine written back.
+
+The lab notices when its guard is gone: another one takes over with all promises.
 """
 
 from __future__ import annotations
@@ -14,73 +16,123 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
 from steelyard.host.control_group import dissolve
 from steelyard.host.knob import value_of, write
-from steelyard.host.marked import end_marked, marked
+from steelyard.host.marked import Mark, born, end_marked
 from steelyard.host.uprobes import take_away
 
-# PostgreSQL itself kills children that linger for 5 s after SIGQUIT
-_GRACE_S = 10.0
+_GUARDS_MAX = 20
+_END_S = 60.0
+
+
+class GuardLost(Exception):
+    """No guard stays alive on this machine: nothing would undo what the lab does."""
 
 
 class Guard:
     """The lab's end of the pipe. Use as a context: leaving it undoes what is left, and waits."""
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "steelyard.host.guard"],
-            stdin=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        self._lock = threading.RLock()
+        self._standing: dict[int, dict[str, Any]] = {}
         self._number = 0
+        self._guards = 0
+        self._over = False
+        self._process = self._begin()
 
-    def stop_marked(self, mark: str, how: signal.Signals = signal.SIGKILL) -> int:
-        """Promises that every process started with this mark (see `marked.with_mark`) is stopped.
+    def stop_marked(self, mark: Mark, how: signal.Signals = signal.SIGKILL) -> int:
+        """Promises that every process with this mark (see `marked.with_mark`) is ended.
 
-        Told before they are started, so that there is no moment in which a server of a killed lab would
-        stay: a child holds our end of the pipe until it has become the server, mark and all, and the
-        guard looks for marks only when the last holder is gone. how: asked first, before SIGKILL.
+        To be called before they are started, so that there is no moment in which a server of a killed lab
+        would stay: a child holds our end of the pipe until it has become the server, mark and all, and the
+        guard looks for marks only when the last holder is gone. how: sent first, before SIGKILL.
         """
-        return self._tell({"marked": mark, "signal": int(how)})
+        return self._promise({"marked": asdict(mark), "signal": int(how)})
+
+    def started(self, number: int, pid: int) -> None:
+        """Adds to a promise of stop_marked the process that was started."""
+        change = self._standing[number]
+        self._send(number, {**change, "marked": {**change["marked"], "pid": pid, "born": born(pid)}})
 
     def remove_folder(self, folder: Path) -> int:
         """Promises that the folder is removed."""
-        return self._tell({"remove": str(folder)})
+        return self._promise({"remove": str(folder)})
 
     def write_back(self, path: Path, old: str, ours: str) -> int:
         """Promises that the file gets its old value back, unless by then it holds another than ours."""
-        return self._tell({"write": str(path), "old": old, "ours": ours})
+        return self._promise({"write": str(path), "old": old, "ours": ours})
 
     def dissolve(self, group: Path) -> int:
         """Promises that the control group is removed, and what it still holds moved to the one around it."""
-        return self._tell({"dissolve": str(group)})
+        return self._promise({"dissolve": str(group)})
 
     def take_away(self, probes: str) -> int:
         """Promises that probes of this group are taken out of the kernel."""
-        return self._tell({"probes": probes})
+        return self._promise({"probes": probes})
 
     def forget(self, number: int) -> None:
         """The change has been undone by the lab itself."""
-        self._send({"forget": number})
+        self._send(number, None)
 
-    def _tell(self, change: dict[str, Any]) -> int:
+    def check(self) -> None:
+        """Raises GuardLost when no guard stays alive."""
+        if self._guards > _GUARDS_MAX:
+            raise GuardLost(
+                f"the guard, which undoes changes when the lab dies, was killed {_GUARDS_MAX} times"
+            )
+
+    def _promise(self, change: dict[str, Any]) -> int:
         self._number += 1
-        self._send({"number": self._number, **change})
+        self._send(self._number, change)
         return self._number
 
-    def _send(self, line: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
-        with suppress(BrokenPipeError):
-            self._process.stdin.write(json.dumps(line) + "\n")
-            self._process.stdin.flush()
+    def _send(self, number: int, change: dict[str, Any] | None) -> None:
+        """change: None takes the promise back."""
+        with self._lock:
+            if change is None:
+                self._standing.pop(number, None)
+            else:
+                self._standing[number] = change
+            # a guard that is gone is replaced by _keep_alive, which knows what is standing
+            with suppress(OSError):
+                self._write(self._process, {"number": number, "change": change})
+
+    def _begin(self) -> subprocess.Popen[bytes]:
+        """Another guard, with the promises that stand."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "steelyard.host.guard"],
+            stdin=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+        self._guards += 1
+        with suppress(OSError):
+            for number, change in self._standing.items():
+                self._write(process, {"number": number, "change": change})
+        threading.Thread(target=self._keep_alive, args=(process,), daemon=True).start()
+        return process
+
+    def _keep_alive(self, process: subprocess.Popen[bytes]) -> None:
+        process.wait()
+        with self._lock:
+            if self._over or self._guards > _GUARDS_MAX:
+                return
+            _warn("the guard process was killed; another one takes over its promises")
+            self._process = self._begin()
+
+    @staticmethod
+    def _write(process: subprocess.Popen[bytes], line: dict[str, Any]) -> None:
+        # in one piece: an interrupt between two would leave half a line
+        assert process.stdin is not None
+        os.write(process.stdin.fileno(), (json.dumps(line) + "\n").encode())
 
     def __enter__(self) -> Guard:
         return self
@@ -91,28 +143,17 @@ class Guard:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        assert self._process.stdin is not None
-        with suppress(BrokenPipeError):
-            self._process.stdin.close()
-        self._process.wait()
-
-
-def stop(pid: int, how: signal.Signals) -> None:
-    """Ends a process and its group: asks with `how`, kills what is left after ten seconds."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, how)
-        deadline = time.monotonic() + _GRACE_S
-        while _alive(pid) and time.monotonic() < deadline:
-            time.sleep(0.02)
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (OSError, IndexError):
-        return False
+        with self._lock:
+            self._over = True
+            process = self._process
+        assert process.stdin is not None
+        process.stdin.close()
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGCONT)
+        try:
+            process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            _warn(f"the guard (process {process.pid}) still undoes changes after {_END_S:.0f} s")
 
 
 def _write_back(path: Path, old: str, ours: str) -> None:
@@ -120,12 +161,12 @@ def _write_back(path: Path, old: str, ours: str) -> None:
         if (now := value_of(path)) == ours:
             write(path, old)
         elif now != old:
-            _tell_user(f"{path}: left at {now}: somebody else changed it from ours ({ours}); it was {old}")
+            _warn(f"{path}: left at {now}: somebody else changed it from ours ({ours}); it was {old}")
     except OSError as error:
-        _tell_user(f"{path}: could not be set back to {old}: {error.strerror}")
+        _warn(f"{path}: could not be set back to {old}: {error.strerror}")
 
 
-def _tell_user(text: str) -> None:
+def _warn(text: str) -> None:
     # the terminal may be gone with the lab
     with suppress(OSError):
         sys.stderr.write(f"warning: {text}\n")
@@ -137,12 +178,25 @@ def _keep(lines: Iterable[str]) -> list[dict[str, Any]]:
     standing: dict[int, dict[str, Any]] = {}
     for line in lines:
         with suppress(ValueError):
-            change = json.loads(line)
-            if "forget" in change:
-                standing.pop(change["forget"], None)
+            entry = json.loads(line)
+            if entry["change"] is None:
+                standing.pop(entry["number"], None)
             else:
-                standing[change["number"]] = change
+                standing[entry["number"]] = entry["change"]
     return list(standing.values())
+
+
+def _undo(change: dict[str, Any]) -> None:
+    if "marked" in change:
+        end_marked(Mark(**change["marked"]), signal.Signals(change["signal"]))
+    elif "remove" in change:
+        shutil.rmtree(change["remove"], ignore_errors=True)
+    elif "dissolve" in change:
+        dissolve(Path(change["dissolve"]))
+    elif "probes" in change:
+        take_away(change["probes"])
+    elif "write" in change:
+        _write_back(Path(change["write"]), change["old"], change["ours"])
 
 
 def main(pipe: TextIO = sys.stdin) -> None:
@@ -150,18 +204,7 @@ def main(pipe: TextIO = sys.stdin) -> None:
     for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(kind, signal.SIG_IGN)
     for change in reversed(_keep(pipe)):
-        if "marked" in change:
-            for pid in marked(change["marked"]):
-                stop(pid, signal.Signals(change["signal"]))
-            end_marked(change["marked"])
-        elif "remove" in change:
-            shutil.rmtree(change["remove"], ignore_errors=True)
-        elif "dissolve" in change:
-            dissolve(Path(change["dissolve"]))
-        elif "probes" in change:
-            take_away(change["probes"])
-        elif "write" in change:
-            _write_back(Path(change["write"]), change["old"], change["ours"])
+        _undo(change)
 
 
 if __name__ == "__main__":

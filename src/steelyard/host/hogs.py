@@ -10,14 +10,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable
-from uuid import uuid4
 
-from steelyard.host.guard import Guard, stop
-from steelyard.host.marked import with_mark
+from steelyard.host.guard import Guard
+from steelyard.host.limits import within
+from steelyard.host.marked import Mark, end_marked, with_mark
 from steelyard.host.parent import end_with
 from steelyard.host.placement import pin
 from steelyard.host.scheduling import impose
 from steelyard.study.host import Schedule
+
+_READY_S = 30.0
 
 
 class Hogs:
@@ -26,20 +28,20 @@ class Hogs:
     def __init__(self, count: int, cpus: Iterable[int], schedule: Schedule, guard: Guard) -> None:
         """Raises NotTaken when the kernel does not take the schedule."""
         self._guard = guard
-        mark = uuid4().hex
-        self._promise = guard.stop_marked(mark)
+        self._mark = Mark()
+        self._promise = guard.stop_marked(self._mark)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "steelyard.host.hogs", str(count), str(os.getpid())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             start_new_session=True,
-            env=with_mark(mark),
+            env=with_mark(self._mark.value),
         )
         self.pid = self._process.pid
         try:
             pin(self.pid, cpus)
             assert self._process.stdout is not None
-            self._process.stdout.readline()
+            within(_READY_S, "starting the hogs", self._process.stdout.readline)
             impose(self.pid, schedule)
         except BaseException:
             self.stop()
@@ -47,7 +49,7 @@ class Hogs:
 
     def stop(self) -> None:
         """Ends them all."""
-        stop(self.pid, signal.SIGKILL)
+        end_marked(self._mark)
         self._process.wait()
         assert self._process.stdout is not None
         self._process.stdout.close()

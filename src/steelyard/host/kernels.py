@@ -17,6 +17,7 @@ from steelyard.study.errors import InputError
 
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 _DEPENDS = re.compile(rb"(?:^|\0)depends=([^\0]*)\0")
+_APT_S = 600
 _HINT = 'name the file: kernel = "/boot/vmlinuz-..." (its modules are looked for beside it)'
 
 
@@ -53,7 +54,7 @@ def package_of(named: str) -> str:
     versioned = _VERSION.fullmatch(named)
     prefix = f"linux-image-{named}" if versioned else named
     known = subprocess.run(
-        ["apt-cache", "pkgnames", prefix], capture_output=True, text=True, check=False
+        ["apt-cache", "pkgnames", prefix], capture_output=True, text=True, check=False, timeout=_APT_S
     ).stdout.split()
     if not versioned:
         if named in known:
@@ -157,7 +158,12 @@ def _unpacked(package: str) -> Kernel:
 
 
 def _do(command: Sequence[str], folder: Path) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, check=False, timeout=_APT_S
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(f"{' '.join(command)}: not done after {_APT_S} s", _HINT) from None
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip()).splitlines()
         raise InputError(

@@ -26,7 +26,7 @@ from steelyard.lab.permissions import (
     tracefs,
 )
 from steelyard.study.errors import InputError
-from steelyard.subjects.account import account_of
+from steelyard.subjects.account import NAME
 from steelyard.subjects.binaries import (
     embedded_bindir,
     installed_bindirs,
@@ -96,23 +96,27 @@ def _server(bindir: Path, kind: str, use: str) -> Finding:
 
 
 def _user() -> Finding:
-    ours = pwd.getpwuid(os.geteuid()).pw_name if os.geteuid() else "root"
-    try:
-        other = account_of("postgres").user
-    except InputError as error:
-        return Finding("user", "missing", str(error), error.hint)
-    if other is None:
+    names = {user.pw_uid: user.pw_name for user in pwd.getpwall()}
+    if os.geteuid() != 0:
+        if os.geteuid() not in names:
+            return Finding(
+                "user",
+                "missing",
+                f"user {os.geteuid()} has no name on this machine: no server runs as it",
+                "add the user to /etc/passwd, or run as another",
+            )
         return Finding(
             "user",
             "ok",
-            f"{ours}: servers start as the same user",
+            f"{names[os.geteuid()]}: servers start as the same user",
             "nothing to do; only root can change settings of the host",
         )
+    made = NAME in names.values()
     return Finding(
         "user",
         "ok",
-        f"root: servers start as {other.pw_name}, as PostgreSQL refuses root",
-        f"nothing to do; programs must be readable by {other.pw_name}, or are copied",
+        f"root: servers start as the system user {NAME}, as they refuse root",
+        "nothing to do" if made else f"nothing to do; the first study makes the user {NAME}",
     )
 
 

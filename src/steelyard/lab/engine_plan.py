@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from steelyard.study.plan import Slot, workload_of
+from steelyard.study.plan import Slot, run_seconds, workload_of
+from steelyard.study.program import ProgramWorkload
 from steelyard.study.queries import QueriesWorkload, stream_orders
 from steelyard.study.spec import Study
 from steelyard.study.statements import StatementWorkload
 from steelyard.subjects import Endpoint, Inside
 from steelyard.workloads import Work
+
+# connecting, logging in, inspection, writing the result
+_MARGIN_S = 180.0
 
 
 def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside) -> dict[str, Any]:
@@ -39,6 +44,24 @@ def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside)
         load = {**_address(target.within), **asked, **phases, **watch}
         return {**target.plan, "load": load, "probes": study.probes.of_the_kernel}
     return {**target.plan, **asked, **({"block": slot.block} if target.simulated else {}), **phases}
+
+
+def engine_limit_s(study: Study, slot: Slot, target: Endpoint | Inside) -> float:
+    """The longest that an engine can take when nothing hangs; infinite for a simulation, which only computes.
+
+    At each point the transactions under way end after warm-up and after measure, within their deadline.
+    """
+    if isinstance(target, Inside) and target.within is not None:
+        return float(target.plan["limit_s"]) + _MARGIN_S
+    if isinstance(target, Inside) and target.simulated:
+        return math.inf
+    workload = workload_of(study, slot.option)
+    deadline_s = 0.0
+    if isinstance(workload, StatementWorkload):
+        deadline_s = workload.deadline_ms / 1e3
+    elif isinstance(workload, QueriesWorkload | ProgramWorkload):
+        deadline_s = workload.deadline_s
+    return run_seconds(study) + 2 * len(study.plan.clients) * deadline_s + _MARGIN_S
 
 
 def _address(endpoint: Endpoint) -> dict[str, Any]:
@@ -81,6 +104,7 @@ def _queries(workload: QueriesWorkload, work: Work, study: Study) -> dict[str, A
         ],
         "arrival": {"kind": "rounds"},
         "deadline_ms": workload.deadline_s * 1e3,
+        "message_mib_max": workload.message_mib_max,
         "threads": workload.engine_threads,
     }
 
@@ -107,6 +131,7 @@ def _statements(workload: StatementWorkload, work: Work) -> dict[str, Any]:
         ],
         "arrival": _arrival(workload.arrival.model_dump()),
         "deadline_ms": workload.deadline_ms,
+        "message_mib_max": workload.message_mib_max,
         "threads": workload.threads,
     }
 

@@ -20,6 +20,8 @@ ENGINES: dict[str, str] = {
     "command": "steelyard.lab.command:run",
     "guest": "steelyard.lab.guest:run",
 }
+# engines that report at least once per second, in every phase, that they work
+REPORT_THEMSELVES = ("load", "latch")
 
 
 def engine(name: str) -> Engine:

@@ -30,6 +30,8 @@ _USER = 1000
 _READY = "ready to accept connections"
 _START_S = 120.0
 _TAIL = 500
+# what the postmaster writes before it starts its processes anew
+_CRASHED = ("was terminated by signal", "reinitializing")
 
 
 def main() -> None:
@@ -45,7 +47,11 @@ def main() -> None:
 def _measured(plan: Mapping[str, Any]) -> dict[str, Any]:
     server = _serve(plan["server"])
     _await_ready(server)
-    return _load(server.pid, plan["load"], plan["probes"])
+    result = _load(server.pid, plan["load"], plan["probes"])
+    log = _LOG.read_text(errors="replace")
+    if server.poll() is not None or any(sign in log for sign in _CRASHED):
+        raise LoadFailed(f"the server crashed under load: {log[-_TAIL:]}")
+    return result
 
 
 def _leave(result: Mapping[str, Any]) -> None:

@@ -1,28 +1,41 @@
 """The load engine as a child process: the lab's side, and the child's main.
 
-The plan goes in on standard input; phases, ticks and at last the result come back as lines of JSON.
+The plan goes in on standard input; phases, ticks and at last the result come back as lines of JSON. At least
+one line comes per second, `alive` where there is nothing else to say: an engine that hangs is noticed and
+killed.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
+import select
+import selectors
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from steelyard.host.parent import end_with
 from steelyard.host.placement import pin
-from steelyard.lab.engines import LoadFailed, engine
+from steelyard.lab.engines import REPORT_THEMSELVES, LoadFailed, engine
+
+_SILENCE_S = 30.0
+_BEAT_S = 1.0
+_LOOK_S = 0.5
+_PART_BYTES = 1 << 16
+_TAIL_BYTES = 2000
 
 
 class LoadProcess:
     """An engine: `load` drives a server; others have what is weighed inside them.
 
-    It waits for its plan until its results are asked for, so whoever is to watch it can be ready first.
+    It waits for its plan until its results are wanted, so that what watches it can be ready first.
     """
 
     def __init__(self, engine: str, plan: Mapping[str, Any], cpus: frozenset[int]) -> None:
@@ -31,35 +44,42 @@ class LoadProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            bufsize=0,
             start_new_session=True,
         )
         self.pid = self._process.pid
-        self._plan = json.dumps(plan)
+        self._plan = json.dumps(plan).encode()
+        self._complaints = bytearray()
         pin(self.pid, cpus)
 
-    def results(self, on_event: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
-        """Has the plan done and hands on each event; returns the result. Raises LoadFailed."""
-        assert self._process.stdin and self._process.stdout and self._process.stderr
-        with suppress(BrokenPipeError):
-            self._process.stdin.write(self._plan)
-            self._process.stdin.close()
-        for line in self._process.stdout:
+    def results(
+        self, on_event: Callable[[Mapping[str, Any]], None], limit_s: float = math.inf
+    ) -> dict[str, Any]:
+        """Runs the plan, passes each event on, and returns the result.
+
+        Raises LoadFailed when the engine fails, ends, says nothing for 30 s, or works longer than limit_s.
+        """
+        for line in self._lines(limit_s):
             try:
                 event = json.loads(line)
             except ValueError:
-                # killed while it wrote: the exit code below tells more
+                # killed while it wrote: the exit code below says more
                 break
             match event["event"]:
                 case "result":
                     return event["result"]
                 case "failed":
                     raise LoadFailed(event["cause"])
+                case "alive":
+                    pass
                 case _:
                     on_event(event)
-        code = self._process.wait()
-        tail = self._process.stderr.read()[-2000:].strip()
+        try:
+            code = self._process.wait(_SILENCE_S)
+        except subprocess.TimeoutExpired:
+            raise LoadFailed("the load engine closed its output and did not end") from None
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        tail = self._complaints.decode(errors="replace").strip()
         raise LoadFailed(f"the load engine ended with {how}" + (f": {tail}" if tail else ""))
 
     def stop(self) -> None:
@@ -67,15 +87,70 @@ class LoadProcess:
         self._process.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            # a plan that nobody read is still in its pipe
-            with suppress(BrokenPipeError):
-                assert stream is not None
-                stream.close()
+            assert stream is not None
+            stream.close()
+
+    def _lines(self, limit_s: float) -> Iterator[bytes]:
+        """Sends the plan; gives what the engine writes, line by line, until it ends. Raises LoadFailed."""
+        process, plan, text = self._process, memoryview(self._plan), bytearray()
+        assert process.stdin and process.stdout and process.stderr
+        began_s = heard_s = time.monotonic()
+        with selectors.DefaultSelector() as ready:
+            ready.register(process.stdin, selectors.EVENT_WRITE)
+            ready.register(process.stdout, selectors.EVENT_READ)
+            ready.register(process.stderr, selectors.EVENT_READ)
+            while True:
+                streams = {key.fileobj for key, _ in ready.select(_LOOK_S)}
+                if process.stdin in streams:
+                    plan = _sent(process.stdin.fileno(), plan)
+                    if not plan:
+                        ready.unregister(process.stdin)
+                        process.stdin.close()
+                if process.stderr in streams:
+                    part = os.read(process.stderr.fileno(), _PART_BYTES)
+                    self._complaints[:] = (self._complaints + part)[-_TAIL_BYTES:]
+                    if not part:
+                        ready.unregister(process.stderr)
+                now_s = time.monotonic()
+                if process.stdout in streams:
+                    heard_s = now_s
+                    part = os.read(process.stdout.fileno(), _PART_BYTES)
+                    if not part:
+                        return
+                    *lines, rest = part.split(b"\n")
+                    for line in lines:
+                        yield bytes(text) + line
+                        text.clear()
+                    text += rest
+                if now_s - heard_s > _SILENCE_S:
+                    raise LoadFailed(f"the load engine said nothing for {_SILENCE_S:g} s and was killed")
+                if now_s - began_s > limit_s:
+                    raise LoadFailed(f"the load engine was not done after {limit_s:.0f} s and was killed")
+
+
+def _sent(pipe: int, plan: memoryview) -> memoryview:
+    """What is left of the plan after another part of it, which a pipe ready for writing takes at once."""
+    try:
+        return plan[os.write(pipe, plan[: select.PIPE_BUF]) :]
+    except BrokenPipeError:
+        # the engine has ended: its exit code says why
+        return plan[:0]
+
+
+_saying = threading.Lock()
 
 
 def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    with _saying:
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+
+def _beat() -> None:
+    while True:
+        with suppress(OSError):
+            _say('{"event": "alive"}')
+        time.sleep(_BEAT_S)
 
 
 def main() -> None:
@@ -88,6 +163,8 @@ def main() -> None:
 
     run = engine(name)
     plan = sys.stdin.read()
+    if name not in REPORT_THEMSELVES:
+        threading.Thread(target=_beat, name="alive", daemon=True).start()
     try:
         result = run(plan, _say)
     except (_core.PlanError, _core.LoadError, LoadFailed) as error:

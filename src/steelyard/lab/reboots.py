@@ -20,6 +20,7 @@ from steelyard.study.program import filled
 from steelyard.study.spec import Reboots
 
 STOP = "stop"
+_COMMAND_S = 600
 _UNITS = Path("/etc/systemd/system")
 _UNIT = "steelyard-resume.service"
 _TEXT = """\
@@ -83,9 +84,11 @@ def pursue(asked: Reboots, bundle: Path, need: BootNeeded) -> Paused:
     words = {"kernel": str(need.wanted.get(KERNEL, "")), "cmdline": " ".join(boot_words(need.wanted))}
     command = [filled(word, words) for word in asked.command]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_COMMAND_S)
     except OSError as error:
         raise StudyFailed(f"reboots.command: {command[0]}: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise StudyFailed(f"reboots.command was not done after {_COMMAND_S} s: {command[0]}") from None
     if done.returncode:
         said = (done.stderr or done.stdout).strip()
         raise StudyFailed(f"reboots.command ended with exit code {done.returncode}: {said}")

@@ -1,44 +1,41 @@
 """Takes secrets out of anything that is written down: bundles are shared.
 
 Where in doubt it removes too much. Known places: values under telling names, DSNs and URIs,
-connection strings, SQL, command lines, PEM keys, and the values of secret environment variables.
+connection strings, SQL, command lines, PEM keys, the values of secret environment variables, and those
+that the study itself names as ${NAME} in its address and in secret variables of its programs.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote, quote_plus, unquote_plus
+
+from steelyard.study.factors import settings_of
+from steelyard.study.passwords import VARIABLE, WORD, is_secret
+from steelyard.study.program import ProgramWorkload
+from steelyard.study.spec import Study
+
+if TYPE_CHECKING:
+    from steelyard.lab.runner import Run
 
 REDACTED = "[redacted]"
 
-_WORD = (
-    r"pass(?:word|wd|phrase|code)|pwd|secret|token|credential|bearer"
-    r"|(?:api|access|private|encryption|master)[_-]?key"
-)
-_TELLING_NAME = re.compile(rf"(?:{_WORD})|(?:^|_)pass$|_key$|conninfo|^authorization$", re.IGNORECASE)
-# Settings of PostgreSQL that run a shell: anything may stand there.
-_COMMANDS = re.compile(r"(?:^ssl_passphrase|^archive|^restore|_cleanup|^recovery_end)_command$")
 _ENVIRONMENTS = ("env", "environ", "environment", "environment_variables")
-# What a telling name may be called without being a secret.
-_HARMLESS = frozenset(
-    {
-        "password_encryption",
-        "md5_password_warnings",
-        "ssl_passphrase_command_supports_reload",
-        "passfile",
-    }
-)
 
 _PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL)
 # user:password@; to the last @ of the line, as a password that nobody encoded may hold anything
-_URI = re.compile(r"(://[^:/@\s]*:).*@")
+_URI = re.compile(r"(://[^:/@\n]*:).*@")
 # A quoted value may hold quotes in one of several escapes: all that follows goes with it.
 _QUOTED = r"""(?:["'`].*|\$\w*\$.*)"""
 _PLAIN = r"(?:\\.|[^ \t\r\n\f\v\\])+"  # \s would end it at the blanks of other scripts
 _ASSIGNED = re.compile(
-    rf"(\b\w*(?:{_WORD})\w*[\"']?\s*(?:=|:(?!//))\s*)(?:{_QUOTED}|{_PLAIN})",
+    # MariaDB says of a user whom it refuses: (using password: YES)
+    rf"(\b\w*(?:{WORD})\w*[\"']?\s*(?:=|%3d|:(?!//)(?!\s(?:YES|NO)\)))\s*)(?:{_QUOTED}|{_PLAIN})",
     re.IGNORECASE | re.DOTALL,
 )
 _SAID = re.compile(
@@ -46,12 +43,18 @@ _SAID = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _FLAG = re.compile(
-    rf"((?:^|\s)--?[\w-]*(?:{_WORD})[\w-]*\s+|\bbearer\s+)(?:{_QUOTED}|{_PLAIN})",
+    rf"((?:^|\s)--?[\w-]*(?:{WORD})[\w-]*\s+|\bbearer\s+)(?:{_QUOTED}|{_PLAIN})",
     re.IGNORECASE | re.DOTALL,
 )
-_BARE_FLAG = re.compile(rf"--?[\w-]*(?:{_WORD})[\w-]*", re.IGNORECASE)
+_BARE_FLAG = re.compile(rf"--?[\w-]*(?:{WORD})[\w-]*", re.IGNORECASE)
+
+# a parameter of an address whose name is percent-encoded, wholly or in part
+_ENCODED = re.compile(r"([?&])([^\s=&]*%[^\s=&]*)=([^\s&]*)")
+# a log's records; a line that is indented goes on with the one before
+_RECORD = re.compile(r"\n(?![ \t])")
 
 _SECRET_CHARACTERS_MIN = 6  # shorter values of the environment would blot out common words
+_NAMED_CHARACTERS_MIN = 4  # of those that the study names
 
 
 def redact(obj: Any) -> Any:
@@ -59,25 +62,74 @@ def redact(obj: Any) -> Any:
     return _Redactor(_secrets_of_environment()).clean(obj)
 
 
-def _secrets_of_environment() -> tuple[str, ...]:
-    found = {
+def redact_text(text: str, study: Study) -> str:
+    """What a server or a program printed, without secrets; those of the study too."""
+    return _Redactor({*_secrets_of_environment(), *_secrets_of(study)}).printed(text)
+
+
+def redacted_run(run: Run, study: Study) -> Run:
+    """The run with secrets taken out of its cause, its log, its notices and its errors' messages."""
+    redactor = _Redactor({*_secrets_of_environment(), *_secrets_of(study)})
+    tables = dict(run.tables)
+    for table, column in (("notices", "text"), ("errors", "message")):
+        if table in tables:
+            texts = [redactor.printed(str(text)) for text in tables[table][column]]
+            tables[table] = {**tables[table], column: texts}
+    return replace(
+        run, cause=redactor.printed(run.cause), server_log=redactor.printed(run.server_log), tables=tables
+    )
+
+
+def _secrets_of_environment() -> set[str]:
+    return {
         value
         for name, value in os.environ.items()
-        if _is_secret(name) and len(value) >= _SECRET_CHARACTERS_MIN
+        if is_secret(name) and len(value) >= _SECRET_CHARACTERS_MIN
     }
-    return tuple(sorted(found, key=len, reverse=True))
 
 
-def _is_secret(name: str) -> bool:
-    lower = name.lower()
-    if lower in _HARMLESS:
-        return False
-    return bool(_TELLING_NAME.search(name) or _COMMANDS.search(lower))
+def _secrets_of(study: Study) -> set[str]:
+    """Values of what the study names in its address and in secret variables of its programs."""
+    named = {name for text in _naming(study) for name in VARIABLE.findall(text)}
+    found = {value for name in named if len(value := os.environ.get(name, "")) >= _NAMED_CHARACTERS_MIN}
+    return {form for secret in found for form in _forms(secret)}
+
+
+def _naming(study: Study) -> Iterator[str]:
+    yield study.subject.dsn or ""
+    if isinstance(study.workload, ProgramWorkload):
+        for name, text in study.workload.environment.items():
+            if is_secret(name):
+                yield str(text)
+        for name, factor in study.factors.items():
+            for settings in settings_of(name, factor).values():
+                yield from (
+                    str(text) for key, text in settings.items() if is_secret(key.removeprefix("env."))
+                )
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """A secret as it is, and as addresses, SQL and JSON write it."""
+    yield secret
+    yield secret.replace("'", "''")
+    yield re.sub(r"([\\'\s])", r"\\\1", secret)
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    for encoded in (quote(secret), quote(secret, safe=""), quote_plus(secret)):
+        yield encoded
+        yield re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), encoded)
 
 
 class _Redactor:
     def __init__(self, secrets: Iterable[str]) -> None:
-        self._secrets = tuple(secrets)
+        longest_first = sorted(secrets, key=len, reverse=True)
+        # the mark itself comes first: a secret that is a part of it would be blotted out within it
+        self._secrets = re.compile("|".join(map(re.escape, (REDACTED, *longest_first))))
+
+    def printed(self, text: str) -> str:
+        """Many lines: what is quoted in one record takes nothing of the next with it."""
+        text = _PEM.sub(REDACTED, self._secrets.sub(REDACTED, text))
+        return "\n".join(self._text(record) for record in _RECORD.split(text))
 
     def clean(self, obj: Any) -> Any:
         if obj is None or isinstance(obj, bool | int | float):
@@ -94,11 +146,11 @@ class _Redactor:
         cleaned: dict[str, Any] = {}
         # a row of pg_settings carries its name as a value: {"name": ..., "setting": ...}
         named = obj.get("name")
-        row_is_secret = isinstance(named, str) and _is_secret(named)
+        row_is_secret = isinstance(named, str) and is_secret(named)
         for key, value in obj.items():
             name = str(key)
             inside = name.lower() in _ENVIRONMENTS and isinstance(value, Mapping)
-            if _is_secret(name) or inside or (row_is_secret and name != "name"):
+            if is_secret(name) or inside or (row_is_secret and name != "name"):
                 cleaned[self._text(name)] = _blotted(value)
             else:
                 cleaned[self._text(name)] = self.clean(value)
@@ -115,17 +167,22 @@ class _Redactor:
         return cleaned
 
     def _text(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, REDACTED)
+        text = self._secrets.sub(REDACTED, text)
         text = _PEM.sub(REDACTED, text)
+        text = _ENCODED.sub(_parameter, text)
         text = _URI.sub(rf"\1{REDACTED}@", text)
         for pattern in (_ASSIGNED, _SAID, _FLAG):
             text = pattern.sub(rf"\1{REDACTED}", text)
         return text
 
 
+def _parameter(match: re.Match[str]) -> str:
+    hidden = REDACTED if is_secret(unquote_plus(match[2])) else match[3]
+    return f"{match[1]}{match[2]}={hidden}"
+
+
 def _is_secret_word(text: str) -> bool:
-    return text.isidentifier() and _is_secret(text)
+    return text.isidentifier() and is_secret(text)
 
 
 def _blotted(value: Any) -> Any:

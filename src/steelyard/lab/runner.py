@@ -12,15 +12,18 @@ import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol
 
 import psycopg
 
+from steelyard.host.limits import TimedOut, within
 from steelyard.host.placement import Placement
-from steelyard.lab.engine_plan import engine_plan
+from steelyard.lab.engine_plan import engine_limit_s, engine_plan
 from steelyard.lab.engines import LoadFailed
 from steelyard.lab.environment import server_environment
 from steelyard.lab.host import Host
+from steelyard.lab.listener import Listener
 from steelyard.lab.load import LoadProcess
 from steelyard.lab.outcome import (
     Columns,
@@ -34,7 +37,7 @@ from steelyard.lab.outcome import (
     why_nothing,
 )
 from steelyard.lab.probing import Probing
-from steelyard.lab.redaction import redact
+from steelyard.lab.redaction import redact, redacted_run
 from steelyard.lab.tranches import Tranches
 from steelyard.lab.watch import Watch
 from steelyard.lab.watched_latches import watched_latches
@@ -45,6 +48,7 @@ from steelyard.subjects import Endpoint, Inside, Subject
 from steelyard.workloads import Work
 
 _AFTER_S = 0.3
+_FACTS_S = 30.0
 
 
 class Progress(Protocol):
@@ -58,10 +62,6 @@ class Progress(Protocol):
         """A second has passed under load."""
         ...
 
-    def run_ended(self, label: str, tps: float, status: str) -> None:
-        """The run is over; tps over its measure phases."""
-        ...
-
 
 class StudyFailed(Exception):
     """The study cannot go on; runs finished so far are kept."""
@@ -69,7 +69,7 @@ class StudyFailed(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """One run as measured: its place, what became of it, and its tables as columns.
+    """One run as measured: its place, what became of it, its rate, and its tables as columns.
 
     A void run has tables only when its load went on to the end and nothing succeeded.
     """
@@ -80,6 +80,7 @@ class Run:
     cause: str
     started_at: str
     seconds: float
+    tps: float = 0.0
     tables: Mapping[str, Columns] = field(default_factory=dict[str, Columns])
     server_log: str = ""
     server_facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -131,7 +132,6 @@ class Laboratory:
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.progress.run_started(slot.option.label, slot.block, slot.slot)
         run = Run(slot, attempt, "void", "", started_at, 0.0)
-        tps = 0.0
         try:
             self.host.change(slot.option)
             endpoint = self.subject.start(slot.option)
@@ -142,8 +142,8 @@ class Laboratory:
             tps = throughput_per_s(tables)
             cause = "" if tps else why_nothing(tables)
             status = "void" if cause else "done"
-            run = replace(run, status=status, cause=cause, tables=tables, server_facts=facts)
-        except (LoadFailed, psycopg.Error) as error:
+            run = replace(run, status=status, cause=cause, tps=tps, tables=tables, server_facts=facts)
+        except (LoadFailed, TimedOut, psycopg.Error) as error:
             run = replace(run, cause=str(error).strip())
         finally:
             log = self.subject.stop()
@@ -153,8 +153,7 @@ class Laboratory:
             server_log="" if run.status == "done" else log,
             seconds=(time.monotonic_ns() - origin_ns) / 1e9,
         )
-        self.progress.run_ended(slot.option.label, tps, run.status)
-        return run
+        return redacted_run(run, self.study)
 
     def _load(self, slot: Slot, subject: Endpoint | Inside, origin_ns: int) -> dict[str, Columns]:
         plan = engine_plan(self.study, slot, self.work, subject)
@@ -179,8 +178,10 @@ class Laboratory:
             engine.stop()
             raise
         try:
-            result = engine.results(_Listener(watch.mark, probing.phase, self.progress.tick))
+            listener = Listener(watch.mark, probing.phase, self.progress.tick)
+            result = engine.results(listener, engine_limit_s(self.study, slot, subject))
             engine.stop()
+            _refuse_interrupted(subject, result)
             after_ns = time.monotonic_ns() - origin_ns
             time.sleep(_AFTER_S)
         finally:
@@ -232,6 +233,16 @@ class Laboratory:
         return {name: _DEFAULT_HZ.get(name, 1.0) for name in self.subject.monitors}
 
 
+def _refuse_interrupted(subject: Endpoint | Inside, result: Mapping[str, Any]) -> None:
+    """Raises LoadFailed when the server was not there all the time: what was measured is then no result."""
+    cause = subject.interruption() if isinstance(subject, Endpoint) else ""
+    if not cause and (lost := result["engine"].get("connections_lost", 0)):
+        why = result["engine"].get("connections_lost_cause", "")
+        cause = f"{lost} connections were lost under load" + (f": {why}" if why else "")
+    if cause:
+        raise LoadFailed(cause)
+
+
 def _no_gets(study: Study, tranches: Tranches | None) -> Sequence[tuple[str, str]]:
     if tranches is not None or not study.probes.gets_s:
         return ()
@@ -252,30 +263,12 @@ def _facts(subject: Endpoint | Inside) -> dict[str, Any]:
     """What is known of the server: what the subject tells, and what PostgreSQL itself tells anybody."""
     told = redact(subject.facts)
     if isinstance(subject, Endpoint) and subject.protocol == "postgres" and subject.dsn:
-        return {**told, **server_environment(subject.dsn)}
+        known = within(
+            _FACTS_S, "asking the server for its settings", partial(server_environment, subject.dsn)
+        )
+        return {**told, **known}
     return told
 
 
 # waits are short: they are sampled, not counted, and need more readings than a counter
 _DEFAULT_HZ = {"postgres-waits": 10.0}
-
-
-@dataclass
-class _Listener:
-    """Hears the engine: marks the edges of phases, and tells the rate of the last second."""
-
-    mark: Callable[[], None]
-    phase: Callable[[Mapping[str, Any]], None]
-    tick: Callable[[float], None]
-    last: tuple[int, int] = (0, 0)
-
-    def __call__(self, event: Mapping[str, Any]) -> None:
-        if event["event"] == "phase":
-            self.phase(event)
-            self.mark()
-        elif event["event"] == "tick":
-            count, t_ns = int(event["transactions"]), int(event["t_ns"])
-            before, then_ns = self.last
-            self.last = (count, t_ns)
-            if then_ns and count >= before and t_ns > then_ns:
-                self.tick((count - before) / ((t_ns - then_ns) / 1e9))

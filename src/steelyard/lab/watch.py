@@ -1,4 +1,7 @@
-"""Runs the monitors beside the load: each at its own rate, and all at the edges of phases."""
+"""Runs the monitors beside the load: each at its own rate, and all at the edges of phases.
+
+A monitor waits for what it watches, and that may never answer: the thread that reads is left behind then.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,14 @@ import os
 import threading
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+from steelyard.host.limits import TimedOut, within
 from steelyard.monitors import Monitor, Target, Unavailable, make
+
+_OPEN_S = 10.0
+_LAST_READING_S = 5.0
 
 
 class Watch:
@@ -26,12 +34,13 @@ class Watch:
         self._turn = threading.Condition()
         self._marks = 0
         self._over = False
+        self._reading = ""
         self._thread = threading.Thread(target=self._loop, name="monitors", daemon=True)
         for name, rate_hz in rates_hz.items():
             monitor = make(name)
             try:
-                monitor.open(target)
-            except Unavailable as reason:
+                within(_OPEN_S, "connecting", partial(monitor.open, target))
+            except (Unavailable, TimedOut) as reason:
                 self.notices.append(("monitor-unavailable", f"{name}: {reason}"))
                 continue
             # a monitor of several sources goes on without those that are not there, and names them
@@ -53,12 +62,18 @@ class Watch:
             self._turn.notify()
 
     def stop(self) -> None:
-        """A last reading, then closes the monitors."""
+        """A last reading, then closes the monitors; leaves one behind that does not answer."""
         with self._turn:
             self._over = True
             self._turn.notify()
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(_LAST_READING_S)
+        if self._thread.is_alive():
+            text = f"{self._reading}: no answer within {_LAST_READING_S:g} s; nothing was read after that"
+            self.notices.append(("monitor-lost", text))
+            # what the thread left behind still adds is not part of the run
+            self._columns = {name: list(values) for name, values in self._columns.items()}
+            return
         for monitor in self._monitors.values():
             monitor.close()
 
@@ -89,6 +104,7 @@ class Watch:
                 return
 
     def _read(self, name: str) -> None:
+        self._reading = name
         began_ns = time.thread_time_ns()
         t_ns = time.monotonic_ns() - self._origin_ns
         try:

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pymysql
 
+from steelyard.host.mariadb_login import login_methods
 from steelyard.monitors import Sample, Target, Unavailable
 
 _TIMEOUT_S = 5
@@ -133,6 +134,7 @@ def connect(dsn: str) -> pymysql.Connection[Any]:
         user=unquote(parts.username or ""),
         password=unquote(parts.password or ""),
         ssl=context,
+        auth_plugin_map=login_methods(private=encrypted or "socket" in given),
         connect_timeout=_TIMEOUT_S,
         read_timeout=_TIMEOUT_S,
         autocommit=True,

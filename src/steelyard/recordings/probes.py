@@ -7,29 +7,14 @@ wait_cpu_pct, total; a blank cell is not available.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any
+
+from steelyard.recordings.rows import Row
 
 _TOTAL, _USER, _IDLE = "TOTAL_SAMPLES", "USER", "default_idle"
 _KERNEL_MARK = "_[k]"
 _REST = "functions not listed"
-
-
-class Row(Protocol):
-    """A row of a table."""
-
-    @property
-    def cells(self) -> Mapping[str, str | None]:
-        """By column."""
-        ...
-
-    def text(self, column: str) -> str:
-        """A cell; raises InputError where there is none."""
-        ...
-
-    def number(self, column: str) -> float:
-        """A cell; raises InputError for what is no number."""
-        ...
 
 
 def profile(rows: Sequence[Row]) -> dict[str, Sequence[Any]]:

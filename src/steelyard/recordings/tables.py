@@ -7,10 +7,7 @@ fixed, each point lasted transactions / throughput; of rates alone a point lasts
 
 from __future__ import annotations
 
-import csv
-import math
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from itertools import accumulate
@@ -22,14 +19,19 @@ from pydantic import Field, ValidationError, model_validator
 
 from steelyard.bundle.writer import BundleWriter, Rows
 from steelyard.recordings.probes import locks, profile
+from steelyard.recordings.rows import Row, rows_of
 from steelyard.study.errors import InputError, nearest
+from steelyard.study.explain import explain
+from steelyard.study.locate import line_of
 from steelyard.study.model import Strict
 from steelyard.study.plan import Option, baseline, options
 from steelyard.study.reading import parse_study
+from steelyard.study.source import text_of, toml_of
 from steelyard.study.spec import Study
 
 _TO_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 _COUNTERS = ("gets", "misses", "spin_gets", "sleeps")
+_SLOWEST_PER_S = 1e-9
 
 
 class Throughput(Strict):
@@ -77,8 +79,8 @@ class TableRecording(Strict):
     """
 
     source: str
-    transactions_per_client: int | None = Field(default=None, gt=0)
-    as_if_measured_s: float | None = Field(default=None, gt=0)
+    transactions_per_client: int | None = Field(default=None, gt=0, le=10**12)
+    as_if_measured_s: float | None = Field(default=None, ge=0.001, le=1e9)
     throughput: Throughput
     latches: LatchTable | None = None
     claims: Claims | None = None
@@ -139,30 +141,6 @@ def write_recording(name: str, path: Path) -> Study:
 
 
 @dataclass(frozen=True)
-class _Row:
-    """A row of a table. place: file and line, for messages."""
-
-    place: str
-    cells: Mapping[str, str | None]
-
-    def text(self, column: str) -> str:
-        """Raises InputError where the row has no such column."""
-        if (found := self.cells.get(column)) is None:
-            raise InputError(f'{self.place}: no column "{column}"{nearest(column, self.cells)}')
-        return found
-
-    def number(self, column: str) -> float:
-        """Raises InputError for no such column, and for what is no finite number."""
-        text = self.text(column)
-        try:
-            if math.isfinite(found := float(text)):
-                return found
-        except ValueError:
-            pass
-        raise InputError(f'{self.place}: column "{column}": "{text}" is no number')
-
-
-@dataclass(frozen=True)
 class _Source:
     """The tables in a folder, and the option whose rows are read."""
 
@@ -171,21 +149,16 @@ class _Source:
     study: Study
     option: Option
 
-    def rows(self, name: str) -> list[_Row]:
+    def rows(self, name: str) -> list[Row]:
         """Rows of the recording, and of the option where its factors are columns."""
-        file = self.folder / name
-        try:
-            reader = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{file}: cannot be read: {error}") from None
-        rows = [_Row(f"{file}:{reader.line_num}", cells) for cells in reader]
+        rows = rows_of(self.folder / name)
         wanted = dict(self.recording.throughput.where)
         for factor, code in self.option.levels.items():
-            if factor in (reader.fieldnames or ()):
+            if rows and factor in rows[0].cells:
                 wanted[factor] = str(self.study.factors[factor].levels[code])
-        return [row for row in rows if all(row.cells.get(name) == value for name, value in wanted.items())]
+        return [row for row in rows if all(row.text(name) == value for name, value in wanted.items())]
 
-    def point(self, row: _Row) -> int:
+    def point(self, row: Row) -> int:
         """Number of the point that a row is about. Raises InputError for one that the study has not."""
         clients = int(row.number(self.recording.throughput.clients))
         if clients not in self.study.plan.clients:
@@ -195,16 +168,18 @@ class _Source:
 
 def _read(place: Path) -> TableRecording:
     try:
-        return TableRecording.model_validate(tomllib.loads(place.read_text(encoding="utf-8")))
+        text = text_of(place)
     except FileNotFoundError:
         known = nearest(str(place), catalogue())
         raise InputError(f"{place}: no such file, and no recording of that name{known}") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{place}: cannot be read: {error}") from None
+    raw = toml_of(text, str(place))
+    try:
+        return TableRecording.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
+        line = line_of(text, first["loc"]) or 1
         where = ".".join(map(str, first["loc"]))
-        raise InputError(f"{place}: {where}: {first['msg']}") from None
+        raise InputError(f"{place}:{line}: {where}: {explain({**first})}") from None
 
 
 def _environment(recording: TableRecording, found: Sequence[Option]) -> dict[str, Any]:
@@ -234,8 +209,13 @@ def _tables(source: _Source) -> dict[str, Rows]:
     recording, clients = source.recording, source.study.plan.clients
     per_s: dict[int, float] = {}
     for row in source.rows(recording.throughput.file):
-        per_s[source.point(row)] = row.number(recording.throughput.per_s)
-    if len(per_s) < len(clients) or min(per_s.values()) <= 0:
+        if (point := source.point(row)) in per_s:
+            raise InputError(
+                f"{row.place}: a second row of {source.option.label} at {clients[point]} clients",
+                "does the table have a column for each factor?",
+            )
+        per_s[point] = row.number(recording.throughput.per_s)
+    if len(per_s) < len(clients) or min(per_s.values()) < _SLOWEST_PER_S:
         raise InputError(
             f"{source.folder / recording.throughput.file}: {source.option.label} has"
             f" {len(per_s)} of the {len(clients)} points in study.plan.clients, or one of nothing"
@@ -268,6 +248,12 @@ def _tables(source: _Source) -> dict[str, Rows]:
             tables["locks"] = locks(source.rows(probes.locks))
     if recording.claims is not None:
         tables["claims"] = _claims(source, recording.claims)
+    for name, rows in tables.items():
+        for column, values in rows.items():
+            if any(isinstance(value, int) and abs(value) >= 2**63 for value in values):
+                raise InputError(
+                    f"{source.folder}: {source.option.label}: {name}.{column}: a number beyond 64 bits"
+                )
     return tables
 
 

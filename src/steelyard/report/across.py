@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from steelyard.analysis.across import Across
 from steelyard.report import format as fmt
@@ -12,10 +13,10 @@ from steelyard.report.ranking import MARKS, MARKS_MEAN
 
 def print_across(found: Across, console: Console) -> None:
     """A table a metric: each option there against here; then what else differs."""
-    console.print(f"{found.there} against {found.here}", style="bold")
+    console.print(Text(fmt.printable(f"{found.there} against {found.here}"), "bold"))
     for metric in found.metrics:
         rows = [c for c in found.comparisons if c.metric == metric.name]
-        table = Table(box=None, pad_edge=False, title=metric.title, title_justify="left")
+        table = Table(box=None, pad_edge=False, title=Text(fmt.printable(metric.title)), title_justify="left")
         table.add_column("")
         table.add_column("option")
         for heading in ("clients", "ratio", "n"):
@@ -23,7 +24,7 @@ def print_across(found: Across, console: Console) -> None:
         for row in rows:
             table.add_row(
                 MARKS[row.outcome],
-                row.option,
+                Text(fmt.printable(row.option)),
                 str(row.clients),
                 fmt.ratio(row.ratio, row.low, row.high),
                 str(row.blocks),
@@ -32,4 +33,4 @@ def print_across(found: Across, console: Console) -> None:
         console.print(table)
     console.print(f"\n{MARKS_MEAN}; 95 % intervals, Welch's t on run values", style="dim")
     for notice in found.notices:
-        console.print(f"  - {notice.text}", highlight=False, soft_wrap=True)
+        console.print(Text(fmt.printable(f"  - {notice.text}")), soft_wrap=True)

@@ -24,9 +24,9 @@ def print_plan(
     plan = study.plan
 
     def say(name: str, text: str) -> None:
-        console.print(Text(f"{name:<9}", "dim") + Text(text), soft_wrap=True)
+        console.print(Text(f"{name:<9}", "dim") + Text(fmt.printable(text)), soft_wrap=True)
 
-    console.print(Text(study.question, "bold"))
+    console.print(Text(fmt.printable(study.question), "bold"))
     subject = study.subject
     say(
         "subject",

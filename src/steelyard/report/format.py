@@ -1,8 +1,9 @@
-"""Numbers as people read them: units, three significant digits, intervals always."""
+"""Numbers as people read them: units, three significant digits, intervals always; texts as they are."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 _TIME_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
@@ -10,8 +11,24 @@ _TIME_STEPS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _RATES = ("1/s", "/s", "tps", "txn/s", "transactions/s", "lookups/s")
 MISSING = "n/a"
+LINES = "\n\t"  # what parts the lines and columns of a text
+# C0, DEL, C1, marks and overrides of direction, separators of lines, halves of surrogates
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # an interval whose ends are so many times apart is none
 _NO_INTERVAL = 100.0
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""text with what would steer a terminal written as its escape: `\x1b`, `\u202e`.
+
+    keep: characters left as they are: LINES where several lines are meant.
+    """
+
+    def escaped(match: re.Match[str]) -> str:
+        char = match[0]
+        return char if char in keep else char.encode("unicode_escape").decode("ascii")
+
+    return _STEERING.sub(escaped, text)
 
 
 def significant(value: float, digits: int = 3) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.results import Judgement, Metric
+from steelyard.bundle.files import write_whole
 from steelyard.report import format as fmt
 from steelyard.report.charts import Figure, config, figures
 from steelyard.report.charts.theme import colours, hues
@@ -47,12 +48,8 @@ _CHIPS = {
 
 
 def write_report(path: Path, judgement: Judgement, series: Series, about: About) -> Path:
-    """Writes report.html; a reader sees the old file or the new one, never a part."""
-    text = render(judgement, series, about)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
-    return path
+    """Writes report.html; a reader sees the old file or the new one, never a part. Raises OSError."""
+    return write_whole(path, render(judgement, series, about))
 
 
 def render(judgement: Judgement, series: Series, about: About) -> str:

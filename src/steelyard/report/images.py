@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard.analysis.results import Judgement
+from steelyard.bundle.files import file_names, write_whole
 from steelyard.report.charts import Figure, Panel, Spec, config, figures
 from steelyard.report.inputs import About, Series
 
@@ -14,17 +15,17 @@ WIDTH_PX = 760
 
 
 def write_images(folder: Path, judgement: Judgement, series: Series, about: About) -> list[Path]:
-    """Writes `<panel>.svg` and `<panel>.png` for every chart; returns the files. No network."""
+    """Writes `<panel>.svg` and `<panel>.png` for every chart; returns the files. Raises OSError."""
     import vl_convert as vlc
 
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
-    for panel in panels(figures(judgement, series, about)):
-        spec = standalone(panel)
-        svg, png = folder / f"{panel.name}.svg", folder / f"{panel.name}.png"
-        svg.write_text(vlc.vegalite_to_svg(spec), encoding="utf-8")
-        png.write_bytes(vlc.vegalite_to_png(spec, scale=2))
-        written += [svg, png]
+    drawn = list(panels(figures(judgement, series, about)))
+    names = file_names(panel.name for panel in drawn)
+    for panel in drawn:
+        spec, name = standalone(panel), names[panel.name]
+        written.append(write_whole(folder / f"{name}.svg", vlc.vegalite_to_svg(spec)))
+        written.append(write_whole(folder / f"{name}.png", vlc.vegalite_to_png(spec, scale=2)))
     return written
 
 

@@ -22,7 +22,8 @@ def to_markdown(judgement: Judgement, about: About) -> str:
     lines += [f"- {_safe(reason)}" for reason in judgement.verdict.reasons]
     lines += [
         "",
-        f"| | option | {found.work} [95 % interval] | ratio to the baseline | {cpu} | p50 | p99 | blocks |",
+        f"| | option | {_cell(found.work)} [95 % interval] | ratio to the baseline | {_cell(cpu)}"
+        " | p50 | p99 | blocks |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for row in ranked(judgement):
@@ -30,18 +31,18 @@ def to_markdown(judgement: Judgement, about: About) -> str:
         cells = [
             row.mark,
             _code(row.label),
-            found.done(tps, fmt.interval),
+            _cell(found.done(tps, fmt.interval)),
             fmt.ratio(versus.ratio, versus.low, versus.high)
             if versus
             else ("baseline" if row.is_baseline else fmt.MISSING),
             *(
-                fmt.quantity(fit.value, metric.unit) if fit and metric else fmt.MISSING
+                _cell(fmt.quantity(fit.value, metric.unit)) if fit and metric else fmt.MISSING
                 for metric, fit in ((found.cpu, row.cpu), (found.p50, row.p50), (found.p99, row.p99))
             ),
             str(tps.blocks) if tps else fmt.MISSING,
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", f"{legend(found)}.", ""]
+    lines += ["", f"{_cell(legend(found))}.", ""]
     lines += [f"- {_safe(note.sentence)}" for note in footnotes(judgement, about)]
     told = [about.machine[name] for name in _MACHINE if name in about.machine]
     machine = _safe("; ".join(told)) or "machine unknown"
@@ -55,9 +56,19 @@ def to_markdown(judgement: Judgement, about: About) -> str:
 
 def _safe(text: str) -> str:
     """Text that Markdown takes as text: neither markup, nor HTML, nor a new table cell."""
-    return re.sub(r"([\\`*\[\]<>|#~]|\b_|_\b)", r"\\\1", " ".join(text.split()))
+    marked = re.sub(r"([\\`*\[\]<>|#~&$]|\b_|_\b)", r"\\\1", _line(text))
+    # at the beginning of a line they make a list
+    return re.sub(r"^(\d*)([-+.)])", r"\1\\\2", marked)
+
+
+def _cell(text: str) -> str:
+    """The same of a number with its unit, which a study may choose; an interval stays as it is."""
+    return re.sub(r"([\\`*<>|&$]|\](?=\())", r"\\\1", _line(text))
 
 
 def _code(text: str) -> str:
-    clean = " ".join(text.split()).replace("`", "'").replace("|", "\\|")
-    return f"`{clean}`"
+    return "`{}`".format(_line(text).replace("`", "'").replace("|", "\\|"))
+
+
+def _line(text: str) -> str:
+    return fmt.printable(" ".join(text.split()))

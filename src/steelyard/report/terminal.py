@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
@@ -118,8 +119,8 @@ def _line(console: Console, parts: Line) -> None:
 
 
 def _printable(text: str) -> str:
-    """Without control characters: an error message of a server must not steer the terminal."""
-    return "".join(" " if ord(char) < 32 or 127 <= ord(char) < 160 else char for char in text)
+    """On one line, and without what steers a terminal: a server's error is shown here too."""
+    return fmt.printable(re.sub(r"[\n\t]", " ", text))
 
 
 def _table(judgement: Judgement, notes: Sequence[Footnote], console: Console) -> None:

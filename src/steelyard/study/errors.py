@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 _MOST_LISTED = 60
+_LONGEST_LINE = 2000
 
 
 class InputError(Exception):
@@ -18,9 +19,17 @@ class InputError(Exception):
     """
 
     def __init__(self, text: str, hint: str = "", at: Sequence[str | int] = ()) -> None:
-        super().__init__(text)
-        self.hint = hint
+        super().__init__("\n".join(brief(line, _LONGEST_LINE) for line in text.split("\n")))
+        self.hint = brief(hint, _LONGEST_LINE)
         self.at = tuple(at)
+
+
+def brief(text: str, longest: int = 80) -> str:
+    """A text to be quoted in a message: of a long one, its two ends."""
+    if len(text) <= longest:
+        return text
+    half = longest // 2
+    return f"{text[:half]}[... {len(text) - 2 * half:,} more ...]{text[-half:]}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

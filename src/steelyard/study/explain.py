@@ -3,46 +3,83 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Annotated, Any, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from steelyard.study.errors import nearest
+from steelyard.study.errors import brief, nearest
 from steelyard.study.locate import line_of
 from steelyard.study.spec import Study
+
+_MOST_ERRORS = 20
+# what is needed, by the type of an error that names a type
+_NEEDED = {
+    "string_type": "a text in quotes",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+}
 
 
 def explain(item: Mapping[str, Any]) -> str:
     """What one error of a pydantic model means to whoever wrote the value."""
     given = item.get("input")
+    shown = brief(str(given))
     key = str(item["loc"][-1]) if item["loc"] else "value"
     match item["type"]:
         case "missing":
             return f'the key "{key}" is needed here'
         case "literal_error":
             expected = re.findall(r"'([^']*)'", str(item["ctx"]["expected"]))
-            return f'unknown {key} "{given}"{nearest(str(given), expected)}'
+            return f'unknown {key} "{shown}"{nearest(str(given), expected)}'
         case "union_tag_invalid":
             expected = re.findall(r"'([^']*)'", str(item["ctx"]["expected_tags"]))
             tag = item["ctx"]["tag"]
-            return f'unknown kind "{tag}"{nearest(str(tag), expected)}'
+            return f'unknown kind "{brief(str(tag))}"{nearest(str(tag), expected)}'
         case "union_tag_not_found":
             return 'the key "kind" is needed here'
         case "string_pattern_mismatch":
-            return f'"{given}" does not fit {item["ctx"]["pattern"]}'
+            return f'"{shown}" does not fit {item["ctx"]["pattern"]}'
         case "too_short":
             few = item["ctx"]["min_length"]
             return f"{few} or more are needed here (given: {item['ctx']['actual_length']})"
+        case "too_long":
+            many = item["ctx"]["max_length"]
+            return f"at most {many:,} can stand here (given: {item['ctx']['actual_length']})"
+        case kind if kind in _NEEDED:
+            return f"{_NEEDED[kind]} is needed here{_given(given)}"
         case _:
-            shown = "" if isinstance(given, dict) else f" (given: {given!r})"
-            return f"{str(item['msg']).removeprefix('Value error, ')}{shown}"
+            return f"{str(item['msg']).removeprefix('Value error, ')}{_given(given)}"
 
 
-def placed(item: Mapping[str, Any], text: str, origin: str) -> str:
-    """One error of the study model with its file, line and key. text: the file's, which is TOML."""
-    raw = tomllib.loads(text)
+def _given(value: Any) -> str:
+    return "" if isinstance(value, dict) else f" (given: {brief(repr(value))})"
+
+
+def all_placed(error: ValidationError, raw: Mapping[str, Any], text: str, origin: str) -> str:
+    """The errors of the study model, a line each, with file, line and key. raw: what text says."""
+    found: list[str] = []
+    for _, alike in groupby(error.errors(include_url=False), lambda item: _path(item, raw)):
+        items = list(alike)
+        needed = [_NEEDED.get(item["type"], "") for item in items]
+        if len(items) > 1 and all(needed):
+            # what may be of several types failed as each of them
+            either = f"{', '.join(needed[:-1])} or {needed[-1]}"
+            items = [{**items[0], "type": "either", "msg": f"{either} is needed here"}]
+        found += [_placed(item, raw, text, origin) for item in items[:_MOST_ERRORS]]
+        if len(found) >= _MOST_ERRORS:
+            break
+    more = error.error_count() - len(found)
+    return "\n".join([*found, *([f"and {more:,} more"] if more > 0 and len(found) >= _MOST_ERRORS else [])])
+
+
+def _placed(item: Mapping[str, Any], raw: Mapping[str, Any], text: str, origin: str) -> str:
     path = _path(item, raw)
     where = f"{origin}:{line_of(text, path) or 1}: {'.'.join(map(str, path)) or 'study'}"
     if item["type"] == "extra_forbidden":

@@ -34,7 +34,7 @@ class Zipf(_Range):
     """Whole numbers from low to high; low is the most frequent, rank k has weight k^-exponent."""
 
     kind: Literal["zipf"]
-    exponent: float = Field(ge=0, allow_inf_nan=False)
+    exponent: float = Field(ge=0, le=20)
 
     @model_validator(mode="after")
     def _ranks_can_be_told_apart(self) -> Zipf:

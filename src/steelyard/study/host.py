@@ -27,6 +27,7 @@ _HOGS_MAX = 1000
 # a quota is counted in periods of 100 ms, and the kernel takes none below 1 ms
 _QUOTA_MIN, _QUOTA_MAX = 0.01, 8192.0
 _LISTS = ("cpus", "cpuset")
+_LONGEST_LIST = 1000
 # of what holds one word of a few
 _WORDS = {
     "thp": ("always", "madvise", "never"),
@@ -221,6 +222,8 @@ def idle(settings: Mapping[str, Setting]) -> dict[str, str]:
 
 def cpus_of(text: str) -> frozenset[int]:
     """`0-2,5` as numbers. Raises ValueError."""
+    if len(text) > _LONGEST_LIST:
+        raise ValueError(f"a list of CPUs of {len(text):,} characters")
     found: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,4})(?:-(\d{1,4}))?\s*", part)

@@ -24,7 +24,7 @@ def line_of(text: str, path: Sequence[str | int]) -> int | None:
     wanted = [word for part in path for word in str(part).split(".")]
     prefix: tuple[str, ...] = ()
     seen: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if header := _HEADER.match(line):
             prefix = _parts(header[2])
             if header[1] == "[[":

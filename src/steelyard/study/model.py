@@ -13,7 +13,7 @@ Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9.+-]{1,24}$")]
 class Strict(BaseModel):
     """Base of every part: unknown keys are errors, values never change after reading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def flat(table: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,10 @@ from steelyard.study.host import KERNEL, boot_of
 from steelyard.study.model import Setting
 from steelyard.study.spec import Scope, Study
 from steelyard.study.workload import Workload
+
+# more than a study can run, and far more than it can compare
+_MOST_OPTIONS = 10_000
+_MOST_RUNS = 100_000
 
 _Boot = tuple[tuple[str, Setting], ...]
 
@@ -45,6 +50,7 @@ def options(study: Study) -> list[Option]:
     baseline that name what is not there, and when fewer than two options are left.
     """
     check_factors(study)
+    _check_number(study)
     names = list(study.factors)
     found: list[Option] = []
     for codes in itertools.product(*(study.factors[name].levels for name in names)):
@@ -57,6 +63,12 @@ def options(study: Study) -> list[Option]:
     if len(found) < 2:
         raise InputError(
             f"{len(found)} options are left, a study needs two", "drop an exclusion", ("exclude",)
+        )
+    if (runs := len(found) * study.plan.blocks) > _MOST_RUNS:
+        raise InputError(
+            f"blocks of {len(found):,} options make {runs:,} runs; at most {_MOST_RUNS:,}",
+            "fewer blocks, or fewer levels",
+            ("plan", "blocks"),
         )
     baseline = study.plan.baseline
     if baseline is not None and baseline not in labels:
@@ -72,6 +84,17 @@ def options(study: Study) -> list[Option]:
             )
     check_host(study, [option.levels for option in found])
     return found
+
+
+def _check_number(study: Study) -> None:
+    """Raises InputError for more options or runs than can be planned: counted, not listed."""
+    number = math.prod(len(factor.levels) for factor in study.factors.values())
+    if number > _MOST_OPTIONS:
+        raise InputError(
+            f"the levels of {len(study.factors)} factors make {number:,} options; at most {_MOST_OPTIONS:,}",
+            "drop a factor or levels, or make a study of each question",
+            ("factors",),
+        )
 
 
 def baseline(study: Study, found: Sequence[Option]) -> str:

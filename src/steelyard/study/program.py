@@ -10,18 +10,24 @@ from pydantic import Field, field_validator, model_validator
 
 from steelyard.study.errors import nearest
 from steelyard.study.model import Setting, Strict
+from steelyard.study.passwords import VARIABLE, from_environment, is_secret, only_variables
 from steelyard.study.workload import KeyPath, Workload
 
 # what the lab fills into a command by itself
 FILLED = ("instance", "instances", "cpus", "seconds", "warm_up_seconds", "scratch", "programs")
-_PLACE = re.compile(r"\{\{|\}\}|\{(\w+)\}")
+_PLACE = re.compile(r"\{\{|\}\}|(?<!\$)\{(\w+)\}|\$\{(\w+)\}")
 _Words = dict[str, Setting]
 
 
 def filled(text: str, values: Mapping[str, Setting]) -> str:
-    """text with each {name} replaced by its value; {{ and }} are braces. Raises KeyError."""
+    """text with each {name} replaced by its value, ${NAME} by the environment's; {{ and }} are braces.
+
+    Raises KeyError; InputError where the environment has no NAME.
+    """
 
     def one(match: re.Match[str]) -> str:
+        if match[2]:
+            return from_environment(match[2], "workload.environment")
         return str(values[match[1]]) if match[1] else match[0][0]
 
     return _PLACE.sub(one, text)
@@ -50,7 +56,7 @@ class Reading(Strict):
         if pattern is not None:
             try:
                 groups = re.compile(pattern).groups
-            except re.error as error:
+            except (re.error, OverflowError, RecursionError) as error:
                 raise ValueError(f"not a regular expression: {error}") from None
             if groups != 1:
                 raise ValueError(f"needs exactly one group (...) around the number, has {groups}")
@@ -82,7 +88,8 @@ class ProgramWorkload(Workload):
     )
     environment: _Words = Field(
         default_factory=_Words,
-        description="variables of each copy, filled in like the command; empty: not set",
+        description="variables of each copy, filled in like the command, ${NAME} from the environment of"
+        " steelyard, which secrets need; empty: not set",
     )
     folder: str = Field(default="{scratch}", description="working folder of the copies, filled in as well")
     prepare: list[str] = Field(
@@ -96,11 +103,28 @@ class ProgramWorkload(Workload):
         default=None, description="seconds as the program tells them; default: from its start to its end"
     )
     exit_code: int = Field(default=0, ge=0, le=255, description="any other voids the run")
-    deadline_s: float = Field(default=600, gt=0, le=86_400, description="a copy still running is killed")
+    deadline_s: float = Field(default=600, ge=0.001, le=86_400, description="a copy still running is killed")
     install: str = Field(default="", description="what to type where the program is not installed")
+
+    @field_validator("environment")
+    @classmethod
+    def _no_secret(cls, environment: _Words) -> _Words:
+        for name, text in environment.items():
+            if is_secret(name) and not only_variables(str(text)):
+                raise ValueError(
+                    f"{name}: a secret written here would travel in every bundle; write ${{NAME}} in its"
+                    " place and set NAME in the environment"
+                )
+        return environment
 
     @model_validator(mode="after")
     def _known_names(self) -> ProgramWorkload:
+        for text in (*self.command, *self.prepare, self.folder):
+            if VARIABLE.search(text):
+                raise ValueError(
+                    "${NAME} is filled in under environment alone: everybody can read a command line;"
+                    " of a shell's own write ${{NAME}}"
+                )
         for name in self.words:
             if name in FILLED or not re.fullmatch(r"\w+", name):
                 raise ValueError(f'words: "{name}" cannot be one: the lab fills {", ".join(FILLED)}')

@@ -31,7 +31,10 @@ class QueriesWorkload(Workload):
         description="size of the data: 1 is 8.7 million rows, about 1 GB of text",
     )
     deadline_s: float = Field(
-        default=1800, gt=0, le=3600, description="a round over it fails, with the query under way"
+        default=1800, ge=0.001, le=3600, description="a round over it fails, with the query under way"
+    )
+    message_mib_max: int = Field(
+        default=64, ge=1, le=1024, description="MiB; a server whose message is larger loses the connection"
     )
 
     @property

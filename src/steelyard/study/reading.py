@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import tomllib
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from urllib.parse import quote
 
 from pydantic import ValidationError
 
 from steelyard.study import spec
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.explain import placed
+from steelyard.study.explain import all_placed
 from steelyard.study.locate import line_of
+from steelyard.study.passwords import password_written
 from steelyard.study.plan import options
-
-_SECRET = re.compile(r"^\w+://[^:/@\s]+:(?!\$\{\w+\}@)[^@\s]+@|password\s*=\s*(?!\$\{)\S", re.I)
-_PLACE = re.compile(r"\(at line (\d+), column \d+\)$")
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
+from steelyard.study.source import text_of, toml_of
 
 
 def read_study(path: Path) -> tuple[spec.Study, str]:
     """The study in a file, and its text as written. Raises InputError."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path)
     except FileNotFoundError:
         raise InputError(
             f"{path}: no such file, and no built-in study of that name" + nearest(str(path), catalogue()),
             "steelyard studies",
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
     return parse_study(text, str(path)), text
 
 
@@ -56,17 +48,9 @@ def find_study(name: str) -> tuple[spec.Study, str]:
 
 def parse_study(text: str, origin: str) -> spec.Study:
     """The study in a TOML text; origin: its name in error messages. Raises InputError."""
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        # tomllib tells the place in words: `(at line 3, column 5)`, `(at end of document)`
-        place = _PLACE.search(str(error))
-        line = place[1] if place else len(text.splitlines())
-        raise InputError(
-            f"{origin}:{line}: not TOML: {error}", "a study to compare with: steelyard studies demo"
-        ) from None
+    raw = toml_of(text, origin)
     dsn = raw.get("subject", {}).get("dsn", "") if isinstance(raw.get("subject"), dict) else ""
-    if isinstance(dsn, str) and _SECRET.search(dsn):
+    if isinstance(dsn, str) and password_written(dsn):
         line = line_of(text, ("subject", "dsn"))
         raise InputError(
             f"{origin}:{line}: subject.dsn: a password written here would travel in every bundle",
@@ -76,7 +60,7 @@ def parse_study(text: str, origin: str) -> spec.Study:
         study = spec.Study.model_validate(raw)
     except ValidationError as error:
         raise InputError(
-            "\n".join(placed(item, text, origin) for item in error.errors()),
+            all_placed(error, raw, text, origin),
             "steelyard schema prints every key with its meaning",
         ) from None
     with located(text, origin):
@@ -94,20 +78,6 @@ def located(text: str, origin: str) -> Generator[None]:
             raise
         where = f"{origin}:{line_of(text, error.at) or 1}: {'.'.join(map(str, error.at))}"
         raise InputError(f"{where}: {error}", error.hint) from None
-
-
-def expand(dsn: str) -> str:
-    """dsn with each ${NAME} taken from the environment. Raises InputError when one is not set."""
-
-    def value(match: re.Match[str]) -> str:
-        if (found := os.environ.get(match[1])) is None:
-            raise InputError(
-                f"subject.dsn names ${{{match[1]}}}, which is not set in the environment",
-                f"export {match[1]}=...",
-            )
-        return quote(found, safe="") if "://" in dsn else found
-
-    return _VARIABLE.sub(value, dsn)
 
 
 def json_schema() -> str:

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from steelyard.study.cache import CacheWorkload
 from steelyard.study.model import Code, Setting, Strict, flat
+from steelyard.study.passwords import VARIABLE
 from steelyard.study.probes import Probes
 from steelyard.study.program import ProgramWorkload, names_in
 from steelyard.study.queries import QueriesWorkload
@@ -65,40 +66,51 @@ class Stop(Strict):
     They are those of throughput; in an open loop, where the rate is given, of p99 latency.
     """
 
-    half_width_percent: float = Field(gt=0, description="stop when every interval is this narrow")
-    after_blocks: int = Field(default=5, ge=5)
+    half_width_percent: float = Field(ge=0.001, le=1e9, description="stop when every interval is this narrow")
+    after_blocks: int = Field(default=5, ge=5, le=1000)
 
 
 class Plan(Strict):
     """How often, how long, in which order."""
 
-    clients: list[Annotated[int, Field(ge=1, le=10_000)]] = Field(default=[8], min_length=1)
+    clients: list[Annotated[int, Field(ge=1, le=10_000)]] = Field(default=[8], min_length=1, max_length=1000)
     warm_up_s: float = Field(default=2.0, ge=0, le=3600)
-    measure_s: float = Field(default=10.0, gt=0, le=86_400)
+    measure_s: float = Field(default=10.0, ge=0.001, le=86_400)
     transactions: int | None = Field(
         default=None,
         ge=1,
+        le=10**12,
         description="measure ends with so many at each point, after measure_s at the latest;"
         " workload.threads = 1",
     )
     cool_down_s: float = Field(default=0.5, ge=0, le=3600)
     blocks: int = Field(default=6, ge=1, le=1000, description="how often each option runs")
-    seed: int = Field(default=1, ge=0, description="of the order of runs and of the work itself")
+    seed: int = Field(
+        default=1, ge=0, le=2**63 - 1, description="of the order of runs and of the work itself"
+    )
     baseline: str | None = Field(
         default=None, description="label that others are compared with; default: the first"
     )
     smallest_effect_percent: float = Field(
         default=3.0,
-        gt=0,
+        ge=0.001,
         lt=100,
         description="the smallest difference that matters: the margin of 'equivalent'",
+    )
+    set_up_limit_s: float = Field(
+        default=3600.0,
+        gt=0,
+        le=86_400,
+        description="the longest that a server may take to load the data, or to set them back",
     )
     pin: bool = Field(default=True, description="keep server and load engine on CPUs apart")
     stop: Stop | None = None
 
 
 def _workload(value: Any) -> str:
-    kind = cast(dict[str, Any], value).get("kind") if isinstance(value, dict) else value.kind
+    kind: Any = getattr(value, "kind", None)
+    if isinstance(value, dict):
+        kind = cast("dict[str, Any]", value).get("kind")
     return kind if kind in ("cache", "program", "queries", "threads") else "statements"
 
 
@@ -123,11 +135,14 @@ class Reboots(Strict):
     unit: bool = Field(
         default=False, description="have systemd go on with the study after each boot, until it ends (root)"
     )
-    most: int = Field(default=100, ge=1, description="boots by `command`, after which the study fails")
+    most: int = Field(
+        default=100, ge=1, le=10_000, description="boots by `command`, after which the study fails"
+    )
 
     @model_validator(mode="after")
     def _known_words(self) -> Reboots:
-        if unknown := sorted(names_in(" ".join(self.command or ())) - {"kernel", "cmdline"}):
+        text = " ".join(self.command or ())
+        if unknown := sorted({*names_in(text), *VARIABLE.findall(text)} - {"kernel", "cmdline"}):
             raise ValueError(f"command: nothing fills {{{unknown[0]}}}; known: {{kernel}}, {{cmdline}}")
         return self
 
@@ -136,12 +151,13 @@ class Study(Strict):
     """A question, a subject, a workload, factors, a plan."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
-    question: str = Field(min_length=1)
+    question: str = Field(min_length=1, max_length=1000)
     subject: Subject
     workload: AnyWorkload = StatementWorkload()
     factors: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")], Factor] = Field(min_length=1)
     exclude: list[dict[str, str | list[str]]] = Field(
         default_factory=list[dict[str, str | list[str]]],
+        max_length=1000,
         description="combinations that make no sense: codes by factor, and a reason under 'why'",
     )
     host: Annotated[dict[str, Setting], BeforeValidator(flat)] = Field(
@@ -150,7 +166,7 @@ class Study(Strict):
     )
     reboots: Reboots = Reboots()
     plan: Plan = Plan()
-    monitors: dict[str, Annotated[float, Field(gt=0, le=100)]] | None = Field(
+    monitors: dict[str, Annotated[float, Field(ge=0.001, le=100)]] | None = Field(
         default=None,
         description="readings a second by monitor; default: what the subject offers, once a second",
     )

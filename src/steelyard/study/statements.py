@@ -16,10 +16,12 @@ class Arrival(Strict):
     """How clients arrive: closed loop with think time, or open loop at a rate."""
 
     kind: Literal["closed", "open"] = "closed"
-    think_ms: float = Field(default=0.0, ge=0, description="closed loop: pause after each transaction")
+    think_ms: float = Field(
+        default=0.0, ge=0, le=8.64e7, description="closed loop: pause after each transaction"
+    )
     think: Literal["fixed", "exponential"] = "fixed"
     rate_per_s: float | None = Field(
-        default=None, gt=0, description="open loop: transactions started a second"
+        default=None, ge=0.001, le=1e9, description="open loop: transactions started a second"
     )
     spacing: Literal["poisson", "even"] = "poisson"
 
@@ -34,7 +36,7 @@ class Statement(Strict):
     """One statement; `:name` marks a parameter, `{tag}` what tells one text from another."""
 
     sql: str = Field(pattern=r"^[^\x00]+$")
-    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    weight: float = Field(default=1.0, ge=1e-9, le=1e9)
     parameters: dict[str, Generator] = Field(
         default_factory=dict[str, Generator],
         description="generator by parameter: {kind = 'uniform', low = 1, high = 9}",
@@ -45,7 +47,7 @@ class Transaction(Strict):
     """Statements executed in this order as one unit."""
 
     statements: list[str] = Field(min_length=1)
-    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    weight: float = Field(default=1.0, ge=1e-9, le=1e9)
     begin: bool = Field(default=False, description="wrap in BEGIN and COMMIT")
 
 
@@ -61,7 +63,9 @@ class StatementWorkload(Workload):
     }
 
     kind: str = Field(default="lookup", description="lookup, orders, storm, or sql: statements of your own")
-    rows: int = Field(default=100_000, ge=1, description="size of the data set; not of kind = 'sql'")
+    rows: int = Field(
+        default=100_000, ge=1, le=10**12, description="size of the data set; not of kind = 'sql'"
+    )
     handle: Literal["none", "unnamed", "named", "per-use", "left"] = Field(
         default="named",
         description="none: simple query; unnamed: parsed each time without a name; named: prepared "
@@ -79,7 +83,12 @@ class StatementWorkload(Workload):
     )
     arrival: Arrival = Arrival()
     threads: int = Field(default=1, ge=1, le=256, description="event-loop threads of the load engine")
-    deadline_ms: float = Field(default=10_000, gt=0, le=6e8, description="a transaction over it is an error")
+    deadline_ms: float = Field(
+        default=10_000, ge=0.001, le=6e8, description="a transaction over it is an error"
+    )
+    message_mib_max: int = Field(
+        default=64, ge=1, le=1024, description="MiB; a server whose message is larger loses the connection"
+    )
     statements: dict[str, Statement] = Field(
         default_factory=dict[str, Statement], description="kind = 'sql': statements of your own by name"
     )

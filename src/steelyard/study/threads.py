@@ -22,7 +22,7 @@ class Times(Strict):
     kind: Literal["fixed", "exponential", "lognormal"]
     mean_us: float = Field(ge=0, le=3.6e9, description="0 (of a sleep alone): never sleeps")
     cv: float | None = Field(
-        default=None, gt=0, le=100, description="lognormal: standard deviation over mean"
+        default=None, ge=0.001, le=100, description="lognormal: standard deviation over mean"
     )
 
     @model_validator(mode="after")

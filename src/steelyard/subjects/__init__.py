@@ -7,7 +7,7 @@ INSIDE, where it has no server; BOOTS_ITSELF, where kernels are its own affair.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -40,7 +40,8 @@ class Endpoint:
     others: root processes of further roles, such as a pooler's (front). session: SQL sent by each client
     after it connects. lwlocks: whether its latches are PostgreSQL's. inspect: SQL by name, asked of each
     client's own session after the load, for what a server shows of a session to nobody else. facts: what
-    the subject knows of its server.
+    the subject knows of its server. interruption: to be called after the load: why the server is not the one
+    that was started (it ended, restarted, recovered from a crash), as a sentence; '' when it is.
     """
 
     host: str
@@ -59,6 +60,7 @@ class Endpoint:
     session: tuple[str, ...] = ()
     inspect: Mapping[str, str] = field(default_factory=dict[str, str])
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    interruption: Callable[[], str] = str
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,16 @@
-"""Who runs a server of ours. Servers refuse root; as root, a user is taken that is there already.
+"""The system user that runs the servers of a study, and folders that only this user and the lab can enter.
 
-No account is made: a measuring tool leaves no traces.
+Started by root, servers run as the system user `steelyard`, which owns nothing else: what a server's
+superuser may do to files and processes (`copy ... to program`) reaches no cluster of the distribution. The
+user is made when it is missing: `initdb` refuses a user without a name. Otherwise servers run as the caller.
 """
 
 from __future__ import annotations
 
 import os
 import pwd
+import shutil
+import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,34 +18,88 @@ from typing import Any
 
 from steelyard.study.errors import InputError
 
+NAME = "steelyard"
+# of nobody's: to run a program once that reads no file of ours and writes none
+_NOBODY = 65534
+_MAKE = (
+    "useradd", "--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent",
+    "--shell", "/usr/sbin/nologin", NAME,
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Account:
-    """user: None when servers run as ourselves."""
+    """caller: name of the user who runs the lab. user: None when servers run as the caller."""
 
+    caller: str
     user: pwd.struct_passwd | None
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Of `subprocess`, to start a program as this user."""
-        if self.user is None:
-            return {}
-        return {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
+        """Arguments of `subprocess` that start a program as this user."""
+        return {} if self.user is None else _as(self.user.pw_uid, self.user.pw_gid)
+
+    @property
+    def admitted(self) -> list[str]:
+        """Names of the system's users that the servers let in: the caller, root, and the user itself."""
+        return sorted({"root", self.caller, self.caller if self.user is None else self.user.pw_name})
 
     def own(self, place: Path) -> None:
         """Gives a file or folder to this user."""
         if self.user is not None:
             os.chown(place, self.user.pw_uid, self.user.pw_gid)
 
+    def admit(self, folder: Path) -> None:
+        """Lets this user through a folder of the caller's, and nobody else.
 
-def account_of(server: str) -> Account:
-    """Ourselves; as root the user named `server`, or else `nobody`. Raises InputError."""
+        The user cannot list or write it: no process of a server can put a link where the lab writes.
+        """
+        if self.user is not None:
+            os.chown(folder, -1, self.user.pw_gid)
+        folder.chmod(0o700 if self.user is None else 0o710)
+
+    def private(self, folder: Path) -> Path:
+        """Makes a folder that this user alone, and the lab, can enter; returns it."""
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self.own(folder)
+        return folder
+
+
+def account_of_servers() -> Account:
+    """The caller; for root the system user `steelyard`, made where it is missing. Raises InputError."""
+    try:
+        caller = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        raise InputError(
+            f"user {os.geteuid()} has no name on this machine, and servers are not run by such a user",
+            "add the user to /etc/passwd, or run as another",
+        ) from None
     if os.geteuid() != 0:
-        return Account(None)
-    for name in (server, "nobody"):
-        with suppress(KeyError):
-            return Account(pwd.getpwnam(name))
-    raise InputError(
-        f"database servers refuse to run as root, and there is no user `{server}` or `nobody`",
-        f"adduser --system {server}",
-    )
+        return Account(caller, None)
+    with suppress(KeyError):
+        return Account(caller, _checked(pwd.getpwnam(NAME)))
+    program = shutil.which(_MAKE[0], path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    hint = f"run as a user other than root, or: {' '.join(_MAKE)}"
+    if program is None:
+        raise InputError(f"servers do not run as root, and no user `{NAME}` can be made: no useradd", hint)
+    made = subprocess.run([program, *_MAKE[1:]], capture_output=True, text=True, check=False)
+    try:
+        # another study may have made it in the same moment
+        return Account(caller, _checked(pwd.getpwnam(NAME)))
+    except KeyError:
+        raise InputError(f"useradd made no user `{NAME}`: {made.stderr.strip()}", hint) from None
+
+
+def arguments_of_nobody() -> dict[str, Any]:
+    """Arguments of `subprocess` that start a program which refuses root, where it touches no file of ours."""
+    return _as(_NOBODY, _NOBODY) if os.geteuid() == 0 else {}
+
+
+def _as(uid: int, gid: int) -> dict[str, Any]:
+    return {"user": uid, "group": gid, "extra_groups": []}
+
+
+def _checked(user: pwd.struct_passwd) -> pwd.struct_passwd:
+    if user.pw_uid == 0:
+        raise InputError(f"the user `{NAME}` is root under another name: no server can run as it")
+    return user

@@ -1,4 +1,4 @@
-"""Finds PostgreSQL's programs, and sees to it that the user who runs them can reach them."""
+"""Finds PostgreSQL's programs, and makes a copy where the user who runs them cannot reach them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from pathlib import Path
 from steelyard.study.errors import InputError
 from steelyard.study.factors import settings_of
 from steelyard.study.spec import Study
-from steelyard.subjects.account import Account
+
+_ANSWER_S = 30.0
 
 
 def named_bindirs(study: Study) -> list[tuple[tuple[str, ...], str | None]]:
@@ -73,8 +74,10 @@ def find_bindir(named: str | None) -> Path:
 def version_of(bindir: Path) -> str:
     """What `postgres --version` prints, such as '18.6'. Raises InputError."""
     try:
-        shown = subprocess.run([bindir / "postgres", "--version"], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
+        shown = subprocess.run(
+            [bindir / "postgres", "--version"], capture_output=True, text=True, check=True, timeout=_ANSWER_S
+        )
+    except (OSError, subprocess.SubprocessError) as error:
         raise InputError(f"{bindir}/postgres cannot be run: {error}") from error
     # such as: postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)
     found = re.search(r"\d+(\.\d+|devel|beta\d+|rc\d+)?", shown.stdout)
@@ -90,14 +93,13 @@ def identity_of(program: Path) -> str:
     return sha256(f"{program} {found.st_size} {found.st_mtime_ns}".encode()).hexdigest()[:8]
 
 
-def reachable(bindir: Path, account: Account) -> Path:
-    """bindir, or a copy of its installation that the account can reach.
+def reachable(bindir: Path) -> Path:
+    """bindir; for root, whose servers run as another user, a copy of its installation where it is closed.
 
     A virtual environment under root's home is closed to every other user: the installation is
     copied once per build into /var/cache.
     """
-    user = account.user
-    if user is None or all(_open_to_others(part) for part in (bindir, *bindir.parents)):
+    if os.geteuid() != 0 or all(_open_to_others(part) for part in (bindir, *bindir.parents)):
         return bindir
     installation = bindir.parent
     build = f"{version_of(bindir)}-{identity_of(bindir / 'postgres')}"
@@ -116,7 +118,7 @@ def reachable(bindir: Path, account: Account) -> Path:
                 place.chmod(place.stat().st_mode | (0o755 if place.is_dir() else 0o644))
         for part in (copy.parent, *copy.parents[1:-1]):
             if not _open_to_others(part):
-                raise InputError(f"{part}: closed to the user {user.pw_name}", f"chmod o+x {part}")
+                raise InputError(f"{part}: closed to the user that runs servers", f"chmod o+x {part}")
         draft.rename(copy)
     return copy / bindir.relative_to(bindir.parents[2])
 

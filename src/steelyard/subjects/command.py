@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import uuid
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from steelyard.host.marked import VARIABLE, end_marked
+from steelyard.host.marked import VARIABLE, Mark, end_marked
 from steelyard.host.processor_sets import divide
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_of
@@ -72,14 +71,14 @@ class Command:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._mark = ""
+        self._mark = Mark()
         self._promise = 0
         self._prepared = False
         self._outputs = bench.folder / "outputs"
 
     def start(self, option: Option) -> Inside:
         """The plan of the copies; the first time, after the study's `prepare`."""
-        self._mark = uuid.uuid4().hex
+        self._mark = Mark()
         self._promise = self._bench.guard.stop_marked(self._mark)
         shutil.rmtree(self._outputs, ignore_errors=True)
         self._outputs.mkdir()
@@ -102,11 +101,11 @@ class Command:
 
     def stop(self) -> str:
         """Ends whatever the copies have left running; returns the end of what they printed."""
-        if not self._mark:
+        if not self._promise:
             return ""
         end_marked(self._mark)
         self._bench.guard.forget(self._promise)
-        self._mark = ""
+        self._promise = 0
         return "".join(
             f"==> {place.name}\n{tail}\n"
             for place in sorted(self._outputs.iterdir())
@@ -141,7 +140,7 @@ class Command:
             found.append(
                 {
                     "command": [_found(command[0]), *command[1:]],
-                    "environment": {**variables, VARIABLE: self._mark},
+                    "environment": {**variables, VARIABLE: self._mark.value},
                     "folder": str(folder),
                     "cpus": sorted(own) if apart else [],
                 }
@@ -163,7 +162,7 @@ class Command:
             done = subprocess.run(
                 command,
                 cwd=self._bench.folder,
-                env={**os.environ, **variables, VARIABLE: self._mark},
+                env={**os.environ, **variables, VARIABLE: self._mark.value},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=workload.deadline_s,

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
+from typing import Any
 
-from steelyard.host.guard import stop
-from steelyard.host.marked import with_mark
+from steelyard.host.guard import Guard
+from steelyard.host.marked import Mark, end_marked, with_mark
 from steelyard.host.placement import pin
 from steelyard.study.errors import InputError
 from steelyard.subjects import Bench, SubjectFailed
 from steelyard.subjects.account import Account
 
 _START_S = 60.0
+_END_S = 30.0
 _LOG_TAIL = 4000
 # sun_path holds 108 bytes with the final zero (unix(7))
 _SOCKET_MOST = 107
@@ -46,13 +48,17 @@ class Daemon:
         self._ends_by = ends_by
         self._reason = reason
         self._process: subprocess.Popen[bytes] | None = None
+        self._mark = Mark()
         self._promise = 0
 
-    def start(self, command: Sequence[str | Path], answers: Callable[[], bool]) -> int:
-        """Starts it and waits until it answers; its pid. Raises SubjectFailed."""
-        mark = uuid4().hex
-        self._promise = self._bench.guard.stop_marked(mark, self._ends_by)
-        with self._log.open("wb") as log:
+    def start(self, command: Sequence[str | Path], answers: Callable[[], bool], home: Path) -> int:
+        """Starts it and waits until it answers; its pid. home: the folder that its processes work in.
+
+        Raises SubjectFailed.
+        """
+        self._mark = Mark.of_server(home, Path(command[0]))
+        self._promise = self._bench.guard.stop_marked(self._mark, self._ends_by)
+        with os.fdopen(_private(self._log), "wb") as log:
             self._process = process = subprocess.Popen[bytes](
                 command,
                 stdin=subprocess.DEVNULL,
@@ -60,9 +66,10 @@ class Daemon:
                 stderr=log,
                 cwd="/",
                 start_new_session=True,
-                env=with_mark(mark),
+                env=with_mark(self._mark.value),
                 **self._account.arguments,
             )
+        self._bench.guard.started(self._promise, process.pid)
         pin(process.pid, self._bench.placement.server)
         deadline = time.monotonic() + _START_S
         while time.monotonic() < deadline:
@@ -74,15 +81,25 @@ class Daemon:
         raise SubjectFailed(f"{self._name} did not answer within {_START_S:.0f} s: {self.stop()}")
 
     def wait(self) -> None:
-        """Until it has ended by itself."""
+        """Until it has ended by itself. Raises SubjectFailed when it does not."""
         if self._process is not None:
-            self._process.wait()
+            try:
+                self._process.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                raise SubjectFailed(f"{self._name} did not end within {_END_S:.0f} s") from None
+
+    def ended(self) -> str:
+        """How it ended before it was stopped, as a sentence; '' while it runs."""
+        code = None if self._process is None else self._process.poll()
+        if code is None:
+            return ""
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return f"{self._name} ended during the run with {how}"
 
     def stop(self) -> str:
-        """Ends it at once; the tail of its log. Never raises."""
+        """Ends it at once, with all its processes; the tail of its log. Never raises."""
         if self._process is not None:
-            with suppress(ProcessLookupError):
-                stop(self._process.pid, self._ends_by)
+            end_marked(self._mark, self._ends_by)
             self._process.wait()
             self._process = None
             self._bench.guard.forget(self._promise)
@@ -92,6 +109,50 @@ class Daemon:
                 return log.read().decode(errors="replace").strip()
         except OSError:
             return ""
+
+
+def finish(
+    guard: Guard, command: Sequence[str | Path], home: Path, limit_s: float, **arguments: Any
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program that makes a server's data, to its end; what it printed.
+
+    Nothing of it is left, however the lab ends meanwhile. home: the folder that its processes work in;
+    arguments: of subprocess. Raises SubjectFailed when it takes longer than limit_s.
+    """
+    with _promised(guard, Mark.of_server(home, Path(command[0]))) as mark:
+        try:
+            return subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+                cwd="/",
+                start_new_session=True,
+                env=with_mark(mark.value),
+                timeout=limit_s,
+                **arguments,
+            )
+        except subprocess.TimeoutExpired:
+            name = Path(command[0]).name
+            raise SubjectFailed(f"{name} took longer than {limit_s:g} s (plan.set_up_limit_s)") from None
+
+
+@contextmanager
+def _promised(guard: Guard, mark: Mark) -> Generator[Mark]:
+    promise = guard.stop_marked(mark)
+    try:
+        yield mark
+    finally:
+        end_marked(mark)
+        guard.forget(promise)
+
+
+def _private(log: Path) -> int:
+    """Opens a log for writing that other users cannot read, as a server's log may show what clients sent."""
+    log.unlink(missing_ok=True)
+    return os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
 
 def check_socket(socket: Path) -> None:

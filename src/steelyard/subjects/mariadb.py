@@ -7,19 +7,22 @@ import subprocess
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pymysql
 
+from steelyard.host.limits import TimedOut, within
 from steelyard.study.errors import InputError
 from steelyard.study.model import Setting
 from steelyard.study.plan import Option, settings_at
 from steelyard.study.spec import Study
 from steelyard.subjects import SERVERS, Bench, Endpoint, Subject, SubjectFailed
-from steelyard.subjects.account import account_of
+from steelyard.subjects.account import account_of_servers
 from steelyard.subjects.binaries import identity_of, named_bindirs
-from steelyard.subjects.daemon import Daemon, check_socket
+from steelyard.subjects.daemon import Daemon, check_socket, finish
 from steelyard.subjects.foreign import check_foreign
 from steelyard.subjects.mariadb_foreign import ForeignMariaDB
+from steelyard.subjects.mariadb_life import continuity
 from steelyard.subjects.mariadb_programs import beside, find_server, version_of
 from steelyard.subjects.mariadb_session import (
     INSPECT,
@@ -34,6 +37,8 @@ from steelyard.subjects.mariadb_tables import load
 
 TAKES = SERVERS
 _DATABASE = "steelyard"
+_SQL_S = 30.0
+_CONNECT_S = 5.0
 _LATCHES = ("mutex", "rwlock", "sxlock")
 
 # what a laboratory wants unless the study says otherwise: no work that comes at its own times
@@ -72,12 +77,14 @@ class MariaDB:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._account = account_of("mysql")
+        self._account = account_of_servers()
+        # whom the server lets in without a password: who the kernel says comes through the socket
+        self._user = self._account.caller
         self._server = Daemon(bench, self._account, "MariaDB", "server.log", reason=_error)
-        self._socket = bench.folder / "mariadb.sock"
+        self._account.admit(bench.folder)
+        self._own = self._account.private(bench.folder / "sockets")
+        self._socket = self._own / "mariadb.sock"
         self._data = bench.folder / "data"
-        bench.folder.chmod(0o711)
-        self._account.own(bench.folder)
         check_socket(self._socket)
 
     def start(self, option: Option) -> Endpoint:
@@ -91,11 +98,17 @@ class MariaDB:
         subprocess.run(["cp", "-a", "--reflink=auto", template, self._data], check=True)
         settings = {**_DEFAULTS, **settings_at(self._bench.study, option)}
         pid = self._launch(server, self._data, settings)
-        try:
+
+        def read_back() -> dict[str, str]:
             with closing(self._connect(_DATABASE)) as connection:
                 shown = variables(connection, "global")
                 refuse_not_taken(shown, settings, option)
                 read_back_session(connection, subject, option)
+                return shown
+
+        try:
+            shown = within(_SQL_S, "reading the settings back", read_back)
+            interruption = continuity(lambda: self._connect(_DATABASE), self._server.ended)
         except pymysql.MySQLError as error:
             raise SubjectFailed(f"option {option.label}: {told(error)}") from error
         return Endpoint(
@@ -103,12 +116,13 @@ class MariaDB:
             socket=str(self._socket),
             host="localhost",
             port=3306,
-            user="root",
+            user=self._user,
             database=_DATABASE,
             pid=pid,
-            dsn=f"mysql://root@localhost/{_DATABASE}?socket={self._socket}",
+            dsn=f"mysql://{quote(self._user)}@localhost/{_DATABASE}?socket={self._socket}",
             session=session_statements(subject, option),
             inspect=INSPECT,
+            interruption=interruption,
             facts={
                 "origin": str(server),
                 "version": version_of(server),
@@ -132,38 +146,43 @@ class MariaDB:
             return template
         draft = template.with_suffix(".draft")
         shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir(mode=0o700)
-        self._account.own(draft)
-        made = subprocess.run(
+        self._account.private(draft)
+        limit_s = self._bench.study.plan.set_up_limit_s
+        made = finish(
+            self._bench.guard,
             [
                 beside(server, "mariadb-install-db"), "--no-defaults", f"--datadir={draft}",
-                "--auth-root-authentication-method=normal", "--skip-test-db",
-                f"--tmpdir={self._bench.folder}",
+                "--auth-root-authentication-method=socket", f"--auth-root-socket-user={self._user}",
+                "--skip-test-db", f"--tmpdir={self._own}",
                 f"--innodb-log-file-size={_DEFAULTS['innodb_log_file_size']}",
             ],
-            capture_output=True,
-            text=True,
-            cwd="/",
+            draft,
+            limit_s,
             **self._account.arguments,
         )  # fmt: skip
         if made.returncode:
             raise SubjectFailed(f"mariadb-install-db failed: {(made.stderr or made.stdout).strip()[-500:]}")
         self._launch(server, draft, {**_DEFAULTS, "innodb_fast_shutdown": 0})
         try:
-            with closing(self._connect("")) as connection, connection.cursor() as cursor:
-                cursor.execute(f"create database {_DATABASE}")
-                cursor.execute(f"use {_DATABASE}")
-                load(connection, self._bench.work, self._bench.folder)
-                cursor.execute("shutdown")
+            within(limit_s, "loading the data", self._load)
             self._server.wait()
         except OSError as error:
             raise SubjectFailed(f"the data could not be loaded: {error}") from error
         except pymysql.MySQLError as error:
             raise SubjectFailed(f"the data could not be loaded: {told(error)}") from error
+        except TimedOut as error:
+            raise SubjectFailed(f"{error} (plan.set_up_limit_s)") from None
         finally:
             self.stop()
         draft.rename(template)
         return template
+
+    def _load(self) -> None:
+        with closing(self._connect("")) as connection, connection.cursor() as cursor:
+            cursor.execute(f"create database {_DATABASE}")
+            cursor.execute(f"use {_DATABASE}")
+            load(connection, self._bench.work, self._bench.folder)
+            cursor.execute("shutdown")
 
     def _launch(self, server: Path, data: Path, settings: dict[str, Setting]) -> int:
         """Starts the server and waits until it answers; its pid."""
@@ -175,20 +194,21 @@ class MariaDB:
             [
                 server, "--no-defaults", f"--datadir={data}", f"--socket={self._socket}",
                 "--skip-networking", f"--pid-file={data / 'pid'}", "--skip-log-bin",
-                f"--tmpdir={self._bench.folder}", *arguments,
+                f"--tmpdir={self._own}", *arguments,
             ],
             self._answers,
+            data,
         )  # fmt: skip
 
     def _answers(self) -> bool:
-        with suppress(pymysql.MySQLError):
-            self._connect("").close()
+        with suppress(pymysql.MySQLError, TimedOut):
+            within(_CONNECT_S, "connecting", lambda: self._connect("").close())
             return True
         return False
 
     def _connect(self, database: str) -> pymysql.Connection[Any]:
         return pymysql.connect(
-            unix_socket=str(self._socket), user="root", database=database or None, connect_timeout=2
+            unix_socket=str(self._socket), user=self._user, database=database or None, connect_timeout=2
         )
 
 

@@ -31,6 +31,11 @@ class Address:
     ca_file: str | None
 
     @property
+    def private(self) -> bool:
+        """Whether nobody between client and server can listen."""
+        return self.tls != "disable" or self.socket is not None
+
+    @property
     def context(self) -> ssl.SSLContext | None:
         """For a client in Python; raises OSError when the file of the authority cannot be read."""
         if self.tls == "disable":

@@ -7,11 +7,14 @@ from typing import Any
 
 import pymysql
 
+from steelyard.host.limits import TimedOut, within
+from steelyard.host.mariadb_login import login_methods
 from steelyard.study.errors import InputError
+from steelyard.study.passwords import expand
 from steelyard.study.plan import Option
-from steelyard.study.reading import expand
 from steelyard.subjects import Bench, Endpoint
-from steelyard.subjects.mariadb_address import parse
+from steelyard.subjects.mariadb_address import Address, parse
+from steelyard.subjects.mariadb_life import continuity
 from steelyard.subjects.mariadb_session import (
     INSPECT,
     read_back_session,
@@ -21,6 +24,7 @@ from steelyard.subjects.mariadb_session import (
 )
 
 _CONNECT_S = 10
+_ANSWER_S = 30.0
 
 
 class ForeignMariaDB:
@@ -36,22 +40,18 @@ class ForeignMariaDB:
         subject = self._bench.study.subject
         dsn = expand(subject.dsn or "")
         address = parse(dsn)
-        try:
-            connection = pymysql.connect(
-                host=address.host,
-                port=address.port,
-                unix_socket=address.socket,
-                user=address.user,
-                password=address.password or "",
-                database=address.database,
-                ssl=address.context,
-                connect_timeout=_CONNECT_S,
-                autocommit=True,
-            )
-            with closing(connection):
+
+        def read_back() -> dict[str, str]:
+            with closing(_connect(address)) as connection:
                 self._check_tables(connection, address.database)
                 read_back_session(connection, subject, option)
-                shown = variables(connection, "global")
+                return variables(connection, "global")
+
+        try:
+            shown = within(_ANSWER_S, "connecting to subject.dsn", read_back)
+            interruption = continuity(lambda: _connect(address))
+        except TimedOut as error:
+            raise InputError(f"subject.dsn: {error}", "check address and server") from None
         except (pymysql.MySQLError, OSError) as error:
             cause = told(error) if isinstance(error, pymysql.MySQLError) else str(error)
             raise InputError(f"subject.dsn: {cause}", "check address, user and password") from None
@@ -68,6 +68,7 @@ class ForeignMariaDB:
             dsn=dsn,
             session=session_statements(subject, option),
             inspect=INSPECT,
+            interruption=interruption,
             facts={
                 "origin": "a server that is not ours",
                 "version": shown["version"],
@@ -98,3 +99,18 @@ class ForeignMariaDB:
     def stop(self) -> str:
         """Nothing: it goes on, and its log is not ours to read."""
         return ""
+
+
+def _connect(address: Address) -> pymysql.Connection[Any]:
+    return pymysql.connect(
+        host=address.host,
+        port=address.port,
+        unix_socket=address.socket,
+        user=address.user,
+        password=address.password or "",
+        database=address.database,
+        ssl=address.context,
+        auth_plugin_map=login_methods(private=address.private),
+        connect_timeout=_CONNECT_S,
+        autocommit=True,
+    )

@@ -40,9 +40,9 @@ def version_of(server: Path) -> str:
     """What `mariadbd --version` prints, such as '10.11.14'. Raises InputError."""
     try:
         shown = subprocess.run(
-            [server, "--no-defaults", "--version"], capture_output=True, text=True, check=True
+            [server, "--no-defaults", "--version"], capture_output=True, text=True, check=True, timeout=30
         )
-    except (OSError, subprocess.CalledProcessError) as error:
+    except (OSError, subprocess.SubprocessError) as error:
         raise InputError(f"{server} cannot be run: {error}") from error
     # such as: mariadbd  Ver 10.11.14-MariaDB-0+deb12u2 for debian-linux-gnu on x86_64
     return shown.stdout.partition("Ver ")[2].partition("-")[0].strip()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
-from uuid import uuid4
 
-from steelyard.host.guard import stop
-from steelyard.host.marked import with_mark
+from steelyard.host.limits import within
+from steelyard.host.marked import Mark, end_marked, with_mark
 from steelyard.host.placement import pin
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
@@ -16,6 +14,7 @@ from steelyard.study.spec import Study
 from steelyard.subjects import Bench, Endpoint, SubjectFailed
 
 _PORT = 5432
+_READY_S = 30.0
 # a program of its own: importing this package would cost seconds of a short study
 _SERVE = (
     "import sys; from steelyard import _core;"
@@ -51,25 +50,27 @@ class Null:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self._server: subprocess.Popen[str] | None = None
+        self._mark = Mark()
         self._promise = 0
 
     def start(self, option: Option) -> Endpoint:
         """A stub server, the same for every option."""
         socket = self._bench.folder / f".s.PGSQL.{_PORT}"
         socket.unlink(missing_ok=True)
-        mark = uuid4().hex
-        self._promise = self._bench.guard.stop_marked(mark, signal.SIGTERM)
+        self._mark = Mark()
+        self._promise = self._bench.guard.stop_marked(self._mark)
         self._server = subprocess.Popen(
             [sys.executable, "-c", _SERVE, str(socket)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            env=with_mark(mark),
+            env=with_mark(self._mark.value),
         )
         pin(self._server.pid, self._bench.placement.server)
         assert self._server.stdout is not None and self._server.stderr is not None
-        if self._server.stdout.readline().strip() != "ready":
+        ready = within(_READY_S, "starting the null server", self._server.stdout.readline)
+        if ready.strip() != "ready":
             raise SubjectFailed(f"the null server did not start: {self._server.stderr.read()}")
         return Endpoint(
             host=str(self._bench.folder),
@@ -86,7 +87,7 @@ class Null:
     def stop(self) -> str:
         """Ends the stub; it keeps no log."""
         if self._server is not None:
-            stop(self._server.pid, signal.SIGTERM)
+            end_marked(self._mark)
             self._server.wait()
             for stream in (self._server.stdout, self._server.stderr):
                 if stream is not None:

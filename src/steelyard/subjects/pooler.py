@@ -23,6 +23,7 @@ from steelyard.study.statements import StatementWorkload
 from steelyard.subjects import Bench, Endpoint, SubjectFailed
 from steelyard.subjects.account import Account
 from steelyard.subjects.daemon import Daemon
+from steelyard.subjects.postgres_cluster import SUPERUSER
 
 FRONT = "front"
 _FRONTS = ("none", "pgbouncer")
@@ -86,7 +87,8 @@ class Pooler:
     def __init__(self, bench: Bench, account: Account) -> None:
         self._bench = bench
         self._process = Daemon(bench, account, "pgbouncer", "pgbouncer.log")
-        self._address = f"host={bench.folder} port={_PORT} user=postgres dbname=pgbouncer"
+        self._sockets = bench.folder / "sockets"
+        self._address = f"host={self._sockets} port={_PORT} user={SUPERUSER} dbname=pgbouncer"
 
     def before(self, endpoint: Endpoint, asked: Mapping[str, Setting], option: Option) -> Endpoint:
         """Starts it and reads its settings back: where clients go from now on. Raises SubjectFailed."""
@@ -94,8 +96,9 @@ class Pooler:
         file = self._bench.folder / "pgbouncer.ini"
         fixed = {
             "listen_port": _PORT,
-            "unix_socket_dir": self._bench.folder,
-            # the folder of the socket is the lab's own: whoever gets there may come in
+            "unix_socket_dir": self._sockets,
+            "unix_socket_mode": "0700",
+            # nobody but the lab gets into the folder of the socket
             "auth_type": "any",
             **settings,
         }
@@ -109,10 +112,18 @@ class Pooler:
             ),
         ]
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        pid = self._process.start([_program(), file], self._answers)
+        # whatever the caller's umask: nobody but the server's user gets into the folder
+        file.chmod(0o644)
+        pid = self._process.start([_program(), file], self._answers, self._sockets)
         self._read_back(settings, option)
         # what a session shows of itself would be that of whichever session comes
-        return replace(endpoint, port=_PORT, others={"front": pid}, inspect={})
+        return replace(
+            endpoint,
+            port=_PORT,
+            others={"front": pid},
+            inspect={},
+            interruption=lambda: self._process.ended() or endpoint.interruption(),
+        )
 
     def stop(self) -> None:
         """Ends it; never raises."""

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import shutil
 import signal
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from steelyard.host.limits import TimedOut, within
 from steelyard.study.errors import InputError
 from steelyard.study.model import Setting
 from steelyard.study.plan import Option, settings_at
 from steelyard.study.spec import Study
 from steelyard.subjects import SERVERS, Bench, Endpoint, Subject, SubjectFailed
-from steelyard.subjects.account import account_of
+from steelyard.subjects.account import account_of_servers
 from steelyard.subjects.binaries import find_bindir, identity_of, named_bindirs, reachable, version_of
 from steelyard.subjects.daemon import Daemon, check_socket
 from steelyard.subjects.foreign import check_foreign
 from steelyard.subjects.pooler import Pooler, check_front, divided
+from steelyard.subjects.postgres_cluster import SUPERUSER, make_cluster
 from steelyard.subjects.postgres_foreign import ForeignPostgres
+from steelyard.subjects.postgres_life import continuity
 from steelyard.subjects.postgres_session import (
     INSPECT,
     read_back_session,
@@ -36,6 +38,7 @@ TAKES = SERVERS
 TEMPLATE = "steelyard_template"
 _DATABASE = "steelyard"
 _PORT = 5432
+_SQL_S = 30
 
 # what a laboratory wants unless the study says otherwise: no work that comes at its own times
 DEFAULTS: dict[str, Setting] = {
@@ -75,12 +78,13 @@ class Postgres:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._account = account_of("postgres")
+        self._account = account_of_servers()
         self._server = Daemon(bench, self._account, "PostgreSQL", "server.log", signal.SIGQUIT, _fatal)
         self._pooler = Pooler(bench, self._account)
         self._database = TEMPLATE if bench.work.read_only else _DATABASE
-        bench.folder.chmod(0o711)
-        check_socket(bench.folder / f".s.PGSQL.{_PORT}")
+        self._account.admit(bench.folder)
+        self._sockets = self._account.private(bench.folder / "sockets")
+        check_socket(self._sockets / f".s.PGSQL.{_PORT}")
 
     def start(self, option: Option) -> Endpoint:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
@@ -90,13 +94,17 @@ class Postgres:
         front, front_settings, settings = divided(asked)
         pid = self._launch(bindir, data, settings)
         dsn = self._dsn("postgres")
-        with psycopg.connect(dsn, autocommit=True) as connection:
-            refuse_not_taken(connection, settings, option)
-            read_back_session(connection, subject, option)
+
+        def read_back() -> None:
+            with psycopg.connect(dsn, autocommit=True, connect_timeout=_SQL_S) as connection:
+                refuse_not_taken(connection, settings, option)
+                read_back_session(connection, subject, option)
+
+        within(_SQL_S, "reading the settings back", read_back)
         endpoint = Endpoint(
-            host=str(self._bench.folder),
+            host=str(self._sockets),
             port=_PORT,
-            user="postgres",
+            user=SUPERUSER,
             database=self._database,
             pid=pid,
             dsn=self._dsn(self._database),
@@ -104,6 +112,7 @@ class Postgres:
             session=session_statements(subject, option),
             inspect=INSPECT,
             facts={"origin": str(bindir)},
+            interruption=continuity(dsn, self._server.ended),
         )
         return endpoint if front == "none" else self._pooler.before(endpoint, front_settings, option)
 
@@ -111,7 +120,7 @@ class Postgres:
         """The option's programs, and a data directory with the data in the database TEMPLATE."""
         version = option.changes.get("version", {})
         named = str(version.get("bindir", self._bench.study.subject.bindir or "embedded"))
-        bindir = reachable(find_bindir(named), self._account)
+        bindir = reachable(find_bindir(named))
         return bindir, self._cluster(bindir)
 
     def reset(self) -> None:
@@ -119,6 +128,9 @@ class Postgres:
 
         Work that changes nothing is done on the template itself.
         """
+        within(self._bench.study.plan.set_up_limit_s, "setting the data back", self._set_back)
+
+    def _set_back(self) -> None:
         if not self._bench.work.read_only:
             with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
                 connection.execute(f"drop database if exists {_DATABASE}")
@@ -142,39 +154,27 @@ class Postgres:
         data = self._bench.folder / f"data-{version_of(bindir)}-{identity_of(bindir / 'postgres')}"
         if data.exists():
             return data
-        draft = data.with_suffix(".draft")
+        draft, limit_s = data.with_suffix(".draft"), self._bench.study.plan.set_up_limit_s
         shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir(mode=0o700)
-        self._account.own(draft)
-        made = subprocess.run(
-            [
-                bindir / "initdb", "--pgdata", draft, "--username", "postgres", "--auth", "trust",
-                "--encoding", "UTF8", "--no-locale", "--no-sync",
-            ],
-            capture_output=True,
-            text=True,
-            cwd="/",
-            **self._account.arguments,
-        )  # fmt: skip
-        if made.returncode:
-            raise SubjectFailed(f"initdb failed: {made.stderr.strip() or made.stdout.strip()}")
+        make_cluster(bindir, draft, self._account, self._bench.guard, limit_s)
         self._launch(bindir, draft, DEFAULTS)
         try:
-            with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
-                connection.execute(f"create database {TEMPLATE}")
-            with psycopg.connect(self._dsn(TEMPLATE), autocommit=True) as connection:
-                load(connection, self._bench.work, self._bench.folder)
+            within(limit_s, "loading the data", self._load)
         except (psycopg.Error, OSError) as error:
             raise SubjectFailed(f"the data could not be loaded: {error}") from error
+        except TimedOut as error:
+            raise SubjectFailed(f"{error} (plan.set_up_limit_s)") from None
         finally:
-            with (
-                suppress(psycopg.Error),
-                psycopg.connect(self._dsn("postgres"), autocommit=True) as c,
-            ):
-                c.execute("checkpoint")
             self.stop()
         draft.rename(data)
         return data
+
+    def _load(self) -> None:
+        with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
+            connection.execute(f"create database {TEMPLATE}")
+        with psycopg.connect(self._dsn(TEMPLATE), autocommit=True) as connection:
+            load(connection, self._bench.work, self._bench.folder)
+            connection.execute("checkpoint")
 
     def _launch(self, bindir: Path, data: Path, settings: dict[str, Setting]) -> int:
         """Starts the server and waits until it answers; its pid."""
@@ -182,11 +182,11 @@ class Postgres:
             **settings,
             "port": _PORT,
             "listen_addresses": "",
-            "unix_socket_directories": str(self._bench.folder),
+            "unix_socket_directories": str(self._sockets),
+            "unix_socket_permissions": "0700",
         }
         arguments = [f"--{name}={written(value)}" for name, value in options.items()]
-        self._account.own(self._bench.folder)
-        return self._server.start([bindir / "postgres", "-D", data, *arguments], self._answers)
+        return self._server.start([bindir / "postgres", "-D", data, *arguments], self._answers, data)
 
     def _answers(self) -> bool:
         with suppress(psycopg.OperationalError):
@@ -195,7 +195,7 @@ class Postgres:
         return False
 
     def _dsn(self, database: str) -> str:
-        return make_conninfo(host=str(self._bench.folder), port=_PORT, user="postgres", dbname=database)
+        return make_conninfo(host=str(self._sockets), port=_PORT, user=SUPERUSER, dbname=database)
 
 
 def _fatal(log: str) -> str:

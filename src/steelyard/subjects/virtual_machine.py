@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import platform
-import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from steelyard.host.initramfs import SCRATCH, initramfs
 from steelyard.host.kernels import Kernel, check_kernel, find_kernel
-from steelyard.host.marked import end_marked
+from steelyard.host.marked import Mark, end_marked
 from steelyard.host.qemu import (
     Acceleration,
     Guest,
@@ -103,12 +102,12 @@ class VirtualMachine:
         self._bindir = Path()
         self._guests: dict[str, Guest] = {}
         self._facts: dict[str, Mapping[str, str]] = {}
-        self._mark = ""
+        self._mark = Mark()
         self._promise = 0
 
     def start(self, option: Option) -> Inside:
         """The plan of the option's guest; the first time, after every option's guest has been tried."""
-        self._mark = uuid.uuid4().hex
+        self._mark = Mark()
         self._promise = self._bench.guard.stop_marked(self._mark)
         if not self._guests:
             self._prepare(option)
@@ -133,7 +132,7 @@ class VirtualMachine:
                 "acceleration": guest.acceleration,
                 "cpus": guest.cpus,
                 "memory_mib": guest.memory_mib,
-                "mark": self._mark,
+                "mark": self._mark.value,
                 "console": str(self._console),
                 "limit_s": self._settings["vm.limit_s"],
                 "expected": {name: facts[name] for name in ("release", "clock_source")},
@@ -161,11 +160,11 @@ class VirtualMachine:
 
     def stop(self) -> str:
         """Ends the guest of the run, should it still be there; returns the end of its console."""
-        if not self._mark:
+        if not self._promise:
             return ""
         end_marked(self._mark)
         self._bench.guard.forget(self._promise)
-        self._mark = ""
+        self._promise = 0
         return "\n".join(list(lines(self._console))[-_TAIL_LINES:]) if self._console.exists() else ""
 
     def _prepare(self, option: Option) -> None:
@@ -199,7 +198,7 @@ class VirtualMachine:
             words=boot_words(option.changes["host"]),
             cpus=int(self._settings["vm.cpus"]),
             memory_mib=int(self._settings["vm.memory_mib"]),
-            mark=self._mark,
+            mark=self._mark.value,
         )
 
     def _tried(self, guests: Mapping[str, Guest]) -> tuple[Acceleration, dict[str, Mapping[str, str]]]:

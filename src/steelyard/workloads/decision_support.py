@@ -25,6 +25,7 @@ from steelyard.study.statements import Statement
 from steelyard.workloads import FileTable, Work
 
 _PROGRAM = "tpchgen-cli"
+_GENERATE_S = 7200
 _QUERY = re.compile(r"^-- query: (\w+),.*\n((?:(?!^--).*\n)+)", re.MULTILINE)
 
 # with indexes, of both servers; and that with what making it takes beside: CSV, a copy, logs
@@ -124,7 +125,10 @@ def _program() -> str:
 def _write(program: str, scale: float, table: str, folder: Path) -> Path:
     """Raises OSError with what the generator said."""
     asked = [program, "csv", "--scale-factor", f"{scale:g}", "--tables", table, "--output-dir", str(folder)]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=_GENERATE_S)
+    except subprocess.TimeoutExpired:
+        raise OSError(f"{' '.join(asked)} was not done after {_GENERATE_S} s") from None
     if done.returncode:
         raise OSError(f"{' '.join(asked)} failed: {done.stderr.strip()[-500:]}")
     return folder / f"{table}.csv"

@@ -11,10 +11,10 @@ pub enum Speech {
 }
 
 impl Speech {
-    pub fn new(protocol: Protocol) -> Self {
+    pub fn new(protocol: Protocol, message_bytes_max: usize) -> Self {
         match protocol {
-            Protocol::Postgres => Self::Postgres(wire::Scanner::default()),
-            Protocol::Mysql => Self::Mysql(mysql::Scanner::default()),
+            Protocol::Postgres => Self::Postgres(wire::Scanner::new(message_bytes_max)),
+            Protocol::Mysql => Self::Mysql(mysql::Scanner::new(message_bytes_max)),
         }
     }
 

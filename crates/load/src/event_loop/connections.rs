@@ -14,7 +14,33 @@ const BACK_OFF_NS: u64 = 50_000_000;
 /// Without a single connection for this long, the server counts as gone.
 const LOST_S: u64 = 2;
 
+/// Pieces of a client's reply that are read before the others have their turn.
+const PIECES_MAX: usize = 64;
+
 impl Loop<'_> {
+    /// The clients as the load before left them, with a connection or without.
+    pub(super) fn take_in(&mut self) -> Result<(), LoadError> {
+        for index in 0..self.clients.len() {
+            match &self.clients[index].transport {
+                Some(transport) => {
+                    let fd = transport.fd();
+                    self.attach(index, fd)?;
+                    if self.schedule.is_some() {
+                        self.idle.push_back(index);
+                    } else {
+                        self.thinking.push(Reverse((self.record.window.start_ns, index)));
+                    }
+                }
+                // what was lost in an earlier load was counted there
+                None => {
+                    self.closed.insert(index, None);
+                    self.lost.push((0, index));
+                }
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn send(&mut self, index: usize) {
         let client = &mut self.clients[index];
         let Some(transport) = &mut client.transport else { return };
@@ -44,7 +70,9 @@ impl Loop<'_> {
     }
 
     pub(super) fn receive(&mut self, index: usize) {
-        loop {
+        // a server that sends without end must not keep the loop from its other clients and from its end:
+        // epoll says again what is left
+        for _ in 0..PIECES_MAX {
             let client = &mut self.clients[index];
             let Some(transport) = &mut client.transport else { return };
             let count = match transport.read(&mut self.buffer) {
@@ -82,19 +110,29 @@ impl Loop<'_> {
             && self.uring.is_none()
         {
             // a write may fail before the server's last words are read
-            while let Ok(count @ 1..) = transport.read(&mut self.buffer) {
+            for _ in 0..PIECES_MAX {
+                let Ok(count @ 1..) = transport.read(&mut self.buffer) else { break };
                 if client.scanner.feed(&self.buffer[..count]).is_err() {
                     break;
                 }
             }
         }
-        match client.scanner.last_error() {
-            Some(error) => self.lose(index, now_ns(), &error.code, &error.message),
-            None => self.lose(index, now_ns(), "connection", cause),
-        }
+        let (code, cause) = match client.scanner.last_error() {
+            Some(error) => (error.code, error.message),
+            None => ("connection".into(), cause.into()),
+        };
+        self.record.lost.one(&cause);
+        self.lose(index, now_ns(), &code, &cause);
     }
 
-    pub(super) fn lose(&mut self, index: usize, now: u64, code: &str, cause: &str) {
+    /// We close the connection, since its answer does not come in time: a loss only if it stays without
+    /// another.
+    pub(super) fn close(&mut self, index: usize, now: u64, cause: &str) {
+        self.closed.insert(index, None);
+        self.lose(index, now, "deadline", cause);
+    }
+
+    fn lose(&mut self, index: usize, now: u64, code: &str, cause: &str) {
         let client = &mut self.clients[index];
         if let Some(uring) = &mut self.uring
             && client.transport.is_some()
@@ -114,7 +152,7 @@ impl Loop<'_> {
         for index in 0..self.clients.len() {
             let client = &self.clients[index];
             if client.busy && now.saturating_sub(client.sent_ns) > deadline_ns {
-                self.lose(index, now, "deadline", "no answer within the deadline");
+                self.close(index, now, "no answer within the deadline");
             }
         }
         self.reconnect(now)?;
@@ -136,6 +174,9 @@ impl Loop<'_> {
             match outcome {
                 Ok(transport) => self.rejoin(index, transport)?,
                 Err(cause) => {
+                    if let Some(why) = self.closed.get_mut(&index) {
+                        *why = Some(cause.clone());
+                    }
                     self.last_cause = cause;
                     self.lost.push((now + BACK_OFF_NS, index));
                 }
@@ -144,10 +185,9 @@ impl Loop<'_> {
         let due: Vec<usize> =
             self.lost.extract_if(.., |(due, _)| *due <= now).map(|(_, index)| index).collect();
         if !due.is_empty() {
-            let plan = &self.work.plan;
             let reconnector = match self.reconnector.take() {
                 Some(reconnector) => reconnector,
-                None => Reconnector::new(&plan.server, &plan.session)?,
+                None => Reconnector::new((&self.work.plan).into())?,
             };
             self.reconnector.insert(reconnector).ask(due);
         }
@@ -157,6 +197,7 @@ impl Loop<'_> {
     fn rejoin(&mut self, index: usize, transport: Transport) -> Result<(), LoadError> {
         let fd = transport.fd();
         self.clients[index].transport = Some(transport);
+        self.closed.remove(&index);
         self.attach(index, fd)?;
         self.record.reconnections += 1;
         if self.schedule.is_some() {

@@ -8,6 +8,8 @@ const MOST_TEXTS: u64 = 1_000_000;
 const MOST_THREADS: usize = 256;
 const MOST_CLIENTS: usize = 10_000;
 const LONGEST_S: f64 = 604_800.0;
+/// PostgreSQL makes no larger message, MySQL none beyond max_allowed_packet, 1 GiB.
+const MOST_MESSAGE_MIB: u32 = 1024;
 const HIGHEST_RATE: f64 = 1e7;
 
 impl Plan {
@@ -49,6 +51,9 @@ impl Plan {
         if !(1..=MOST_THREADS).contains(&self.threads) {
             return refuse("threads", &format!("must be 1 to {MOST_THREADS}"));
         }
+        if !(1..=MOST_MESSAGE_MIB).contains(&self.message_mib_max) {
+            return refuse("message_mib_max", &format!("must be 1 to {MOST_MESSAGE_MIB}"));
+        }
         if self.transactions_max.is_some_and(|most| most == 0 || self.threads > 1) {
             return refuse("transactions_max", "must be above 0, and is counted by one thread");
         }
@@ -62,6 +67,7 @@ impl Plan {
             ("count_s", self.count_s),
             ("cool_down_s", self.cool_down_s),
             ("connect_s", self.connect_s),
+            ("inspect_s", self.inspect_s),
             ("deadline_ms", self.deadline_ms),
         ] {
             let most = if field.ends_with("_ms") { LONGEST_S * 1e3 } else { LONGEST_S };

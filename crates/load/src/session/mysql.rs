@@ -2,7 +2,7 @@
 
 use std::io;
 
-use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context, Response};
+use mysql_common::auth::plugins::{ChallengeResponsePlugin, Response};
 use mysql_common::constants::{CapabilityFlags, MAX_PAYLOAD_LEN};
 use mysql_common::io::ParseBuf;
 use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket, HandshakeResponse, SslRequest};
@@ -10,10 +10,16 @@ use mysql_common::proto::{MyDeserialize, MySerialize};
 
 use super::explain;
 use crate::error::LoadError;
-use crate::mysql::{self, read_error, read_length};
+use crate::limits::check_length;
+use crate::mysql::{self, read_columns, read_error, read_length};
 use crate::plan::{Server, Tls};
+use crate::session::Opening;
 use crate::transport::Transport;
 use crate::wire::ServerError;
+
+mod methods;
+
+use methods::{Secret, begin, without_end};
 
 /// Without it every answer would end in a packet more.
 const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
@@ -23,49 +29,38 @@ const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH)
     .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
 
+/// What a login asks for is short; so is a key that the password is encrypted by, as to encrypt takes a
+/// time that grows with its length.
+const LOGIN_BYTES_MAX: usize = 4096;
+/// Packets are read in pieces: their length is the server's word.
+const PIECE: usize = 1 << 16;
+
 /// A connection that answers one request at a time.
 pub struct Session {
     pub transport: Transport,
     address: String,
     sequence: u8,
-}
-
-struct Secret<'a> {
-    password: &'a [u8],
-    ipc: bool,
-    tls: bool,
-    scramble: &'a [u8],
-}
-
-impl Context for &Secret<'_> {
-    fn pass(&self) -> &[u8] {
-        self.password
-    }
-    fn is_ipc_transport(&self) -> bool {
-        self.ipc
-    }
-    fn is_tls_transport(&self) -> bool {
-        self.tls
-    }
-    fn scramble(&self) -> &[u8] {
-        self.scramble
-    }
-    fn server_key_pem(&self) -> Option<&[u8]> {
-        None
-    }
+    message_bytes_max: usize,
 }
 
 impl Session {
     /// Encrypts where asked, and logs in.
-    pub fn log_in(transport: Transport, server: &Server) -> Result<Self, LoadError> {
-        let mut session = Self { transport, address: server.address(), sequence: 0 };
+    pub fn log_in(transport: Transport, opening: &Opening) -> Result<Self, LoadError> {
+        let server = &opening.server;
+        let mut session = Self { address: server.address(), ..Self::over(transport, LOGIN_BYTES_MAX) };
         session.authenticate(server).map_err(|failure| match failure {
             Failure::Refused(ServerError { code, message }) => {
                 LoadError::Refused { address: server.address(), code, message }
             }
             Failure::Broken(cause) => session.broken(cause),
         })?;
+        session.message_bytes_max = opening.message_bytes_max;
         Ok(session)
+    }
+
+    /// Over a connection that has served under load.
+    pub fn over(transport: Transport, message_bytes_max: usize) -> Self {
+        Self { transport, address: "the server".into(), sequence: 0, message_bytes_max }
     }
 
     fn authenticate(&mut self, server: &Server) -> Result<(), Failure> {
@@ -95,20 +90,19 @@ impl Session {
             self.transport.encrypt(server)?;
         }
         let nonce = hello.nonce();
-        let nonce = nonce.strip_suffix(&[0]).unwrap_or(&nonce);
-        let secret = Secret {
+        let mut secret = Secret {
             password: server.password.as_deref().unwrap_or_default().as_bytes(),
             ipc: server.is_unix(),
             tls: server.tls != Tls::Disable,
-            scramble: nonce,
+            scramble: without_end(&nonce).to_vec(),
         };
         let plugin = hello.auth_plugin().unwrap_or(AuthPlugin::MysqlNativePassword);
-        let (mut auth, plugin, answer) = match begin(&plugin, &secret, nonce) {
+        let (mut auth, plugin, answer) = match begin(&plugin, &secret) {
             Ok((auth, answer)) => (auth, plugin, answer),
             // a method that the account may not even use: let the server name the account's own
             Err(_) => {
                 let plugin = AuthPlugin::MysqlNativePassword;
-                let (auth, answer) = begin(&plugin, &secret, nonce)?;
+                let (auth, answer) = begin(&plugin, &secret)?;
                 (auth, plugin, answer)
             }
         };
@@ -138,9 +132,8 @@ impl Session {
                 }
                 Some(0xfe) => {
                     let asked = AuthSwitchRequest::deserialize((), &mut ParseBuf(&packet))?;
-                    let nonce = asked.plugin_data();
-                    let nonce = nonce.strip_suffix(&[0]).unwrap_or(nonce);
-                    let (next, answer) = begin(&asked.auth_plugin(), &secret, nonce)?;
+                    secret.scramble = without_end(asked.plugin_data()).to_vec();
+                    let (next, answer) = begin(&asked.auth_plugin(), &secret)?;
                     auth = next;
                     self.write_bytes(&answer)?;
                 }
@@ -167,7 +160,7 @@ impl Session {
         let columns = match first.first() {
             Some(0) => return Ok(Vec::new()),
             Some(0xff) => return Err(Failure::Refused(read_error(&first))),
-            _ => read_length(&first).ok_or_else(foreign)?.0,
+            _ => read_columns(&first).ok_or_else(foreign)?,
         };
         let mut names = Vec::new();
         for _ in 0..columns {
@@ -189,13 +182,25 @@ impl Session {
         Ok(names.into_iter().zip(numbers).filter_map(|(name, number)| Some((name, number?))).collect())
     }
 
+    /// One message: a packet, with those that go on it.
     fn read(&mut self) -> io::Result<Vec<u8>> {
-        let mut head = [0; 4];
-        self.fill(&mut head)?;
-        self.sequence = head[3].wrapping_add(1);
-        let mut body = vec![0; u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize];
-        self.fill(&mut body)?;
-        Ok(body)
+        let mut body = Vec::new();
+        loop {
+            let mut head = [0; 4];
+            self.fill(&mut head)?;
+            self.sequence = head[3].wrapping_add(1);
+            let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
+            check_length(body.len() + length, self.message_bytes_max).map_err(io::Error::other)?;
+            let end = body.len() + length;
+            while body.len() < end {
+                let from = body.len();
+                body.resize(end.min(from + PIECE), 0);
+                self.fill(&mut body[from..])?;
+            }
+            if length < MAX_PAYLOAD_LEN {
+                return Ok(body);
+            }
+        }
     }
 
     fn fill(&mut self, mut into: &mut [u8]) -> io::Result<()> {
@@ -226,13 +231,6 @@ impl Session {
     }
 }
 
-impl From<Transport> for Session {
-    /// Over a connection that has served under load.
-    fn from(transport: Transport) -> Self {
-        Self { transport, address: "the server".into(), sequence: 0 }
-    }
-}
-
 enum Failure {
     Refused(ServerError),
     Broken(io::Error),
@@ -242,17 +240,6 @@ impl From<io::Error> for Failure {
     fn from(cause: io::Error) -> Self {
         Self::Broken(cause)
     }
-}
-
-/// A login method begun: what the server's first challenge is answered with.
-fn begin(plugin: &AuthPlugin<'_>, secret: &Secret<'_>, nonce: &[u8]) -> io::Result<(AuthProc, Vec<u8>)> {
-    let unknown = |cause: &dyn std::fmt::Display| {
-        let name = String::from_utf8_lossy(plugin.as_bytes()).into_owned();
-        io::Error::other(format!("cannot log in by {name}: {cause}"))
-    };
-    let mut auth = plugin.init().map_err(|cause| unknown(&cause))?;
-    let response = auth.run(secret, nonce).map_err(|cause| unknown(&cause))?;
-    Ok((auth, response.data().unwrap_or_default().to_vec()))
 }
 
 fn foreign() -> io::Error {

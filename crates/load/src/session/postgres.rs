@@ -6,12 +6,16 @@ use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
-use postgres_protocol::message::backend::{DataRowBody, ErrorResponseBody, Message, RowDescriptionBody};
+use postgres_protocol::message::backend::{
+    DataRowBody, ErrorResponseBody, Header, Message, RowDescriptionBody,
+};
 use postgres_protocol::message::frontend;
 
 use super::explain;
 use crate::error::LoadError;
+use crate::limits::{check_length, clipped};
 use crate::plan::{Server, Tls};
+use crate::session::Opening;
 use crate::transport::Transport;
 use crate::wire::ServerError;
 
@@ -20,17 +24,25 @@ pub struct Session {
     pub transport: Transport,
     buffer: BytesMut,
     address: String,
+    message_bytes_max: usize,
 }
 
 impl Session {
     /// Encrypts where asked, and logs in.
-    pub fn log_in(transport: Transport, server: &Server) -> Result<Self, LoadError> {
-        let mut session = Self { transport, buffer: BytesMut::new(), address: server.address() };
+    pub fn log_in(transport: Transport, opening: &Opening) -> Result<Self, LoadError> {
+        let server = &opening.server;
+        let mut session =
+            Self { address: server.address(), ..Self::over(transport, opening.message_bytes_max) };
         if server.tls != Tls::Disable {
             session.start_tls(server).map_err(|cause| session.broken(cause))?;
         }
         session.authenticate(server)?;
         Ok(session)
+    }
+
+    /// Over a connection that has served under load.
+    pub fn over(transport: Transport, message_bytes_max: usize) -> Self {
+        Self { transport, buffer: BytesMut::new(), address: "the server".into(), message_bytes_max }
     }
 
     fn start_tls(&mut self, server: &Server) -> io::Result<()> {
@@ -148,7 +160,9 @@ impl Session {
 
     fn next(&mut self) -> Result<Message, LoadError> {
         loop {
-            if let Some(message) = Message::parse(&mut self.buffer).map_err(|cause| self.broken(cause))? {
+            if self.holds_message().map_err(|cause| self.broken(cause))?
+                && let Some(message) = Message::parse(&mut self.buffer).map_err(|cause| self.broken(cause))?
+            {
                 return Ok(message);
             }
             let mut piece = [0; 8192];
@@ -160,15 +174,16 @@ impl Session {
         }
     }
 
+    /// Whether a whole message is there: the parser would make room for any length that the server names.
+    fn holds_message(&self) -> io::Result<bool> {
+        let Some(header) = Header::parse(&self.buffer)? else { return Ok(false) };
+        let length = header.len() as usize;
+        check_length(length, self.message_bytes_max).map_err(io::Error::other)?;
+        Ok(self.buffer.len() > length)
+    }
+
     fn broken(&self, cause: io::Error) -> LoadError {
         LoadError::Connect { address: self.address.clone(), cause: explain(&cause) }
-    }
-}
-
-impl From<Transport> for Session {
-    /// Over a connection that has served under load.
-    fn from(transport: Transport) -> Self {
-        Self { transport, buffer: BytesMut::new(), address: "the server".into() }
     }
 }
 
@@ -176,7 +191,7 @@ fn server_error(body: &ErrorResponseBody) -> ServerError {
     let mut error = ServerError::default();
     let mut fields = body.fields();
     while let Ok(Some(field)) = fields.next() {
-        let text = String::from_utf8_lossy(field.value_bytes()).into_owned();
+        let text = clipped(field.value_bytes());
         match field.type_() {
             b'C' => error.code = text,
             b'M' => error.message = text,

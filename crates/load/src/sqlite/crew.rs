@@ -3,19 +3,26 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::FromRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::thread::{Builder, Scope};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use super::client::{drive, open};
 use super::database::Workers;
 use super::{Stage, gate::Gate};
+use crate::conduct::Conductor;
 use crate::error::LoadError;
 use crate::poll::now_ns;
 use crate::record::Record;
+
+/// Between two looks at whether the run goes on.
+const POLL_MS: libc::c_int = 50;
+/// How long clients may take to close their connections.
+const LEAVE: Duration = Duration::from_secs(10);
 
 /// What a client leaves.
 #[derive(Serialize, Deserialize)]
@@ -70,13 +77,13 @@ impl<'env> Crew<'env> {
         Ok(())
     }
 
-    /// What each client left, in the order of their numbers; the first error that one told of.
-    pub fn left(&mut self) -> Result<Vec<Left>, LoadError> {
+    /// What each client left, in the order of their numbers, by `limit`; the first error that one told of.
+    pub fn left(&mut self, conductor: &mut Conductor, limit: Instant) -> Result<Vec<Left>, LoadError> {
         let mut all = Vec::with_capacity(self.pipes.len());
         let mut silent = None;
         for (number, pipe) in self.pipes.iter_mut().enumerate() {
-            let mut text = Vec::new();
-            pipe.read_to_end(&mut text)?;
+            let text = read_to_end(pipe, conductor, limit)?
+                .ok_or_else(|| LoadError::Client { number, cause: "is still at work".into() })?;
             match serde_json::from_slice::<Result<Left, String>>(&text) {
                 Ok(told) => all.push(told.map_err(|cause| LoadError::Client { number, cause })?),
                 // one that was stopped says nothing: why it was, another tells
@@ -92,15 +99,37 @@ impl<'env> Crew<'env> {
     }
 }
 
+impl Crew<'_> {
+    /// Whether all processes have ended.
+    fn reap(&mut self) -> bool {
+        // SAFETY: the pids are children of ours not yet reaped, so they cannot be another's.
+        self.processes.retain(|pid| unsafe { libc::waitpid(*pid, std::ptr::null_mut(), libc::WNOHANG) } == 0);
+        self.processes.is_empty()
+    }
+
+    /// One that the kernel does not let go is not waited for: it ends with this process.
+    fn kill(&mut self) {
+        for pid in &self.processes {
+            // SAFETY: as above.
+            unsafe { libc::kill(*pid, libc::SIGKILL) };
+        }
+        self.reap();
+    }
+}
+
 impl Drop for Crew<'_> {
     fn drop(&mut self) {
         self.gate.stop.store(true, Ordering::Relaxed);
         self.gate.leave.store(true, Ordering::Release);
         // a client that still writes is not kept waiting for a reader
         self.pipes.clear();
-        for pid in &self.processes {
-            // SAFETY: the pid is a child of ours not yet reaped, so it cannot be another's.
-            unsafe { libc::waitpid(*pid, std::ptr::null_mut(), 0) };
+        let limit = Instant::now() + LEAVE;
+        while !self.reap() {
+            if Instant::now() > limit {
+                self.kill();
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 }
@@ -123,6 +152,29 @@ fn work(stage: &Stage, number: usize, to: File) {
         tell(to, &left.map_err(|error| error.to_string()));
         stage.gate.wait_to_leave();
     });
+}
+
+/// All that comes until the other side closes; `None` when that is not by `limit`.
+fn read_to_end(
+    pipe: &mut File,
+    conductor: &mut Conductor,
+    limit: Instant,
+) -> Result<Option<Vec<u8>>, LoadError> {
+    let mut text = Vec::new();
+    let mut piece = [0; 1 << 16];
+    loop {
+        conductor.go_on()?;
+        let mut awaited = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: `awaited` is one descriptor, valid for reads and writes.
+        if unsafe { libc::poll(&mut awaited, 1, POLL_MS) } > 0 {
+            match pipe.read(&mut piece)? {
+                0 => return Ok(Some(text)),
+                count => text.extend_from_slice(&piece[..count]),
+            }
+        } else if Instant::now() > limit {
+            return Ok(None);
+        }
+    }
 }
 
 /// Writes and closes: the end is what the reader waits for.

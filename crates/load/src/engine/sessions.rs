@@ -1,0 +1,155 @@
+//! The sessions of a run without load: connecting, inspecting, leaving.
+
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use super::Run;
+use crate::beside::beside;
+use crate::client::Client;
+use crate::error::LoadError;
+use crate::plan::Inspect;
+use crate::poll::now_ns;
+use crate::result::Told;
+use crate::session::{Opening, Session, farewell};
+use crate::transport::Transport;
+use crate::work::Work;
+
+/// A client's connection, unless it broke, and what it answered or why it did not.
+type Inspected = (usize, Option<Transport>, Result<Vec<Told>, String>);
+
+impl Run<'_> {
+    pub(super) fn connect(
+        &mut self,
+        point: usize,
+        count: usize,
+        clients: &mut Vec<Client>,
+    ) -> Result<(), LoadError> {
+        let begin_ns = self.conductor.begin("connect", point, count)?;
+        let work = self.work;
+        let limit = Instant::now() + Duration::from_secs_f64(work.plan.connect_s);
+        clients.drain(count.min(clients.len())..).for_each(|mut client| leave(&mut client, work));
+        let (opening, missing) = (Opening::from(&work.plan), count - clients.len());
+        let open = move |made: &Sender<_>| {
+            for _ in 0..missing {
+                let start_ns = now_ns();
+                let opened = opening.open(limit);
+                let failed = opened.is_err();
+                if made.send((opened, now_ns() - start_ns)).is_err() || failed {
+                    break;
+                }
+            }
+        };
+        let mut refused = false;
+        let ended = beside(&mut self.conductor, "connect", limit, open, |conductor, (opened, took_ns)| {
+            match opened {
+                Ok(transport) => {
+                    conductor.outcome.connect_ns += took_ns;
+                    conductor.outcome.connections += 1;
+                    clients.push(Client::new(clients.len(), work, transport));
+                }
+                // a ramp that meets the server's limit goes on with the clients that it has
+                Err(error) if LoadError::is_full(&error) && !clients.is_empty() => {
+                    let text = format!("point {point}: {} of {count} clients: {error}", clients.len());
+                    conductor.outcome.notices.push(("connections-refused", text));
+                    refused = true;
+                }
+                Err(error) => return Err(error),
+            }
+            Ok(())
+        })?;
+        if !ended || clients.len() < count && !refused {
+            let address = work.plan.server.address();
+            return Err(LoadError::Connect { address, cause: "no answer in time".into() });
+        }
+        self.conductor.ended("connect", point, clients.len(), begin_ns, now_ns());
+        Ok(())
+    }
+
+    /// Connections open, nothing sent but the questions of `inspect`.
+    pub(super) fn cool_down(&mut self, point: usize, clients: &mut [Client]) -> Result<(), LoadError> {
+        let begin_ns = self.conductor.begin("cool-down", point, clients.len())?;
+        if !self.work.plan.inspect.is_empty() {
+            self.inspect(clients)?;
+        }
+        self.conductor.cool_down(point, clients.len(), begin_ns)
+    }
+
+    fn inspect(&mut self, clients: &mut [Client]) -> Result<(), LoadError> {
+        let plan = &self.work.plan;
+        let limit = Instant::now() + Duration::from_secs_f64(plan.inspect_s);
+        let (questions, protocol, most) =
+            (plan.inspect.clone(), plan.server.protocol, plan.message_bytes_max());
+        let connected: Vec<(usize, Transport)> = clients
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(index, client)| Some((index, client.transport.take()?)))
+            .collect();
+        let all = connected.len();
+        let (mut answered, mut failure) = (0, "no answer in time".to_string());
+        let ask = move |made: &Sender<Inspected>| {
+            for (client, transport) in connected {
+                let session = Session::over(transport, protocol, most);
+                if made.send(answers(client, session, &questions, limit)).is_err() {
+                    break;
+                }
+            }
+        };
+        beside(&mut self.conductor, "inspect", limit, ask, |conductor, (index, transport, answers)| {
+            clients[index].transport = transport;
+            match answers {
+                Ok(told) => {
+                    answered += 1;
+                    conductor.outcome.inspect.extend(told);
+                }
+                Err(cause) => failure = cause,
+            }
+            Ok(())
+        })?;
+        if answered < all {
+            let text = format!("inspect: {answered} of {all} sessions answered: {failure}");
+            self.conductor.outcome.notices.push(("inspect-missed", text));
+        }
+        Ok(())
+    }
+
+    pub(super) fn disconnect(&mut self, point: usize, mut clients: Vec<Client>) -> Result<(), LoadError> {
+        let begin_ns = self.conductor.begin("disconnect", point, clients.len())?;
+        clients.iter_mut().for_each(|client| leave(client, self.work));
+        self.conductor.ended("disconnect", point, clients.len(), begin_ns, now_ns());
+        Ok(())
+    }
+}
+
+/// Asks one client's session.
+fn answers(client: usize, mut session: Session, questions: &[Inspect], limit: Instant) -> Inspected {
+    let mut told = Vec::new();
+    if let Err(cause) = session.set_limit(limit) {
+        return (client, None, Err(cause.to_string()));
+    }
+    for question in questions {
+        match session.ask(&question.sql) {
+            Ok(answer) => told.extend(answer.into_iter().map(|(metric, value)| Told {
+                client,
+                name: question.name.clone(),
+                metric,
+                value,
+            })),
+            // a server that cannot answer (too old, no right) leaves the answer out
+            Err(LoadError::Session { .. }) => {}
+            Err(error) => return (client, None, Err(error.to_string())),
+        }
+    }
+    match session.into_transport() {
+        Ok(transport) => (client, Some(transport), Ok(told)),
+        Err(cause) => (client, None, Err(cause.to_string())),
+    }
+}
+
+/// Says farewell, unless that would wait: the server closes the connection either way.
+fn leave(client: &mut Client, work: &Work) {
+    if let Some(transport) = &mut client.transport {
+        let _ = transport
+            .set_nonblocking(true)
+            .and_then(|()| transport.write_all(farewell(work.plan.server.protocol)));
+    }
+}

@@ -1,0 +1,35 @@
+"""Logging in to MariaDB or MySQL: no password leaves this machine in a form that others can read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pymysql
+from pymysql.constants import CR
+
+# the first two send the password as it is, the third a hash that is broken in no time
+_READABLE = ("mysql_clear_password", "dialog", "mysql_old_password")
+
+
+def login_methods(*, private: bool) -> dict[str, type[Any]]:
+    """What pymysql's `auth_plugin_map` must be. private: the connection has TLS or is a Unix socket.
+
+    Without this pymysql sends the password in clear text to any server that asks.
+    """
+    return {} if private else {name: _refusal(name) for name in _READABLE}
+
+
+def _refusal(name: str) -> type[Any]:
+    class Refusal:
+        def __init__(self, connection: object) -> None:
+            """pymysql passes the connection."""
+
+        def authenticate(self, packet: object) -> None:
+            """Raises OperationalError."""
+            raise pymysql.OperationalError(
+                CR.CR_AUTH_PLUGIN_ERR,
+                f"the server asks for the password by {name}, which shows it to whoever listens, as the"
+                " connection is not encrypted (add tls=require to the address)",
+            )
+
+    return Refusal

@@ -1,0 +1,146 @@
+"""Secrets in a study file: which names hold one, where an address holds one, and ${NAME} in its place.
+
+A study is copied into every bundle, and bundles are shared: a secret comes from the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from urllib.parse import quote, unquote_plus
+
+from steelyard.study.errors import InputError
+
+VARIABLE = re.compile(r"\$\{(\w+)\}")
+_VARIABLES = re.compile(r"(?:\$\{\w+\})*")
+
+# what a secret is called; part of a regular expression
+WORD = (
+    r"pass(?:word|wd|phrase|code)|pwd|secret|token|credential|bearer"
+    r"|(?:api|access|private|encryption|master)[_-]?key"
+)
+_TELLING_NAME = re.compile(rf"(?:{WORD})|(?:^|_)pass$|_key$|conninfo|^authorization$", re.IGNORECASE)
+# settings of PostgreSQL that run a shell: anything may stand there
+_COMMANDS = re.compile(r"(?:^ssl_passphrase|^archive|^restore|_cleanup|^recovery_end)_command$")
+# what a telling name may be called without being a secret
+_HARMLESS = frozenset(
+    {
+        "password_encryption",
+        "md5_password_warnings",
+        "ssl_passphrase_command_supports_reload",
+        "passfile",
+        # the working folder of a shell
+        "pwd",
+        "oldpwd",
+    }
+)
+
+_PARAMETER = re.compile(r"[?&;#]")
+# a key within the value of another: options=-c x.password=..., host=h;password=...
+_WITHIN = re.compile(rf"(\w*(?:{WORD})\w*)\s*=\s*[\"'\\]*([^\s\"'\\;]*)", re.IGNORECASE)
+_KEY = re.compile(r"([^=]*)=\s*")
+_PORT = re.compile(r"\d{1,5}(?=[/?,])")
+
+
+def is_secret(name: str) -> bool:
+    """Whether what stands under this name is a secret."""
+    lower = name.lower()
+    return lower not in _HARMLESS and bool(_TELLING_NAME.search(name) or _COMMANDS.search(lower))
+
+
+def only_variables(text: str) -> bool:
+    """Whether a text is ${NAME} alone, or several, or empty: nothing of it is written down."""
+    return _VARIABLES.fullmatch(text) is not None
+
+
+def password_written(address: str) -> bool:
+    """Whether an address (a URL, or libpq's `key = value`) holds a password other than as ${NAME}.
+
+    Also one that the server's own reader would not find: it was meant as one.
+    """
+    return any(not only_variables(text) for text in _passwords(address.strip()))
+
+
+def expand(address: str) -> str:
+    """address with each ${NAME} from the environment, quoted as it needs. Raises InputError."""
+
+    def value(match: re.Match[str]) -> str:
+        found = from_environment(match[1], "subject.dsn")
+        if "://" in address:
+            return quote(found, safe="")
+        # libpq takes a backslash before any character, within quotes and without
+        return found if match[0] == address.strip() else re.sub(r"([\\'\s])", r"\\\1", found)
+
+    return VARIABLE.sub(value, address)
+
+
+def from_environment(name: str, at: str) -> str:
+    """The value of a variable that a study names. at: where it does. Raises InputError."""
+    if (found := os.environ.get(name)) is None:
+        raise InputError(f"{at} names ${{{name}}}, which is not set in the environment", f"export {name}=...")
+    return found
+
+
+def _passwords(address: str) -> Iterator[str]:
+    """What stands where a password belongs, and under every name of a secret."""
+    if _is_url(address):
+        yield _user_password(address.split("://", maxsplit=1)[-1])
+        settings = _parameters(address)
+    else:
+        settings = _settings(address)
+    for key, value in settings:
+        if is_secret(key):
+            yield value
+        else:
+            within = _WITHIN.finditer(unquote_plus(value))
+            yield from (match[2] for match in within if is_secret(match[1]))
+
+
+def _is_url(address: str) -> bool:
+    return "://" in address.partition("=")[0] or "=" not in address
+
+
+def _user_password(rest: str) -> str:
+    """Of user:password@host/database: the password. Nobody may have encoded @ and / in it."""
+    authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    _, _, password = authority.rpartition("@")[0].partition(":")
+    if password or "@" in authority:
+        return password
+    before, _, after = re.sub(r"\[[^\]@]*\]", "", rest).rpartition("@")[0].partition(":")
+    return "" if "@" in before or _PORT.match(after) else after
+
+
+def _parameters(url: str) -> Iterator[tuple[str, str]]:
+    path, *parameters = _PARAMETER.split(url)
+    yield "", path
+    for parameter in parameters:
+        key, _, value = parameter.partition("=")
+        yield unquote_plus(key).strip(), value
+
+
+def _settings(text: str) -> Iterator[tuple[str, str]]:
+    """Keys and values of libpq's form: `key = value`, quoted by ', escaped by a backslash."""
+    at = 0
+    while (begin := _KEY.match(text, at)) is not None:
+        value, at = _value(text, begin.end())
+        # words before the key are no value of any
+        yield (begin[1].split() or [""])[-1], value
+
+
+def _value(text: str, at: int) -> tuple[str, int]:
+    """The value that begins at a place, and where it ends."""
+    quoted = text[at : at + 1] == "'"
+    at += quoted
+    value = ""
+    while at < len(text):
+        char = text[at]
+        if char == "'" and quoted:
+            return value, at + 1
+        if char.isspace() and not quoted:
+            return value, at
+        if char == "\\":
+            at += 1
+        value += text[at : at + 1]
+        at += 1
+    return value, at

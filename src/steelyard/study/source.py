@@ -1,0 +1,126 @@
+"""The text of a file that the user names, and what it says as TOML; every error names file and line."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tomllib
+from collections import deque
+from datetime import date, time
+from pathlib import Path
+from typing import Any, cast
+
+from steelyard.study.errors import InputError
+from steelyard.study.locate import line_of
+
+_MOST_BYTES = 1 << 20
+_DEEPEST = 32
+_LONGEST_KEY = 200
+_PLACE = re.compile(r"\(at line (\d+), column \d+\)$")
+# more digits than Python turns into a number
+_ENDLESS = re.compile(r"\d[\d_]{4300}")
+_PART = r"(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*"
+# a key of so many parts: tomllib takes time by the square of their number
+_DOTTED = re.compile(rf"(?:^|[\[{{,])[ \t]*(?:{_PART}\.[ \t]*){{{_DEEPEST}}}", re.MULTILINE)
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def text_of(path: Path, most_bytes: int = _MOST_BYTES) -> str:
+    """What a file holds, its lines ended by line feeds. Raises FileNotFoundError, InputError."""
+    try:
+        # without O_NONBLOCK a pipe that nobody writes into is waited for
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
+    try:
+        mode = os.fstat(handle).st_mode
+        for is_kind, kind in _KINDS:
+            if is_kind(mode):
+                raise InputError(f"{path}: cannot be read: it is {kind}", "name a file")
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            data = file.read(most_bytes + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    finally:
+        os.close(handle)
+    if len(data) > most_bytes:
+        raise InputError(f"{path}: cannot be read: it is longer than {most_bytes:,} bytes")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        byte = error.object[error.start]
+        raise InputError(f"{path}:{line}: not UTF-8: byte 0x{byte:02x}", "save the file as UTF-8") from None
+    return re.sub("\r\n?", "\n", text)
+
+
+def toml_of(text: str, origin: str) -> dict[str, Any]:
+    """What a text says as TOML. origin: its name in messages. Raises InputError.
+
+    Numbers fit 64 bits and are finite, texts hold no zero byte, nothing is a date.
+    """
+    if found := _DOTTED.search(text):
+        line = text.count("\n", 0, found.end()) + 1
+        raise InputError(f"{origin}:{line}: a key of more than {_DEEPEST} parts")
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        # tomllib gives the place in words: `(at line 3, column 5)`, `(at end of document)`
+        place = _PLACE.search(str(error))
+        line = place[1] if place else text.rstrip("\n").count("\n") + 1
+        raise InputError(
+            f"{origin}:{line}: not TOML: {error}", "a study to compare with: steelyard studies demo"
+        ) from None
+    except RecursionError:
+        lines = text.split("\n")
+        line = 1 + max(range(len(lines)), key=lambda number: len(re.findall(r"[\[{]", lines[number])))
+        raise InputError(f"{origin}:{line}: too many lists or tables within each other") from None
+    except ValueError:
+        found = _ENDLESS.search(text)
+        line = text.count("\n", 0, found.start() if found else 0) + 1
+        raise InputError(f"{origin}:{line}: a number with more digits than can be read") from None
+    _check(raw, text, origin)
+    return raw
+
+
+def _check(raw: dict[str, Any], text: str, origin: str) -> None:
+    """Refuses values that TOML can write and no key takes."""
+    left: deque[tuple[tuple[str | int, ...], Any]] = deque([((), raw)])
+    while left:
+        path, value = left.popleft()
+        if cause := _wrong(value, len(path)) or (_wrong_key(path[-1]) if path else ""):
+            where = f"{origin}:{line_of(text, path) or 1}: {'.'.join(map(str, path))}"
+            raise InputError(f"{where}: {cause}")
+        if isinstance(value, dict):
+            table = cast("dict[str, Any]", value)
+            left.extend(((*path, key), inner) for key, inner in table.items())
+        elif isinstance(value, list):
+            left.extend(((*path, place), inner) for place, inner in enumerate(cast("list[Any]", value)))
+
+
+def _wrong(value: Any, depth: int) -> str:
+    if depth > _DEEPEST:
+        return f"more than {_DEEPEST} tables or lists within each other"
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return "a whole number beyond 64 bits"
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return f"{value} is not a finite number"
+    if isinstance(value, str) and "\0" in value:
+        return "a zero byte cannot stand in a text"
+    if isinstance(value, date | time):
+        return f"{value} is a date or a time: write it in quotes"
+    return ""
+
+
+def _wrong_key(key: str | int) -> str:
+    if isinstance(key, str) and len(key) > _LONGEST_KEY:
+        return f"a key of {len(key):,} characters; at most {_LONGEST_KEY}"
+    return "a zero byte cannot stand in a key" if isinstance(key, str) and "\0" in key else ""

@@ -1,0 +1,164 @@
+"""What comes from a study, a bundle or a server is printed as text: no markup, no steered terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from laboratory import SMALL, Lab, small_study
+from report import builders
+from steelyard.analysis.across import Across
+from steelyard.analysis.results import Notice
+from steelyard.report.across import print_across
+from steelyard.report.announce import print_plan
+from steelyard.report.format import LINES, printable
+from steelyard.report.markdown import to_markdown
+from steelyard.report.terminal import print_verdict
+from steelyard.study.plan import options
+from steelyard.study.reading import parse_study
+
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+WILD = "\x1b[2J\x1b]0;title\x07 [bold]b[/bold] :smile: \u202eevil\u2066 \x9b31m \x7f"
+# as a path, it has no slash
+WILD_NAME = "[bold]b[bold]:smile:\x1b[2J\u202e"
+
+
+@given(st.text(st.characters()))
+def test_nothing_printable_steers_a_terminal(text: str) -> None:
+    assert not STEERING.search(printable(text, LINES))
+    assert "\n" not in printable(text)
+    printable(text).encode()  # halves of surrogates too
+
+
+def test_what_steers_is_shown_as_its_escape_and_all_else_stays() -> None:
+    assert printable("a\x1b[1m\u202eb\x85\r") == r"a\x1b[1m\u202eb\x85\r"
+    assert printable("a\tb\nc") == r"a\tb\nc"
+    assert printable("a\tb\nc", LINES) == "a\tb\nc"
+    assert printable("µ 漢字 😀 [x] é") == "µ 漢字 😀 [x] é"
+
+
+def console() -> tuple[Console, io.StringIO]:
+    out = io.StringIO()
+    return Console(file=out, width=200), out
+
+
+def assert_is_text(shown: str) -> None:
+    assert not STEERING.search(shown)
+    assert re.search(r"\[bold]b\[/?bold]", shown) and ":smile:" in shown
+    assert r"\x1b[2J" in shown and r"\u202e" in shown
+
+
+def test_a_verdict_with_wild_texts_is_text() -> None:
+    judgement, _, about = builders.two()
+    notice = Notice(**{**vars(judgement.notices[0]), "text": WILD}) if judgement.notices else None
+    wild = replace(judgement, question=WILD, **({"notices": (notice,)} if notice else {}))
+    where, out = console()
+    print_verdict(wild, replace(about, bundle=WILD), where)
+    assert_is_text(out.getvalue())
+
+
+def test_a_comparison_of_bundles_with_wild_paths_is_text() -> None:
+    where, out = console()
+    print_across(Across(here=WILD, there="b", metrics=(), comparisons=(), notices=()), where)
+    assert_is_text(out.getvalue())
+
+
+def test_a_plan_with_a_wild_question_is_text() -> None:
+    text = SMALL.format(subject="null", measure_s=0.3, blocks=2).replace("Which way?", toml(WILD))
+    study = parse_study(text, "my.toml")
+    where, out = console()
+    print_plan(study, options(study), 1.0, where, [WILD])
+    assert_is_text(out.getvalue())
+
+
+def toml(text: str) -> str:
+    return "".join(char if char.isascii() and char.isprintable() else f"\\u{ord(char):04x}" for char in text)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """A finished study whose question is wild."""
+    lab = Lab(tmp_path_factory.mktemp("printing"))
+    study = small_study(lab.folder)
+    study.write_text(study.read_text().replace("Which way?", toml(WILD)))
+    done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    assert_is_text(done.stdout)
+    assert_is_text(done.stderr)
+    return lab
+
+
+def test_cells_and_names_of_columns_are_text(made: Lab) -> None:
+    query = (
+        "select chr(27) || '[2J [bold]b[/bold] :smile: ' || chr(8238) as \"[red]c\x1b]0;x\x07\","
+        " '[/]' as d, 'one' || chr(10) || 'two' as e"
+    )
+    done = made.run("sql", made.bundle, query)
+    assert done.returncode == 0, done.stderr
+    assert_is_text(done.stdout)
+    assert r"[red]c\x1b]0;x\x07" in done.stdout and "[/]" in done.stdout and r"one\ntwo" in done.stdout
+
+
+def test_json_of_sql_is_exact(made: Lab) -> None:
+    done = made.run("sql", made.bundle, "select chr(27) || '[bold]' || chr(8238) as c", "--json")
+    assert json.loads(done.stdout) == [{"c": "\x1b[bold]\u202e"}]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sql", "{bundle}", f"select nothing from '{WILD}'"],
+        ["report", WILD],
+        ["run", WILD],
+        ["report", "{bundle}", f"--{WILD}"],
+        ["export", "{bundle}", "out", "--table", WILD],
+        ["recording", WILD],
+        [WILD],
+    ],
+)
+def test_errors_repeat_what_was_typed_as_text(made: Lab, arguments: list[str]) -> None:
+    done = made.run(*(str(made.bundle) if word == "{bundle}" else word for word in arguments))
+    assert done.returncode == 2
+    assert_is_text(done.stderr)
+
+
+def test_a_bundle_at_a_wild_path_is_named_as_text(made: Lab) -> None:
+    path = made.folder / WILD_NAME
+    path.symlink_to(made.bundle)
+    for command in (["report", path], ["export", path, path / "out"], ["compare", path, path]):
+        done = made.run(*command)
+        assert done.returncode == 0, done.stderr
+        assert_is_text(done.stdout)
+
+
+def test_markdown_takes_questions_labels_and_units_as_text() -> None:
+    judgement, _, about = builders.hostile()
+    unit = "<img src=x>[a](//x)"
+    metrics = tuple(replace(metric, unit=unit) for metric in judgement.metrics)
+    text = to_markdown(replace(judgement, metrics=metrics, question=f"- {WILD} &lt;b&gt; $x$"), about)
+    assert not STEERING.search(text)
+    code = re.sub(r"`[^`\n]*`", "", text)
+    assert not re.search(r"(?<!\\)<", code)
+    assert not re.search(r"(?<!\\)\]\(", code)
+    assert not re.search(r"(?<!\\)[&$]", code)
+
+
+def test_a_text_at_the_beginning_of_a_line_of_markdown_makes_no_list() -> None:
+    judgement, _, about = builders.two()
+    verdict = replace(judgement.verdict, sentence="1. first", reasons=("- one", "+ two", "plain"))
+    lines = to_markdown(replace(judgement, verdict=verdict), about).split("\n")
+    assert {r"1\. first", r"- \- one", r"- \+ two", "- plain"} <= set(lines)
+
+
+def test_an_export_prints_the_place_as_text(made: Lab, tmp_path: Path) -> None:
+    done = made.run("export", made.bundle, tmp_path / WILD_NAME, "--table", "runs")
+    assert done.returncode == 0
+    assert_is_text(done.stdout)
