@@ -56,15 +56,40 @@ def _study_page() -> str:
     return "\n".join(lines)
 
 
+_BELONGS = (
+    "The JSON files carry a checksum of their content: another layout is no damage, another value is.",
+    "When a bundle is read, each run is compared with its identity, and exactly the files that belong",
+    "are read. What does not belong or is damaged is left out and named: as a notice of the report (in",
+    "table `notices`, run 0) and on standard error by `sql` and `export`. Options are compared within a",
+    "block, so a block that lost a run does not count; `steelyard resume` runs it again. Where",
+    "`bundle.json`, `environment.json` or `study.toml` is damaged nothing is read, and the error names",
+    "the file.",
+    "",
+    "| notice | meaning |",
+    "|---|---|",
+    "| `run-left-out` | a run is damaged, or of another bundle, or a copy |",
+    "| `run-missing` | runs are numbered without gaps, and this number is not there |",
+    "| `file-left-out` | a file or folder under `runs` is of no run |",
+    "| `study-unfinished` | fewer blocks are whole than the study plans |",
+    "",
+    "This is format 2. A bundle of format 1 has no identities and no checksums: it is read, and damage to",
+    "a table is an error that names the file. Runs that `resume` adds to it have none either.",
+)
+
+
 def _bundle_page() -> str:
     lines = ["# Bundles", "", "A bundle is a folder:", ""]
     lines += [
         "- `study.toml`: the study as it was run",
-        "- `bundle.json`: format, options with their levels, the baseline",
+        "- `bundle.json`: format, the bundle's id, options with their levels, baseline, the study's checksum",
         "- `environment.json`: machine, kernel, server with its settings, placement, version; no secrets",
         "- `runs/0001/*.parquet`: the tables of run 1, written whole",
+        "- `runs/0001/run.json`: the identity of run 1: the bundle's id, its number, option, block, attempt",
+        "  and status, and the SHA-256 of each table",
         "- `logs/0001.log`: the server's last words, where run 1 is void",
         "- `report.html`: the report, written again by `steelyard report`",
+        "",
+        *_BELONGS,
         "",
         "Times `*_ns` count from the start of the run. A metric whose name ends in `_total` is a counter;",
         "every other one is a gauge, and `x_limit` is the most that gauge `x` can reach.",

@@ -322,3 +322,41 @@ def test_kill_9_of_a_writer_leaves_whole_runs_and_a_draft_that_the_next_one_remo
         writer.next_run(), {"handle": "A"}, {"runs": {**first, "started_at": [""], "seconds": [1.0]}}
     )
     assert not list(path.glob("runs/.*.draft"))
+
+
+def test_every_command_takes_a_bundle_whose_name_is_a_pattern(lab: Lab) -> None:
+    study = small_study(lab.folder, blocks=1, measure_s=0.1)
+    # the pattern finds the other one, and not itself
+    path, other = lab.folder / "[ab]*=1.bundle", lab.folder / "b=1.bundle"
+    for place in (path, other):
+        assert lab.run("run", study, "--bundle", place).returncode == 0
+    shutil.rmtree(path / "runs" / "0002")
+    done = lab.run("resume", path)
+    assert (done.returncode, used(path)) == (0, [2, 3]), done.stderr
+    for command in (["report", path], ["compare", path, other], ["export", path, path / "out"]):
+        assert lab.run(*command).returncode == 0
+    asked = lab.run("sql", path, "select run from throughput group by run order by run", "--json")
+    assert json.loads(asked.stdout) == [{"run": run} for run in (1, 2, 3)]
+    assert (path / "out" / "runs.csv").read_text().count("\n") == 4
+
+
+NO_FOLDER = ("n" * 300, "small.toml/b")
+READERS = {"resume": [], "report": [], "sql": ["select 1"], "export": ["out"], "compare": ["x"]}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["run", "small.toml", "--bundle", name] for name in NO_FOLDER),
+        *([command, name, *more] for command, more in READERS.items() for name in (*NO_FOLDER, "-b")),
+    ],
+    ids=lambda arguments: " ".join(arguments)[:24],
+)
+def test_a_name_of_no_bundle_ends_in_a_sentence_a_hint_and_exit_code_2(
+    lab: Lab, arguments: list[str]
+) -> None:
+    small_study(lab.folder)
+    done = lab.run(*arguments)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "hint: " in done.stderr

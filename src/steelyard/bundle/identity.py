@@ -84,19 +84,22 @@ def _damage(place: Path, checksum: str) -> str:
             same = hashlib.file_digest(file, "sha256").hexdigest() == checksum
     except FileNotFoundError:
         return "missing"
-    except (OSError, ValueError) as error:
-        return f"cannot be read: {error}"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    except ValueError:
+        return "not a name that a file can have"
     return "" if same else "its checksum differs: damaged or edited"
 
 
 def _strange(folder: Path, identity: Identity) -> tuple[str, ...]:
     known = {RUN_FILE, *(f"{table}.parquet" for table in identity.tables)}
+    try:
+        names = sorted(entry.name for entry in folder.iterdir())
+    except OSError:
+        # its tables are read by their names
+        return ()
     # hidden files are those of file systems and file managers
-    return tuple(
-        _named(folder, entry.name)
-        for entry in sorted(folder.iterdir())
-        if entry.name not in known and not entry.name.startswith(".")
-    )
+    return tuple(_named(folder, name) for name in names if name not in known and not name.startswith("."))
 
 
 def _named(folder: Path, name: str) -> str:
