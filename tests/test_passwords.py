@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from urllib.parse import quote, urlsplit
 
@@ -203,3 +204,18 @@ def test_a_program_gets_its_secret_from_the_environment_and_the_bundle_does_not(
     assert set(Bundle(lab.bundle).columns("select status from runs")["status"]) == {"done"}
     missing = lab.run("run", study, "--bundle", lab.folder / "other")
     assert missing.returncode == 2 and "LAB_WORD" in missing.stderr
+
+
+def test_what_a_failing_program_prints_of_a_secret_is_in_no_file_and_no_message(lab: Lab) -> None:
+    study = lab.folder / "study.toml"
+    says = """command = ["sh", "-c", "echo bops = {base}; echo cannot log in with $PGPASSWORD >&2; exit 7"]"""
+    study.write_text(re.sub(r"command = .*", lambda _: says, PROGRAM))
+    failed = lab.run("run", study, "--bundle", lab.bundle, LAB_WORD="opensesame")
+    assert failed.returncode == 1
+    written = [place for place in lab.bundle.rglob("*") if place.is_file()]
+    assert any(b"cannot log in with" in place.read_bytes() for place in written)
+    cause = str(Bundle(lab.bundle).columns("select cause from runs")["cause"][0])
+    assert "cannot log in with" in cause
+    everything = "\n".join([cause, failed.stdout, failed.stderr])
+    assert "opensesame" not in everything
+    assert not [place for place in written if b"opensesame" in place.read_bytes()]
