@@ -79,10 +79,22 @@ def processes(folder: Path) -> Iterator[tuple[int, str]]:
 
 
 def shared_memory() -> set[str]:
-    """Files of PostgreSQL in /dev/shm, and System V segments."""
-    files = {place.name for place in Path("/dev/shm").glob("PostgreSQL.*")}
-    rows = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
-    return files | {f"segment {row.split()[1]}" for row in rows}
+    """Of PostgreSQL in /dev/shm, and System V segments, what belongs to no living process.
+
+    Other servers of this machine are none of ours.
+    """
+    mapped = ""
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            mapped += (entry / "maps").read_text()
+        except OSError:
+            continue
+    left = {place.name for place in Path("/dev/shm").glob("PostgreSQL.*") if str(place) not in mapped}
+    for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
+        _, segment, _, _, maker, _, attached, *_ = row.split()
+        if attached == "0" and not Path(f"/proc/{maker}").exists():
+            left.add(f"segment {segment}")
+    return left
 
 
 def strike(trial: Trial, lab: subprocess.Popen[str]) -> None:

@@ -4,12 +4,13 @@
 Truth (its throughput, CPU, latency, gauges ...), runs scatter around it by `noise`.
 """
 
+# pyright: basic
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from steelyard.analysis.measures import THROUGHPUT, Measures
 from steelyard.analysis.results import Metric
 from steelyard.bundle.evidence import Columns, Evidence, Option
 from steelyard.study.spec import Study
+from steelyard.study.statements import StatementWorkload
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,8 @@ def evidence_of(
     cpu_noise = noise if cpu_noise is None else cpu_noise
     options = [o for o in options_of(study) if o.label in truth]
     seconds = int(study.plan.measure_s)
+    assert isinstance(study.workload, StatementWorkload)
+    given_per_s = study.workload.arrival.rate_per_s
     tables: dict[str, list[dict[str, Any]]] = {name: [] for name in _COLUMNS}
     run = 0
     for block in range(1, blocks + 1):
@@ -137,7 +141,7 @@ def evidence_of(
             tables["runs"].append({"run": run, "option": label, "block": block, "slot": slot})
             for point, clients in enumerate(study.plan.clients):
                 per_s = t.throughput_per_s * speed * clients / study.plan.clients[0]
-                per_s = study.workload.arrival.rate_per_s or per_s
+                per_s = given_per_s or per_s
                 at = {"run": run, "point": point}
                 done = round(per_s * seconds)
                 tables["points"].append(
@@ -179,7 +183,9 @@ def evidence_of(
                 )  # fmt: skip
     tables["notices"] = [dict(zip(_COLUMNS["notices"], n, strict=True)) for n in notices]
     columns = {name: _columns(rows, _COLUMNS[name]) for name, rows in tables.items()}
-    return Evidence(study=study, options=tuple(options), baseline=_baseline(study, options), **columns)
+    return Evidence(
+        study=study, options=tuple(options), baseline=_baseline(study, options), **cast(Any, columns)
+    )
 
 
 def measures_of(
