@@ -16,7 +16,7 @@ from laboratory import Lab, small_study
 from processes import family
 from steelyard.host.guard import Guard
 from steelyard.host.marked import Mark, end_marked, marked, with_mark
-from test_hardness import ENGINE, nothing_left
+from test_hardness import ENGINE, nothing_left, parent_is_not_postgres, under_load
 
 # the lab is gone before its child has become the server, let alone told anybody its number
 _KILLED_AT_ONCE = """
@@ -135,6 +135,19 @@ def test_shared_memory_of_a_killed_process_is_removed() -> None:
         maker.wait()
         maker.stdout.close()
         ctypes.CDLL(None).shmctl(segment, 0, None)
+
+
+def test_shared_memory_of_a_server_killed_from_outside_is_removed(lab: Lab) -> None:
+    before = orphans()
+    study = small_study(lab.folder, subject="postgres", measure_s=60)
+    process = lab.start("run", study, "--bundle", lab.bundle)
+    lab.wait_for(lambda: under_load(lab), "a run under load")
+    server = next(pid for pid in lab.ours("postgres -D") if parent_is_not_postgres(pid))
+    os.kill(server, signal.SIGKILL)
+    lab.wait_for(lambda: lab.runs() >= 1, "the end of the void run")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    lab.wait_for(lambda: orphans() <= before, f"the removal of {orphans() - before}")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])

@@ -26,7 +26,7 @@ from typing import Any, TextIO
 
 from steelyard.host.control_group import dissolve
 from steelyard.host.knob import value_of, write
-from steelyard.host.marked import Mark, born, end_marked
+from steelyard.host.marked import Mark, end_marked
 from steelyard.host.uprobes import take_away
 
 _GUARDS_MAX = 20
@@ -57,10 +57,9 @@ class Guard:
         """
         return self._promise({"marked": asdict(mark), "signal": int(how)})
 
-    def started(self, number: int, pid: int) -> None:
-        """Adds to a promise of stop_marked the process that was started."""
-        change = self._standing[number]
-        self._send(number, {**change, "marked": {**change["marked"], "pid": pid, "born": born(pid)}})
+    def started(self, number: int, mark: Mark) -> None:
+        """Adds to a promise of stop_marked what is known now that the process was started."""
+        self._send(number, {**self._standing[number], "marked": asdict(mark)})
 
     def remove_folder(self, folder: Path) -> int:
         """Promises that the folder is removed."""

@@ -12,11 +12,11 @@ import signal
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import uuid4
 
-from steelyard.host.shared_memory import free, shared_memory
+from steelyard.host.shared_memory import free, orphans, shared_memory
 
 VARIABLE = "STEELYARD_MARK"
 # PostgreSQL ends within a fraction of this; what it leaves then is removed here
@@ -30,6 +30,7 @@ class Mark:
 
     value: stands in their environment. home: folder that they work in, with programs: the folder of their
     executables. pid: the process that was started, once it is known, with born: its start time in ticks.
+    uid: a user that runs servers of studies and nothing else; 0: none.
     """
 
     value: str = field(default_factory=lambda: uuid4().hex)
@@ -37,11 +38,16 @@ class Mark:
     programs: str = ""
     pid: int = 0
     born: int = 0
+    uid: int = 0
 
     @classmethod
-    def of_server(cls, home: Path, program: Path) -> Mark:
+    def of_server(cls, home: Path, program: Path, uid: int) -> Mark:
         """For a server whose processes work in home."""
-        return cls(home=str(home.resolve()), programs=str(program.resolve().parent))
+        return cls(home=str(home.resolve()), programs=str(program.resolve().parent), uid=uid)
+
+    def started(self, pid: int) -> Mark:
+        """The mark, now that the process is known."""
+        return replace(self, pid=pid, born=born(pid))
 
 
 def with_mark(value: str) -> Mapping[str, str]:
@@ -97,7 +103,8 @@ def end_marked(mark: Mark, how: signal.Signals = signal.SIGKILL) -> None:
         memory |= shared_memory(pids)
         _send(pids, signal.SIGKILL)
         time.sleep(0.005)
-    free(memory)
+    # what was killed from outside before we looked shows by its owner alone
+    free(memory | orphans(mark.uid) if mark.uid else memory)
 
 
 def _await_end(mark: Mark, deadline: float) -> None:

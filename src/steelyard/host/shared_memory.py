@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 _IPC_RMID = 0
 _SEGMENTS = Path("/proc/sysvipc/shm")
+_FILES = Path("/dev/shm")
+_SETTLED_S = 0.1
 # PostgreSQL's names (src/backend/storage/ipc/dsm_impl.c)
 _MAPPED = re.compile(r"\s(/dev/shm/PostgreSQL\.\d+)$", re.MULTILINE)
 _LIBC = ctypes.CDLL(None)
@@ -24,7 +28,7 @@ Memory = frozenset[int | str]
 def shared_memory(pids: Iterable[int]) -> Memory:
     """Segments that these processes made, and PostgreSQL's files that they have mapped."""
     makers = set(pids)
-    found: set[int | str] = {segment for segment, maker, _ in _segments() if maker in makers}
+    found: set[int | str] = {row.segment for row in _segments() if row.maker in makers}
     for pid in makers:
         with suppress(OSError):
             found |= set(_MAPPED.findall(Path(f"/proc/{pid}/maps").read_text()))
@@ -33,7 +37,7 @@ def shared_memory(pids: Iterable[int]) -> Memory:
 
 def free(memory: Memory) -> None:
     """Removes what nobody is attached to any more; never raises. To be called after the processes ended."""
-    attached = {segment: count for segment, _, count in _segments()}
+    attached = {row.segment: row.attached for row in _segments()}
     for part in memory:
         if isinstance(part, str):
             with suppress(OSError):
@@ -42,9 +46,43 @@ def free(memory: Memory) -> None:
             _LIBC.shmctl(part, _IPC_RMID, None)
 
 
-def _segments() -> Iterable[tuple[int, int, int]]:
-    """Number, process that made it, processes attached (proc_sysvipc_shm(5))."""
+def orphans(uid: int) -> Memory:
+    """Memory of a user that no process uses any more: what was made a moment ago is looked at twice."""
+    found = _unused(uid)
+    if found:
+        time.sleep(_SETTLED_S)
+    return found & _unused(uid)
+
+
+def _unused(uid: int) -> Memory:
+    found: set[int | str] = {
+        row.segment
+        for row in _segments()
+        if row.uid == uid and not row.attached and not Path(f"/proc/{row.maker}").exists()
+    }
+    files: set[str] = set()
+    for file in _FILES.glob("PostgreSQL.*"):
+        with suppress(OSError):
+            if file.stat().st_uid == uid:
+                files.add(str(file))
+    if files:
+        for entry in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                files -= set(_MAPPED.findall((entry / "maps").read_text()))
+    return frozenset(found | files)
+
+
+class _Segment(NamedTuple):
+    """A row of proc_sysvipc_shm(5). maker: process; attached: number of processes."""
+
+    segment: int
+    maker: int
+    attached: int
+    uid: int
+
+
+def _segments() -> Iterator[_Segment]:
     with suppress(OSError):
         for line in _SEGMENTS.read_text().splitlines()[1:]:
             columns = line.split()
-            yield int(columns[1]), int(columns[4]), int(columns[6])
+            yield _Segment(int(columns[1]), int(columns[4]), int(columns[6]), int(columns[7]))

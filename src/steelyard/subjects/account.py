@@ -40,6 +40,11 @@ class Account:
         return {} if self.user is None else _as(self.user.pw_uid, self.user.pw_gid)
 
     @property
+    def own_uid(self) -> int:
+        """Number of the user where it runs servers of studies and nothing else; 0: it is the caller."""
+        return 0 if self.user is None else self.user.pw_uid
+
+    @property
     def admitted(self) -> list[str]:
         """Names of the system's users that the servers let in: the caller, root, and the user itself."""
         return sorted({"root", self.caller, self.caller if self.user is None else self.user.pw_name})

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from steelyard.host.guard import Guard
 from steelyard.host.marked import Mark, end_marked, with_mark
@@ -56,7 +55,7 @@ class Daemon:
 
         Raises SubjectFailed.
         """
-        self._mark = Mark.of_server(home, Path(command[0]))
+        self._mark = Mark.of_server(home, Path(command[0]), self._account.own_uid)
         self._promise = self._bench.guard.stop_marked(self._mark, self._ends_by)
         with os.fdopen(_private(self._log), "wb") as log:
             self._process = process = subprocess.Popen[bytes](
@@ -69,7 +68,8 @@ class Daemon:
                 env=with_mark(self._mark.value),
                 **self._account.arguments,
             )
-        self._bench.guard.started(self._promise, process.pid)
+        self._mark = self._mark.started(process.pid)
+        self._bench.guard.started(self._promise, self._mark)
         pin(process.pid, self._bench.placement.server)
         deadline = time.monotonic() + _START_S
         while time.monotonic() < deadline:
@@ -112,14 +112,14 @@ class Daemon:
 
 
 def finish(
-    guard: Guard, command: Sequence[str | Path], home: Path, limit_s: float, **arguments: Any
+    guard: Guard, account: Account, command: Sequence[str | Path], home: Path, limit_s: float
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program that makes a server's data, to its end; what it printed.
 
-    Nothing of it is left, however the lab ends meanwhile. home: the folder that its processes work in;
-    arguments: of subprocess. Raises SubjectFailed when it takes longer than limit_s.
+    Nothing of it is left, however the lab ends meanwhile. home: the folder that its processes work in.
+    Raises SubjectFailed when it takes longer than limit_s.
     """
-    with _promised(guard, Mark.of_server(home, Path(command[0]))) as mark:
+    with _promised(guard, Mark.of_server(home, Path(command[0]), account.own_uid)) as mark:
         try:
             return subprocess.run(
                 command,
@@ -132,7 +132,7 @@ def finish(
                 start_new_session=True,
                 env=with_mark(mark.value),
                 timeout=limit_s,
-                **arguments,
+                **account.arguments,
             )
         except subprocess.TimeoutExpired:
             name = Path(command[0]).name

@@ -150,6 +150,7 @@ class MariaDB:
         limit_s = self._bench.study.plan.set_up_limit_s
         made = finish(
             self._bench.guard,
+            self._account,
             [
                 beside(server, "mariadb-install-db"), "--no-defaults", f"--datadir={draft}",
                 "--auth-root-authentication-method=socket", f"--auth-root-socket-user={self._user}",
@@ -158,7 +159,6 @@ class MariaDB:
             ],
             draft,
             limit_s,
-            **self._account.arguments,
         )  # fmt: skip
         if made.returncode:
             raise SubjectFailed(f"mariadb-install-db failed: {(made.stderr or made.stdout).strip()[-500:]}")

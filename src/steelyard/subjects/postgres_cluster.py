@@ -22,13 +22,13 @@ def make_cluster(bindir: Path, data: Path, account: Account, guard: Guard, limit
     account.private(data)
     made = finish(
         guard,
+        account,
         [
             bindir / "initdb", "--pgdata", data, "--username", SUPERUSER, "--auth", "peer",
             "--encoding", "UTF8", "--no-locale", "--no-sync",
         ],
         data,
         limit_s,
-        **account.arguments,
     )  # fmt: skip
     if made.returncode:
         raise SubjectFailed(f"initdb failed: {made.stderr.strip() or made.stdout.strip()}")
