@@ -120,6 +120,8 @@ mod server {
     use std::os::unix::net::UnixStream;
     use std::time::{Duration, Instant};
 
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
     use proptest::prelude::*;
     use steelyard_load::plan::{Protocol, Server};
     use steelyard_load::session::Opening;
@@ -182,7 +184,56 @@ mod server {
         assert_eq!(said(Protocol::Postgres, "h", postgres), Ok(vec![("n".into(), 7.0)]));
     }
 
+    /// A key of 1024 bits in PEM, and the same with `bytes` from place `at` of its DER on.
+    fn key(at: usize, bytes: &[u8]) -> Vec<u8> {
+        const DER: &str = "MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDH8OJPd7cXfmXL4lNuMzxCCOSf3orjjBfeaGfK+APKvad/9Q1tb+RPBZrqLPcaMunl3vA/jdHEKoEU9pcsgo/BRP8rkO37ypOSq1fYMcAzXPNH0y+1yS90LXDIsC8t0+aaot2V1CgKPJn1qQucq4zyElfVjGpkLVImxVnYMFeWSwIDAQAB";
+        let mut der = STANDARD.decode(DER).unwrap();
+        der[at..at + bytes.len()].copy_from_slice(bytes);
+        format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", STANDARD.encode(der))
+            .into_bytes()
+    }
+
+    /// Asks for the password to be encrypted by this key, and lets in who does it.
+    fn ask_by_key(key: &[u8]) -> Result<Vec<(String, f64)>, String> {
+        let words = [
+            greeting(&[1; 20], b"caching_sha2_password"),
+            packet(2, &[1, 4]),
+            packet(4, &[&[1], key].concat()),
+            packet(6, OK),
+            rows(),
+        ];
+        said(Protocol::Mysql, "h", &words.concat())
+    }
+
+    #[test]
+    fn a_damaged_key_of_the_server_is_refused() {
+        assert!(ask_by_key(&key(0, &[])).is_ok());
+        // lengths of the sequences, of the bit string and of the numbers, beyond what is there; a modulus of
+        // 0; an even one; a number below 0
+        let damages: [(usize, &[u8]); 9] = [
+            (1, &[0x82, 0xff, 0xff]),
+            (1, &[0x88]),
+            (4, &[0x7f]),
+            (19, &[0x82, 0x7f]),
+            (23, &[0x84]),
+            (26, &[0x82, 0xff]),
+            (28, &[0; 129]),
+            (156, &[0]),
+            (28, &[0x80]),
+        ];
+        for (at, bytes) in damages {
+            let refused = ask_by_key(&key(at, bytes)).unwrap_err();
+            assert!(refused.contains("RSA key"), "{at}: {refused}");
+        }
+        assert!(ask_by_key(b"-----BEGIN PUBLIC KEY-----").is_err());
+    }
+
     proptest! {
+        #[test]
+        fn no_key_makes_a_session_panic(at in 0usize..150, bytes in proptest::collection::vec(any::<u8>(), 1..9)) {
+            let _ = ask_by_key(&key(at, &bytes));
+        }
+
         #[test]
         fn no_words_after_a_good_beginning_make_a_session_panic(
             words in proptest::collection::vec(any::<u8>(), 0..200), method in 0usize..4

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use mysql_common::auth::plugins::{ChallengeResponsePlugin, Response};
+use mysql_common::auth::plugins::Response;
 use mysql_common::constants::{CapabilityFlags, MAX_PAYLOAD_LEN};
 use mysql_common::io::ParseBuf;
 use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket, HandshakeResponse, SslRequest};
@@ -17,9 +17,10 @@ use crate::session::Opening;
 use crate::transport::Transport;
 use crate::wire::ServerError;
 
+mod key;
 mod methods;
 
-use methods::{Secret, begin, without_end};
+use methods::{Secret, begin, more, without_end};
 
 /// Without it every answer would end in a packet more.
 const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
@@ -123,7 +124,7 @@ impl Session {
                 Some(0) => return Ok(()),
                 Some(0xff) => return Err(Failure::Refused(read_error(&packet))),
                 Some(1) => {
-                    let answer = auth.run(&secret, &packet[1..]).map_err(io::Error::other)?;
+                    let answer = more(&mut auth, &secret, &packet[1..])?;
                     if let Response::Next { packet: Some(data) } | Response::Last { packet: Some(data) } =
                         answer
                     {
