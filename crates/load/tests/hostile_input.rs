@@ -184,6 +184,14 @@ mod server {
         assert_eq!(said(Protocol::Postgres, "h", postgres), Ok(vec![("n".into(), 7.0)]));
     }
 
+    #[test]
+    fn a_greeting_whose_nonce_is_longer_than_any_is_foreign() {
+        let mut greeting = greeting(&[1; 20], b"mysql_native_password");
+        greeting[4 + 1 + 7 + 20] = 0x80;
+        let refused = said(Protocol::Mysql, "h", &greeting).unwrap_err();
+        assert!(refused.contains("does not speak MySQL's protocol"), "{refused}");
+    }
+
     /// A key of 1024 bits in PEM, and the same with `bytes` from place `at` of its DER on.
     fn key(at: usize, bytes: &[u8]) -> Vec<u8> {
         const DER: &str = "MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDH8OJPd7cXfmXL4lNuMzxCCOSf3orjjBfeaGfK+APKvad/9Q1tb+RPBZrqLPcaMunl3vA/jdHEKoEU9pcsgo/BRP8rkO37ypOSq1fYMcAzXPNH0y+1yS90LXDIsC8t0+aaot2V1CgKPJn1qQucq4zyElfVjGpkLVImxVnYMFeWSwIDAQAB";

@@ -69,6 +69,7 @@ impl Session {
         if first.first() == Some(&0xff) {
             return Err(Failure::Refused(read_error(&first)));
         }
+        check_greeting(&first).ok_or_else(foreign)?;
         let hello = HandshakePacket::deserialize((), &mut ParseBuf(&first))?;
         let mut wanted = WANTED & hello.capabilities();
         if !wanted.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF) {
@@ -241,6 +242,14 @@ impl From<io::Error> for Failure {
     fn from(cause: io::Error) -> Self {
         Self::Broken(cause)
     }
+}
+
+/// The library takes the length of the nonce for one below 128: after the version's text, its zero, and 20
+/// bytes.
+fn check_greeting(greeting: &[u8]) -> Option<()> {
+    let version = greeting.get(1..)?;
+    let end = version.iter().position(|byte| *byte == 0)?;
+    (*version.get(end + 21)? < 0x80).then_some(())
 }
 
 fn foreign() -> io::Error {
