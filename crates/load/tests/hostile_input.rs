@@ -111,3 +111,146 @@ proptest! {
         }
     }
 }
+
+mod server {
+    //! What a server says, as a whole: a login and a question over a socket.
+
+    use std::io::Write;
+    use std::net::Shutdown;
+    use std::os::unix::net::UnixStream;
+    use std::time::{Duration, Instant};
+
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use proptest::prelude::*;
+    use steelyard_load::plan::{Protocol, Server};
+    use steelyard_load::session::Opening;
+    use steelyard_load::transport::Transport;
+
+    /// Why the login failed, or what the server answered to the question after it.
+    fn said(protocol: Protocol, host: &str, words: &[u8]) -> Result<Vec<(String, f64)>, String> {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(words).unwrap();
+        theirs.shutdown(Shutdown::Write).unwrap();
+        let mut transport = Transport::from(ours);
+        transport.set_limit(Some(Instant::now() + Duration::from_secs(30))).unwrap();
+        let server = Server {
+            protocol,
+            host: host.into(),
+            user: "u".into(),
+            password: Some("opensesame".into()),
+            ..Server::default()
+        };
+        let opening = Opening { server, statements: Vec::new(), message_bytes_max: 1 << 20 };
+        let mut session = opening.log_in(transport).map_err(|error| error.to_string())?;
+        session.ask("select 1").map_err(|error| error.to_string())
+    }
+
+    fn packet(number: u8, body: &[u8]) -> Vec<u8> {
+        let mut out = (body.len() as u32).to_le_bytes();
+        out[3] = number;
+        [&out, body].concat()
+    }
+
+    /// MySQL's, with this nonce and login method; no flags but those that the engine needs.
+    fn greeting(nonce: &[u8; 20], method: &[u8]) -> Vec<u8> {
+        let parts: [&[u8]; 8] = [
+            b"\x0a8.0.36\0\0\0\0\0",
+            &nonce[..8],
+            b"\0\x09\xa2\xff\x02\0\x08\x01\x15",
+            &[0; 10],
+            &nonce[8..],
+            b"\0",
+            method,
+            b"\0",
+        ];
+        packet(0, &parts.concat())
+    }
+
+    const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+
+    fn rows() -> Vec<u8> {
+        let definition = b"\x03def\0\0\0\x01n\0";
+        [packet(1, &[1]), packet(2, definition), packet(3, b"\x017"), packet(4, &[0xfe, 0, 0, 2, 0, 0, 0])]
+            .concat()
+    }
+
+    #[test]
+    fn a_login_and_its_answer_are_read_to_the_end() {
+        let login = [greeting(&[1; 20], b"mysql_native_password"), packet(2, OK), rows()].concat();
+        assert_eq!(said(Protocol::Mysql, "h", &login), Ok(vec![("n".into(), 7.0)]));
+        let postgres = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05IT\0\0\0\x1a\0\x01n\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0\
+                         D\0\0\0\x0b\0\x01\0\0\0\x017Z\0\0\0\x05I";
+        assert_eq!(said(Protocol::Postgres, "h", postgres), Ok(vec![("n".into(), 7.0)]));
+    }
+
+    #[test]
+    fn a_greeting_whose_nonce_is_longer_than_any_is_foreign() {
+        let mut greeting = greeting(&[1; 20], b"mysql_native_password");
+        greeting[4 + 1 + 7 + 20] = 0x80;
+        let refused = said(Protocol::Mysql, "h", &greeting).unwrap_err();
+        assert!(refused.contains("does not speak MySQL's protocol"), "{refused}");
+    }
+
+    /// A key of 1024 bits in PEM, and the same with `bytes` from place `at` of its DER on.
+    fn key(at: usize, bytes: &[u8]) -> Vec<u8> {
+        const DER: &str = "MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDH8OJPd7cXfmXL4lNuMzxCCOSf3orjjBfeaGfK+APKvad/9Q1tb+RPBZrqLPcaMunl3vA/jdHEKoEU9pcsgo/BRP8rkO37ypOSq1fYMcAzXPNH0y+1yS90LXDIsC8t0+aaot2V1CgKPJn1qQucq4zyElfVjGpkLVImxVnYMFeWSwIDAQAB";
+        let mut der = STANDARD.decode(DER).unwrap();
+        der[at..at + bytes.len()].copy_from_slice(bytes);
+        format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", STANDARD.encode(der))
+            .into_bytes()
+    }
+
+    /// Asks for the password to be encrypted by this key, and lets in who does it.
+    fn ask_by_key(key: &[u8]) -> Result<Vec<(String, f64)>, String> {
+        let words = [
+            greeting(&[1; 20], b"caching_sha2_password"),
+            packet(2, &[1, 4]),
+            packet(4, &[&[1], key].concat()),
+            packet(6, OK),
+            rows(),
+        ];
+        said(Protocol::Mysql, "h", &words.concat())
+    }
+
+    #[test]
+    fn a_damaged_key_of_the_server_is_refused() {
+        assert!(ask_by_key(&key(0, &[])).is_ok());
+        // lengths of the sequences, of the bit string and of the numbers, beyond what is there; a modulus of
+        // 0; an even one; a number below 0
+        let damages: [(usize, &[u8]); 9] = [
+            (1, &[0x82, 0xff, 0xff]),
+            (1, &[0x88]),
+            (4, &[0x7f]),
+            (19, &[0x82, 0x7f]),
+            (23, &[0x84]),
+            (26, &[0x82, 0xff]),
+            (28, &[0; 129]),
+            (156, &[0]),
+            (28, &[0x80]),
+        ];
+        for (at, bytes) in damages {
+            let refused = ask_by_key(&key(at, bytes)).unwrap_err();
+            assert!(refused.contains("RSA key"), "{at}: {refused}");
+        }
+        assert!(ask_by_key(b"-----BEGIN PUBLIC KEY-----").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_key_makes_a_session_panic(at in 0usize..150, bytes in proptest::collection::vec(any::<u8>(), 1..9)) {
+            let _ = ask_by_key(&key(at, &bytes));
+        }
+
+        #[test]
+        fn no_words_after_a_good_beginning_make_a_session_panic(
+            words in proptest::collection::vec(any::<u8>(), 0..200), method in 0usize..4
+        ) {
+            let methods: [&[u8]; 4] =
+                [b"mysql_native_password", b"caching_sha2_password", b"sha256_password", b"dialog"];
+            let login = [greeting(&[1; 20], methods[method]), packet(2, &words)].concat();
+            let _ = said(Protocol::Mysql, "h", &login);
+            let _ = said(Protocol::Postgres, "h", &[b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", &words[..]].concat());
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use mysql_common::auth::plugins::{ChallengeResponsePlugin, Response};
+use mysql_common::auth::plugins::Response;
 use mysql_common::constants::{CapabilityFlags, MAX_PAYLOAD_LEN};
 use mysql_common::io::ParseBuf;
 use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket, HandshakeResponse, SslRequest};
@@ -17,9 +17,10 @@ use crate::session::Opening;
 use crate::transport::Transport;
 use crate::wire::ServerError;
 
+mod key;
 mod methods;
 
-use methods::{Secret, begin, without_end};
+use methods::{Secret, begin, more, without_end};
 
 /// Without it every answer would end in a packet more.
 const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
@@ -68,6 +69,7 @@ impl Session {
         if first.first() == Some(&0xff) {
             return Err(Failure::Refused(read_error(&first)));
         }
+        check_greeting(&first).ok_or_else(foreign)?;
         let hello = HandshakePacket::deserialize((), &mut ParseBuf(&first))?;
         let mut wanted = WANTED & hello.capabilities();
         if !wanted.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF) {
@@ -123,7 +125,7 @@ impl Session {
                 Some(0) => return Ok(()),
                 Some(0xff) => return Err(Failure::Refused(read_error(&packet))),
                 Some(1) => {
-                    let answer = auth.run(&secret, &packet[1..]).map_err(io::Error::other)?;
+                    let answer = more(&mut auth, &secret, &packet[1..])?;
                     if let Response::Next { packet: Some(data) } | Response::Last { packet: Some(data) } =
                         answer
                     {
@@ -240,6 +242,14 @@ impl From<io::Error> for Failure {
     fn from(cause: io::Error) -> Self {
         Self::Broken(cause)
     }
+}
+
+/// The library takes the length of the nonce for one below 128: after the version's text, its zero, and 20
+/// bytes.
+fn check_greeting(greeting: &[u8]) -> Option<()> {
+    let version = greeting.get(1..)?;
+    let end = version.iter().position(|byte| *byte == 0)?;
+    (*version.get(end + 21)? < 0x80).then_some(())
 }
 
 fn foreign() -> io::Error {

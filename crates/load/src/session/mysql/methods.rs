@@ -2,9 +2,10 @@
 
 use std::io;
 
-use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context};
+use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context, Response};
 use mysql_common::packets::AuthPlugin;
 
+use super::key::rewritten;
 use crate::limits::clipped;
 
 pub(super) struct Secret<'a> {
@@ -49,6 +50,20 @@ pub(super) fn begin(plugin: &AuthPlugin<'_>, secret: &Secret<'_>) -> io::Result<
     let mut auth = plugin.init().map_err(|cause| unknown(&cause))?;
     let response = auth.run(secret, &secret.scramble).map_err(|cause| unknown(&cause))?;
     Ok((auth, response.data().unwrap_or_default().to_vec()))
+}
+
+/// What goes on with a login method is answered with.
+pub(super) fn more(auth: &mut AuthProc, secret: &Secret<'_>, data: &[u8]) -> io::Result<Response> {
+    let encrypts = matches!(auth, AuthProc::CachingSha2Password(_) | AuthProc::Sha256Password(_));
+    // a single byte is no key, but says how the login goes on
+    let key = if encrypts && data.len() > 1 {
+        // the password goes with a zero after it
+        let key = rewritten(data, secret.password.len() + 1);
+        Some(key.ok_or_else(|| io::Error::other("the server's RSA key is not one to encrypt a password by"))?)
+    } else {
+        None
+    };
+    auth.run(secret, key.as_deref().unwrap_or(data)).map_err(io::Error::other)
 }
 
 /// A nonce ends in a zero that is not part of it.
