@@ -18,6 +18,7 @@ from mariadb_server import needs_mariadb
 from processes import as_nobody, as_user
 from steelyard.study.errors import InputError
 from steelyard.subjects.account import account_of_servers
+from test_hardness import parent_is_not_postgres
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs a server as somebody else")
 PROGRAMS = {"postgres": "postgres -D", "mariadb": "mariadbd --no-defaults"}
@@ -28,7 +29,8 @@ def running(request: pytest.FixtureRequest, lab: Lab) -> tuple[str, Lab, Path]:
     """A study under way: the subject, its lab, the socket of its server."""
     if request.param == "mariadb":
         needs_mariadb()
-    lab.start("run", small_study(lab.folder, subject=request.param, measure_s=60), "--bundle", lab.bundle)
+    study = small_study(lab.folder, subject=request.param, measure_s=60)
+    lab.start("run", study, "--bundle", lab.bundle, DBPASS="opensesame", MALLOC_ARENA_MAX="2")
     lab.wait_for(lambda: lab.ours("steelyard.lab.load"), "a run under load")
     found = [
         path
@@ -93,6 +95,14 @@ def test_a_user_who_reached_the_socket_would_not_be_let_in(running: tuple[str, L
 
     told = as_nobody(log_in)
     assert "Peer authentication failed" in told or "Access denied" in told
+
+
+def test_a_server_gets_the_environment_without_its_secrets(running: tuple[str, Lab, Path]) -> None:
+    subject, lab, _ = running
+    server = next(pid for pid in lab.ours(PROGRAMS[subject]) if parent_is_not_postgres(pid))
+    variables = Path(f"/proc/{server}/environ").read_bytes()
+    assert b"MALLOC_ARENA_MAX=2" in variables
+    assert b"opensesame" not in variables
 
 
 @needs_root

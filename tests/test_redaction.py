@@ -136,3 +136,12 @@ def test_a_secret_that_is_part_of_the_mark_does_not_spoil_it(monkeypatch: pytest
 def test_the_working_folder_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PWD", "/srv/lab")
     assert redact("no file /srv/lab/a") == "no file /srv/lab/a"
+
+
+def test_each_line_of_a_secret_is_blotted_out_and_a_name_that_ends_in_pass_holds_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DBPASS", "opensesame")
+    monkeypatch.setenv("MULTI_SECRET", "first-line\nsecond-line")
+    said = redact_text("with opensesame\n> first-line\n> second-line", study())
+    assert said == f"with {REDACTED}\n> {REDACTED}\n> {REDACTED}"

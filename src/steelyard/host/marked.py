@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -50,9 +50,12 @@ class Mark:
         return replace(self, pid=pid, born=born(pid))
 
 
-def with_mark(value: str) -> Mapping[str, str]:
-    """Our environment, and the mark: what a process to be found again is started with."""
-    return {**os.environ, VARIABLE: value}
+def with_mark(value: str, without: Callable[[str], bool] = lambda _: False) -> Mapping[str, str]:
+    """Our environment and the mark: what a process to be found again is started with.
+
+    without: says of a variable's name that the process does not get it.
+    """
+    return {**{name: text for name, text in os.environ.items() if not without(name)}, VARIABLE: value}
 
 
 def born(pid: int) -> int:

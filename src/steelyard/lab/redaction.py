@@ -81,11 +81,10 @@ def redacted_run(run: Run, study: Study) -> Run:
 
 
 def _secrets_of_environment() -> set[str]:
-    return {
-        value
-        for name, value in os.environ.items()
-        if is_secret(name) and len(value) >= _SECRET_CHARACTERS_MIN
-    }
+    values = [value for name, value in os.environ.items() if is_secret(name)]
+    # what prints a value of several lines may put something before each
+    parts = {part for value in values for part in (value, *value.splitlines())}
+    return {form for part in parts if len(part.strip()) >= _SECRET_CHARACTERS_MIN for form in _forms(part)}
 
 
 def _secrets_of(study: Study) -> set[str]:

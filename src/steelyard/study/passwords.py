@@ -20,7 +20,7 @@ WORD = (
     r"pass(?:word|wd|phrase|code)|pwd|secret|token|credential|bearer"
     r"|(?:api|access|private|encryption|master)[_-]?key"
 )
-_TELLING_NAME = re.compile(rf"(?:{WORD})|(?:^|_)pass$|_key$|conninfo|^authorization$", re.IGNORECASE)
+_TELLING_NAME = re.compile(rf"(?:{WORD})|pass$|_key$|conninfo|^authorization$", re.IGNORECASE)
 # settings of PostgreSQL that run a shell: anything may stand there
 _COMMANDS = re.compile(r"(?:^ssl_passphrase|^archive|^restore|_cleanup|^recovery_end)_command$")
 # what a telling name may be called without being a secret

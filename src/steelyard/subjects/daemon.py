@@ -14,6 +14,7 @@ from steelyard.host.guard import Guard
 from steelyard.host.marked import Mark, end_marked, with_mark
 from steelyard.host.placement import pin
 from steelyard.study.errors import InputError
+from steelyard.study.passwords import is_secret
 from steelyard.subjects import Bench, SubjectFailed
 from steelyard.subjects.account import Account
 
@@ -65,7 +66,8 @@ class Daemon:
                 stderr=log,
                 cwd="/",
                 start_new_session=True,
-                env=with_mark(self._mark.value),
+                # a server runs SQL of others, which may read its environment
+                env=with_mark(self._mark.value, without=is_secret),
                 **self._account.arguments,
             )
         self._mark = self._mark.started(process.pid)
@@ -130,7 +132,7 @@ def finish(
                 check=False,
                 cwd="/",
                 start_new_session=True,
-                env=with_mark(mark.value),
+                env=with_mark(mark.value, without=is_secret),
                 timeout=limit_s,
                 **account.arguments,
             )
