@@ -53,7 +53,7 @@ def test_a_server_stopped_under_load_gives_a_void_run_and_the_study_goes_on(lab:
     rows = Bundle(lab.bundle).columns("select status, cause from runs order by run")
     assert list(rows["status"]) == ["void", "done", "done"]
     assert rows["cause"][0]
-    assert nothing_left(lab)
+    lab.wait_for(lambda: nothing_left(lab), "the end of everything")
 
 
 def test_a_stopped_engine_gives_a_void_run_and_the_study_goes_on(lab: Lab) -> None:
@@ -64,7 +64,7 @@ def test_a_stopped_engine_gives_a_void_run_and_the_study_goes_on(lab: Lab) -> No
     rows = Bundle(lab.bundle).columns("select status, cause from runs order by run")
     assert list(rows["status"]) == ["void", "done", "done"]
     assert "said nothing for 30 s" in rows["cause"][0]
-    assert nothing_left(lab)
+    lab.wait_for(lambda: nothing_left(lab), "the end of everything")
 
 
 def test_an_engine_that_takes_longer_than_its_plan_is_killed() -> None:

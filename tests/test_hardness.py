@@ -161,7 +161,7 @@ def test_a_bundle_of_another_server_is_not_resumed(lab: Lab) -> None:
     assert refused.returncode == 2
     assert f"server version: 7.4 then, {now} now" in refused.stderr
     assert contents(lab.bundle) == before
-    assert nothing_left(lab)
+    lab.wait_for(lambda: nothing_left(lab), "the end of everything")
 
 
 def test_a_bundle_that_is_being_written_is_not_resumed(lab: Lab) -> None:
@@ -196,7 +196,7 @@ def test_a_killed_engine_voids_its_run_and_the_block_is_redone(lab: Lab) -> None
     assert list(rows["status"]) == ["void", "done", "done"]
     assert "SIGKILL" in rows["cause"][0]
     assert list(rows["attempt"]) == [1, 2, 2]
-    assert nothing_left(lab)
+    lab.wait_for(lambda: nothing_left(lab), "the end of everything")
 
 
 def test_a_crashed_server_voids_its_run_and_its_last_words_are_kept(lab: Lab) -> None:
@@ -211,7 +211,7 @@ def test_a_crashed_server_voids_its_run_and_its_last_words_are_kept(lab: Lab) ->
     assert list(rows["status"]) == ["void", "done", "done"]
     assert "connections were lost" in rows["cause"][0]
     assert "ready to accept connections" in (lab.bundle / "logs" / "0001.log").read_text()
-    assert nothing_left(lab)
+    lab.wait_for(lambda: nothing_left(lab), "the end of everything")
 
 
 def test_a_server_that_fails_twice_fails_the_study(lab: Lab) -> None:
@@ -226,7 +226,7 @@ def test_a_server_that_fails_twice_fails_the_study(lab: Lab) -> None:
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "failed twice" in err
-    assert nothing_left(lab)
+    lab.wait_for(lambda: nothing_left(lab), "the end of everything")
 
 
 def parent_is_not_postgres(pid: int) -> bool:
@@ -255,7 +255,7 @@ def test_a_full_disk_ends_the_study_and_keeps_finished_runs(lab: Lab) -> None:
             >= 1
         )
         assert not list(disk.glob("b.bundle/runs/.*.draft"))
-        assert nothing_left(lab)
+        lab.wait_for(lambda: nothing_left(lab), "the end of everything")
     finally:
         subprocess.run(["umount", str(disk)], check=True)
 
@@ -302,4 +302,4 @@ def test_a_setting_that_the_server_does_not_take_fails_the_study_by_name(lab: La
     ended = lab.run("run", study, "--bundle", lab.bundle)
     assert ended.returncode == 1
     assert "pg_stat_statements.max" in ended.stderr
-    assert nothing_left(lab)
+    lab.wait_for(lambda: nothing_left(lab), "the end of everything")

@@ -42,7 +42,7 @@ def ended(lab: Lab) -> tuple[list[str], str]:
     _, err = lab.processes[0].communicate(timeout=150)
     assert lab.processes[0].returncode == 0, err
     rows = Bundle(lab.bundle).columns(ROW)
-    assert nothing_left(lab)
+    lab.wait_for(lambda: nothing_left(lab), "the end of everything")
     return list(map(str, rows["status"])), str(rows["cause"][0])
 
 
