@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from laboratory import Lab
+from steelyard.assignment import Assignment
 from steelyard.study.adjust import adjusted
 from steelyard.study.errors import InputError
 from steelyard.study.reading import find_study, parse_study
@@ -194,3 +195,35 @@ def test_bad_input_ends_in_a_sentence_and_exit_code_2(lab: Lab) -> None:
         done = lab.run("run", study)
         assert done.returncode == 2, done.stderr
         assert "Traceback" not in done.stderr and done.stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "postgres"])
+@pytest.mark.parametrize("bindir", ["/usr/no-such-version", "/no-such-version", "x" * 5000])
+def test_a_folder_of_programs_that_is_not_there_is_refused_and_no_other_is_taken(
+    kind: str, bindir: str
+) -> None:
+    text = f'''
+name = "mine"
+question = "Which?"
+subject = {{ kind = "{kind}", bindir = "{bindir}" }}
+
+[factors.handle]
+scope = "client"
+levels = {{ A = "none", B = "named" }}
+'''
+    with pytest.raises(InputError, match="no program"):
+        Assignment.of(text, "my.toml")
+
+
+def test_an_address_of_thousands_of_characters_is_refused() -> None:
+    text = f'''
+name = "mine"
+question = "Which?"
+subject = {{ kind = "postgres", dsn = "{"x" * 20_000}" }}
+
+[factors.handle]
+scope = "client"
+levels = {{ A = "none", B = "named" }}
+'''
+    with pytest.raises(InputError, match=r"my\.toml:\d+: subject\.dsn"):
+        parse_study(text, "my.toml")

@@ -162,7 +162,7 @@ def test_a_page_that_does_not_fit_leaves_the_old_one_and_nothing_else(made: Lab)
     before = sorted(made.bundle.rglob("*"))
     small = Lab(made.folder, prefix=("prlimit", "--fsize=100000"))
     done = small.run("report", made.bundle)
-    assert done.returncode == 0 and "Traceback" not in done.stderr
+    assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "report.html: the report could not be written: File too large" in done.stderr
     assert sorted(made.bundle.rglob("*")) == before
     assert (made.bundle / "report.html").read_bytes() == page

@@ -219,3 +219,19 @@ def test_what_a_failing_program_prints_of_a_secret_is_in_no_file_and_no_message(
     everything = "\n".join([cause, failed.stdout, failed.stderr])
     assert "opensesame" not in everything
     assert not [place for place in written if b"opensesame" in place.read_bytes()]
+
+
+@pytest.mark.parametrize("filler", [3970, 3975, 3990, 290])
+def test_a_secret_at_the_cut_of_what_a_program_printed_is_not_kept_in_part(lab: Lab, filler: int) -> None:
+    study = lab.folder / "study.toml"
+    prints = "echo password=S3cretCanary1234567890; echo $PGPASSWORD-tail;"
+    fills = f"printf 'x%.0s' $(seq {filler});"
+    says = f'''command = ["sh", "-c", "{prints} {fills} echo {{base}}; exit 1"]'''
+    study.write_text(re.sub(r"command = .*", lambda _: says, PROGRAM))
+    failed = lab.run("run", study, "--bundle", lab.bundle, LAB_WORD="opensesame-and-more")
+    assert failed.returncode == 1
+    everything = failed.stdout + failed.stderr
+    everything += "".join(place.read_text() for place in lab.bundle.glob("logs/*.log"))
+    everything += str(Bundle(lab.bundle).columns("select cause from runs")["cause"])
+    assert "xxxx" in everything
+    assert "Canary" not in everything and "sesame" not in everything

@@ -53,7 +53,9 @@ def console() -> tuple[Console, io.StringIO]:
 def assert_is_text(shown: str) -> None:
     assert not STEERING.search(shown)
     assert re.search(r"\[bold]b\[/?bold]", shown) and ":smile:" in shown
-    assert r"\x1b[2J" in shown and r"\u202e" in shown
+    # the terminal wraps long paths
+    whole = shown.replace("\n", "")
+    assert r"\x1b[2J" in whole and r"\u202e" in whole
 
 
 def test_a_verdict_with_wild_texts_is_text() -> None:

@@ -28,12 +28,15 @@ from steelyard.lab.environment import environment
 from steelyard.lab.host import Host
 from steelyard.lab.redaction import redact_text
 from steelyard.lab.runner import Laboratory, Progress, Run, StudyFailed
-from steelyard.study.errors import InputError
+from steelyard.study.errors import InputError, brief
 from steelyard.study.plan import baseline, workload_of
 from steelyard.study.reading import located
 from steelyard.study.spec import Study
 from steelyard.subjects import Bench, SubjectFailed, inside, make
 from steelyard.workloads import work_of
+
+# of what ended a study: programs and servers may have said much
+_FAILURE_CHARACTERS_MAX = 2000
 
 
 class Watcher(Progress, Protocol):
@@ -158,7 +161,7 @@ def _run_blocks(
                 subject.stop()
                 host.restore()
         except (SubjectFailed, GuardLost, OSError) as error:
-            raise StudyFailed(redact_text(str(error), study)) from error
+            raise StudyFailed(brief(redact_text(str(error), study), _FAILURE_CHARACTERS_MAX)) from error
 
 
 def _keep(writer: BundleWriter, run: Run, refused: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ import builders
 import pytest
 import vl_convert
 
-from steelyard.report.charts import figures
+from steelyard.report.charts import Panel, figures
 from steelyard.report.images import standalone, write_images
 
 
@@ -42,3 +42,8 @@ def test_labels_of_a_logarithmic_axis_stay_apart(width_px: int) -> None:
         # a digit is 6.5 px wide in this size, a point half of it
         half_widths_px = sum(6.5 * (len(t) - 0.5 * t.count(".")) / 2 for t in (text, following))
         assert float(next_x) - float(x) - half_widths_px >= 5
+
+
+def test_control_characters_are_drawn_as_their_escapes() -> None:
+    panel = Panel("p", "a\x01b", {"mark": "point", "data": {"values": [{"x\x1b": "\x07"}]}})
+    assert "\\x01" in vl_convert.vegalite_to_svg(standalone(panel))

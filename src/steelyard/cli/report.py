@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ def command(
     bundle: Path, html: Path | None, images: Path | None, overlay: tuple[str, ...], form: Form
 ) -> None:
     """Judge BUNDLE again: verdict here, charts in a page that needs no network."""
+    from steelyard.cli.exits import Exit
     from steelyard.cli.showing import show
 
-    show(bundle, html, images, form, overlay)
+    if not show(bundle, html, images, form, overlay):
+        sys.exit(Exit.STUDY_FAILED)

@@ -34,9 +34,10 @@ def show(
     images: Path | None = None,
     form: Form = "terminal",
     overlay: Sequence[str] = (),
-) -> None:
-    """Judges the bundle, prints the verdict in that form, writes its report. Raises InputError.
+) -> bool:
+    """Judges the bundle, prints the verdict in that form, writes its report; whether that could be written.
 
+    Raises InputError.
     overlay: bundles, or recordings by name, whose curves are drawn too, beside those that the study names.
     """
     bundle = Bundle(path)
@@ -71,6 +72,7 @@ def show(
         sys.stdout.write(to_markdown(judgement, about))
     else:
         print_next(judgement, about, console)
+    return bool(about.report)
 
 
 def _evidence(name: str) -> Evidence:

@@ -17,7 +17,7 @@ from steelyard.lab.copies import Copies, Copy
 from steelyard.lab.engines import LoadFailed
 
 _MOST_BYTES = 4_000_000  # of an output: what is before that is not searched
-_TAIL_CHARACTERS = 300
+_TAIL_CHARACTERS = 16_000
 
 Say = Callable[[str], None]
 
@@ -147,8 +147,9 @@ def _at(text: str, path: str) -> Any:
 
 def _failed(copies: list[Copy], number: int, what: str) -> LoadFailed:
     """The copy, what was wrong, and the end of what it said: its errors rather than its output."""
-    said = (_text(copies[number].error).strip() or _text(copies[number].output).strip())[-_TAIL_CHARACTERS:]
-    last = "; its last words: " + " | ".join(said.splitlines()) if said else ", without a word"
+    said = _text(copies[number].error).strip() or _text(copies[number].output).strip()
+    # more of it than is kept: the lab takes secrets out before it cuts
+    last = "; its last words:\n" + said[-_TAIL_CHARACTERS:] if said else ", without a word"
     return LoadFailed(f"copy {number + 1} of {len(copies)} {what}{last}")
 
 

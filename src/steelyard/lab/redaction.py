@@ -53,6 +53,8 @@ _ENCODED = re.compile(r"([?&])([^\s=&]*%[^\s=&]*)=([^\s&]*)")
 # a log's records; a line that is indented goes on with the one before
 _RECORD = re.compile(r"\n(?![ \t])")
 
+_LOG_CHARACTERS_MAX = 4000
+_SAID_CHARACTERS_MAX = 300
 _SECRET_CHARACTERS_MIN = 6  # shorter values of the environment would blot out common words
 _NAMED_CHARACTERS_MIN = 4  # of those that the study names
 
@@ -68,7 +70,10 @@ def redact_text(text: str, study: Study) -> str:
 
 
 def redacted_run(run: Run, study: Study) -> Run:
-    """The run with secrets taken out of its cause, its log, its notices and its errors' messages."""
+    """The run with secrets taken out of its cause, its log, its notices and its errors' messages.
+
+    Log and cause are cut to their end only now: a cut through a secret would leave a part that nobody knows.
+    """
     redactor = _Redactor({*_secrets_of_environment(), *_secrets_of(study)})
     tables = dict(run.tables)
     for table, column in (("notices", "text"), ("errors", "message")):
@@ -76,7 +81,10 @@ def redacted_run(run: Run, study: Study) -> Run:
             texts = [redactor.printed(str(text)) for text in tables[table][column]]
             tables[table] = {**tables[table], column: texts}
     return replace(
-        run, cause=redactor.printed(run.cause), server_log=redactor.printed(run.server_log), tables=tables
+        run,
+        cause=_in_one_line(redactor.printed(run.cause)),
+        server_log=_end(redactor.printed(run.server_log)),
+        tables=tables,
     )
 
 
@@ -85,6 +93,16 @@ def _secrets_of_environment() -> set[str]:
     # what prints a value of several lines may put something before each
     parts = {part for value in values for part in (value, *value.splitlines())}
     return {form for part in parts if len(part.strip()) >= _SECRET_CHARACTERS_MIN for form in _forms(part)}
+
+
+def _end(log: str) -> str:
+    return log if len(log) <= _LOG_CHARACTERS_MAX else log[-_LOG_CHARACTERS_MAX:].partition("\n")[2]
+
+
+def _in_one_line(cause: str) -> str:
+    """A sentence, and the end of what follows it: what a program said."""
+    sentence, _, said = cause.partition("\n")
+    return f"{sentence} {' | '.join(said[-_SAID_CHARACTERS_MAX:].splitlines())}".strip()
 
 
 def _secrets_of(study: Study) -> set[str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 from steelyard.analysis.results import Judgement
 from steelyard.bundle.files import file_names, write_whole
 from steelyard.report.charts import Figure, Panel, Spec, config, figures
+from steelyard.report.format import printable
 from steelyard.report.inputs import About, Series
 
 WIDTH_PX = 760
@@ -46,4 +48,15 @@ def standalone(panel: Panel, title: bool = True) -> Spec:
     spec = {**panel.spec, "width": WIDTH_PX, "config": {**config(), "background": "white"}}
     if title:
         spec["title"] = {"text": panel.title, "anchor": "start", "fontSize": 14, "offset": 10}
-    return spec
+    # no XML holds a control character: the library that draws ends the whole process at one
+    return _shown(spec)
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {printable(key): _shown(part) for key, part in cast(dict[str, Any], value).items()}
+    if isinstance(value, list):
+        return [_shown(part) for part in cast(list[Any], value)]
+    return value

@@ -38,7 +38,7 @@ _HARMLESS = frozenset(
 
 _PARAMETER = re.compile(r"[?&;#]")
 # a key within the value of another: options=-c x.password=..., host=h;password=...
-_WITHIN = re.compile(rf"(\w*(?:{WORD})\w*)\s*=\s*[\"'\\]*([^\s\"'\\;]*)", re.IGNORECASE)
+_WITHIN = re.compile(rf"((?:{WORD})\w*)\s*=\s*[\"'\\]*([^\s\"'\\;]*)", re.IGNORECASE)
 _KEY = re.compile(r"([^=]*)=\s*")
 _PORT = re.compile(r"\d{1,5}(?=[/?,])")
 

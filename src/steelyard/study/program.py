@@ -98,7 +98,11 @@ class ProgramWorkload(Workload):
         " those variables that ask for nothing else",
     )
     score: Reading
-    unit: str = Field(default="score", pattern=r"^\S.{0,23}$", description="of the score: bops, tps")
+    unit: str = Field(
+        default="score",
+        pattern=r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]{0,23}$",
+        description="of the score: bops, tps",
+    )
     time: Reading | None = Field(
         default=None, description="seconds as the program tells them; default: from its start to its end"
     )

@@ -31,6 +31,7 @@ class Subject(Strict):
     )
     bindir: str | None = Field(default=None, description="folder of the server's programs; default: embedded")
     dsn: str | None = Field(
+        max_length=4096,
         default=None,
         description="address of a server that is not ours; secrets as ${NAME} from the environment",
     )

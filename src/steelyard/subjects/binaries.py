@@ -12,7 +12,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
-from steelyard.study.errors import InputError
+from steelyard.study.errors import InputError, brief
 from steelyard.study.factors import settings_of
 from steelyard.study.spec import Study
 
@@ -64,9 +64,11 @@ def find_bindir(named: str | None) -> Path:
             )
         return found
     bindir = Path(named).expanduser()
-    if not (bindir / "postgres").exists():
+    if not os.path.exists(bindir / "postgres"):  # noqa: PTH110  Path.exists raises for too long a name
         others = ", ".join(map(str, installed_bindirs())) or "none found on this machine"
-        raise InputError(f"{bindir}: no program `postgres` in it", f"folders that have one: {others}")
+        raise InputError(
+            f"{brief(str(bindir))}: no program `postgres` in it", f"folders that have one: {others}"
+        )
     return bindir
 
 
@@ -78,7 +80,9 @@ def version_of(bindir: Path) -> str:
             [bindir / "postgres", "--version"], capture_output=True, text=True, check=True, timeout=_ANSWER_S
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise InputError(f"{bindir}/postgres cannot be run: {error}") from error
+        raise InputError(
+            f"{bindir}/postgres cannot be run: {error}", "try it by hand, with --version"
+        ) from error
     # such as: postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)
     found = re.search(r"\d+(\.\d+|devel|beta\d+|rc\d+)?", shown.stdout)
     if found is None:

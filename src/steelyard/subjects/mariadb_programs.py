@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
 
-from steelyard.study.errors import InputError
+from steelyard.study.errors import InputError, brief
 
 _INSTALL = "apt-get install mariadb-server"
 
@@ -21,10 +22,11 @@ def find_server(bindir: str | None) -> Path:
             raise InputError("MariaDB is not installed on this machine", _INSTALL, ("subject", "kind"))
         return Path(found)
     named = Path(bindir).expanduser()
-    for folder in (named, named.parent / "sbin"):
+    # Debian has the server in sbin, the others in bin; a folder that is not there has no neighbour
+    for folder in (named, named.parent / "sbin") if os.path.isdir(named) else ():  # noqa: PTH112  too long a name
         if (folder / "mariadbd").exists():
             return folder / "mariadbd"
-    raise InputError(f"{named}: no program `mariadbd` in it", _INSTALL)
+    raise InputError(f"{brief(str(named))}: no program `mariadbd` in it", _INSTALL)
 
 
 def beside(server: Path, name: str) -> Path:
@@ -43,6 +45,6 @@ def version_of(server: Path) -> str:
             [server, "--no-defaults", "--version"], capture_output=True, text=True, check=True, timeout=30
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise InputError(f"{server} cannot be run: {error}") from error
+        raise InputError(f"{server} cannot be run: {error}", "try it by hand, with --version") from error
     # such as: mariadbd  Ver 10.11.14-MariaDB-0+deb12u2 for debian-linux-gnu on x86_64
     return shown.stdout.partition("Ver ")[2].partition("-")[0].strip()
