@@ -152,6 +152,8 @@ def run(trial: Trial) -> Trial:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # a shell has what it starts in the background ignore Ctrl-C
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         env={**os.environ, "TMPDIR": str(trial.folder)},
     )
     said: list[str] = []
