@@ -137,20 +137,19 @@ def _sent(pipe: int, plan: memoryview) -> memoryview:
         return plan[:0]
 
 
-_saying = threading.Lock()
+_over = threading.Event()
 
 
 def _say(line: str) -> None:
-    with _saying:
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def _beat() -> None:
-    while True:
+    # no lock: an engine forks, and its child would find it held for ever; a pipe takes a short line whole
+    while not _over.wait(_BEAT_S):
         with suppress(OSError):
-            _say('{"event": "alive"}')
-        time.sleep(_BEAT_S)
+            os.write(1, b'{"event": "alive"}\n')
 
 
 def main() -> None:
@@ -168,8 +167,10 @@ def main() -> None:
     try:
         result = run(plan, _say)
     except (_core.PlanError, _core.LoadError, LoadFailed) as error:
+        _over.set()
         _say(json.dumps({"event": "failed", "cause": str(error)}))
     else:
+        _over.set()
         _say('{"event": "result", "result": ' + result + "}")
 
 
