@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +18,7 @@ from steelyard.bundle.evidence import Evidence
 from steelyard.bundle.reader import Bundle
 from steelyard.cli.called import opened, program
 from steelyard.cli.complaint import complain
+from steelyard.host.limits import within
 from steelyard.recordings.tables import catalogue, write_recording
 from steelyard.report import gather
 from steelyard.report.html import write_report
@@ -24,6 +26,8 @@ from steelyard.report.json_export import judgement_json
 from steelyard.report.markdown import to_markdown
 from steelyard.report.terminal import print_next, print_verdict
 from steelyard.study.errors import InputError, shown, typed
+
+_DRAWING_S = 3600.0
 
 Form = Literal["terminal", "json", "markdown"]
 
@@ -53,7 +57,8 @@ def show(
         # the answer first: the page takes seconds
         print_verdict(judgement, about, console)
     try:
-        write_report(page, judgement, series, about)
+        # drawing is native code, which hears no Ctrl-C: it is left behind
+        within(_DRAWING_S, "drawing the report", partial(write_report, page, judgement, series, about))
     except OSError as error:
         # a full disk must not cost the verdict
         complain(f"{page}: the report could not be written: {error.strerror}")
@@ -62,7 +67,7 @@ def show(
         from steelyard.report.images import write_images
 
         try:
-            write_images(images, judgement, series, about)
+            within(_DRAWING_S, "drawing", partial(write_images, images, judgement, series, about))
         except OSError as error:
             raise InputError(f"{error.filename or images}: cannot be written: {error.strerror}") from None
     if form == "json":
