@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import stat
 from pathlib import Path
 
@@ -185,3 +186,17 @@ def test_a_bundle_s_own_files_are_not_written_through_a_link(made: Lab) -> None:
     (made.bundle / ".report.html.part").symlink_to(theirs)
     assert made.run("report", made.bundle).returncode == 0
     assert theirs.read_text() == "precious"
+
+
+def test_ctrl_c_while_the_page_is_drawn_leaves_the_old_one(made: Lab) -> None:
+    page = made.bundle / "report.html"
+    before, written_ns = page.read_bytes(), page.stat().st_mtime_ns
+    process = made.start("report", made.bundle)
+    assert process.stdout is not None
+    # the verdict comes first, and then the page is drawn
+    assert process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert "interrupted" in err and "Traceback" not in err and "panic" not in err
+    assert (page.read_bytes(), page.stat().st_mtime_ns) == (before, written_ns)
