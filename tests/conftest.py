@@ -18,6 +18,10 @@ from laboratory import Lab
 settings.register_profile("lab", deadline=None)
 settings.load_profile("lab")
 
+# nohup and background shells leave these ignored, and what is ignored stays so in every process started
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 @pytest.fixture
 def lab() -> Iterator[Lab]:
