@@ -9,7 +9,7 @@ from scipy import stats
 
 from evidence import Truth, evidence_of, measures_of, study_of
 from steelyard.analysis.across import across
-from steelyard.analysis.comparison import compare, pairs
+from steelyard.analysis.comparison import compare
 from steelyard.analysis.costs import SERVER_CPU
 from steelyard.analysis.measures import THROUGHPUT, measure
 from steelyard.analysis.results import Comparison, Metric
@@ -54,19 +54,44 @@ def test_two_options_are_the_paired_t_test_on_log_ratios():
     assert (found.blocks, found.outcome) == (5, "better")
 
 
-def test_more_options_are_least_squares_with_blocks_and_pooled_residual():
+def test_more_options_are_least_squares_with_blocks():
     chance = np.random.default_rng(4)
     y = chance.normal(0, 0.02, (6, 4)) + chance.normal(0, 0.05, (6, 1)) + np.array([0, 0.1, 0, -0.02])
     table = {name: np.exp(y[:, i]).tolist() for i, name in enumerate("ABCD")}
     found = compare(measures_of(table), THROUGHPUT, "ABCD", "A", MARGIN).comparisons
     rows = [(b, o) for b in range(6) for o in range(4)]
     x = np.array([[b == i for i in range(6)] + [o == j for j in (1, 2, 3)] for b, o in rows], float)
-    solved, residual, *_ = np.linalg.lstsq(x, y.ravel())
-    se = math.sqrt(residual[0] / 15 * np.linalg.inv(x.T @ x)[6, 6])
+    solved, *_ = np.linalg.lstsq(x, y.ravel())
     assert [math.log(c.ratio) for c in found] == pytest.approx(solved[6:].tolist())
-    # 2.610: Dunnett's table, three treatments, 15 degrees of freedom
-    widths = [math.log(c.high / c.low) / 2 / se for c in found]
-    assert widths == pytest.approx([2.610] * 3, abs=0.001)
+    assert all((c.p_value < 0.05) == (c.low > 1 or c.high < 1) for c in found)
+
+
+def test_an_option_s_noise_widens_its_own_interval_and_hardly_those_of_the_quiet():
+    chance = np.random.default_rng(6)
+    y = chance.normal(0, 0.01, (8, 4)) + chance.normal(0, 0.05, (8, 1))
+
+    def widths(noise: float) -> list[float]:
+        noisy = y.copy()
+        noisy[:, 3] += chance.normal(0, noise, 8)
+        table = {name: np.exp(noisy[:, i]).tolist() for i, name in enumerate("ABCD")}
+        found = compare(measures_of(table), THROUGHPUT, "ABCD", "A", MARGIN).comparisons
+        return [math.log(c.high / c.low) for c in found]
+
+    quiet, loud = widths(0.0), widths(0.2)
+    assert loud[2] > 5 * quiet[2]
+    assert max(loud[:2]) < 2 * max(quiet[:2])
+
+
+def test_one_noisy_option_of_four_errs_in_one_study_of_20():
+    chance = np.random.default_rng(7)
+    wrong = 0
+    for _ in range(300):
+        y = chance.normal(0, 0.01, (6, 4)) * [1, 1, 1, 5] + chance.normal(0, 0.03, (6, 1))
+        table = {name: np.exp(y[:, i]).tolist() for i, name in enumerate("ABCD")}
+        found = compare(measures_of(table), THROUGHPUT, "ABCD", "A", MARGIN).comparisons
+        wrong += any(c.low > 1 or c.high < 1 for c in found)
+    # a pooled variance errs in 11 % of them
+    assert wrong / 300 <= 0.08
 
 
 def test_random_pairs_without_a_difference_err_in_5_percent():
@@ -210,16 +235,6 @@ def test_all_points_together_is_the_mean_log_ratio_over_points():
     each = [compare(measures, THROUGHPUT, "AB", "A", MARGIN, point).comparisons[0] for point in (None, 0, 1)]
     assert [c.clients for c in each] == [None, 1, 8]
     assert each[0].ratio == pytest.approx(math.sqrt(each[1].ratio * each[2].ratio))
-
-
-def test_pairs_are_adjusted_by_holm_and_their_intervals_agree_with_the_p_values():
-    chance = np.random.default_rng(8)
-    y = chance.normal(0, 0.02, (6, 5)) + np.array([0, 0.03, 0.05, 0.1, 0.1])
-    table = {name: np.exp(y[:, i]).tolist() for i, name in enumerate("ABCDE")}
-    found = pairs(measures_of(table), THROUGHPUT, "ABCDE", MARGIN)
-    assert len(found) == 10
-    assert all((c.p_value <= 0.05) == (c.low > 1 or c.high < 1) for c in found)
-    assert {c.outcome for c in found if {c.option, c.baseline} == {"D", "E"}} == {"inconclusive"}
 
 
 def test_looking_at_p_after_every_block_errs_in_a_sixth_of_studies_unless_alpha_is_lower():

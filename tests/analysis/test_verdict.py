@@ -24,11 +24,14 @@ def test_a_clear_winner_is_named_with_size_interval_and_blocks():
     assert said.reasons[0].startswith("B saves")
 
 
-@pytest.mark.parametrize(("blocks", "told"), [(4, True), (5, False)])
-def test_few_blocks_are_told_in_the_sentence_itself(blocks: int, told: bool):
-    said = verdict({"A": Truth(), "B": FASTER}, noise=0.002, blocks=blocks)
-    assert said.winner == "B"
-    assert ("blocks only: 5 or more are needed to be sure)" in said.sentence) == told
+def test_below_five_blocks_there_is_a_leaning_and_no_winner():
+    few, enough = (verdict({"A": Truth(), "B": FASTER}, noise=0.002, blocks=n) for n in (4, 5))
+    assert (few.outcome, few.winner) == ("leaning", None)
+    assert few.sentence.startswith(
+        "Leaning (4 blocks only, 5 or more make a verdict): B (f = value B) is ahead: 6"
+    )
+    assert "wins" not in few.sentence
+    assert (enough.outcome, enough.winner) == ("winner", "B")
 
 
 def test_the_baseline_can_win():
@@ -58,8 +61,8 @@ def test_cpu_decides_where_throughput_is_too_noisy():
 
 def test_two_measures_that_disagree_name_no_winner():
     said = verdict({"A": Truth(), "B": Truth(throughput_per_s=11_000, user_us=40)})
-    assert (said.outcome, said.winner) == ("inconclusive", None)
-    assert "each win something" in said.sentence
+    assert (said.outcome, said.winner) == ("trade-off", None)
+    assert "are a trade-off" in said.sentence
     assert "more throughput" in said.sentence
     assert "but 2" in said.sentence
 
@@ -84,7 +87,7 @@ def test_options_that_cannot_be_told_from_the_best_are_its_ties():
     said = verdict({"A": Truth(), "B": FASTER, "C": FASTER, "D": Truth()}, study)
     assert (said.outcome, said.winner) == ("tie", None)
     assert set(said.ties) == {"B", "C"}
-    assert "it beats the other 2" in said.sentence
+    assert "it beats 2 others" in said.sentence
 
 
 def test_a_factorial_study_says_which_factor_matters_most():
@@ -100,17 +103,92 @@ def test_a_factorial_study_says_which_factor_matters_most():
     assert "and text" in said.sentence
 
 
+def test_an_effect_of_two_factors_together_is_named_as_their_interaction():
+    study = study_of({"a": ["A0", "A1"], "b": ["B0", "B1"]})
+    truth = {o.label: Truth() for o in options_of(study)}
+    crossed = {"A0_B0": 1.2, "A1_B1": 1.2}
+    truth |= {label: Truth(throughput_per_s=1e4 * ratio) for label, ratio in crossed.items()}
+    said = verdict(truth, study)
+    assert "What matters most is the interaction of a and b: of the variation" in said.sentence
+
+
+def test_nothing_matters_most_where_all_options_are_equivalent():
+    study = study_of({"a": ["A0", "A1"], "b": ["B0", "B1"]})
+    # proven and far below the 3 % that matters
+    truth = {
+        o.label: Truth(throughput_per_s=1e4 * (1.004 if "A1" in o.label else 1)) for o in options_of(study)
+    }
+    said = verdict(truth, study, noise=0.0005, cpu_noise=0.0005)
+    assert "All 4 options are equivalent" in said.sentence
+    assert "What matters most" not in said.sentence
+
+
+def test_an_option_that_fails_more_cannot_win_and_its_error_rate_comes_first():
+    said = verdict({"A": Truth(), "B": Truth(throughput_per_s=40_000, user_us=8, error_share=0.5)})
+    assert (said.outcome, said.winner) == ("trade-off", None)
+    assert said.sentence.startswith(
+        "Failed: 50.0 % of the transactions under B and 0 % of the transactions under A."
+        " B cannot win over an option that fails less. What follows is of those that succeeded."
+    )
+
+
+@pytest.mark.parametrize(("limit", "wins"), [(0.1, False), (5.0, True)])
+def test_the_study_says_how_much_may_fail(limit: float, wins: bool):
+    study = study_of({"f": "AB"}, plan={"clients": [8], "error_rate_limit_percent": limit})
+    said = verdict({"A": Truth(), "B": Truth(throughput_per_s=16_000, user_us=20, error_share=0.02)}, study)
+    assert (said.winner == "B") == wins
+
+
+def test_options_that_fail_alike_are_compared_after_a_word_on_it():
+    said = verdict({"A": Truth(error_share=0.9), "B": Truth(throughput_per_s=16_000, error_share=0.9)})
+    assert said.winner == "B"
+    assert said.sentence.startswith("Failed: 90.0 %")
+
+
+def test_a_trade_off_among_several_options_is_named_as_one():
+    study = study_of({"f": "ABC"})
+    costly = Truth(throughput_per_s=12_000, user_us=43)
+    said = verdict({"A": Truth(), "B": costly, "C": Truth()}, study, noise=0.003)
+    assert said.outcome == "trade-off"
+    assert "B leads: a trade-off with A and C" in said.sentence
+    assert "no difference" not in said.sentence
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_pair_has_one_interval_and_one_outcome_in_the_verdict_and_in_the_table(seed: int):
+    truth = {"A": Truth(), "B": Truth(throughput_per_s=10_300, user_us=30.5)}
+    found = judge(evidence_of(TWO, truth, seed=seed))
+    for c in found.comparisons:
+        if c.metric in ("throughput_per_s", "server_cpu_us_per_txn"):
+            ratio = f"ratio {c.ratio:.3f} [{c.low:.3f} to {c.high:.3f}]"
+            proven = c.outcome in ("better", "worse")
+            assert (ratio in found.verdict.sentence) != proven
+            assert proven == (c.low > 1 or c.high < 1) or c.outcome == "equivalent"
+
+
+def test_costs_have_the_intervals_of_the_comparisons():
+    study = study_of({"f": "ABCD"})
+    found = judge(evidence_of(study, {label: Truth(user_us=30 + i) for i, label in enumerate("ABCD")}))
+    compared = {c.option: c for c in found.comparisons if c.metric == "server_cpu_us_per_txn"}
+    for cost in found.costs:
+        if cost.metric == "server_cpu_us_per_txn":
+            c = compared[cost.option]
+            assert cost.after / cost.before == pytest.approx(c.ratio)
+            assert 1 + cost.low / cost.before == pytest.approx(c.low)
+            assert 1 + cost.high / cost.before == pytest.approx(c.high)
+
+
 def test_one_block_is_inconclusive():
     said = verdict({"A": Truth(), "B": FASTER}, blocks=1)
     assert said.outcome == "inconclusive"
     assert "one block: no interval" in said.sentence
-    assert "cannot be told from 1: begin with 5" in said.sentence
+    assert "1 block cannot show how many would settle it: begin with 5" in said.sentence
 
 
 def test_how_many_blocks_would_settle_it_is_not_told_from_fewer_than_five():
     noisy = {"A": Truth(), "B": Truth()}
     few, enough = (verdict(noisy, noise=0.1, blocks=n).sentence for n in (2, 5))
-    assert "cannot be told from 2: begin with 5" in few
+    assert "2 blocks cannot show how many would settle it: begin with 5" in few
     assert "At this scatter" not in few
     assert "At this scatter" in enough
 
@@ -134,7 +212,7 @@ def test_exact_copies_never_have_a_winner(seed: int, blocks: int, copies: int):
     study = study_of({"f": "ABCDE"[:copies]})
     said = verdict({label: Truth() for label in "ABCDE"[:copies]}, study, noise=0, blocks=blocks, seed=seed)
     assert said.winner is None
-    assert said.outcome == ("tie" if blocks > 1 else "inconclusive")
+    assert said.outcome == ("inconclusive" if blocks < 2 else "leaning" if blocks < 5 else "tie")
 
 
 @pytest.mark.parametrize("clients", [(8,), (1, 8, 64)])

@@ -75,6 +75,7 @@ def unlike_work(here: Study, there: Study) -> list[str]:
     for part in ("workload", "plan"):
         one, other = getattr(here, part).model_dump(), getattr(there, part).model_dump()
         ignored = {"blocks", "seed", "stop", "baseline", "cool_down_s", "smallest_effect_percent"}
+        ignored.add("error_rate_limit_percent")
         found += [
             f"{part}.{key}: {one[key]} here, {other[key]} there"
             for key in one

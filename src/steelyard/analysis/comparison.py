@@ -1,13 +1,14 @@
 """Compares options, one metric at one point: the run is the unit, blocks hold every option once.
 
 Logs of the runs' values are fitted by option + block; the estimate is the difference of option
-means, with the pooled residual of (blocks - 1)(options - 1) degrees of freedom. With two options
-that is the paired t test on the log ratio. Against a baseline, intervals and p-values are
-simultaneous (Dunnett 1955); all pairs go by Holm's procedure. `equivalent` is two one-sided tests
-at 5 %: the 90 % interval lies inside the margin (Schuirmann 1987); it comes before `better`, so
-that a difference proven but too small to matter is called equivalent. Where zeros occur the same
-is done with differences, relative to the baseline's mean. Different metrics and points are not
-corrected for one another.
+means, its error that of the pair's own scatter (see `scatter`). With two options that is the paired t
+test on the log ratio. Intervals and p-values allow for as many chances as there are rivals (Sidak
+1967), whichever pair is compared: so a pair has one interval, in a table against the baseline and in
+a verdict on the leader alike. `equivalent` is two one-sided tests at 5 %: the 90 % interval lies inside
+the margin (Schuirmann 1987); it comes before `better`, so that a difference proven but too small to
+matter is called equivalent. Where zeros occur the same is done with differences, relative to the
+baseline's mean. Different metrics and points are not corrected for one another, but for the metrics
+of the verdict (see `rivals`).
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 
-from steelyard.analysis import tails
-from steelyard.analysis.cautions import Cautions
-from steelyard.analysis.fitting import Fit, fit
+from steelyard.analysis.cautions import FEWEST_BLOCKS, Cautions
+from steelyard.analysis.fitting import fit
 from steelyard.analysis.layout import Layout, lay_out, points_of
 from steelyard.analysis.measures import HEADLINES, Measures
 from steelyard.analysis.results import Better, Comparison, Metric, Notice, Outcome
+from steelyard.analysis.scatter import Ints
 
 ALPHA = 0.05
+
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -38,23 +40,14 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class _Test:
-    """A pair's adjusted p-value; half-widths of its interval and of the two one-sided tests."""
+class Difference:
+    """Option minus baseline in the metric's unit, with its interval. before, after: of the two."""
 
+    before: float
+    after: float
+    low: float
+    high: float
     p_value: float
-    wide: float
-    narrow: float
-
-
-@dataclass(frozen=True)
-class _Scene:
-    """What all pairs of one metric at one point share."""
-
-    fit: Fit
-    metric: Metric
-    clients: int | None
-    margin: float
-    cautions: Cautions
 
 
 def compare(
@@ -71,99 +64,149 @@ def compare(
     point None: all points together. alpha: less where the metric is one of many that are searched.
     What cannot be compared is said in the notices.
     """
-    scene = _scene(measures, metric, options, margin, point)
-    fitted = scene.fit
-    refused = _refusals(fitted, metric, options, baseline)
-    if not fitted.comparable(baseline):
-        return Compared((), refused)
-    others = [o for o in fitted.layout.options if o != baseline]
-    distances = np.array([fitted.mean(o) - fitted.mean(baseline) for o in others])
-    p_values = tails.dunnett_p(distances / fitted.se, len(others), fitted.df)
-    wide = tails.dunnett_critical(len(others), fitted.df, alpha) * fitted.se
-    narrow = tails.dunnett_critical(len(others), fitted.df, 2 * alpha) * fitted.se
-    return Compared(
-        tuple(
-            _comparison(scene, option, baseline, _Test(p, wide, narrow))
-            for option, p in zip(others, p_values.tolist(), strict=True)
-        ),
-        refused,
-    )
+    contest = Contest(measures, metric, options, margin, point)
+    pairs = [(option, baseline) for option in contest.options if option != baseline]
+    return Compared(contest.comparisons(pairs, [alpha] * len(pairs)), contest.refusals(options, baseline))
 
 
-def pairs(
-    measures: Measures,
-    metric: Metric,
-    options: Sequence[str],
-    margin: float,
-    point: int | None = None,
-) -> tuple[Comparison, ...]:
-    """Every pair of options, the later one against the earlier; p-values adjusted by Holm.
+class Contest:
+    """All options by one metric at one point: any pair of them can be compared.
 
-    An interval has the level of the pair's step in Holm's procedure: it excludes 1 exactly when
-    the pair differs by that procedure. Pairs that cannot be compared are left out.
+    options: those that have a value in enough blocks. logs: whether the fit is on logarithms.
     """
-    scene = _scene(measures, metric, options, margin, point)
-    fitted = scene.fit
-    found = [(a, b) for a, b in combinations(fitted.layout.options, 2) if fitted.comparable(a)]
-    if not found:
-        return ()
-    distances = np.array([fitted.mean(b) - fitted.mean(a) for a, b in found])
-    alone = tails.t_two_sided(distances / fitted.se, fitted.df)
-    adjusted = tails.holm(alone)
-    order = np.argsort(alone, kind="stable")
-    rejected = int((adjusted <= ALPHA).sum())
-    narrow = tails.t_critical(fitted.df, 2 * ALPHA / len(found)) * fitted.se
-    widths = np.empty(len(found))
-    for rank, at in enumerate(order.tolist()):
-        left = len(found) - min(rank, rejected)
-        widths[at] = tails.t_critical(fitted.df, ALPHA / left) * fitted.se
-    return tuple(
-        _comparison(scene, b, a, _Test(float(p), float(wide), narrow))
-        for (a, b), p, wide in zip(found, adjusted, widths, strict=True)
-    )
+
+    def __init__(
+        self,
+        measures: Measures,
+        metric: Metric,
+        options: Sequence[str],
+        margin: float,
+        point: int | None = None,
+    ) -> None:
+        self._fit = fit(lay_out(measures, metric.name, options, point))
+        self._metric, self._margin = metric, margin
+        self._clients = None if point is None else points_of(measures)[point]
+        self._cautions = Cautions(measures, metric, self._fit, point)
+        self.options = self._fit.layout.options
+        self.logs = self._fit.logs
+
+    def comparable(self, pair: Pair) -> bool:
+        """Whether this option has a ratio to this baseline."""
+        return pair[0] in self.options and self._fit.comparable(pair[1])
+
+    def p_values(self, pairs: Sequence[Pair]) -> list[float]:
+        """P-value of each difference (option, baseline), adjusted for the number of rivals."""
+        one, other, distances = self._distances(pairs)
+        return self._fit.scatter.p_values(distances, one, other, self._chances).tolist()
+
+    def half_widths(self, pairs: Sequence[Pair], alpha: float) -> list[float]:
+        """Half-width of each pair's interval, on the scale of the fit (logs, but where zeros occur)."""
+        one, other, _ = self._distances(pairs)
+        return self._fit.scatter.half_widths(one, other, self._chances, alpha).tolist()
+
+    def comparisons(self, pairs: Sequence[Pair], alphas: Sequence[float]) -> tuple[Comparison, ...]:
+        """Of every pair (option, baseline) that is comparable, its interval at level 1 - alpha."""
+        levels = {pair: alpha for pair, alpha in zip(pairs, alphas, strict=True) if self.comparable(pair)}
+        found = list(levels)
+        if not found:
+            return ()
+        p_values = self.p_values(found)
+        narrow = self.half_widths(found, 2 * ALPHA)
+        wide: dict[Pair, float] = {}
+        for alpha in set(levels.values()):
+            of_level = [pair for pair in found if levels[pair] == alpha]
+            wide |= dict(zip(of_level, self.half_widths(of_level, alpha), strict=True))
+        return tuple(
+            self._comparison(pair, p, wide[pair], small)
+            for pair, p, small in zip(found, p_values, narrow, strict=True)
+        )
+
+    def difference(self, pair: Pair, alpha: float = ALPHA) -> Difference | None:
+        """The pair's difference in the metric's unit; None where one of them has no values."""
+        if not set(pair) <= set(self.options) or not self._fit.layout.blocks:
+            return None
+        after, before = (self._fit.mean(option) for option in pair)
+        (p,), (half,) = self.p_values([pair]), self.half_widths([pair], alpha)
+        ends = after - before - half, after - before + half
+        if self._fit.logs:
+            before, after = math.exp(before), math.exp(after)
+            ends = before * (_exp(ends[0]) - 1), before * (_exp(ends[1]) - 1)
+        return Difference(before, after, *ends, p)
+
+    def refusals(self, options: Sequence[str], baseline: str) -> tuple[Notice, ...]:
+        """What cannot be compared with this baseline, and why."""
+        layout, metric = self._fit.layout, self._metric
+        if not layout.blocks:
+            return (Notice("not-compared", "no block holds a value of every option", detail=metric.title),)
+        if baseline not in layout.options:
+            return (Notice("not-compared", "not measured in the baseline", baseline, detail=metric.title),)
+        missing = tuple(
+            Notice("not-compared", "too few runs have a value", option, detail=metric.title)
+            for option in layout.absent
+        )
+        # nobody needs a ratio of the other metrics; where they differ by much the reasons say so
+        needed = metric.name in HEADLINES and len(layout.options) > 1
+        if needed and not self._fit.comparable(baseline) and _some(layout):
+            text = "0 in the baseline, so there is no ratio"
+            return (*missing, Notice("not-compared", text, detail=metric.title))
+        return missing
+
+    @property
+    def _chances(self) -> int:
+        return max(len(self.options) - 1, 1)
+
+    def _distances(self, pairs: Sequence[Pair]) -> tuple[Ints, Ints, np.ndarray]:
+        place = {option: i for i, option in enumerate(self.options)}
+        one = np.array([place[option] for option, _ in pairs], dtype=np.intp)
+        other = np.array([place[baseline] for _, baseline in pairs], dtype=np.intp)
+        return one, other, self._fit.means[one] - self._fit.means[other]
+
+    def _comparison(self, pair: Pair, p_value: float, wide: float, narrow: float) -> Comparison:
+        option, baseline = pair
+        distance = self._fit.mean(option) - self._fit.mean(baseline)
+        if self._fit.logs:
+            reach = math.log1p(self._margin)
+            ratio = math.exp(distance)
+            low, high = _exp(distance - wide), _exp(distance + wide)
+        else:
+            scale = abs(self._fit.mean(baseline))
+            reach = self._margin * scale
+            ratio = 1 + distance / scale
+            low, high = max(0.0, ratio - wide / scale), ratio + wide / scale
+        proven = abs(distance) > wide
+        small = abs(distance) + narrow < reach
+        outcome = _outcome(self._metric.better, distance, proven, small)
+        blocks = len(self._fit.layout.blocks)
+        found = Comparison(
+            metric=self._metric.name,
+            option=option,
+            baseline=baseline,
+            clients=self._clients,
+            ratio=ratio,
+            low=low,
+            high=high,
+            p_value=p_value,
+            blocks=blocks,
+            margin=self._margin,
+            outcome=outcome,
+            settled_at=_settled_at(blocks, narrow, reach) if outcome == "inconclusive" else None,
+            warnings=self._cautions.of(option, baseline),
+        )
+        unclear = proven and not small and abs(distance) - wide < reach
+        if unclear and self._metric.name in HEADLINES:
+            return replace(found, warnings=(_may_be_small(self._metric, found), *found.warnings))
+        return found
 
 
-def _scene(
-    measures: Measures, metric: Metric, options: Sequence[str], margin: float, point: int | None
-) -> _Scene:
-    fitted = fit(lay_out(measures, metric.name, options, point))
-    clients = None if point is None else points_of(measures)[point]
-    return _Scene(fitted, metric, clients, margin, Cautions(measures, metric, fitted, point))
+def _settled_at(blocks: int, narrow: float, reach: float) -> int | None:
+    """Blocks after which the 90 % interval is half as wide as the margin: room for any estimate.
 
-
-def _comparison(scene: _Scene, option: str, baseline: str, test: _Test) -> Comparison:
-    fitted, margin = scene.fit, scene.margin
-    distance = fitted.mean(option) - fitted.mean(baseline)
-    if fitted.logs:
-        reach = math.log1p(margin)
-        ratio = math.exp(distance)
-        low, high = _exp(distance - test.wide), _exp(distance + test.wide)
-    else:
-        scale = abs(fitted.mean(baseline))
-        reach = margin * scale
-        ratio = 1 + distance / scale
-        low, high = max(0.0, ratio - test.wide / scale), ratio + test.wide / scale
-    proven = abs(distance) > test.wide
-    small = abs(distance) + test.narrow < reach
-    outcome = _outcome(scene.metric.better, distance, proven, small)
-    unclear = proven and not small and abs(distance) - test.wide < reach
-    found = Comparison(
-        metric=scene.metric.name,
-        option=option,
-        baseline=baseline,
-        clients=scene.clients,
-        ratio=ratio,
-        low=low,
-        high=high,
-        p_value=test.p_value,
-        blocks=len(fitted.layout.blocks),
-        margin=margin,
-        outcome=outcome,
-        warnings=scene.cautions.of(option, baseline),
-    )
-    if unclear and scene.metric.name in HEADLINES:
-        return replace(found, warnings=(_may_be_small(scene.metric, found), *found.warnings))
-    return found
+    Half-widths shrink with the root of the blocks. A scatter seen in fewer than five may be ten times too
+    small or too large.
+    """
+    if blocks < FEWEST_BLOCKS or not math.isfinite(narrow) or reach <= 0:
+        return None
+    return math.ceil(blocks * (narrow / (reach / 2)) ** 2)
 
 
 def _exp(x: float) -> float:
@@ -189,24 +232,6 @@ def _may_be_small(metric: Metric, found: Comparison) -> Notice:
         found.option,
         detail=f"{metric.title}{at} {found.low:.3f} to {found.high:.3f} times",
     )
-
-
-def _refusals(fitted: Fit, metric: Metric, options: Sequence[str], baseline: str) -> tuple[Notice, ...]:
-    layout = fitted.layout
-    if not layout.blocks:
-        return (Notice("not-compared", "no block holds a value of every option", detail=metric.title),)
-    if baseline not in layout.options:
-        return (Notice("not-compared", "not measured in the baseline", baseline, detail=metric.title),)
-    missing = tuple(
-        Notice("not-compared", "too few runs have a value", option, detail=metric.title)
-        for option in layout.absent
-    )
-    # of the other metrics nobody awaits a ratio; where they differ by much the reasons tell
-    awaited = metric.name in HEADLINES and len(layout.options) > 1
-    if awaited and not fitted.comparable(baseline) and _some(layout):
-        text = "0 in the baseline, so there is no ratio"
-        return (*missing, Notice("not-compared", text, detail=metric.title))
-    return missing
 
 
 def _some(layout: Layout) -> bool:

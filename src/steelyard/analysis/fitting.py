@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from steelyard.analysis.layout import Layout
+from steelyard.analysis.scatter import Scatter, scatter
 from steelyard.analysis.tails import Floats
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Option means, and what is left after options and blocks.
+    """Option means, and what is left after options and blocks: residuals[block, option].
 
-    On logs when every value is positive, else on the values themselves. se: standard error of the
-    difference of two options, infinite without degrees of freedom.
+    On logs when every value is positive, else on the values themselves.
     """
 
     layout: Layout
     means: Floats
     residuals: Floats
-    df: int
-    se: float
+    scatter: Scatter
 
     @property
     def logs(self) -> bool:
@@ -42,20 +40,10 @@ class Fit:
 
 
 def fit(layout: Layout) -> Fit:
-    """Least squares by option and block; in complete blocks a table of means.
-
-    With two options the residual is that of the paired t test.
-    """
+    """Least squares by option and block; in complete blocks a table of means."""
     y: Floats = np.log(layout.values) if layout.positive else layout.values
-    blocks, options = y.shape
     if not y.size:
-        return Fit(layout, np.full(len(layout.options), np.nan), y, 0, math.inf)
+        return Fit(layout, np.full(len(layout.options), np.nan), y, scatter(np.zeros((0, 0))))
     means: Floats = y.mean(axis=0)
     residuals = y - y.mean(axis=1, keepdims=True) - means + y.mean()
-    df = (blocks - 1) * (options - 1)
-    if df == 0:
-        return Fit(layout, means, residuals, df, math.inf)
-    variance = float((residuals**2).sum()) / df
-    # identical copies leave rounding noise instead of zero: it must not prove anything
-    least = 1e-12 * max(1.0, float(np.abs(y).max()))
-    return Fit(layout, means, residuals, df, max(math.sqrt(2 * variance / blocks), least))
+    return Fit(layout, means, residuals, scatter(y))

@@ -21,13 +21,15 @@ from steelyard.analysis.measures import Measures, measure
 from steelyard.analysis.profile import profile, profile_reasons
 from steelyard.analysis.region import region, told_by_cells
 from steelyard.analysis.results import Estimate, Judgement, Notice, Verdict
+from steelyard.analysis.rivals import rivals
 from steelyard.analysis.scaling import scalings
 from steelyard.analysis.scheduling import scheduling
 from steelyard.analysis.simulated import simulation_notices
 from steelyard.analysis.soundness import soundness_notices
 from steelyard.analysis.stability import stability_notices
-from steelyard.analysis.verdict import judge_options
-from steelyard.analysis.why import cost_differences
+from steelyard.analysis.stopping import level, stopped, stopping_notices, whole_blocks
+from steelyard.analysis.verdict import judge_options, reference
+from steelyard.analysis.why import cost_differences, reasons
 from steelyard.bundle.evidence import Evidence
 
 _MOST_GRAVE = 3
@@ -44,34 +46,48 @@ def judge(evidence: Evidence) -> Judgement:
     margin = evidence.study.plan.smallest_effect_percent / 100
     points = points_of(measures)
     views = (None, *points) if len(points) > 1 else (None,)
+    alpha = level(evidence.study)
     compared = {
-        (metric.name, point): compare(measures, metric, labels, baseline, margin, point)
+        (metric.name, point): compare(measures, metric, labels, baseline, margin, point, alpha)
         for metric in measures.metrics
         for point in views
     }
-    comparisons = tuple(c for found in compared.values() for c in found.comparisons)
+    met = rivals(evidence.study, measures, labels, alpha)
+    # one quantity has one interval: the tables show what the verdict is made of
+    judged = met.against(baseline) if met else {}
+    comparisons = tuple(
+        judged.get((c.metric, c.option), c) if point is None else c
+        for (_, point), found in compared.items()
+        for c in found.comparisons
+    )
     found_effects = tuple(
         effect for metric in measures.headlines for effect in effects(measures, metric, evidence.options)
     )
     gauges = gauge_notices(evidence)
     scaling, latch = scalings(evidence, measures), latches(evidence)
-    verdict = floor_first(evidence, measures, judge_options(evidence, measures, comparisons, found_effects))
+    verdict = judge_options(evidence, measures, met, comparisons, found_effects)
+    if met:
+        closed = not evidence.study.workload.open_loop and evidence.study.workload.steady
+        duel = met.duels[met.leader, reference(evidence, met)]
+        verdict = _with(verdict, reasons(measures, labels, duel, margin, closed))
+    verdict = floor_first(evidence, measures, verdict)
     cells = region(evidence, measures)
-    others = tuple(label for label in labels if label != baseline)
+    duels = [d for (_, rival), d in met.duels.items() if rival == baseline] if met else []
     more = (*profile_reasons(evidence, verdict.winner), *_grave(gauges))
     return Judgement(
         question=evidence.study.question,
         baseline=baseline,
         options=labels,
         metrics=measures.metrics,
-        verdict=_with(told_by_cells(evidence, measures, cells, verdict), more),
+        verdict=_with(told_by_cells(evidence, measures, met, cells, verdict), more),
         estimates=_estimates(measures, labels, views),
         comparisons=comparisons,
         effects=found_effects,
         fairness=fairness(evidence),
-        costs=tuple(cost for label in others for cost in cost_differences(measures, label, baseline)),
+        costs=tuple(cost for duel in duels for cost in cost_differences(measures, labels, duel, margin)),
         notices=(
             *_of_the_lab(evidence),
+            *stopping_notices(evidence),
             *_of_the_plan(evidence),
             *_of_the_clock(evidence),
             *stability_notices(evidence, measures),
@@ -120,14 +136,12 @@ def _of_the_clock(evidence: Evidence) -> list[Notice]:
 
 def _of_the_plan(evidence: Evidence) -> list[Notice]:
     """That the study was not finished, or lost runs since. What was published is no plan of ours."""
-    plan, options = evidence.study.plan, len(evidence.options)
-    planned = min(plan.blocks, plan.stop.after_blocks) if plan.stop else plan.blocks
-    blocks = evidence.runs["block"].tolist()
-    whole = sum(blocks.count(block) >= options for block in set(blocks))
-    if whole >= planned or evidence.study.subject.kind == "recording":
+    planned, options = evidence.study.plan.blocks, len(evidence.options)
+    whole, runs = whole_blocks(evidence), len(evidence.runs["block"])
+    if whole >= planned or stopped(evidence) or evidence.study.subject.kind == "recording":
         return []
     text = f"the study is not finished: {whole} of {planned} planned blocks are whole"
-    return [Notice("study-unfinished", f"{text}, {len(blocks)} of {planned * options} runs count")]
+    return [Notice("study-unfinished", f"{text}, {runs} of {planned * options} runs count")]
 
 
 def _of_the_lab(evidence: Evidence) -> list[Notice]:

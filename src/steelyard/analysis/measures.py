@@ -43,13 +43,13 @@ _LATENCIES = (
     Metric("p95_ns", "latency p95", "ns", "lower"),
     P99,
 )
-_ERRORS = Metric("errors_per_txn", "errors", "1/txn", "lower")
+ERRORS = Metric("errors_per_txn", "errors", "1/txn", "lower")
 
 METRICS: tuple[Metric, ...] = (
     THROUGHPUT,
     *_LATENCIES,
     *(source.metric for source in SOURCES),
-    _ERRORS,
+    ERRORS,
 )
 
 
@@ -109,7 +109,7 @@ def measure(evidence: Evidence) -> Measures:
         if np.isfinite(rate).any():
             rate = np.where(np.isnan(rate), source.absent, rate)
         values[source.metric.name] = _divide(rate * source.scale, per_s)
-    values[_ERRORS.name] = _divide(_floats(points["errors"])[order], transactions)
+    values[ERRORS.name] = _divide(_floats(points["errors"])[order], transactions)
     further = [
         *instruction_measures(evidence, per_s),
         *_waits(evidence, row_of, per_s),

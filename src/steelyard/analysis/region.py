@@ -16,6 +16,7 @@ from steelyard.analysis import tails
 from steelyard.analysis.layout import lay_out, points_of
 from steelyard.analysis.measures import THROUGHPUT, Measures
 from steelyard.analysis.results import RegionCell, Verdict
+from steelyard.analysis.rivals import Rivals
 from steelyard.analysis.why import reasons
 from steelyard.analysis.words import listed, percent, span
 from steelyard.bundle.evidence import Evidence, Option
@@ -56,7 +57,11 @@ def told(cells: Sequence[RegionCell], margin: float) -> tuple[str, ...]:
 
 
 def told_by_cells(
-    evidence: Evidence, measures: Measures, cells: Sequence[RegionCell], verdict: Verdict
+    evidence: Evidence,
+    measures: Measures,
+    rivals: Rivals | None,
+    cells: Sequence[RegionCell],
+    verdict: Verdict,
 ) -> Verdict:
     """The verdict with what the cells say; their own where other factors set the work.
 
@@ -73,12 +78,14 @@ def told_by_cells(
         return next(option.label for option in evidence.options if dict(option.levels) == levels)
 
     option, rival = label(most.level), label(most.baseline)
+    duel = rivals.duels.get((option, rival)) if rivals else None
+    labels = [o.label for o in evidence.options]
     closed = not evidence.study.workload.open_loop
     return Verdict(
         outcome="it depends",
         winner=None,
         sentence=" ".join(told(cells, margin)) or "No cell has a finished run of two tables.",
-        reasons=reasons(measures, option, rival, margin, closed),
+        reasons=reasons(measures, labels, duel, margin, closed) if duel else (),
         ties=(option, rival),
     )
 

@@ -70,6 +70,7 @@ class Comparison:
     clients: the point; None: all points together (mean log ratio over points, one value a run).
     p_value: adjusted for the number of options compared. outcome is in the user's terms: `better`
     for a lower latency or CPU cost. margin: the smallest ratio that matters, as a fraction (0.03).
+    settled_at: blocks that would settle an inconclusive one at the scatter seen; None where unknown.
     """
 
     metric: str
@@ -84,19 +85,23 @@ class Comparison:
     margin: float
     outcome: Outcome
     warnings: tuple[Notice, ...] = ()
+    settled_at: int | None = None
 
 
 @dataclass(frozen=True)
 class Effect:
     """One main effect or interaction on the log scale. share: of the variation, 0 to 1.
 
-    p_value: of an F test against the noise within blocks; 1 where it cannot be tested (one block).
+    low, high: 95 % interval of the share; 0 and 1 where there is none (one block). p_value: of the effect
+    against the noise within blocks, adjusted over all effects of the metric; 1 where it cannot be tested.
     levels: for each combination of codes, its ratio to the grand geometric mean.
     """
 
     metric: str
     factors: tuple[str, ...]
     share: float
+    low: float
+    high: float
     p_value: float
     levels: Mapping[tuple[str, ...], float]
 
@@ -219,12 +224,16 @@ class QueryRow:
 class Verdict:
     """The answer. winner is None when no option can be said to be better than all others.
 
-    outcome: "it depends" where other factors set the work, and the answer is one for each kind of it.
+    outcome: "it depends" where other factors set the work, and the answer is one for each kind of it;
+    "trade-off" where the leader is better by one measure and worse by another; "leaning" where an answer
+    rests on fewer than five blocks.
     sentence: which option wins, by how much, how sure (plain text, complete). reasons: why, a sentence each.
     ties: where there is no winner, the leading option and those that cannot be told from it.
     """
 
-    outcome: Literal["winner", "tie", "inconclusive", "it depends", "nothing to compare"]
+    outcome: Literal[
+        "winner", "leaning", "tie", "trade-off", "inconclusive", "it depends", "nothing to compare"
+    ]
     winner: str | None
     sentence: str
     reasons: tuple[str, ...]

@@ -1,19 +1,25 @@
 """Who beats whom, by two measures of equal rank: work done, and what it costs the server.
 
 Closed loop: throughput and server CPU per transaction. Open loop: the rate is given, so p99
-latency takes the place of throughput. All pairs are tested (Holm within a metric); for one pair,
-the two metrics are two chances to err, so Holm is applied over them once more.
+latency takes the place of throughput. For one pair the two metrics are two chances to err, so Holm's
+procedure (1979) goes over them, and each interval has the level of its step: it leaves out 1 exactly
+when the metric counts for the verdict. The tables show these same comparisons.
+
+The leader is chosen by its own results. Its intervals against all others allow for as many chances as
+there are others, which holds whichever option is the best (Hsu 1981).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 
-from steelyard.analysis import tails
-from steelyard.analysis.comparison import ALPHA, pairs
+import numpy as np
+
+from steelyard.analysis.comparison import Contest, Pair
 from steelyard.analysis.costs import SERVER_CPU
-from steelyard.analysis.measures import Measures, foremost
+from steelyard.analysis.measures import ERRORS, Measures, foremost
 from steelyard.analysis.queries import GEOMEAN
 from steelyard.analysis.results import Comparison, Metric, Outcome
 from steelyard.study.spec import Study
@@ -23,51 +29,71 @@ _OPPOSITE: dict[Outcome, Outcome] = {"better": "worse", "worse": "better"}
 
 @dataclass(frozen=True)
 class Duel:
-    """One option against another, metric by metric; outcomes are the option's."""
+    """One option against another, metric by metric; outcomes are the option's.
+
+    failures: error rate of the option less that of the rival, 0 where they differ by less than the limit.
+    """
 
     option: str
     rival: str
     by_metric: tuple[tuple[Metric, Comparison], ...]
+    failures: float = 0.0
 
     def _says(self, outcome: Outcome) -> bool:
         return any(comparison.outcome == outcome for _, comparison in self.by_metric)
 
     @property
     def won(self) -> bool:
-        """Better by at least one metric, and by none worse."""
-        return self._says("better") and not self._says("worse")
+        """Better by at least one metric, by none worse, and without more failures."""
+        return self._says("better") and not self._says("worse") and self.failures <= 0
 
     @property
     def lost(self) -> bool:
-        """Worse by at least one metric, and by none better."""
-        return self._says("worse") and not self._says("better")
+        """Worse by at least one metric, by none better, and without fewer failures."""
+        return self._says("worse") and not self._says("better") and self.failures >= 0
 
     @property
     def torn(self) -> bool:
-        """Better by one metric and worse by another."""
-        return self._says("better") and self._says("worse")
+        """Better by one metric and worse by another; failures count as one."""
+        better = self._says("better") or self.failures < 0
+        worse = self._says("worse") or self.failures > 0
+        return better and worse
 
     @property
     def equal(self) -> bool:
-        """Equivalent by every metric."""
-        return all(comparison.outcome == "equivalent" for _, comparison in self.by_metric)
+        """Equivalent by every metric, failures too."""
+        return self.failures == 0 and all(c.outcome == "equivalent" for _, c in self.by_metric)
+
+    @property
+    def open(self) -> bool:
+        """Neither of these: more runs could decide it."""
+        return not (self.won or self.lost or self.torn or self.equal)
 
 
 @dataclass(frozen=True)
 class Rivals:
-    """Options that could be compared, the fastest first; metrics: those that count, in order."""
+    """Options that could be compared, the fastest first; metrics: those that count, in order.
+
+    error_rates: share of the transactions that failed, by option.
+    """
 
     options: tuple[str, ...]
     metrics: tuple[Metric, ...]
-    duels: dict[tuple[str, str], Duel]
-
-    def beaten_by(self, option: str) -> list[str]:
-        """Options that this one beats."""
-        return [o for o in self.options if o != option and self.duels[option, o].won]
+    duels: dict[Pair, Duel]
+    error_rates: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def not_beaten_by(self, option: str) -> list[str]:
         """Options that it cannot be said to beat."""
         return [o for o in self.options if o != option and not self.duels[option, o].won]
+
+    def against(self, baseline: str) -> dict[tuple[str, str], Comparison]:
+        """Comparisons with the baseline by metric and option."""
+        return {
+            (metric.name, option): comparison
+            for (option, rival), duel in self.duels.items()
+            if rival == baseline
+            for metric, comparison in duel.by_metric
+        }
 
     @property
     def leader(self) -> str:
@@ -88,27 +114,28 @@ def metrics_that_count(study: Study, measures: Measures) -> tuple[Metric, ...]:
     return tuple(m for m in map(measures.metric, names) if m is not None)
 
 
-def rivals(
-    measures: Measures, metrics: Sequence[Metric], options: Sequence[str], margin: float
-) -> Rivals | None:
+def rivals(study: Study, measures: Measures, options: Sequence[str], alpha: float) -> Rivals | None:
     """Every pair both ways; None when fewer than two options can be compared by the first metric."""
-    found = {m: pairs(measures, m, options, margin) for m in metrics}
-    first = found[metrics[0]] if metrics else ()
-    if not first:
-        return None
-    both_ways: dict[tuple[str, str], list[tuple[Metric, Comparison]]] = {}
-    for metric, comparisons in found.items():
+    margin = study.plan.smallest_effect_percent / 100
+    metrics = metrics_that_count(study, measures)
+    contests = {metric: Contest(measures, metric, options, margin) for metric in metrics}
+    both_ways: dict[Pair, list[tuple[Metric, Comparison]]] = {}
+    for metric, comparisons in _by_steps(contests, alpha).items():
         for c in comparisons:
             both_ways.setdefault((c.option, c.baseline), []).append((metric, c))
             both_ways.setdefault((c.baseline, c.option), []).append((metric, turned(c)))
-    compared = {c.option for c in first} | {c.baseline for c in first}
+    compared = {a for (a, _), entries in both_ways.items() if entries[0][0] == metrics[0]}
+    if not compared:
+        return None
     ordered = _fastest_first([o for o in options if o in compared], metrics[0], both_ways)
+    rates = error_rates(measures)
+    limit = study.plan.error_rate_limit_percent / 100
     duels = {
-        (a, b): Duel(a, b, tuple(_doubting(entries)))
+        (a, b): Duel(a, b, tuple(entries), _failures(rates, a, b, limit))
         for (a, b), entries in both_ways.items()
         if a in compared and b in compared
     }
-    return Rivals(tuple(ordered), tuple(metrics), duels)
+    return Rivals(tuple(ordered), metrics, duels, rates)
 
 
 def turned(comparison: Comparison) -> Comparison:
@@ -125,10 +152,52 @@ def turned(comparison: Comparison) -> Comparison:
     )
 
 
+def error_rates(measures: Measures) -> dict[str, float]:
+    """Share of the transactions that failed, by option: the mean over its runs."""
+    per_txn = measures.values.get(ERRORS.name)
+    if per_txn is None:
+        return {}
+    share = per_txn / (1 + per_txn)
+    labels = dict.fromkeys(map(str, measures.option.tolist()))
+    found = {label: share[(measures.option == label) & np.isfinite(share)] for label in labels}
+    return {label: float(known.mean()) for label, known in found.items() if len(known)}
+
+
+def _failures(rates: Mapping[str, float], one: str, other: str, limit: float) -> float:
+    more = rates.get(one, 0.0) - rates.get(other, 0.0)
+    return more if abs(more) > limit else 0.0
+
+
+def _by_steps(contests: Mapping[Metric, Contest], alpha: float) -> dict[Metric, tuple[Comparison, ...]]:
+    """All pairs by each metric, every interval at the level of its step in Holm's procedure."""
+    pairs = {
+        metric: [(b, a) for a, b in combinations(contest.options, 2) if contest.comparable((b, a))]
+        for metric, contest in contests.items()
+    }
+    levels: dict[tuple[Metric, Pair], float] = {}
+    p_values = {
+        (metric, pair): p
+        for metric, contest in contests.items()
+        for pair, p in zip(pairs[metric], contest.p_values(pairs[metric]), strict=True)
+    }
+    for pair in dict.fromkeys(pair for _, pair in p_values):
+        left = sorted((m for m in contests if (m, pair) in p_values), key=lambda m: p_values[m, pair])
+        while left:
+            step = alpha / len(left)
+            # where this one fails, those after it fail at the same step
+            failed = p_values[left[0], pair] > step
+            levels |= {(metric, pair): step for metric in (left if failed else left[:1])}
+            left = [] if failed else left[1:]
+    return {
+        metric: contest.comparisons(pairs[metric], [levels[metric, pair] for pair in pairs[metric]])
+        for metric, contest in contests.items()
+    }
+
+
 def _fastest_first(
     options: list[str],
     metric: Metric,
-    comparisons: dict[tuple[str, str], list[tuple[Metric, Comparison]]],
+    comparisons: dict[Pair, list[tuple[Metric, Comparison]]],
 ) -> list[str]:
     def ratio(option: str) -> float:
         if option == options[0]:
@@ -137,12 +206,3 @@ def _fastest_first(
         return next(c.ratio for m, c in entries if m == metric)
 
     return sorted(options, key=ratio, reverse=metric.better == "higher")
-
-
-def _doubting(entries: list[tuple[Metric, Comparison]]) -> list[tuple[Metric, Comparison]]:
-    """A difference that does not stand when both metrics are counted as chances is no finding."""
-    adjusted = tails.holm([c.p_value for _, c in entries])
-    return [
-        (m, replace(c, outcome="inconclusive") if c.outcome in _OPPOSITE and p > ALPHA else c)
-        for (m, c), p in zip(entries, adjusted, strict=True)
-    ]

@@ -3,24 +3,23 @@
 The sentences say what was counted and no more: which costs differ, by how much, how sure. Costs
 are many, so sentences keep to those that hold at a false discovery rate of 5 %, and to those that
 are material: at least the floor of their kind of cost and, for times, a share of the baseline's
-server CPU.
+server CPU. What the verdict or the tables compare is called here what they call it.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from steelyard.analysis import tails
-from steelyard.analysis.comparison import ALPHA
+from steelyard.analysis.comparison import ALPHA, Contest, Difference
 from steelyard.analysis.costs import SERVER_CPU
 from steelyard.analysis.latch_costs import COSTS as LATCHES
-from steelyard.analysis.layout import lay_out
 from steelyard.analysis.measures import P99, THROUGHPUT, WAIT_PREFIX, Measures
 from steelyard.analysis.program import COSTS
 from steelyard.analysis.results import CostDifference, Metric
+from steelyard.analysis.rivals import Duel
 from steelyard.analysis.simulated import COSTS as SIMULATED
 from steelyard.analysis.simulated import LONGEST_WAIT
 from steelyard.analysis.words import digits, each, percent, quantity, titled
@@ -83,104 +82,115 @@ class _Cost:
         return quantity(value, self.difference.unit, largest)
 
 
-def cost_differences(measures: Measures, option: str, baseline: str) -> tuple[CostDifference, ...]:
-    """What a transaction costs more or less under an option, with paired 95 % intervals.
+def cost_differences(
+    measures: Measures, options: Sequence[str], duel: Duel, margin: float
+) -> tuple[CostDifference, ...]:
+    """What a transaction costs more or less under the duel's option than under its rival.
 
-    Runs of one block are paired; a run's value is the mean over its points.
+    Values are those of the tables: geometric means over blocks and points (plain means where zeros
+    occur), with the intervals of the comparisons. options: all of the study.
     """
-    return tuple(cost.difference for cost in _costs(measures, option, baseline, 0.0))
+    return tuple(cost.difference for cost in _costs(measures, options, duel, margin))
 
 
 def reasons(
-    measures: Measures, option: str, rival: str, margin: float, closed_loop: bool = True
+    measures: Measures,
+    options: Sequence[str],
+    duel: Duel,
+    margin: float,
+    closed_loop: bool = True,
 ) -> tuple[str, ...]:
     """What goes with the difference between two options, a sentence each, CPU first.
 
-    margin: the smallest difference that matters to the study, as a fraction.
+    options: all of the study. margin: the smallest difference that matters to it, as a fraction.
     """
-    costs = {cost.metric.name: cost for cost in _costs(measures, option, rival, margin)}
+    costs = {cost.metric.name: cost for cost in _costs(measures, options, duel, margin)}
     said: list[str] = []
     if SERVER_CPU.name in costs:
-        said.append(_cpu(costs, option, rival))
-        said += _pace(measures, costs[SERVER_CPU.name]) if closed_loop else ()
-    said += _tail(measures, option, rival) if closed_loop else ()
+        said.append(_cpu(costs, duel))
+        said += _pace(measures, options, costs[SERVER_CPU.name], duel) if closed_loop else ()
+    said += _tail(measures, options, duel, margin) if closed_loop else ()
     rest = [cost for name, cost in costs.items() if name not in (SERVER_CPU.name, *_PARTS)]
     rest = [c for c in rest if c.proven and c.material and _relative(c) >= _WORTH_SAYING]
     # times first, the longest before the others; then what is counted, by relative change
     rest.sort(key=lambda c: (c.difference.unit != "us", -abs(c.change) if _timed(c) else 0.0))
-    said += [_other(cost, option, rival) for cost in rest[: _MOST_SENTENCES - len(said)]]
+    said += [_other(cost, duel) for cost in rest[: _MOST_SENTENCES - len(said)]]
     return tuple(said)
 
 
-def _tail(measures: Measures, option: str, rival: str) -> tuple[str, ...]:
+def _tail(measures: Measures, options: Sequence[str], duel: Duel, margin: float) -> tuple[str, ...]:
     """The slowest transactions, which the verdict on a closed loop does not count.
 
-    It is one of the headlines, so it has its part of the chance to err (Bonferroni).
+    Only where the comparison of the tables calls them better or worse.
     """
-    tested = _tested(measures, P99, option, rival) if measures.metric(P99.name) else None
-    if tested is None:
+    metric = measures.metric(P99.name)
+    pair = duel.option, duel.rival
+    if metric is None:
         return ()
-    cost = _Cost(P99, *tested, floor=0.0)
-    if cost.p_value > ALPHA / len(measures.headlines) or _relative(cost) < _WORTH_SAYING:
+    contest = Contest(measures, metric, options, margin)
+    found, difference = contest.comparisons([pair], [ALPHA]), contest.difference(pair)
+    if difference is None or not found or found[0].outcome not in ("better", "worse"):
+        return ()
+    cost = _Cost(P99, _cost_of(P99, duel, difference), found[0].p_value, floor=0.0)
+    if _relative(cost) < _WORTH_SAYING:
         return ()
     d = cost.difference
     return (
-        f"Latency p99: {cost.say(d.after)} under {option}, {cost.say(d.before)} under {rival}"
+        f"Latency p99: {cost.say(d.after)} under {duel.option}, {cost.say(d.before)} under {duel.rival}"
         f" ({percent(abs(cost.change) / d.before)} {'lower' if cost.change < 0 else 'higher'}).",
     )
 
 
-def _costs(measures: Measures, option: str, baseline: str, margin: float) -> list[_Cost]:
+def _costs(measures: Measures, options: Sequence[str], duel: Duel, margin: float) -> list[_Cost]:
     waits = tuple(m.name for m in measures.metrics if m.name.startswith(WAIT_PREFIX))
+    judged = {metric.name: comparison for metric, comparison in duel.by_metric}
     found: list[tuple[Metric, CostDifference, float]] = []
     for name in (SERVER_CPU.name, *_PARTS, *_OTHERS, *waits):
         metric = measures.metric(name)
-        tested = _tested(measures, metric, option, baseline) if metric else None
-        if metric and tested:
-            found.append((metric, *tested))
+        if metric is None:
+            continue
+        pair = duel.option, duel.rival
+        tested = Contest(measures, metric, options, margin).difference(pair)
+        if tested is None or not (tested.before or tested.after):
+            continue
+        if known := judged.get(name):
+            # the verdict has judged it: one interval of one quantity
+            low, high = (tested.before * (end - 1) for end in (known.low, known.high))
+            tested = Difference(tested.before, tested.after, low, high, known.p_value)
+        found.append((metric, _cost_of(metric, duel, tested), tested.p_value))
     adjusted = tails.benjamini_hochberg([p for _, _, p in found])
     cpu = next((d for metric, d, _ in found if metric.name == SERVER_CPU.name), None)
     whole = cpu.after - cpu.before if cpu and (cpu.low > 0 or cpu.high < 0) else None
     matters_us = min(margin, _MATERIAL) * cpu.before if cpu else 0.0
     return [
-        # the whole has been judged by the verdict already; only its parts are looked for among many
         _Cost(
             metric,
             _shared(difference, whole),
-            p_value=raw if metric.name == SERVER_CPU.name else float(p),
+            # what the verdict has judged is no longer looked for among many
+            p_value=_judged_p(difference) if metric.name in judged else float(p),
             floor=max(metric.floor, matters_us if difference.unit == "us" else 0.0),
         )
-        for (metric, difference, raw), p in zip(found, adjusted, strict=True)
+        for (metric, difference, _), p in zip(found, adjusted, strict=True)
     ]
 
 
-def _tested(
-    measures: Measures, metric: Metric, option: str, baseline: str
-) -> tuple[CostDifference, float] | None:
-    """None where the pair has no block with both, or neither spends anything."""
-    layout = lay_out(measures, metric.name, [baseline, option], geometric=False)
-    if len(layout.options) < 2 or not layout.blocks or not layout.values.any():
-        return None
-    change = layout.values[:, 1] - layout.values[:, 0]
-    n, mean = len(change), float(change.mean())
-    before, after = (float(x) for x in layout.values.mean(axis=0))
-    half, p = math.inf, 1.0
-    if n > 1:
-        se = max(float(change.std(ddof=1)) / math.sqrt(n), 1e-12 * max(before, after))
-        half = tails.t_critical(n - 1, ALPHA) * se
-        p = float(tails.t_two_sided(np.asarray(mean / se), n - 1))
-    difference = CostDifference(
+def _judged_p(difference: CostDifference) -> float:
+    """0 or 1, as the interval leaves out 0 or not."""
+    return 0.0 if difference.low > 0 or difference.high < 0 else 1.0
+
+
+def _cost_of(metric: Metric, duel: Duel, found: Difference) -> CostDifference:
+    return CostDifference(
         metric=metric.name,
-        option=option,
-        baseline=baseline,
+        option=duel.option,
+        baseline=duel.rival,
         unit=metric.unit.partition("/")[0],
-        before=before,
-        after=after,
-        low=mean - half,
-        high=mean + half,
+        before=found.before,
+        after=found.after,
+        low=found.low,
+        high=found.high,
         share=None,
     )
-    return difference, p
 
 
 def _shared(cost: CostDifference, whole: float | None) -> CostDifference:
@@ -199,7 +209,8 @@ def _timed(cost: _Cost) -> bool:
     return cost.difference.unit == "us"
 
 
-def _cpu(costs: dict[str, _Cost], option: str, rival: str) -> str:
+def _cpu(costs: dict[str, _Cost], duel: Duel) -> str:
+    option, rival = duel.option, duel.rival
     cost = costs[SERVER_CPU.name]
     d = cost.difference
     title = titled(cost.metric)
@@ -238,28 +249,24 @@ def _signed(cost: _Cost) -> str:
     return f"{'-' if cost.change < 0 else '+'}{percent(abs(cost.change) / cost.difference.before)}"
 
 
-def _pace(measures: Measures, cpu: _Cost) -> tuple[str, ...]:
+def _pace(measures: Measures, options: Sequence[str], cpu: _Cost, duel: Duel) -> tuple[str, ...]:
     """How far server CPU goes as an explanation of throughput; nothing where that hardly differs."""
+    metric = measures.metric(THROUGHPUT.name)
+    if metric is None or not (cpu.proven and cpu.material):
+        return ()
+    work = Contest(measures, metric, options, 0.0).difference((duel.option, duel.rival))
+    if work is None or work.before <= 0:
+        return ()
     d = cpu.difference
-    if not measures.metric(THROUGHPUT.name):
-        return ()
-    layout = lay_out(measures, THROUGHPUT.name, [d.baseline, d.option])
-    if (
-        not (cpu.proven and cpu.material)
-        or len(layout.options) < 2
-        or not layout.blocks
-        or not layout.positive
-    ):
-        return ()
-    before, after = np.exp(np.log(layout.values).mean(axis=0)).tolist()
     return (
         f"Were server CPU the only limit, throughput would be {digits(d.before / d.after)} times"
-        f" that of {d.baseline}; {digits(after / before)} times was measured.",
+        f" that of {d.baseline}; {digits(work.after / work.before)} times was measured.",
     )
 
 
-def _other(cost: _Cost, option: str, rival: str) -> str:
+def _other(cost: _Cost, duel: Duel) -> str:
     d = cost.difference
+    option, rival = duel.option, duel.rival
     less = "less" if cost.change < 0 else "more"
     if d.unit == "1":
         less = "fewer" if cost.change < 0 else "more"

@@ -40,7 +40,9 @@ _MOST_ROWS = 16
 _BEST_ROWS = 10
 _CHIPS = {
     "winner": "✓ winner",
+    "leaning": "◔ leaning, too few blocks",
     "tie": "= tie",
+    "trade-off": "⇄ trade-off",
     "inconclusive": "~ inconclusive",
     "it depends": "≠ it depends",
     "nothing to compare": "nothing to compare",

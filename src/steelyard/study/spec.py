@@ -98,6 +98,13 @@ class Plan(Strict):
         lt=100,
         description="the smallest difference that matters: the margin of 'equivalent'",
     )
+    error_rate_limit_percent: float = Field(
+        default=0.1,
+        ge=0,
+        lt=100,
+        description="an option whose error rate exceeds another's by more than this many percentage points"
+        " cannot win over it",
+    )
     set_up_limit_s: float = Field(
         default=3600.0,
         gt=0,
