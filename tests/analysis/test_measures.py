@@ -110,11 +110,11 @@ def test_a_block_cut_short_does_not_count_towards_stopping():
 
 
 def test_three_blocks_are_too_few_to_see_5_percent():
-    # facts: +-4.7 % at 3 blocks
+    # facts: +-4.7 % at 3 blocks by throughput alone; CPU is a second chance to err
     found = [
         widest_half_width_percent(
             evidence_of(STUDY, {"A": Truth(), "B": Truth()}, noise=0.0153, blocks=3, seed=s)
         )
         for s in range(40)
     ]
-    assert 3.0 < float(np.median(found)) < 7.0
+    assert 3.0 < float(np.median(found)) < 9.0

@@ -4,8 +4,7 @@ from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.measures import measure
 from steelyard.analysis.results import CostDifference
 from steelyard.analysis.rivals import Duel, rivals
-from steelyard.analysis.why import cost_differences
-from steelyard.analysis.why import reasons as reasons_of
+from steelyard.analysis.why import Costs
 
 STUDY = study_of({"f": "AB"})
 MARGIN = 0.03
@@ -19,11 +18,11 @@ def duel(of) -> Duel:
 
 
 def reasons(of, closed_loop: bool = True) -> tuple[str, ...]:
-    return reasons_of(of, "AB", duel(of), MARGIN, closed_loop)
+    return Costs(of, "AB", [duel(of)], MARGIN).reasons(duel(of), closed_loop)
 
 
 def costs_of(of) -> tuple[CostDifference, ...]:
-    return cost_differences(of, "AB", duel(of), MARGIN)
+    return Costs(of, "AB", [duel(of)], MARGIN).differences(duel(of))
 
 
 def measures(a: Truth, b: Truth, **more):

@@ -121,17 +121,24 @@ class Contest:
             for pair, p, small in zip(found, p_values, narrow, strict=True)
         )
 
-    def difference(self, pair: Pair, alpha: float = ALPHA) -> Difference | None:
-        """The pair's difference in the metric's unit; None where one of them has no values."""
-        if not set(pair) <= set(self.options) or not self._fit.layout.blocks:
-            return None
+    def differences(self, pairs: Sequence[Pair], alpha: float = ALPHA) -> dict[Pair, Difference]:
+        """Each pair's difference in the metric's unit; without those of which one has no values."""
+        found = [pair for pair in pairs if set(pair) <= set(self.options)]
+        if not found or not self._fit.layout.blocks:
+            return {}
+        half_widths, p_values = self.half_widths(found, alpha), self.p_values(found)
+        return {
+            pair: self._difference(pair, half, p)
+            for pair, half, p in zip(found, half_widths, p_values, strict=True)
+        }
+
+    def _difference(self, pair: Pair, half: float, p_value: float) -> Difference:
         after, before = (self._fit.mean(option) for option in pair)
-        (p,), (half,) = self.p_values([pair]), self.half_widths([pair], alpha)
         ends = after - before - half, after - before + half
         if self._fit.logs:
             before, after = math.exp(before), math.exp(after)
             ends = before * (_exp(ends[0]) - 1), before * (_exp(ends[1]) - 1)
-        return Difference(before, after, *ends, p)
+        return Difference(before, after, *ends, p_value)
 
     def refusals(self, options: Sequence[str], baseline: str) -> tuple[Notice, ...]:
         """What cannot be compared with this baseline, and why."""

@@ -123,8 +123,10 @@ def _share_intervals(
         return [(0.0, 1.0) for _ in projections]
     chance = np.random.default_rng(_SEED)
     blocks, options = noisy.blocks, len(means)
-    # an option's variance is uncertain itself: drawn with its degrees of freedom
-    drawn = noisy.own * noisy.own_df / chance.chisquare(noisy.own_df, (_REPLICAS, options))
+    # variances come out differently each time; as one for all options as often as these scatter alike
+    pooled = noisy.pooled / noisy.pooled_df * chance.chisquare(noisy.pooled_df, (_REPLICAS, 1))
+    own = noisy.own / noisy.own_df * chance.chisquare(noisy.own_df, (_REPLICAS, options))
+    drawn = np.where(chance.random((_REPLICAS, 1)) < noisy.alike, pooled, own)
     again = means + chance.normal(size=(_REPLICAS, options)) * np.sqrt(drawn / blocks)
     around = again - again.mean(axis=1, keepdims=True)
     # the means hold their noise already: what is drawn on top of it is taken off again

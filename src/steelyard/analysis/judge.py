@@ -29,7 +29,7 @@ from steelyard.analysis.soundness import soundness_notices
 from steelyard.analysis.stability import stability_notices
 from steelyard.analysis.stopping import level, stopped, stopping_notices, whole_blocks
 from steelyard.analysis.verdict import judge_options, reference
-from steelyard.analysis.why import cost_differences, reasons
+from steelyard.analysis.why import Costs
 from steelyard.bundle.evidence import Evidence
 
 _MOST_GRAVE = 3
@@ -66,13 +66,14 @@ def judge(evidence: Evidence) -> Judgement:
     gauges = gauge_notices(evidence)
     scaling, latch = scalings(evidence, measures), latches(evidence)
     verdict = judge_options(evidence, measures, met, comparisons, found_effects)
-    if met:
+    with_baseline = [d for (_, rival), d in met.duels.items() if rival == baseline] if met else []
+    explained = met.duels[met.leader, reference(evidence, met)] if met else None
+    costs = Costs(measures, labels, [*with_baseline, *([explained] if explained else [])], margin, alpha)
+    if explained:
         closed = not evidence.study.workload.open_loop and evidence.study.workload.steady
-        duel = met.duels[met.leader, reference(evidence, met)]
-        verdict = _with(verdict, reasons(measures, labels, duel, margin, closed))
+        verdict = _with(verdict, costs.reasons(explained, closed))
     verdict = floor_first(evidence, measures, verdict)
     cells = region(evidence, measures)
-    duels = [d for (_, rival), d in met.duels.items() if rival == baseline] if met else []
     more = (*profile_reasons(evidence, verdict.winner), *_grave(gauges))
     return Judgement(
         question=evidence.study.question,
@@ -84,7 +85,7 @@ def judge(evidence: Evidence) -> Judgement:
         comparisons=comparisons,
         effects=found_effects,
         fairness=fairness(evidence),
-        costs=tuple(cost for duel in duels for cost in cost_differences(measures, labels, duel, margin)),
+        costs=tuple(cost for duel in with_baseline for cost in costs.differences(duel)),
         notices=(
             *_of_the_lab(evidence),
             *stopping_notices(evidence),

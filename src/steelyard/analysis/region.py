@@ -17,7 +17,7 @@ from steelyard.analysis.layout import lay_out, points_of
 from steelyard.analysis.measures import THROUGHPUT, Measures
 from steelyard.analysis.results import RegionCell, Verdict
 from steelyard.analysis.rivals import Rivals
-from steelyard.analysis.why import reasons
+from steelyard.analysis.why import Costs
 from steelyard.analysis.words import listed, percent, span
 from steelyard.bundle.evidence import Evidence, Option
 from steelyard.study.factors import settings_of
@@ -85,7 +85,7 @@ def told_by_cells(
         outcome="it depends",
         winner=None,
         sentence=" ".join(told(cells, margin)) or "No cell has a finished run of two tables.",
-        reasons=reasons(measures, labels, duel, margin, closed) if duel else (),
+        reasons=Costs(measures, labels, [duel], margin).reasons(duel, closed) if duel else (),
         ties=(option, rival),
     )
 

@@ -63,10 +63,12 @@ def widest_half_width_percent(evidence: Evidence) -> float:
     measures = measure(evidence)
     metric = foremost(evidence.study, measures)
     options = [option.label for option in evidence.options]
-    # the level of the first step in Holm's procedure: no interval of the report is wider
-    alpha = level(evidence.study) / max(len(metrics_that_count(evidence.study, measures)), 1)
+    points = points_of(measures)
+    # of one point the report shows the verdict's intervals; the first step of Holm's procedure is the widest
+    metrics = metrics_that_count(evidence.study, measures) if len(points) == 1 else ()
+    alpha = level(evidence.study) / max(len(metrics), 1)
     return max(
-        (_half_width_percent(measures, metric, options, point, alpha) for point in points_of(measures)),
+        (_half_width_percent(measures, metric, options, point, alpha) for point in points),
         default=math.inf,
     )
 

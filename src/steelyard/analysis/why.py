@@ -82,96 +82,110 @@ class _Cost:
         return quantity(value, self.difference.unit, largest)
 
 
-def cost_differences(
-    measures: Measures, options: Sequence[str], duel: Duel, margin: float
-) -> tuple[CostDifference, ...]:
-    """What a transaction costs more or less under the duel's option than under its rival.
+class Costs:
+    """What a transaction costs more or less under one option than under another, for pairs of options.
 
     Values are those of the tables: geometric means over blocks and points (plain means where zeros
-    occur), with the intervals of the comparisons. options: all of the study.
+    occur), with the intervals of the comparisons. options: all of the study; margin: the smallest
+    difference that matters to it, as a fraction; alpha: of the tables' intervals.
     """
-    return tuple(cost.difference for cost in _costs(measures, options, duel, margin))
 
+    def __init__(
+        self,
+        measures: Measures,
+        options: Sequence[str],
+        duels: Sequence[Duel],
+        margin: float,
+        alpha: float = ALPHA,
+    ) -> None:
+        self._measures, self._options, self._margin, self._alpha = measures, options, margin, alpha
+        waits = tuple(m.name for m in measures.metrics if m.name.startswith(WAIT_PREFIX))
+        names = (SERVER_CPU.name, *_PARTS, *_OTHERS, *waits, THROUGHPUT.name)
+        self._metrics = [m for m in map(measures.metric, names) if m is not None]
+        pairs = [(duel.option, duel.rival) for duel in duels]
+        self._found = {
+            metric.name: Contest(measures, metric, options, margin).differences(pairs, alpha)
+            for metric in self._metrics
+        }
 
-def reasons(
-    measures: Measures,
-    options: Sequence[str],
-    duel: Duel,
-    margin: float,
-    closed_loop: bool = True,
-) -> tuple[str, ...]:
-    """What goes with the difference between two options, a sentence each, CPU first.
+    def differences(self, duel: Duel) -> tuple[CostDifference, ...]:
+        """Every cost of the pair, CPU and its parts first."""
+        return tuple(cost.difference for cost in self._of(duel))
 
-    options: all of the study. margin: the smallest difference that matters to it, as a fraction.
-    """
-    costs = {cost.metric.name: cost for cost in _costs(measures, options, duel, margin)}
-    said: list[str] = []
-    if SERVER_CPU.name in costs:
-        said.append(_cpu(costs, duel))
-        said += _pace(measures, options, costs[SERVER_CPU.name], duel) if closed_loop else ()
-    said += _tail(measures, options, duel, margin) if closed_loop else ()
-    rest = [cost for name, cost in costs.items() if name not in (SERVER_CPU.name, *_PARTS)]
-    rest = [c for c in rest if c.proven and c.material and _relative(c) >= _WORTH_SAYING]
-    # times first, the longest before the others; then what is counted, by relative change
-    rest.sort(key=lambda c: (c.difference.unit != "us", -abs(c.change) if _timed(c) else 0.0))
-    said += [_other(cost, duel) for cost in rest[: _MOST_SENTENCES - len(said)]]
-    return tuple(said)
+    def reasons(self, duel: Duel, closed_loop: bool = True) -> tuple[str, ...]:
+        """What goes with the difference between two options, a sentence each, CPU first."""
+        costs = {cost.metric.name: cost for cost in self._of(duel)}
+        said: list[str] = []
+        if SERVER_CPU.name in costs:
+            said.append(_cpu(costs, duel))
+            said += self._pace(costs[SERVER_CPU.name], duel) if closed_loop else ()
+        said += self._tail(duel) if closed_loop else ()
+        rest = [cost for name, cost in costs.items() if name not in (SERVER_CPU.name, *_PARTS)]
+        rest = [c for c in rest if c.proven and c.material and _relative(c) >= _WORTH_SAYING]
+        # times first, the longest before the others; then what is counted, by relative change
+        rest.sort(key=lambda c: (c.difference.unit != "us", -abs(c.change) if _timed(c) else 0.0))
+        said += [_other(cost, duel) for cost in rest[: _MOST_SENTENCES - len(said)]]
+        return tuple(said)
 
+    def _of(self, duel: Duel) -> list[_Cost]:
+        judged = {metric.name: comparison for metric, comparison in duel.by_metric}
+        found: list[tuple[Metric, CostDifference, float]] = []
+        for metric in self._metrics:
+            tested = self._found[metric.name].get((duel.option, duel.rival))
+            if metric.name == THROUGHPUT.name or tested is None or not (tested.before or tested.after):
+                continue
+            if known := judged.get(metric.name):
+                # the verdict has judged it: one interval of one quantity
+                low, high = (tested.before * (end - 1) for end in (known.low, known.high))
+                tested = Difference(tested.before, tested.after, low, high, known.p_value)
+            found.append((metric, _cost_of(metric, duel, tested), tested.p_value))
+        adjusted = tails.benjamini_hochberg([p for _, _, p in found])
+        cpu = next((d for metric, d, _ in found if metric.name == SERVER_CPU.name), None)
+        whole = cpu.after - cpu.before if cpu and (cpu.low > 0 or cpu.high < 0) else None
+        matters_us = min(self._margin, _MATERIAL) * cpu.before if cpu else 0.0
+        return [
+            _Cost(
+                metric,
+                _shared(difference, whole),
+                # what the verdict has judged is no longer looked for among many
+                p_value=_judged_p(difference) if metric.name in judged else float(p),
+                floor=max(metric.floor, matters_us if difference.unit == "us" else 0.0),
+            )
+            for (metric, difference, _), p in zip(found, adjusted, strict=True)
+        ]
 
-def _tail(measures: Measures, options: Sequence[str], duel: Duel, margin: float) -> tuple[str, ...]:
-    """The slowest transactions, which the verdict on a closed loop does not count.
-
-    Only where the comparison of the tables calls them better or worse.
-    """
-    metric = measures.metric(P99.name)
-    pair = duel.option, duel.rival
-    if metric is None:
-        return ()
-    contest = Contest(measures, metric, options, margin)
-    found, difference = contest.comparisons([pair], [ALPHA]), contest.difference(pair)
-    if difference is None or not found or found[0].outcome not in ("better", "worse"):
-        return ()
-    cost = _Cost(P99, _cost_of(P99, duel, difference), found[0].p_value, floor=0.0)
-    if _relative(cost) < _WORTH_SAYING:
-        return ()
-    d = cost.difference
-    return (
-        f"Latency p99: {cost.say(d.after)} under {duel.option}, {cost.say(d.before)} under {duel.rival}"
-        f" ({percent(abs(cost.change) / d.before)} {'lower' if cost.change < 0 else 'higher'}).",
-    )
-
-
-def _costs(measures: Measures, options: Sequence[str], duel: Duel, margin: float) -> list[_Cost]:
-    waits = tuple(m.name for m in measures.metrics if m.name.startswith(WAIT_PREFIX))
-    judged = {metric.name: comparison for metric, comparison in duel.by_metric}
-    found: list[tuple[Metric, CostDifference, float]] = []
-    for name in (SERVER_CPU.name, *_PARTS, *_OTHERS, *waits):
-        metric = measures.metric(name)
-        if metric is None:
-            continue
-        pair = duel.option, duel.rival
-        tested = Contest(measures, metric, options, margin).difference(pair)
-        if tested is None or not (tested.before or tested.after):
-            continue
-        if known := judged.get(name):
-            # the verdict has judged it: one interval of one quantity
-            low, high = (tested.before * (end - 1) for end in (known.low, known.high))
-            tested = Difference(tested.before, tested.after, low, high, known.p_value)
-        found.append((metric, _cost_of(metric, duel, tested), tested.p_value))
-    adjusted = tails.benjamini_hochberg([p for _, _, p in found])
-    cpu = next((d for metric, d, _ in found if metric.name == SERVER_CPU.name), None)
-    whole = cpu.after - cpu.before if cpu and (cpu.low > 0 or cpu.high < 0) else None
-    matters_us = min(margin, _MATERIAL) * cpu.before if cpu else 0.0
-    return [
-        _Cost(
-            metric,
-            _shared(difference, whole),
-            # what the verdict has judged is no longer looked for among many
-            p_value=_judged_p(difference) if metric.name in judged else float(p),
-            floor=max(metric.floor, matters_us if difference.unit == "us" else 0.0),
+    def _pace(self, cpu: _Cost, duel: Duel) -> tuple[str, ...]:
+        """How far server CPU goes as an explanation of throughput; nothing where that hardly differs."""
+        work = self._found.get(THROUGHPUT.name, {}).get((duel.option, duel.rival))
+        if work is None or work.before <= 0 or not (cpu.proven and cpu.material):
+            return ()
+        d = cpu.difference
+        return (
+            f"Were server CPU the only limit, throughput would be {digits(d.before / d.after)} times"
+            f" that of {d.baseline}; {digits(work.after / work.before)} times was measured.",
         )
-        for (metric, difference, _), p in zip(found, adjusted, strict=True)
-    ]
+
+    def _tail(self, duel: Duel) -> tuple[str, ...]:
+        """The slowest transactions, which the verdict on a closed loop does not count.
+
+        Only where the comparison of the tables calls them better or worse.
+        """
+        metric = self._measures.metric(P99.name)
+        pair = duel.option, duel.rival
+        if metric is None:
+            return ()
+        contest = Contest(self._measures, metric, self._options, self._margin)
+        found, difference = contest.comparisons([pair], [self._alpha]), contest.differences([pair]).get(pair)
+        if difference is None or not found or found[0].outcome not in ("better", "worse"):
+            return ()
+        cost = _Cost(P99, _cost_of(P99, duel, difference), found[0].p_value, floor=0.0)
+        if _relative(cost) < _WORTH_SAYING:
+            return ()
+        d = cost.difference
+        return (
+            f"Latency p99: {cost.say(d.after)} under {duel.option}, {cost.say(d.before)} under {duel.rival}"
+            f" ({percent(abs(cost.change) / d.before)} {'lower' if cost.change < 0 else 'higher'}).",
+        )
 
 
 def _judged_p(difference: CostDifference) -> float:
@@ -247,21 +261,6 @@ def _cpu(costs: dict[str, _Cost], duel: Duel) -> str:
 
 def _signed(cost: _Cost) -> str:
     return f"{'-' if cost.change < 0 else '+'}{percent(abs(cost.change) / cost.difference.before)}"
-
-
-def _pace(measures: Measures, options: Sequence[str], cpu: _Cost, duel: Duel) -> tuple[str, ...]:
-    """How far server CPU goes as an explanation of throughput; nothing where that hardly differs."""
-    metric = measures.metric(THROUGHPUT.name)
-    if metric is None or not (cpu.proven and cpu.material):
-        return ()
-    work = Contest(measures, metric, options, 0.0).difference((duel.option, duel.rival))
-    if work is None or work.before <= 0:
-        return ()
-    d = cpu.difference
-    return (
-        f"Were server CPU the only limit, throughput would be {digits(d.before / d.after)} times"
-        f" that of {d.baseline}; {digits(work.after / work.before)} times was measured.",
-    )
 
 
 def _other(cost: _Cost, duel: Duel) -> str:
