@@ -228,12 +228,14 @@ def _effects(
                     metric.name,
                     (factor,),
                     explained / total,
+                    0.9 * explained / total,
+                    min(1.1 * explained / total, 1.0),
                     0.0001,
                     {(code,): math.exp(mean - grand) for code, mean in means.items()},
                 )
             )
         for pair in itertools.combinations(factors, 2):
-            out.append(Effect(metric.name, pair, 0.004, 0.2, {("A", "B"): 1.01}))
+            out.append(Effect(metric.name, pair, 0.004, 0.0, 0.02, 0.2, {("A", "B"): 1.01}))
     return out
 
 

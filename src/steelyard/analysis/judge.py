@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from steelyard.analysis.by_query import by_query
 from steelyard.analysis.claims import claim_notices
-from steelyard.analysis.comparison import compare
+from steelyard.analysis.comparison import Compared, compare
 from steelyard.analysis.estimates import estimates
 from steelyard.analysis.factorial import effects
 from steelyard.analysis.fairness import fairness
@@ -20,7 +20,7 @@ from steelyard.analysis.locks import locks
 from steelyard.analysis.measures import Measures, measure
 from steelyard.analysis.profile import profile, profile_reasons
 from steelyard.analysis.region import region, told_by_cells
-from steelyard.analysis.results import Estimate, Judgement, Notice, Verdict
+from steelyard.analysis.results import Comparison, Estimate, Judgement, Notice, Verdict
 from steelyard.analysis.rivals import rivals
 from steelyard.analysis.scaling import scalings
 from steelyard.analysis.scheduling import scheduling
@@ -44,8 +44,7 @@ def judge(evidence: Evidence) -> Judgement:
     measures = measure(evidence)
     labels, baseline = tuple(option.label for option in evidence.options), evidence.baseline
     margin = evidence.study.plan.smallest_effect_percent / 100
-    points = points_of(measures)
-    views = (None, *points) if len(points) > 1 else (None,)
+    views = (None, *points) if len(points := points_of(measures)) > 1 else (None,)
     alpha = level(evidence.study)
     compared = {
         (metric.name, point): compare(measures, metric, labels, baseline, margin, point, alpha)
@@ -53,16 +52,8 @@ def judge(evidence: Evidence) -> Judgement:
         for point in views
     }
     met = rivals(evidence.study, measures, labels, alpha)
-    # one quantity has one interval: the tables show what the verdict is made of
-    judged = met.against(baseline) if met else {}
-    comparisons = tuple(
-        judged.get((c.metric, c.option), c) if point is None else c
-        for (_, point), found in compared.items()
-        for c in found.comparisons
-    )
-    found_effects = tuple(
-        effect for metric in measures.headlines for effect in effects(measures, metric, evidence.options)
-    )
+    comparisons = _shown(compared.values(), met.against(baseline) if met else {})
+    found_effects = tuple(e for m in measures.headlines for e in effects(measures, m, evidence.options))
     gauges = gauge_notices(evidence)
     scaling, latch = scalings(evidence, measures), latches(evidence)
     verdict = judge_options(evidence, measures, met, comparisons, found_effects)
@@ -87,10 +78,7 @@ def judge(evidence: Evidence) -> Judgement:
         fairness=fairness(evidence),
         costs=tuple(cost for duel in with_baseline for cost in costs.differences(duel)),
         notices=(
-            *_of_the_lab(evidence),
-            *stopping_notices(evidence),
-            *_of_the_plan(evidence),
-            *_of_the_clock(evidence),
+            *_of_the_study(evidence),
             *stability_notices(evidence, measures),
             *gauges,
             *soundness_notices(evidence, measures),
@@ -106,6 +94,17 @@ def judge(evidence: Evidence) -> Judgement:
         profile=profile(evidence),
         locks=locks(evidence),
         scheduling=scheduling(evidence),
+    )
+
+
+def _shown(
+    compared: Iterable[Compared], judged: Mapping[tuple[str, str], Comparison]
+) -> tuple[Comparison, ...]:
+    """All comparisons with the baseline; what the verdict has judged has the verdict's interval."""
+    return tuple(
+        judged.get((c.metric, c.option), c) if c.clients is None else c
+        for found in compared
+        for c in found.comparisons
     )
 
 
@@ -128,6 +127,16 @@ def _grave(notices: Sequence[Notice]) -> list[str]:
     """What an option holds on to weighs as much as what it costs: it belongs beside the verdict."""
     grave = [notice for notice in notices if notice.code in ("gauge-full", "gauge-not-reclaimed")]
     return [f"{notice.subject}: {notice.text}." for notice in grave[:_MOST_GRAVE]]
+
+
+def _of_the_study(evidence: Evidence) -> list[Notice]:
+    """What holds whatever was measured: the lab's own notices, the plan, the clock."""
+    return [
+        *_of_the_lab(evidence),
+        *stopping_notices(evidence),
+        *_of_the_plan(evidence),
+        *_of_the_clock(evidence),
+    ]
 
 
 def _of_the_clock(evidence: Evidence) -> list[Notice]:

@@ -147,6 +147,13 @@ def share(value: float) -> str:
     return f"{value * 100:.1f} %".replace("-", "−") if math.isfinite(value) else MISSING
 
 
+def share_interval(low: float, high: float) -> str:
+    """`[64–76 %]`; `no interval` where nothing is left out."""
+    if low <= 0 and high >= 1:
+        return "no interval"
+    return f"[{100 * low:.0f}–{100 * high:.0f} %]"
+
+
 def probability(value: float) -> str:
     """A p-value: `<0.001`, else two significant digits."""
     if not math.isfinite(value):

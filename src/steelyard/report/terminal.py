@@ -221,13 +221,17 @@ def _factors(judgement: Judgement, console: Console) -> None:
     if metric is None or len({name for effect in effects for name in effect.factors}) < 2:
         return
     console.print()
-    _line(console, [(f"  What matters: share of the variation in {heading(metric).lower()}", "dim")])
+    _line(
+        console,
+        [(f"  What matters: share of the variation in {heading(metric).lower()}, 95 % interval", "dim")],
+    )
     drawn = [effect for effect in effects if effect.share >= 0.005][:8]
     names = [" × ".join(effect.factors) for effect in drawn]
     width = max((len(name) for name in names), default=0)
     for name, effect in zip(names, drawn, strict=True):
         levels = _levels(effect.levels.items()) if len(effect.factors) == 1 else ""
-        _say(console, levels, hang=f"  {name:<{width}}{_GAP}{fmt.share(effect.share):>7}{_GAP}")
+        share = f"{fmt.share(effect.share):>7}{_GAP}{fmt.share_interval(effect.low, effect.high):<9}"
+        _say(console, levels, hang=f"  {name:<{width}}{_GAP}{share}{_GAP}")
 
 
 def _scaling(judgement: Judgement, about: About, console: Console) -> None:

@@ -40,9 +40,13 @@ def _name(effect: Effect) -> str:
     return " × ".join(effect.factors)
 
 
+def _with_interval(effect: Effect) -> str:
+    return f"{fmt.share(effect.share)} {fmt.share_interval(effect.low, effect.high)}"
+
+
 def _shares(effects: list[Effect]) -> Spec:
     rows = [
-        {"effect": _name(effect), "share": effect.share * 100, "text": fmt.share(effect.share), "rest": False}
+        {"effect": _name(effect), "share": effect.share * 100, "text": _with_interval(effect), "rest": False}
         for effect in effects[:_MOST_BARS]
     ]
     rest = 1 - sum(effect.share for effect in effects[:_MOST_BARS])
@@ -51,7 +55,7 @@ def _shares(effects: list[Effect]) -> Spec:
     order = [row["effect"] for row in rows]
     y = nominal("effect", None, sort=order, axis={"labelLimit": 150})
     x = quantitative(
-        "share", "% of variation", scale={"domain": [0, 128]}, axis={"values": [0, 25, 50, 75, 100]}
+        "share", "% of variation", scale={"domain": [0, 170]}, axis={"values": [0, 25, 50, 75, 100]}
     )
     return view(
         26 * len(rows),
@@ -119,12 +123,12 @@ def _levels(effects: list[Effect]) -> Spec:
 
 def _table(estimated: list[tuple[Metric, list[Effect]]]) -> Table:
     return Table(
-        ("effect", "metric", "share of variation", "p", "levels against the mean"),
+        ("effect", "metric", "share of variation [95 % interval]", "p, adjusted", "levels against the mean"),
         tuple(
             (
                 _name(effect),
                 heading(metric),
-                fmt.share(effect.share),
+                _with_interval(effect),
                 fmt.probability(effect.p_value),
                 ", ".join(f"{'+'.join(codes)} {fmt.change(ratio)}" for codes, ratio in effect.levels.items()),
             )
