@@ -138,8 +138,8 @@ def _other_fit(best: Curve, other: Curve, words: PointWords) -> str:
         parts.append(f"{_share(other.parameters['yield'])} of a core each beyond the cores")
     else:
         parts.append(_coherency(other))
-        if other.peak and math.isfinite(other.peak.high):
-            parts.append(f"a peak at {_peak(other.peak, words)}")
+        closed = other.peak is not None and math.isfinite(other.peak.high)
+        parts.append(f"a peak at {_peak(other.peak, words)}" if closed and other.peak else "no peak")
     return (
         "This assumes errors in proportion to throughput. With errors of the same absolute size at all"
         f" points the model gives {', '.join(parts)}: outside the intervals above."
