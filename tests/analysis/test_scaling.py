@@ -62,7 +62,7 @@ def test_usl_fit_matches_published_raytracer():
 def test_usl_fits_of_the_published_study(
     platform: str, access: str, most: int, rate: float, sigma: float, kappa: float, sd: float
 ):
-    found = fit(Usl(), Observed.of(*lookups_per_s(platform, access, most)), replicas=0)
+    found = fit(Usl(), Observed.of(*lookups_per_s(platform, access, most)))
     assert found.parameters[0] == pytest.approx(rate, abs=1)
     assert found.parameters[1] == pytest.approx(sigma, abs=5e-5)
     assert found.parameters[2] == pytest.approx(kappa, rel=0.05)
@@ -89,30 +89,16 @@ def test_the_law_beats_the_shared_core_model_on_the_t2():
         assert [c.model for c in published(T2, access).curves] == ["usl", "shared-core"]
 
 
-@pytest.mark.parametrize(
-    ("platform", "access", "rate", "sigma_high"),
-    [(T2, BUFFER, (4444, 4524), 0.0055), (T2, RESULT, (4551, 4620), 0.0053), (I7, RESULT, None, 0.034)],
-)
-def test_bootstrap_intervals_of_the_published_study(
-    platform: str, access: str, rate: tuple[float, float] | None, sigma_high: float
-):
-    (curve,) = [c for c in published(platform, access).curves if c.model == "usl"]
-    if rate:
-        assert (curve.parameters["lambda"].low, curve.parameters["lambda"].high) == pytest.approx(rate, abs=8)
-    assert curve.parameters["sigma"].low == 0
-    assert curve.parameters["sigma"].high == pytest.approx(sigma_high, rel=0.08)
-
-
 def test_sigma_and_kappa_can_hardly_be_told_apart():
     for access in (BUFFER, RESULT):
-        found = fit(Usl(), Observed.of(*lookups_per_s(T2, access)), replicas=0)
+        found = fit(Usl(), Observed.of(*lookups_per_s(T2, access)))
         assert found.correlation == pytest.approx(-0.97, abs=0.005)
 
 
 @pytest.mark.parametrize("access", [BUFFER, RESULT])
 def test_a_fit_below_the_kink_over_predicts_beyond_it(access: str):
     clients, x = lookups_per_s(I7, access)
-    found = fit(Usl(), Observed.of(clients[:6], x[:6]), replicas=0)
+    found = fit(Usl(), Observed.of(clients[:6], x[:6]))
     assert 1.37 < found.at([12])[0] / x[11] < 1.43
 
 
@@ -127,16 +113,18 @@ def test_percent_linear_of_the_published_study(platform: str, access: str, clien
 def test_a_peak_beyond_the_data_is_an_extrapolation():
     found = published(T2, RESULT)
     peak = found.curves[0].peak
-    assert peak and (peak.value, peak.low) == (pytest.approx(41.5, abs=0.1), pytest.approx(37, abs=1))
+    assert peak and (peak.value, peak.low) == (pytest.approx(41.5, abs=0.1), pytest.approx(35.9, abs=0.1))
     assert 55 < peak.high < 80
     assert "extrapolation, since only 12 were measured" in found.sentence
+    # by absolute errors its interval is open
+    assert "coherency 0.000143 [0 to 0.000586], no peak: outside the intervals above" in found.sentence
 
 
 @pytest.mark.parametrize("access", [BUFFER, RESULT])
 def test_a_peak_whose_interval_is_open_is_refused(access: str):
     found = published(I7, access, most=6)
     peak = found.curves[0].peak
-    assert peak and peak.high == math.inf and peak.low == pytest.approx(19, abs=1.5)
+    assert peak and peak.high == math.inf and peak.low == pytest.approx(16.6, abs=0.3)
     assert "no peak can be given" in found.sentence
     assert f"{peak.value:.1f}" not in found.sentence
 
@@ -178,7 +166,7 @@ def test_percent_linear_says_when_one_client_was_not_measured():
 def test_what_the_law_made_the_fit_gives_back(rate: float, sigma: float, kappa: float, relative: bool):
     n = np.array([1, 2, 3, 4, 6, 8, 12, 16, 32, 64], dtype=float)
     x = rate * n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
-    found = fit(Usl(), Observed.of(n, x, relative=relative), replicas=0)
+    found = fit(Usl(), Observed.of(n, x, relative=relative))
     assert found.at(n) == pytest.approx(x, rel=1e-3)
 
 
@@ -189,7 +177,7 @@ def test_the_fit_finds_the_minimum_that_scipy_finds():
     n = np.arange(1.0, 13.0)
     for _ in range(20):
         x = 1000 * n / (1 + chance.uniform(0, 0.05) * (n - 1)) * np.exp(chance.normal(0, 0.05, 12))
-        found = fit(Usl(), Observed.of(n, x), replicas=0)
+        found = fit(Usl(), Observed.of(n, x))
 
         def residuals(p: np.ndarray, x: np.ndarray = x) -> np.ndarray:
             return np.log(x) - p[0] - Usl().log_capacity(n, p[1], p[2])[0]
@@ -200,8 +188,8 @@ def test_the_fit_finds_the_minimum_that_scipy_finds():
 
 def test_a_point_with_little_weight_pulls_little():
     n, x = [1, 2, 3, 4, 5, 6], [100.0, 200, 300, 400, 500, 300]
-    even = fit(Usl(), Observed.of(n, x), replicas=0).at([6])[0]
-    light = fit(Usl(), Observed.of(n, x, [1, 1, 1, 1, 1, 1e-6]), replicas=0).at([6])[0]
+    even = fit(Usl(), Observed.of(n, x)).at([6])[0]
+    light = fit(Usl(), Observed.of(n, x, [1, 1, 1, 1, 1, 1e-6])).at([6])[0]
     assert even < 450 and light == pytest.approx(600, rel=1e-3)
 
 
@@ -226,3 +214,4 @@ def test_where_more_clients_only_cost_the_peak_is_one_client():
     found = scaling("X", clients, [n / (n + 0.01 * n * (n - 1)) for n in clients], Topology())
     peaks = [curve.peak for curve in found.curves if curve.peak]
     assert peaks and all(peak.value >= 1 and peak.low >= 1 for peak in peaks)
+    assert "most throughput at 1 client [" in found.sentence

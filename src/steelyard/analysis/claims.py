@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.analysis.latch_rows import LatchRow
 from steelyard.analysis.results import Notice, Scaling
-from steelyard.analysis.words import digits, listed
+from steelyard.analysis.words import PointWords, digits, listed
 from steelyard.bundle.evidence import Evidence
 
 _TITLES = {
@@ -49,15 +49,19 @@ def claim_notices(
         key = int(run), option, clients, rows[0] if len(rows) == 1 else None
         said = f"{value:.{int(decimals)}f} {_TITLES[str(figure)]}"
         wrong.setdefault(key, []).append((said, digits(known[clients]), f"{value:.{int(decimals)}f}"))
-    return [_notice(key, found) for key, found in wrong.items()]
+    workload = evidence.study.workload
+    words = PointWords(workload.POINT, workload.POINTS)
+    return [_notice(key, found, words) for key, found in wrong.items()]
 
 
-def _notice(key: tuple[int, str, int, int | None], found: Sequence[tuple[str, str, str]]) -> Notice:
+def _notice(
+    key: tuple[int, str, int, int | None], found: Sequence[tuple[str, str, str]], words: PointWords
+) -> Notice:
     run, option, clients, other = key
     said, right, values = (listed([part[i] for part in found]) for i in range(3))
     are = "is that" if len(found) == 1 else "are those"
-    row = "" if other is None else f"; {values} {are} of {other} clients"
-    text = f"the source gives {said} at {clients} clients, but its own counters give {right}{row}"
+    row = "" if other is None else f"; {values} {are} of {words.at(other)}"
+    text = f"the source gives {said} at {words.at(clients)}, but its own counters give {right}{row}"
     return Notice("published-figure-differs", text, option, (run,))
 
 

@@ -6,8 +6,8 @@ Amdahl on c: X(N) = lambda c / (1 + sigma (c-1)). Where two CPUs share a core th
 a kink at P; the USL reads it as coherency and invents a peak.
 
 Weighted least squares, on logarithms (errors in proportion) or on throughput itself, parameters
-held to what they can mean. Intervals: 95 % parametric bootstrap, which keeps those bounds; the
-estimates of sigma and kappa correlate at about -0.97, so neither means much without the other.
+held to what they can mean. The estimates of sigma and kappa correlate at about -0.97, so neither
+means much without the other. Intervals: see `likelihood`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from steelyard.analysis.measures import Ints
 from steelyard.analysis.tails import Floats
 
-REPLICAS = 500
 _linalg: Any = np.linalg  # its stubs leave types open
 _STEPS = 60
-_SEED = 20070  # bootstrap intervals of a bundle must not change when it is judged again
+_SETTLED = 1e-12  # change of RSS, as a part of it
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,26 @@ class SharedCore:
         return np.log(c / lost), -(c - 1) / lost, beyond * (1 / c - a / lost)
 
 
-Model = Usl | SharedCore
+@dataclass(frozen=True)
+class UslByPeak:
+    """The law by contention sigma and 1 / peak^2, so that its peak sqrt((1 - sigma) / kappa) has a profile.
+
+    Only with peaks of one client or more.
+    """
+
+    name: ClassVar = "usl-by-peak"
+    parameters: ClassVar = ("sigma", "per_peak_squared")
+    start: ClassVar = (0.01, 1e-4)
+    highest: ClassVar = (1.0, 1.0)
+
+    def log_capacity(self, clients: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
+        """log(X / lambda) and its derivatives by a (sigma) and b (1 / peak^2): columns, one row a fit."""
+        others, pairs = clients - 1, clients * (clients - 1)
+        lost = 1 + a * others + (1 - a) * b * pairs
+        return np.log(clients / lost), (b * pairs - others) / lost, (a - 1) * pairs / lost
+
+
+Model = Usl | SharedCore | UslByPeak
 
 
 @dataclass(frozen=True)
@@ -97,6 +117,16 @@ class Observed:
             raise ValueError("clients, throughput and weights must be above zero")
         return cls(n, x, w / w.mean(), relative)
 
+    @property
+    def rounding(self) -> float:
+        """The residual SD, on the scale of the fit, below which residuals are rounding alone."""
+        return _ROUNDING * (1.0 if self.relative else float(self.throughput_per_s.max()))
+
+    @property
+    def fitted_values(self) -> Floats:
+        """Throughput on the scale of the fit: its logarithm where errors are relative."""
+        return np.log(self.throughput_per_s) if self.relative else self.throughput_per_s
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -106,16 +136,25 @@ class Fitted:
     two, likewise; NaN at a bound. residual_sd: of the logarithm where the fit was relative, else in
     transactions a second; divisor n - 3. aicc: Akaike's criterion corrected for few points (4 parameters
     with the variance); inf below 6 points.
-    replicas: parameters refitted to throughput simulated from the fit, one row each.
     """
 
     model: Model
+    observed: Observed
     parameters: Floats
     errors: Floats
     correlation: float
     residual_sd: float
     aicc: float
-    replicas: Floats
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Points beyond the three parameters."""
+        return len(self.observed.clients) - 3
+
+    @property
+    def theta(self) -> Floats:
+        """The parameters as they are fitted: lambda as its logarithm."""
+        return np.array([math.log(self.parameters[0]), *self.parameters[1:]])
 
     def at(self, clients: Sequence[float]) -> Floats:
         """The fitted throughput a second at these numbers of clients."""
@@ -124,35 +163,42 @@ class Fitted:
         return theta[0, 0] * np.exp(shape[0][0])
 
 
-def fit(model: Model, observed: Observed, replicas: int = REPLICAS) -> Fitted:
-    """The model fitted to what was observed, with its bootstrap."""
-    y = np.log(observed.throughput_per_s) if observed.relative else observed.throughput_per_s
-    theta = _solve(model, observed, y[None, :])
-    values, jacobian = _curve(model, observed, theta)
+def fit(model: Model, observed: Observed) -> Fitted:
+    """The model fitted to what was observed."""
+    y = observed.fitted_values
+    theta = solve(model, observed, start_of(model, observed))
+    values, jacobian = curve(model, observed, theta)
     root = np.sqrt(observed.weights)
-    residuals = root * (y - values[0])
     n = len(y)
-    rss = max(float((residuals**2).sum()), np.finfo(float).tiny)
+    rss = max(float(((root * (y - values[0])) ** 2).sum()), np.finfo(float).tiny)
     sd = math.sqrt(rss / (n - 3))
-    chance = np.random.default_rng(_SEED)
-    simulated = values + chance.normal(0, sd, (replicas, n)) / root
-    again = _solve(model, observed, simulated, theta) if replicas else np.empty((0, 3))
     weighted = jacobian[0] * root[:, None]
     inverse: Floats = _linalg.pinv(weighted.T @ weighted)
     spread: Floats = np.sqrt(np.diag(inverse))
     natural = np.exp(theta[0, 0])
     return Fitted(
         model=model,
+        observed=observed,
         parameters=np.array([natural, *theta[0, 1:]]),
         errors=sd * spread * np.array([natural, 1.0, 1.0]),
         correlation=float(inverse[1, 2] / (spread[1] * spread[2])) if spread[1:].all() else math.nan,
         residual_sd=sd,
         aicc=n * math.log(rss / n) + 8 + 40 / (n - 5) if n > 5 else math.inf,
-        replicas=np.column_stack([np.exp(again[:, 0]), again[:, 1:]]),
     )
 
 
-def _curve(model: Model, observed: Observed, theta: Floats) -> tuple[Floats, Floats]:
+def start_of(model: Model, observed: Observed) -> Floats:
+    """Parameters to start from, one row: lambda from the first point."""
+    first = math.log(observed.throughput_per_s[0] / observed.clients[0])
+    return np.array([[first, *model.start]])
+
+
+def bounds_of(model: Model) -> tuple[Floats, Floats]:
+    """Lowest and highest parameters, lambda as its logarithm."""
+    return np.array([-np.inf, 0.0, 0.0]), np.array([np.inf, *model.highest])
+
+
+def curve(model: Model, observed: Observed, theta: Floats) -> tuple[Floats, Floats]:
     """Values [fit, point] and derivatives [fit, point, parameter] on the scale of the fit."""
     shape, by_a, by_b = model.log_capacity(observed.clients, theta[:, 1:2], theta[:, 2:3])
     logs = theta[:, :1] + shape
@@ -163,26 +209,24 @@ def _curve(model: Model, observed: Observed, theta: Floats) -> tuple[Floats, Flo
     return values, values[..., None] * slopes
 
 
-def _solve(model: Model, observed: Observed, y: Floats, start: Floats | None = None) -> Floats:
-    """Levenberg and Marquardt's method, all rows of y at once, steps cut at the bounds.
+def solve(model: Model, observed: Observed, start: Floats, held: Ints | None = None) -> Floats:
+    """Levenberg and Marquardt's method from each row of `start` at once, steps cut at the bounds.
 
-    A parameter on its bound is left out of a step that would push it through.
+    A parameter on its bound is left out of a step that would push it through. held: for
+    each row the number of the parameter that stays as it starts.
     """
-    low = np.array([-np.inf, 0.0, 0.0])
-    high = np.array([np.inf, *model.highest])
-    root = np.sqrt(observed.weights)
-    if start is None:
-        first = y[:, :1] if observed.relative else np.log(y[:, :1])
-        scale = math.log(observed.clients[0])
-        start = np.column_stack([first - scale, *np.tile(model.start, (len(y), 1)).T])
-    theta = np.array(np.broadcast_to(start, (len(y), 3)))
-    damping = np.full(len(y), 1e-3)
-    values, slopes = _curve(model, observed, theta)
+    low, high = bounds_of(model)
+    root, y = np.sqrt(observed.weights), observed.fitted_values
+    theta = start.copy()
+    damping = np.full(len(theta), 1e-3)
+    values, slopes = curve(model, observed, theta)
     cost = ((root * (y - values)) ** 2).sum(axis=1)
     for _ in range(_STEPS):
         j = root[:, None] * slopes
         gradient = np.einsum("rnp,rn->rp", j, root * (y - values))
         stuck = ((theta <= low) & (gradient < 0)) | ((theta >= high) & (gradient > 0))
+        if held is not None:
+            stuck[np.arange(len(theta)), held] = True
         normal = np.einsum("rnp,rnq->rpq", j, j)
         normal[stuck[:, :, None] | stuck[:, None, :]] = 0.0
         diagonal = np.einsum("rpp->rp", normal)
@@ -191,10 +235,13 @@ def _solve(model: Model, observed: Observed, y: Floats, start: Floats | None = N
         np.einsum("rpp->rp", normal)[:] = raised
         step: Floats = _linalg.solve(normal, np.where(stuck, 0.0, gradient)[..., None])[..., 0]
         tried: Floats = np.clip(theta + step, low, high)
-        new_values, new_slopes = _curve(model, observed, tried)
+        new_values, new_slopes = curve(model, observed, tried)
         new_cost = ((root * (y - new_values)) ** 2).sum(axis=1)
         better = new_cost <= cost
+        settled = np.abs(new_cost - cost) <= _SETTLED * cost
         theta[better], cost[better] = tried[better], new_cost[better]
         values[better], slopes[better] = new_values[better], new_slopes[better]
         damping = np.clip(np.where(better, damping / 5, damping * 5), 1e-12, 1e12)
+        if settled.all():
+            break
     return theta

@@ -22,7 +22,7 @@ from steelyard.analysis.profile import profile, profile_reasons
 from steelyard.analysis.region import region, told_by_cells
 from steelyard.analysis.results import Comparison, Estimate, Judgement, Notice, Verdict
 from steelyard.analysis.rivals import rivals
-from steelyard.analysis.scaling import scalings
+from steelyard.analysis.scaling import scaling_notices, scalings
 from steelyard.analysis.scheduling import scheduling
 from steelyard.analysis.simulated import simulation_notices
 from steelyard.analysis.soundness import soundness_notices
@@ -83,6 +83,7 @@ def judge(evidence: Evidence) -> Judgement:
             *gauges,
             *soundness_notices(evidence, measures),
             *(n for (_, point), found in compared.items() if point is None for n in found.notices),
+            *scaling_notices(scaling),
             *latch.notices,
             *claim_notices(evidence, scaling, latch.rows),
         ),

@@ -1,7 +1,8 @@
-"""How throughput grows with clients: % linear, the model that fits best, and what cannot be said.
+"""How throughput grows with clients: % linear, models with intervals, the maximum that was measured.
 
-Models (see `curves`) are chosen by AICc (Hurvich & Tsai 1989); below a difference of 2 they cannot
-be told apart. A peak beyond the data is an extrapolation: it is given only with a closed interval.
+Models (see `curves`) are chosen by AICc (Hurvich & Tsai 1989). Each is fitted twice: errors in
+proportion to throughput, weighted by the scatter between blocks, and absolute errors of one size at
+all points, as published fits of the law have it. What is said of it is in `scaling_words`.
 """
 
 from __future__ import annotations
@@ -13,16 +14,23 @@ import numpy as np
 
 from steelyard.analysis.curves import Fitted, Model, Observed, SharedCore, Usl, fit
 from steelyard.analysis.layout import lay_out, points_of
+from steelyard.analysis.likelihood import Ends, parameter_intervals, peak_interval
 from steelyard.analysis.measures import THROUGHPUT, Measures
-from steelyard.analysis.results import Curve, Interval, Scaling, ScalingPoint
-from steelyard.analysis.tails import Floats
-from steelyard.analysis.words import digits, percent
+from steelyard.analysis.residuals import serial
+from steelyard.analysis.results import Curve, Interval, MeasuredMaximum, Notice, Scaling, ScalingPoint
+from steelyard.analysis.scaling_words import (
+    LEAST_TO_CHOOSE,
+    LEAST_TO_FIT,
+    MISSED_TREND,
+    correlation,
+    sentence,
+)
+from steelyard.analysis.tails import Floats, t_critical
+from steelyard.analysis.words import PointWords
 from steelyard.bundle.evidence import Evidence, Topology
 
-_LEAST_TO_FIT, _LEAST_TO_CHOOSE = 4, 6
-_TELLING = 2.0  # of AICc
 _PRIOR_DF = 4.0  # how far a point's own variance is drawn to that of all points
-_TITLES = {"usl": "the Universal Scalability Law", "shared-core": "the shared-core model"}
+_CLIENTS = PointWords("client", "clients")
 
 
 def scalings(evidence: Evidence, measures: Measures) -> tuple[Scaling, ...]:
@@ -36,6 +44,7 @@ def scalings(evidence: Evidence, measures: Measures) -> tuple[Scaling, ...]:
         return ()
     # who thinks does not compete for a CPU
     topology = Topology() if workload.thinks else evidence.topology
+    words = PointWords(workload.POINT, workload.POINTS)
     found: list[Scaling] = []
     for option in evidence.options:
         seen = {
@@ -46,7 +55,8 @@ def scalings(evidence: Evidence, measures: Measures) -> tuple[Scaling, ...]:
         if len(seen) > 1:
             logs = [np.log(values) for values in seen.values()]
             means = [math.exp(float(each.mean())) for each in logs]
-            found.append(scaling(option.label, list(seen), means, topology, _weights(logs), workload.POINTS))
+            level = _level_error(lay_out(measures, THROUGHPUT.name, [option.label]).values.ravel())
+            found.append(scaling(option.label, list(seen), means, topology, _weights(logs), level, words))
     return tuple(found)
 
 
@@ -56,11 +66,13 @@ def scaling(
     throughput_per_s: Sequence[float],
     topology: Topology,
     weights: Sequence[float] | None = None,
-    points_are: str = "clients",
+    level_error: float = 0.0,
+    words: PointWords = _CLIENTS,
 ) -> Scaling:
     """One series. weights: 1/variance of each point's logarithm, on any common scale.
 
-    points_are: what the numbers of `clients` count, in the plural.
+    level_error: half the 95 % interval of what all points have in common, as a logarithm. words: what the
+    numbers of `clients` count.
     """
     order = sorted(range(len(clients)), key=lambda i: clients[i])
     first = order[0]
@@ -73,23 +85,35 @@ def scaling(
         )
         for i in order
     )
-    curves: list[Curve] = []
-    if len(points) >= _LEAST_TO_FIT:
-        observed = Observed.of(
-            [p.clients for p in points],
-            [p.throughput_per_s for p in points],
-            None if weights is None else [weights[i] for i in order],
-        )
-        fits = [fit(model, observed) for model in _candidates(points, topology)]
-        # the sort is stable: without a criterion the law, named first, stays first
-        curves = [_curve(found, points) for found in sorted(fits, key=lambda f: f.aicc)]
-    return Scaling(option, points, tuple(curves), _sentence(points, curves, topology, points_are))
+    most = max(points, key=lambda point: point.throughput_per_s)
+    maximum = MeasuredMaximum(most.clients, most.throughput_per_s, most is points[-1])
+    curves: tuple[Curve, ...] = ()
+    absolute: tuple[Curve, ...] = ()
+    if len(points) >= LEAST_TO_FIT:
+        models = _candidates(points, topology)
+        x = [p.clients for p in points], [p.throughput_per_s for p in points]
+        own = None if weights is None else [weights[i] for i in order]
+        curves = _curves(models, Observed.of(*x, own), level_error)
+        # a variance measured at each point would turn absolute errors into proportional ones
+        absolute = _curves(models, Observed.of(*x, relative=False), level_error)
+    text = sentence(points, maximum, curves, absolute, topology, words)
+    return Scaling(option, points, maximum, curves, absolute, text)
+
+
+def scaling_notices(found: Sequence[Scaling]) -> list[Notice]:
+    """A notice for each option whose best curve misses a trend in its data."""
+    return [
+        Notice("scaling-residuals", MISSED_TREND, one.option, detail=correlation(best.serial))
+        for one in found
+        for best in one.curves[:1]
+        if best.serial and best.serial.trend
+    ]
 
 
 def _candidates(points: Sequence[ScalingPoint], topology: Topology) -> list[Model]:
     most = points[-1].clients
     cores = topology.cores or topology.cpus
-    if cores is None or len(points) < _LEAST_TO_CHOOSE:
+    if cores is None or len(points) < LEAST_TO_CHOOSE:
         return [Usl()]
     beyond = sum(p.clients > cores for p in points)
     within = len(points) - beyond
@@ -115,97 +139,52 @@ def _weights(logs: Sequence[Floats]) -> list[float] | None:
     ]
 
 
-def _curve(found: Fitted, points: Sequence[ScalingPoint]) -> Curve:
-    low, high = np.percentile(found.replicas, [2.5, 97.5], axis=0)
+def _level_error(runs: Floats) -> float:
+    """Half the 95 % interval of the mean logarithm of runs; 0 of one run, which tells nothing of it.
+
+    A run is fast or slow at all its points alike: the residuals of a curve do not show that.
+    """
+    logs = np.log(runs[runs > 0])
+    n = len(logs)
+    return t_critical(n - 1, 0.05) * float(logs.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
+
+
+def _curves(models: Sequence[Model], observed: Observed, level_error: float) -> tuple[Curve, ...]:
+    """Every model fitted, the best first."""
+    # the sort is stable: without a criterion the law, named first, stays first
+    best_first = sorted((fit(model, observed) for model in models), key=lambda found: found.aicc)
+    return tuple(_curve(found, level_error) for found in best_first)
+
+
+def _curve(found: Fitted, level_error: float) -> Curve:
+    lam, *others = parameter_intervals(found)
+    rate = float(found.parameters[0])
+    ends = [_widened(rate, lam, level_error), *others]
     names = ("lambda", *found.model.parameters)
+    peak = None
+    if found.model.name == "usl":
+        value, (low, high) = peak_interval(found)
+        peak = Interval(value, low, high)
     return Curve(
         model=found.model.name,
+        errors="proportional" if found.observed.relative else "absolute",
         parameters={
-            name: Interval(float(v), float(a), float(b))
-            for name, v, a, b in zip(names, found.parameters, low, high, strict=True)
+            name: Interval(value, low, high)
+            for name, value, (low, high) in zip(names, found.parameters.tolist(), ends, strict=True)
         },
+        degrees_of_freedom=found.degrees_of_freedom,
         residual_sd=found.residual_sd,
         aicc=found.aicc if math.isfinite(found.aicc) else None,
-        fitted_per_s=tuple(found.at([p.clients for p in points]).tolist()),
-        peak=_peak(found) if found.model.name == "usl" else None,
+        fitted_per_s=tuple(found.at(found.observed.clients.tolist()).tolist()),
+        peak=peak,
+        serial=serial(found),
     )
 
 
-def _peak(found: Fitted) -> Interval:
-    """Clients at the law's maximum, sqrt((1 - sigma) / kappa), at least one; infinite without coherency."""
-
-    def of(sigma: Floats, kappa: Floats) -> Floats:
-        known = kappa > 1e-9
-        return np.where(known, np.maximum(1.0, np.sqrt((1 - sigma) / np.where(known, kappa, 1.0))), np.inf)
-
-    each = of(found.replicas[:, 1], found.replicas[:, 2])
-    # an order statistic: between a finite and an infinite peak nothing can be interpolated
-    low, high = np.quantile(each, [0.025, 0.975], method="higher")
-    value = of(found.parameters[1:2], found.parameters[2:3])[0]
-    return Interval(float(value), float(low), float(high))
-
-
-def _sentence(
-    points: Sequence[ScalingPoint], curves: Sequence[Curve], topology: Topology, points_are: str
-) -> str:
-    last = points[-1]
-    base = points[0].clients
-    than = "" if base == 1 else f" (of {base} {points_are}: one alone was not measured)"
-    parts = [f"{last.clients} {points_are} give {percent(last.linear)} of linear{than}."]
-    if not curves:
-        parts.append(
-            f"{len(points)} points are too few for a curve: {_LEAST_TO_FIT} are needed,"
-            f" {_LEAST_TO_CHOOSE} to choose between models."
-        )
-    else:
-        parts += [_choice(curves), _meaning(curves[0], points, topology, points_are)]
-    if beyond := [p.clients for p in points if p.oversubscribed]:
-        cpus = f"{topology.cpus} CPU{'s' * (topology.cpus != 1)}"
-        parts.append(
-            f"From {beyond[0]} {points_are} on there are more of them than the {cpus}: that part is"
-            " oversubscription, not parallelism."
-        )
-    return " ".join(parts)
-
-
-def _choice(curves: Sequence[Curve]) -> str:
-    best, *others = curves
-    title = _TITLES[best.model]
-    if not others:
-        return f"By {title}:"
-    one, other = best.aicc or 0.0, others[0].aicc or 0.0
-    text = f"(AICc {one:.1f} against {other:.1f} of {_TITLES[others[0].model]})"
-    if other - one < _TELLING:
-        return f"The models cannot be told apart {text}; by {title}, slightly the better:"
-    return f"{title[0].upper()}{title[1:]} fits best {text}:"
-
-
-def _meaning(curve: Curve, points: Sequence[ScalingPoint], topology: Topology, points_are: str) -> str:
-    sigma = curve.parameters["sigma"]
-    serial = f"{_span(sigma)} of the work is serial (contention)"
-    if curve.model == "shared-core":
-        each = _span(curve.parameters["yield"])
-        cores = topology.cores or topology.cpus
-        return f"beyond {cores} cores further {points_are} add {each} of a core each; {serial}."
-    kappa = curve.parameters["kappa"]
-    coherency = f"coherency {digits(kappa.value)} [{digits(kappa.low)} to {digits(kappa.high)}]"
-    return f"{serial}, {coherency}; {_said_of_peak(curve.peak, points[-1].clients, points_are)}"
-
-
-def _said_of_peak(peak: Interval | None, most: int, points_are: str) -> str:
-    if peak is None or (not math.isfinite(peak.high) and not peak.value <= most):
-        low = "" if peak is None or not math.isfinite(peak.low) else f", from {digits(peak.low)} on"
-        return (
-            f"no peak can be given: {most} {points_are} do not reach it and its interval has no upper"
-            f" end{low}."
-        )
-    high = digits(peak.high) if math.isfinite(peak.high) else "no end"
-    text = f"most throughput at {digits(peak.value)} {points_are} [{digits(peak.low)} to {high}]"
-    if peak.value <= most:
-        return f"{text}, within what was measured."
-    return f"{text}: an extrapolation, since only {most} were measured."
-
-
-def _span(interval: Interval) -> str:
-    """`2.08 % [1.28 to 2.99 %]`."""
-    return f"{percent(interval.value)} [{digits(100 * interval.low)} to {percent(interval.high)}]"
+def _widened(value: float, ends: Ends, by: float) -> Ends:
+    """The interval of a rate whose level is itself uncertain: independent errors of its logarithm."""
+    low, high = ends
+    if math.isnan(low):
+        return ends
+    below = math.log(value / low) if low > 0 else math.inf
+    return value * math.exp(-math.hypot(below, by)), value * math.exp(math.hypot(math.log(high / value), by))

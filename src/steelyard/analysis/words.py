@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from steelyard.analysis.results import Metric
 from steelyard.study.workload import Workload
@@ -15,6 +15,24 @@ _STEPS = {
     "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")),
     "us": ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns")),
 }
+
+
+@dataclass(frozen=True)
+class PointWords:
+    """What the number of a point counts: `client`, `clients`."""
+
+    one: str
+    many: str
+
+    def count(self, number: float, text: str | None = None) -> str:
+        """`1 client`, `12 clients`, `35.6 clients`."""
+        if number == 1:
+            return f"1 {self.one}"
+        return f"{text or digits(number)} {self.many}"
+
+    def at(self, number: int) -> str:
+        """A whole number of them."""
+        return self.count(number, str(number))
 
 
 def digits(value: float, significant: int = 3) -> str:

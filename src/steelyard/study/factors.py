@@ -55,6 +55,8 @@ def check_factors(study: Study) -> None:
     for name, factor in study.factors.items():
         if name in _RESERVED:
             raise InputError(f'a factor cannot be called "{name}"', "choose another name", ("factors", name))
+        if len(factor.levels) < 2 and study.subject.kind != "recording":
+            raise InputError("2 or more are needed here (given: 1)", at=("factors", name, "levels"))
         _check_levels(study, name, factor)
         for key in {key for settings in settings_of(name, factor).values() for key in settings}:
             other = taken.setdefault((factor.scope, key), name)

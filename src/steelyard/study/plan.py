@@ -47,7 +47,7 @@ def options(study: Study) -> list[Option]:
     """Every combination of levels that is not excluded, in the order of the study file.
 
     The label joins the codes: `HDL1_TXT0_STC2`. Raises InputError for factors, exclusions or a
-    baseline that name what is not there, and when fewer than two options are left.
+    baseline that name what is not there, and when fewer than two options are left (none of a recording).
     """
     check_factors(study)
     _check_number(study)
@@ -60,7 +60,8 @@ def options(study: Study) -> list[Option]:
     labels = [option.label for option in found]
     if len(set(labels)) < len(labels):
         raise InputError("two options have the same label: give every level its own code", at=("factors",))
-    if len(found) < 2:
+    # a published series may stand alone
+    if len(found) < (1 if study.subject.kind == "recording" else 2):
         raise InputError(
             f"{len(found)} options are left, a study needs two", "drop an exclusion", ("exclude",)
         )

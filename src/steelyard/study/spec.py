@@ -58,7 +58,7 @@ class Factor(Strict):
     setting: str | None = Field(
         default=None, description="which setting the levels give; default: the factor's name"
     )
-    levels: dict[Code, Setting | Annotated[dict[str, Setting], BeforeValidator(flat)]] = Field(min_length=2)
+    levels: dict[Code, Setting | Annotated[dict[str, Setting], BeforeValidator(flat)]] = Field(min_length=1)
 
 
 class Stop(Strict):

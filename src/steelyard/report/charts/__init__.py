@@ -50,7 +50,7 @@ def figures(judgement: Judgement, series: Series, about: About) -> list[Figure]:
         queries.times(judgement, about, palette),
         region.figure(judgement),
         timeline.figure(series, palette, about),
-        scaling.figure(judgement, series, palette, about.points_are),
+        scaling.figure(judgement, series, palette, about.points_are, about.point_is),
         priorities.figure(series, palette),
         trace.figure(series),
         latches.figure(judgement, about, palette),

@@ -8,6 +8,7 @@ from itertools import cycle, pairwise
 from steelyard.analysis.results import Estimate, Judgement, Metric
 from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, view
+from steelyard.report.charts.scaling_models import models_table
 from steelyard.report.charts.theme import DASHES, Colours, paint
 from steelyard.report.inputs import Series, rows
 from steelyard.report.ranking import heading, headline
@@ -16,7 +17,11 @@ _MOST_NOTES = 4
 
 
 def figure(
-    judgement: Judgement, series: Series, palette: Colours, points_are: str = "clients"
+    judgement: Judgement,
+    series: Series,
+    palette: Colours,
+    points_are: str = "clients",
+    point_is: str = "client",
 ) -> Figure | None:
     """Drawn only when the study has two points or more; curves of other bundles in grey behind."""
     shown = headline(judgement.metrics)
@@ -43,6 +48,7 @@ def figure(
         panels.insert(
             1, Panel("scaling-linear", metric.title, _lines(metric, linear, palette, behind, points_are))
         )
+    models = models_table(judgement, point_is, points_are)
     return Figure(
         name="scaling",
         title=f"With more {points_are}",
@@ -53,6 +59,7 @@ def figure(
         layout="grid",
         key="line",
         notes=tuple(f"{found.option}: {found.sentence}" for found in judgement.scaling[:_MOST_NOTES]),
+        folded=(("Fitted models", models),) if models else (),
     )
 
 
