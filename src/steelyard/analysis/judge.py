@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from steelyard.analysis.by_query import by_query
 from steelyard.analysis.claims import claim_notices
@@ -47,12 +48,11 @@ def judge(evidence: Evidence) -> Judgement:
     views = (None, *points) if len(points := points_of(measures)) > 1 else (None,)
     alpha = level(evidence.study)
     compared = {
-        (metric.name, point): compare(measures, metric, labels, baseline, margin, point, alpha)
-        for metric in measures.metrics
+        point: [compare(measures, m, labels, baseline, margin, point, alpha) for m in measures.metrics]
         for point in views
     }
     met = rivals(evidence.study, measures, labels, alpha)
-    comparisons = _shown(compared.values(), met.against(baseline) if met else {})
+    comparisons = _shown(chain(*compared.values()), met.against(baseline) if met else {})
     found_effects = tuple(e for m in measures.headlines for e in effects(measures, m, evidence.options))
     gauges = gauge_notices(evidence)
     scaling, latch = scalings(evidence, measures), latches(evidence)
@@ -82,7 +82,7 @@ def judge(evidence: Evidence) -> Judgement:
             *stability_notices(evidence, measures),
             *gauges,
             *soundness_notices(evidence, measures),
-            *(n for (_, point), found in compared.items() if point is None for n in found.notices),
+            *(notice for found in compared[None] for notice in found.notices),
             *scaling_notices(scaling),
             *latch.notices,
             *claim_notices(evidence, scaling, latch.rows),
