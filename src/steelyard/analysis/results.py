@@ -52,7 +52,10 @@ class Notice:
 
 @dataclass(frozen=True)
 class Estimate:
-    """An option's own level of a metric: geometric mean over blocks (mean where zeros occur)."""
+    """An option's own level of a metric: geometric mean over blocks (mean where zeros occur).
+
+    clients: the point; None: all points together (geometric mean over points, then over blocks).
+    """
 
     metric: str
     option: str

@@ -201,7 +201,8 @@ def _drift_over(evidence: Evidence, measures: Measures) -> list[Notice]:
     word = "rose" if change > 0 else "fell"
     text = (
         f"{measures.work.title} {word} by {percent(abs(change))} from the first run of the study to the last"
-        f" ({p_value(p)}, {len(layout.blocks)} blocks); blocks in random order keep that out of the comparisons"
+        f" ({p_value(p)}, {len(layout.blocks)} blocks); blocks in random order keep that out of the"
+        " comparisons"
     )
     return [Notice("drift-over-study", text)]
 

@@ -31,8 +31,8 @@ def figure(judgement: Judgement, series: Series, about: About, palette: Colours)
         name="clients",
         title=f"{noun.capitalize()} by {noun}",
         caption=(
-            f"{plural[0].upper()}{plural[1:]}, medians over runs; the dashed line is their mean. "
-            f"Equal bars mean that {served} served all alike."
+            f"{plural[0].upper()}{plural[1:]}, geometric mean over runs; the dashed line is their mean. "
+            f"Equal bars mean that {served} served all alike. Indices in the table are medians over runs."
         ),
         panels=tuple(
             Panel(

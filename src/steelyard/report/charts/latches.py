@@ -51,7 +51,8 @@ def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | Non
     return Figure(
         name="latches",
         title=f"Latch {rows[0].latch} under {rows[0].option}" if len(tables) == 1 else "Latches",
-        caption="A get that fails at first is a miss; a miss that spins in vain sleeps. n/a: not available,"
+        caption="All runs pooled: counters are sums, rates and ratios those of the sums."
+        " A get that fails at first is a miss; a miss that spins in vain sleeps. n/a: not available,"
         " which is not zero. Hold: "
         + (
             "mean of those measured, with what preemption added."
