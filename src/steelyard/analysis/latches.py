@@ -74,7 +74,9 @@ def latches(evidence: Evidence) -> Latches:
         rules = _rules(evidence, mine[0])
         done += [_completed(row, mine, holds, network, rules) for row in mine]
         what_if += _asked(mine[-1], holds, network, rules)
-    return Latches(tuple(done), tuple(what_if), tuple(_contradictions(done, evidence.study.workload.POINTS)))
+    return Latches(
+        tuple(done), tuple(what_if), tuple(_contradictions(done, evidence.study.workload.points_are))
+    )
 
 
 def _same(one: LatchRow, other: LatchRow) -> bool:

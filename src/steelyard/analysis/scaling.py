@@ -46,7 +46,9 @@ def scalings(evidence: Evidence, measures: Measures) -> tuple[Scaling, ...]:
         if len(seen) > 1:
             logs = [np.log(values) for values in seen.values()]
             means = [math.exp(float(each.mean())) for each in logs]
-            found.append(scaling(option.label, list(seen), means, topology, _weights(logs), workload.POINTS))
+            found.append(
+                scaling(option.label, list(seen), means, topology, _weights(logs), workload.points_are)
+            )
     return tuple(found)
 
 

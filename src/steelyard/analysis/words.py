@@ -82,8 +82,10 @@ def in_words_of(metric: Metric, workload: Workload) -> Metric:
     if workload.WHO != "server":
         title = title.replace("of the server", f"of the {workload.WHO}")
         title = re.sub("^server CPU", f"CPU of the {workload.WHO}", title)
-    if workload.WORK != "transaction":
-        unit = unit.replace("transactions", f"{workload.WORK}s").replace("/txn", f"/{workload.WORK}")
+    if unit == "transactions/s":
+        unit = workload.rate_is
+    if workload.work_is != "transaction":
+        unit = unit.replace("/txn", f"/{workload.work_is}")
     return replace(metric, title=title, unit=unit)
 
 

@@ -42,7 +42,7 @@ def print_plan(
     labels = [option.label for option in options]
     more = f" and {len(labels) - _MOST_LABELS} more" if len(labels) > _MOST_LABELS else ""
     say("options", f"{len(labels)}: {', '.join(labels[:_MOST_LABELS])}{more}")
-    who = study.workload.POINT if plan.clients == [1] else study.workload.POINTS
+    who = study.workload.point_is if plan.clients == [1] else study.workload.points_are
     say(
         "plan",
         f"{plan.blocks} blocks x {len(labels)} options, {', '.join(map(str, plan.clients))}"

@@ -27,6 +27,26 @@ class Workload(Strict):
         return self.CLIENT_SETTINGS
 
     @property
+    def point_is(self) -> str:
+        """One of what plan.clients counts."""
+        return self.POINT
+
+    @property
+    def points_are(self) -> str:
+        """Many of them."""
+        return self.POINTS
+
+    @property
+    def work_is(self) -> str:
+        """One of what is counted as done."""
+        return self.WORK
+
+    @property
+    def rate_is(self) -> str:
+        """Unit of the throughput."""
+        return f"{self.WORK}s/s"
+
+    @property
     def contradiction(self) -> str:
         """Why its keys cannot go together; '' when they can."""
         return ""
