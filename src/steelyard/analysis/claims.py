@@ -12,6 +12,7 @@ from steelyard.analysis.latch_rows import LatchRow
 from steelyard.analysis.results import Notice, Scaling
 from steelyard.analysis.words import digits, listed
 from steelyard.bundle.evidence import Evidence
+from steelyard.study.workload import Workload
 
 _TITLES = {
     "linear_percent": "% of linear",
@@ -49,17 +50,17 @@ def claim_notices(
         key = int(run), option, clients, rows[0] if len(rows) == 1 else None
         said = f"{value:.{int(decimals)}f} {_TITLES[str(figure)]}"
         wrong.setdefault(key, []).append((said, digits(known[clients]), f"{value:.{int(decimals)}f}"))
-    return [_notice(key, found, evidence.study.workload.points_are) for key, found in wrong.items()]
+    return [_notice(key, found, evidence.study.workload) for key, found in wrong.items()]
 
 
 def _notice(
-    key: tuple[int, str, int, int | None], found: Sequence[tuple[str, str, str]], points_are: str
+    key: tuple[int, str, int, int | None], found: Sequence[tuple[str, str, str]], workload: Workload
 ) -> Notice:
     run, option, clients, other = key
     said, right, values = (listed([part[i] for part in found]) for i in range(3))
     are = "is that" if len(found) == 1 else "are those"
-    row = "" if other is None else f"; {values} {are} of {other} {points_are}"
-    text = f"the source gives {said} at {clients} {points_are}, but its own counters give {right}{row}"
+    row = "" if other is None else f"; {values} {are} of {workload.counted(other)}"
+    text = f"the source gives {said} at {workload.counted(clients)}, but its own counters give {right}{row}"
     return Notice("published-figure-differs", text, option, (run,))
 
 

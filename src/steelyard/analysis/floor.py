@@ -44,10 +44,13 @@ def _cost(evidence: Evidence, measures: Measures) -> str:
     if not parts:
         return ""
     # over a ramp half of them is no number
-    clients, workload = evidence.study.plan.clients, evidence.study.workload
-    points = f"{clients[0]} {workload.point_is if clients[0] == 1 else workload.points_are}"
+    clients = evidence.study.plan.clients
     half = _levels(evidence, measures, _P50, "ns") if len(clients) == 1 else ""
-    waits = f"; half of them are answered within {half}, with {points}" if half else ""
+    waits = (
+        f"; half of them are answered within {half}, with {evidence.study.workload.counted(clients[0])}"
+        if half
+        else ""
+    )
     return f"Here a transaction takes {listed(parts)}{waits}."
 
 

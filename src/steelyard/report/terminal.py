@@ -150,7 +150,8 @@ def _table(judgement: Judgement, about: About, notes: Sequence[Footnote], consol
             _line(console, [(f"{row.mark} ", style), (label, named)])
             _line(console, [(" " * (lead + 2), ""), (_joined(texts, widths), "")])
     blocks = sorted({row.throughput.blocks for row in every if row.throughput})
-    many = "" if not blocks else f"n = {'–'.join(map(str, sorted({blocks[0], blocks[-1]})))} blocks; "
+    numbers = "–".join(map(str, sorted({blocks[0], blocks[-1]}))) if blocks else ""
+    many = f"n = {numbers} block{'s' * (numbers != '1')}; " if numbers else ""
     _say(console, f"{many}{summary(about)}, 95 % intervals; {legend(found)}", "dim", hang="  ")
 
 

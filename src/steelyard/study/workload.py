@@ -36,6 +36,10 @@ class Workload(Strict):
         """Many of them."""
         return self.POINTS
 
+    def counted(self, number: int) -> str:
+        """`1 client`, `8 clients`."""
+        return f"{number} {self.point_is if number == 1 else self.points_are}"
+
     @property
     def work_is(self) -> str:
         """One of what is counted as done."""

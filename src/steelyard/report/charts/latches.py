@@ -75,8 +75,8 @@ def _beyond(judgement: Judgement, about: About) -> tuple[str, ...]:
     if not over:
         return ()
     return (
-        f"From {min(over)} {about.points_are} on there are more of them than CPUs: what is missed and slept"
-        " there is also waiting for a holder that lost its CPU, not parallelism.",
+        f"From {fmt.count(min(over), about.point_is, about.points_are)} on there are more of them than CPUs:"
+        " what is missed and slept there is also waiting for a holder that lost its CPU, not parallelism.",
     )
 
 
