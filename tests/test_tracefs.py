@@ -63,8 +63,8 @@ def test_root_that_may_not_mount_is_told_why_and_not_to_be_root() -> None:
 def test_what_undoes_probes_needs_no_tracefs_either() -> None:
     group = new_group()
     standing(group)  # mounts it, where it is not
-    with (FOLDERS[0] / "uprobe_events").open("a") as file:
-        file.write(f"p:{group}/entered {shutil.which('sh')}:0x1000\n")
+    line = f"p:{group}/entered {shutil.which('sh')}:0x1000"
+    subprocess.run(["sh", "-c", f"echo {line} >> {FOLDERS[0]}/uprobe_events"], check=True)
     try:
         assert standing(group)
         body = f"from steelyard.host.uprobes import take_away; take_away({group!r})"
