@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from histograms import histogram
 from steelyard.bundle.evidence import Topology
 from steelyard.bundle.export import export
 from steelyard.bundle.reader import Bundle
@@ -356,23 +356,6 @@ def test_every_table_is_exported(writer: BundleWriter, tmp_path: Path, kind: str
 def test_an_unknown_table_is_not_exported(writer: BundleWriter, tmp_path: Path) -> None:
     with pytest.raises(InputError, match='did you mean "samples"'):
         list(export(Bundle(writer.path), tmp_path / "out", "csv", ["sample"]))
-
-
-def histogram(counts: Mapping[int, int]) -> bytes:
-    """HdrHistogram's V2 encoding of values below 2048 ns, each of which has a bucket of its own."""
-
-    def varint(number: int) -> bytes:
-        zigzag = (number << 1) ^ (number >> 63)
-        out = b""
-        while zigzag >= 0x80:
-            out, zigzag = out + bytes([zigzag & 0x7F | 0x80]), zigzag >> 7
-        return out + bytes([zigzag])
-
-    payload, at = b"", 0
-    for value, count in sorted(counts.items()):
-        payload += (varint(at - value) if value > at else b"") + varint(count)
-        at = value + 1
-    return struct.pack(">iiiiqqd", 0x1C849313, len(payload), 0, 3, 1, 10**9, 1.0) + payload
 
 
 def latches(**columns: Sequence[Any]) -> dict[str, Sequence[Any]]:

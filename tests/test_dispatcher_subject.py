@@ -101,6 +101,13 @@ def test_with_no_more_threads_than_cpus_the_tables_are_equivalent_and_it_says_wh
     assert "2 to 4 threads at most were runnable on 4 CPUs" in notice.text
 
 
+def test_one_thread_is_one(lab: Lab) -> None:
+    _, judged = ran(lab, STUDY.replace("[4, 16]", "[1]"))
+    (notice,) = [n for n in judged.notices if n.code == "table-cannot-matter"]
+    assert "with 1 thread of worker" in notice.text
+    assert "1 thread at most was runnable on 4 CPUs" in notice.text
+
+
 def test_a_table_is_not_said_to_be_idle_where_it_is_at_work(lab: Lab) -> None:
     _, judged = ran(lab, STUDY.replace("[4, 16]", "[8]"))
     assert "table-cannot-matter" not in {n.code for n in judged.notices}

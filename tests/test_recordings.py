@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -68,8 +69,8 @@ def test_the_authors_slip_at_eight_processes_is_found(judged: Callable[[str], Ju
     (slip,) = [n for n in judged(T2).notices if n.code == "published-figure-differs"]
     assert slip.subject == "RC"
     assert slip.text == (
-        "the source gives 50.33 % misses per get and 0.04 % sleeps per miss at 8 clients, but its own"
-        " counters give 30.4 and 0.00165; 50.33 and 0.04 are those of 12 clients"
+        "the source gives 50.33 % misses per get and 0.04 % sleeps per miss at 8 processes, but its own"
+        " counters give 30.4 and 0.00165; 50.33 and 0.04 are those of 12 processes"
     )
 
 
@@ -83,6 +84,28 @@ def test_one_block_has_no_interval_and_no_winner(judged: Callable[[str], Judgeme
     assert verdict.winner is None
     assert "one block: no interval" in verdict.sentence
     assert "cannot be repeated" in verdict.sentence
+
+
+def test_one_block_says_where_the_order_turns_and_claims_no_proof(
+    judged: Callable[[str], Judgement],
+) -> None:
+    turn = "as seen in one block, which proves no order: RC leads up to 11, BC from 12."
+    assert f"By number of processes, throughput {turn}" in judged(T2).verdict.sentence
+    # of the other machine RC led throughout
+    assert "leads" not in judged(I7).verdict.sentence
+
+
+def test_operations_and_jvms_are_called_so(tmp_path: Path) -> None:
+    run = CliRunner()
+    for name in ("dc3-specjbb2005", "kernel-2.5.26"):
+        assert run.invoke(cli, ["recording", name, "--to", str(tmp_path / name)]).exit_code == 0
+        shown = run.invoke(cli, ["report", str(tmp_path / name)])
+        page = (tmp_path / name / "report.html").read_text()
+        page = page.partition("<main>")[2].partition('id="charts"')[0]
+        assert "TPS" not in shown.output + page
+        assert not re.search(r"\b[Cc]lients\b", shown.output + page)
+        assert ("6–8 JVMs" in shown.output and "6 to 8 JVMs" in page) is (name == "dc3-specjbb2005")
+        assert ("bops" if name == "dc3-specjbb2005" else "index [95 % interval]") in page
 
 
 def test_seconds_that_a_recording_does_not_tell_are_null(bundle: Callable[[str], Bundle]) -> None:
@@ -134,10 +157,15 @@ ROW = "T2,3,buffer cache,13465"
         ("result-cache-t2.toml", "[1, 2,", "[1, 2, 64,", "12 of the 13 points"),
         ("result-cache-scaling.csv", "T2,3,buffer cache,13465", "T2,3,buffer cache,fast", "is no number"),
         ("result-cache-scaling.csv", "T2,3,buffer cache,13465", "T2,3,buffer cache,nan", "is no number"),
-        ("result-cache-latch.csv", "T2,12,", "T2,13,", r"latch.csv:\d+: 13 clients"),
+        ("result-cache-latch.csv", "T2,12,", "T2,13,", r"latch.csv:\d+: 13 is not in study.plan"),
         ("result-cache-claims.csv", "figure", "number", r'claims.csv:\d+: no column "figure"'),
         ("result-cache-scaling.csv", "platform,", "machine,", r'scaling.csv:2: no column "platform"'),
-        ("result-cache-scaling.csv", ",access,", ",way,", r"scaling.csv:3: a second row of BC at 1 clients"),
+        (
+            "result-cache-scaling.csv",
+            ",access,",
+            ",way,",
+            r"scaling.csv:3: a second row of BC with clients = 1",
+        ),
         ("result-cache-scaling.csv", ROW, "T2,3,buffer cache", r"scaling.csv:\d+: 3 cells"),
         ("result-cache-scaling.csv", ROW, ROW + ",2", r"scaling.csv:\d+: 5 cells"),
         ("result-cache-scaling.csv", ROW, "T2,3,buffer cache,1e300", "is no number"),
@@ -168,7 +196,7 @@ def test_a_claim_is_judged_by_the_counters_not_by_the_importer(tmp_path: Path) -
     write_recording(str(place), tmp_path / "out")
     notices = judge(Bundle(tmp_path / "out").evidence()).notices
     (slip,) = [n for n in notices if n.code == "published-figure-differs"]
-    assert "50.33" not in slip.text and "0.04 % sleeps per miss at 8 clients" in slip.text
+    assert "50.33" not in slip.text and "0.04 % sleeps per miss at 8 processes" in slip.text
 
 
 def test_rates_are_whole_centiseconds_as_the_clock_of_the_source(bundle: Callable[[str], Bundle]) -> None:

@@ -40,6 +40,16 @@ def test_a_difference_at_some_points_only_is_told_from_none():
     assert "at 2 none differs clearly; at 8 (more than the 2 CPUs) better: B" in text
 
 
+def test_the_leader_in_one_block_is_named_by_number_as_seen():
+    seen = [
+        replace(comparison("B", n, r, "inconclusive", 1.0), blocks=1)
+        for n, r in ((2, 1.1), (4, 0.9), (8, 1.2))
+    ]
+    told = "throughput as seen in one block, which proves no order: B leads up to 2, A at 4, B from 8."
+    assert said(*seen) == f"By number of clients, {told}"
+    assert said(*seen[:1]) == said(seen[0], seen[2]) == ""
+
+
 def test_a_difference_at_one_of_many_points_that_chance_explains_is_not_said():
     others = [comparison("B", n, 1.0, "inconclusive", 0.9) for n in (2, 4, 6)]
     assert said(*others, comparison("B", 8, 1.2, "better", 0.03)) == ""

@@ -7,6 +7,7 @@ from evidence import Truth, evidence_of, measures_of, study_of, without_rows
 from steelyard.analysis.estimates import estimates
 from steelyard.analysis.judge import judge
 from steelyard.analysis.measures import THROUGHPUT, measure
+from steelyard.analysis.simulated import LONGEST_WAIT
 from steelyard.analysis.stopping import narrow_enough, widest_half_width_percent
 
 STUDY = study_of({"f": "AB"})
@@ -118,3 +119,10 @@ def test_three_blocks_are_too_few_to_see_5_percent():
         for s in range(40)
     ]
     assert 3.0 < float(np.median(found)) < 9.0
+
+
+def test_the_longest_wait_of_an_option_is_that_of_all_its_runs():
+    waits = {"A": [0.2e9, 0.1e9, 0.84e9], "B": [0.3e9, 0.3e9, 0.3e9]}
+    a, b = estimates(measures_of(waits, LONGEST_WAIT), LONGEST_WAIT, ["A", "B"])
+    assert (a.value, b.value, a.blocks) == (0.84e9, 0.3e9, 3)
+    assert (a.low, a.high) == (0.0, float("inf"))

@@ -163,6 +163,34 @@ def test_drift_over_the_study_is_told_with_its_size():
     assert "rose by" in notice.text
 
 
+def drifts_over(evidence: Evidence) -> bool:
+    return any(notice.code == "drift-over-study" for notice in steadiness(evidence))
+
+
+def test_blocks_that_differ_at_random_are_no_drift_over_the_study():
+    four = study_of({"f": "ABCD"})
+    truth = {label: Truth() for label in "ABCD"}
+    fired = sum(
+        drifts_over(evidence_of(four, truth, blocks=6, block_noise=0.03, seed=seed)) for seed in range(400)
+    )
+    assert fired <= 8
+
+
+def test_a_trend_of_ten_per_cent_over_the_study_is_noticed():
+    four = study_of({"f": "ABCD"})
+    truth = {label: Truth() for label in "ABCD"}
+    falling = {"blocks": 8, "block_noise": 0.005, "drift_per_run": math.log(0.9) / 31}
+    noticed = sum(drifts_over(evidence_of(four, truth, seed=seed, **falling)) for seed in range(20))
+    assert noticed == 20
+
+
+def test_too_few_blocks_are_no_evidence_of_drift_over_the_study():
+    rising = {"drift_per_run": 0.03, "block_noise": 0.0}
+    truth = {"A": Truth(), "B": Truth()}
+    assert not drifts_over(evidence_of(STUDY, truth, blocks=4, **rising))
+    assert drifts_over(evidence_of(STUDY, truth, blocks=5, **rising))
+
+
 def test_a_run_far_from_its_option_is_an_outlier():
     evidence = of_b(Truth(), block_noise=0.005, factor=lambda b, o: 0.7 if (b, o) == (3, "B") else 1.0)
     (notice,) = steadiness(evidence)

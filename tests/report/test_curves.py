@@ -43,7 +43,7 @@ def test_the_latch_table_of_the_study_is_there_whole(case: Callable[[str], Case]
     table = drawn(case("t2"))["latches"].table
     row = dict(zip(table.head, table.rows[11], strict=True))
     assert row == {
-        "clients": "12",
+        "processes": "12",
         "gets": "6,000,012",
         "misses": "3,019,903",
         "spin gets": "n/a",
@@ -51,7 +51,7 @@ def test_the_latch_table_of_the_study_is_there_whole(case: Callable[[str], Case]
         "time asleep": "60.0 ms",
         "% misses per get": "50.3",
         "% sleeps per miss": "0.0406",
-        "gets per transaction": "2.00",
+        "gets per lookup": "2.00",
         "wait per sleep": "48.9 µs",
         "hold": "5.36 µs",
         "measured gets/s": "101,000",
@@ -66,9 +66,9 @@ def test_percent_linear_stands_beside_the_throughput(case: Callable[[str], Case]
 
 def test_the_page_says_what_the_curve_means(case: Callable[[str], Case]) -> None:
     page = render(*case("i7"))
-    assert "beyond 6 cores further clients add 26.7 %" in page
+    assert "beyond 6 cores further processes add 26.7 %" in page
     assert "Measured elsewhere" in page and "the server reset before it" not in page
-    assert "those of 12 clients" in render(*case("t2"))
+    assert "those of 12 processes" in render(*case("t2"))
 
 
 def test_curves_of_another_bundle_are_drawn_behind(case: Callable[[str], Case]) -> None:
@@ -94,7 +94,7 @@ def test_the_terminal_says_it_too(case: Callable[[str], Case]) -> None:
     out = StringIO()
     judgement, _, about = case("t2")
     print_verdict(judgement, about, Console(file=out, width=80))
-    assert "With more clients" in out.getvalue() and "extrapolation" in out.getvalue()
+    assert "With more processes" in out.getvalue() and "extrapolation" in out.getvalue()
 
 
 def test_what_other_settings_would_do_is_a_table(case: Callable[[str], Case]) -> None:

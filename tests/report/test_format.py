@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.analysis.words import digits, quantity
 from steelyard.report import format as fmt
 
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
@@ -51,6 +52,14 @@ def test_an_interval_shares_one_unit_and_tells_its_ends_apart() -> None:
     assert fmt.interval(21437, 21390, 21480, "transactions/s") == "21,440/s [21,390–21,480]"
     assert fmt.interval(-2.5, -3.0, -2.0) == "−2.50 [−3.00 to −2.00]"
     assert fmt.interval(5.0, 4.0, math.inf) == "5.00 [4.00–∞]"
+
+
+def test_the_rounding_of_a_computer_is_no_quantity() -> None:
+    assert fmt.interval(-1.27e-14, -0.5, 0.4, "ms") == "0 µs [−500 to 400]"
+    assert fmt.quantity(-1.27e-14, "ms") == "0 ns"
+    assert quantity(-1.27e-14, "ms") == "0 ns"
+    assert (digits(-1.27e-14), fmt.significant(-1.27e-14)) == ("-1.27e-14", "−1.27e−14")
+    assert (quantity(0.25, "ms"), quantity(1250, "ms")) == ("250 µs", "1.25 s")
 
 
 def test_changes_and_durations_read_like_speech() -> None:

@@ -49,6 +49,7 @@ class Across:
     metrics: tuple[Metric, ...]
     comparisons: tuple[Comparison, ...]
     notices: tuple[Notice, ...]
+    points_are: str = "clients"
 
 
 def unlike_facts(
@@ -77,9 +78,9 @@ def unlike_work(here: Study, there: Study) -> list[str]:
         ignored = {"blocks", "seed", "stop", "baseline", "cool_down_s", "smallest_effect_percent"}
         ignored.add("error_rate_limit_percent")
         found += [
-            f"{part}.{key}: {one[key]} here, {other[key]} there"
-            for key in one
-            if key not in ignored and one[key] != other[key]
+            f"{part}.{key}: {one.get(key)} here, {other.get(key)} there"
+            for key in {**one, **other}
+            if key not in ignored and one.get(key) != other.get(key)
         ]
     return found
 
@@ -108,12 +109,13 @@ def across(
     ]
     notices += _unlike_plans(evidence.study, other_evidence.study)
     metrics = tuple(metric for metric in one.headlines if other.metric(metric.name))
+    points_are = evidence.study.workload.points_are
     margin = evidence.study.plan.smallest_effect_percent / 100
     comparisons: list[Comparison] = []
     for metric in metrics:
         for point, clients in points_of(one).items():
             comparisons += _compare(one, other, metric, common, point, clients, margin, (name, other_name))
-    return Across(name, other_name, metrics, tuple(comparisons), tuple(notices))
+    return Across(name, other_name, metrics, tuple(comparisons), tuple(notices), points_are)
 
 
 def _unlike_plans(here: Study, there: Study) -> list[Notice]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from steelyard.analysis.comparison import ALPHA
@@ -29,6 +29,8 @@ def _of(evidence: Evidence, metric: Metric, comparisons: Sequence[Comparison]) -
     for c in comparisons:
         if c.metric == metric.name and c.clients is not None:
             at.setdefault(c.clients, []).append(c)
+    if all(c.blocks == 1 for mine in at.values() for c in mine):
+        return _as_seen(evidence, metric, at)
     # as many chances to err as points (Bonferroni)
     at = {n: [c for c in mine if c.p_value * len(at) < ALPHA] for n, mine in at.items()}
     findings = [(n, _proven(at[n])) for n in sorted(at)]
@@ -37,7 +39,39 @@ def _of(evidence: Evidence, metric: Metric, comparisons: Sequence[Comparison]) -
         return ""
     parts = [f"{_range(evidence, ns)} {_said(at[ns[-1]])}" for ns in alike]
     kind = evidence.study.workload
-    return f"By number of {kind.POINTS}, {titled(metric)} against {evidence.baseline}: {'; '.join(parts)}."
+    return (
+        f"By number of {kind.points_are}, {titled(metric)} against {evidence.baseline}: {'; '.join(parts)}."
+    )
+
+
+def _as_seen(evidence: Evidence, metric: Metric, at: Mapping[int, Sequence[Comparison]]) -> str:
+    """Of one block: who leads where, if the leader changes; a block shows an order and proves none."""
+    leads = [(n, _leader(evidence.baseline, metric, at[n])) for n in sorted(at)]
+    alike = [(who, [n for n, _ in group]) for who, group in groupby(leads, key=lambda item: item[1])]
+    if len(alike) < 2:
+        return ""
+    first, *middle, last = alike
+    parts = [
+        f"{first[0]} leads up to {first[1][-1]}",
+        *(f"{who} {_from_to(numbers)}" for who, numbers in middle),
+        f"{last[0]} from {last[1][0]}",
+    ]
+    kind = evidence.study.workload
+    return (
+        f"By number of {kind.points_are}, {titled(metric)} as seen in one block, which proves no order:"
+        f" {', '.join(parts)}."
+    )
+
+
+def _leader(baseline: str, metric: Metric, found: Sequence[Comparison]) -> str:
+    ratios = {baseline: 1.0, **{c.option: c.ratio for c in found}}
+    best = min if metric.better == "lower" else max
+    return best(ratios, key=lambda option: ratios[option])
+
+
+def _from_to(numbers: Sequence[int]) -> str:
+    first, last = numbers[0], numbers[-1]
+    return f"at {first}" if first == last else f"from {first} to {last}"
 
 
 def _proven(found: Sequence[Comparison]) -> frozenset[tuple[str, str]]:
@@ -72,5 +106,5 @@ def _range(evidence: Evidence, numbers: Sequence[int]) -> str:
         *([f"ratios at {last}"] if first < last else []),
         *([f"more than the {cpus} CPU{'s' * (cpus != 1)}"] if beyond else []),
     ]
-    span = f"at {first}" if first == last else f"from {first} to {last}"
+    span = _from_to(numbers)
     return f"{span} ({'; '.join(aside)})" if aside else span

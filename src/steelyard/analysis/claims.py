@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.analysis.latch_rows import LatchRow
 from steelyard.analysis.results import Notice, Scaling
-from steelyard.analysis.words import PointWords, digits, listed
+from steelyard.analysis.words import digits, listed
 from steelyard.bundle.evidence import Evidence
+from steelyard.study.workload import Workload
 
 _TITLES = {
     "linear_percent": "% of linear",
@@ -49,19 +50,17 @@ def claim_notices(
         key = int(run), option, clients, rows[0] if len(rows) == 1 else None
         said = f"{value:.{int(decimals)}f} {_TITLES[str(figure)]}"
         wrong.setdefault(key, []).append((said, digits(known[clients]), f"{value:.{int(decimals)}f}"))
-    workload = evidence.study.workload
-    words = PointWords(workload.POINT, workload.POINTS)
-    return [_notice(key, found, words) for key, found in wrong.items()]
+    return [_notice(key, found, evidence.study.workload) for key, found in wrong.items()]
 
 
 def _notice(
-    key: tuple[int, str, int, int | None], found: Sequence[tuple[str, str, str]], words: PointWords
+    key: tuple[int, str, int, int | None], found: Sequence[tuple[str, str, str]], workload: Workload
 ) -> Notice:
     run, option, clients, other = key
     said, right, values = (listed([part[i] for part in found]) for i in range(3))
     are = "is that" if len(found) == 1 else "are those"
-    row = "" if other is None else f"; {values} {are} of {words.at(other)}"
-    text = f"the source gives {said} at {words.at(clients)}, but its own counters give {right}{row}"
+    row = "" if other is None else f"; {values} {are} of {workload.counted(other)}"
+    text = f"the source gives {said} at {workload.counted(clients)}, but its own counters give {right}{row}"
     return Notice("published-figure-differs", text, option, (run,))
 
 

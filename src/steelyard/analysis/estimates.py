@@ -22,10 +22,12 @@ def estimates(
 
     An option that is too rarely there to be compared is estimated from the runs it has. These
     intervals hold what blocks have in common, so two may overlap though the options differ:
-    only a comparison tells.
+    only a comparison tells. Of a metric that is a maximum, the maximum over runs.
     """
-    layout = lay_out(measures, metric.name, options, point)
     clients = None if point is None else points_of(measures)[point]
+    if metric.summary == "maximum":
+        return _highest(measures, metric, options, point, clients)
+    layout = lay_out(measures, metric.name, options, point)
     columns = list(zip(layout.options, layout.values.T, strict=True))
     if not layout.blocks:
         columns = []
@@ -38,6 +40,23 @@ def estimates(
     place = {label: i for i, label in enumerate(options)}
     columns.sort(key=lambda column: place[column[0]])
     return tuple(_estimate(metric, label, clients, values) for label, values in columns)
+
+
+def _highest(
+    measures: Measures, metric: Metric, options: Sequence[str], point: int | None, clients: int | None
+) -> tuple[Estimate, ...]:
+    """The highest value of each option's runs."""
+    known = np.isfinite(measures.values[metric.name])
+    if point is not None:
+        known &= measures.point == point
+    found: list[Estimate] = []
+    for label in options:
+        mine = known & (measures.option == label)
+        if mine.any():
+            highest = float(measures.values[metric.name][mine].max())
+            blocks = len(set(measures.block[mine].tolist()))
+            found.append(Estimate(metric.name, label, clients, highest, 0.0, math.inf, blocks))
+    return tuple(found)
 
 
 def _estimate(metric: Metric, label: str, clients: int | None, values: Floats) -> Estimate:

@@ -46,7 +46,11 @@ def _cost(evidence: Evidence, measures: Measures) -> str:
     # over a ramp half of them is no number
     clients = evidence.study.plan.clients
     half = _levels(evidence, measures, _P50, "ns") if len(clients) == 1 else ""
-    waits = f"; half of them are answered within {half}, with {clients[0]} clients" if half else ""
+    waits = (
+        f"; half of them are answered within {half}, with {evidence.study.workload.counted(clients[0])}"
+        if half
+        else ""
+    )
     return f"Here a transaction takes {listed(parts)}{waits}."
 
 

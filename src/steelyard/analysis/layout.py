@@ -37,6 +37,33 @@ def points_of(measures: Measures) -> dict[int, int]:
     return dict(zip(measures.point.tolist(), measures.clients.tolist(), strict=True))
 
 
+def compared(known: Bools) -> tuple[Bools, Bools]:
+    """Options with a value in more than half of the blocks, and the blocks in which these all have one.
+
+    known[block, option]: whether there is a value.
+    """
+    enough: Bools = known.sum(axis=0) * 2 > np.any(known, axis=1).sum()
+    return enough, np.all(known[:, enough], axis=1) & bool(enough.any())
+
+
+def estimated_runs(
+    runs: Sequence[int], options: Sequence[str], blocks: Sequence[int], labels: Sequence[str]
+) -> list[int]:
+    """The runs behind estimates: those of complete blocks; all runs of an option that is rarely there.
+
+    runs, options, blocks: alike in length, one item a run; labels: the study's options.
+    """
+    block_at = {block: i for i, block in enumerate(sorted(set(blocks)))}
+    place = {label: i for i, label in enumerate(labels)}
+    known = np.zeros((len(block_at), len(place)), dtype=np.bool_)
+    at = [(block_at[block], place[option]) for block, option in zip(blocks, options, strict=True)]
+    for cell in at:
+        known[cell] = True
+    enough, complete = compared(known)
+    alone = ~enough | (not complete.any())
+    return [run for run, (i, j) in zip(runs, at, strict=True) if complete[i] or alone[j]]
+
+
 def lay_out(
     measures: Measures,
     metric: str,
@@ -55,8 +82,7 @@ def lay_out(
         table: Floats = np.exp(np.log(cube).mean(axis=0)) if logs else cube.mean(axis=0)
     known: Bools = np.isfinite(table)
     seen: Bools = np.any(known, axis=1)
-    enough: Bools = known.sum(axis=0) * 2 > seen.sum()
-    complete: Bools = np.all(known[:, enough], axis=1) & bool(enough.any())
+    enough, complete = compared(known)
     kept = np.ix_(complete, enough)
     return Layout(
         options=tuple(o for o, ok in zip(options, enough.tolist(), strict=True) if ok),

@@ -94,7 +94,10 @@ def _where(cells: Sequence[RegionCell]) -> list[str]:
     threads: dict[tuple[str, ...], list[str]] = {}
     for cell in cells:
         threads.setdefault(tuple(cell.others.values()), []).append(str(cell.clients))
-    return [f"{' '.join((*codes, 'at'))} {'/'.join(known)} threads" for codes, known in threads.items()]
+    return [
+        f"{' '.join((*codes, 'at'))} {'/'.join(known)} thread{'s' * (known != ['1'])}"
+        for codes, known in threads.items()
+    ]
 
 
 def table_factor(study: Study) -> str | None:

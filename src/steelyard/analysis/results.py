@@ -22,6 +22,7 @@ class Metric:
     """A quantity of equal rank for comparisons. name carries the unit: server_cpu_us_per_txn.
 
     floor: the least difference, in unit, that is named as a reason; only costs have one.
+    summary: of runs; the longest of a run's waits is summarised as the longest of all runs.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Metric:
     unit: str
     better: Better
     floor: float = 0.0
+    summary: Literal["mean", "maximum"] = "mean"
 
     @property
     def per_txn(self) -> bool:
@@ -52,7 +54,11 @@ class Notice:
 
 @dataclass(frozen=True)
 class Estimate:
-    """An option's own level of a metric: geometric mean over blocks (mean where zeros occur)."""
+    """An option's own level of a metric: geometric mean over blocks (mean where zeros occur).
+
+    Of a metric whose summary is `maximum` the highest of all runs, which has no interval.
+    clients: the point; None: all points together (geometric mean over points, then over blocks).
+    """
 
     metric: str
     option: str

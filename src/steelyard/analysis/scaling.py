@@ -44,7 +44,7 @@ def scalings(evidence: Evidence, measures: Measures) -> tuple[Scaling, ...]:
         return ()
     # who thinks does not compete for a CPU
     topology = Topology() if workload.thinks else evidence.topology
-    words = PointWords(workload.POINT, workload.POINTS)
+    words = PointWords(workload.point_is, workload.points_are)
     found: list[Scaling] = []
     for option in evidence.options:
         seen = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from steelyard.study.factors import changes
 from steelyard.study.model import Setting
 from steelyard.study.threads import ThreadsWorkload
 
-LONGEST_WAIT = Metric("longest_wait_ns", "longest wait for a CPU", "ns", "lower")
+LONGEST_WAIT = Metric("longest_wait_ns", "longest wait for a CPU", "ns", "lower", summary="maximum")
 _MONITOR = "engine"
 _QUANTUM = "quantum_switches_total"
 _EVENTS = 0.0005  # one in two thousand transactions: a reload of a large working set is milliseconds
@@ -95,15 +95,21 @@ def _cannot_matter(evidence: Evidence, scaled: str) -> list[Notice]:
         return []
     most = runnable[np.isin(clients, idle)].tolist()
     cpus = sorted({float(_machine(evidence, o.levels).get("cpus", 0)) for o in evidence.options})
+    was = "was" if max(most) == 1 else "were"
     return [
         Notice(
             "table-cannot-matter",
-            f"with {listed([str(n) for n in idle])} threads of {scaled} no thread lost its CPU at the end of"
-            f" a quantum ({span(most, _whole)} threads at most were runnable on {span(cpus, _whole)} CPUs):"
+            f"with {listed([str(n) for n in idle])} thread{'s' * (idle != [1])} of {scaled} no thread lost"
+            f" its CPU at the end of a quantum ({_counted(most, 'thread')} at most {was} runnable on"
+            f" {_counted(cpus, 'CPU')}):"
             " with no more runnable threads than CPUs the tables cannot differ by their quanta, and no"
             " difference there says nothing of memory latency",
         )
     ]
+
+
+def _counted(values: Sequence[float], noun: str) -> str:
+    return f"{span(values, _whole)} {noun}{'s' * (max(values) != 1)}"
 
 
 def _whole(value: float) -> str:

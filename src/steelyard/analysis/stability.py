@@ -1,6 +1,6 @@
 """What was not steady or not sound in the runs; each notice quotes the number that triggered it.
 
-Drift is judged with the run as the unit, as everything else is.
+Drift within runs is judged with the run as the unit, drift over the study with the block.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from steelyard.bundle.evidence import Evidence
 
 _SIGNIFICANT = 0.01
 _LEAST_DRIFT = 0.03  # of throughput: below it nobody would act
+_LEAST_BLOCKS = 5  # a line through fewer block means fits whatever they are
 _LEAST_SECONDS = 5
 _LEAST_BATCHES = 6
 _LEAST_BIAS = 0.01
@@ -178,18 +179,21 @@ def _slope(x: Floats, y: Floats) -> float:
 
 
 def _drift_over(evidence: Evidence, measures: Measures) -> list[Notice]:
-    """Throughput against the order of runs, options allowed for."""
+    """Level of the blocks against the order of runs, options allowed for: a block is one value.
+
+    Runs of a block share its level, so that their number says nothing of a trend over blocks.
+    """
     layout = lay_out(measures, measures.work.name, [o.label for o in evidence.options])
-    df = layout.values.size - len(layout.options) - 1
-    if len(layout.blocks) < 3 or not layout.positive or df < 3:
+    df = len(layout.blocks) - 2
+    if len(layout.blocks) < _LEAST_BLOCKS or not layout.positive:
         return []
-    y = np.log(layout.values)
-    y = (y - y.mean(axis=0)).ravel()
-    time = layout.runs.astype(np.float64)
-    time = (time - time.mean(axis=0)).ravel()
+    # every block has a run of every option, so that the options cancel out of its mean
+    y: Floats = np.log(layout.values).mean(axis=1)
+    time: Floats = layout.runs.mean(axis=1)
     slope = _slope(time, y)
-    left = y - slope * time
-    se = max(float(np.sqrt((left**2).sum() / df / (time**2).sum())), 1e-15)
+    left = y - y.mean() - slope * (time - time.mean())
+    spread = float(((time - time.mean()) ** 2).sum())
+    se = max(float(np.sqrt((left**2).sum() / df / spread)), 1e-15)
     p = float(tails.t_two_sided(slope / se, df))
     change = float(np.expm1(slope * (layout.runs.max() - layout.runs.min())))
     if p >= _SIGNIFICANT or abs(change) < _LEAST_DRIFT:
@@ -197,7 +201,8 @@ def _drift_over(evidence: Evidence, measures: Measures) -> list[Notice]:
     word = "rose" if change > 0 else "fell"
     text = (
         f"{measures.work.title} {word} by {percent(abs(change))} from the first run of the study to the last"
-        f" ({p_value(p)}); blocks in random order keep that out of the comparisons"
+        f" ({p_value(p)}, {len(layout.blocks)} blocks); blocks in random order keep that out of the"
+        " comparisons"
     )
     return [Notice("drift-over-study", text)]
 

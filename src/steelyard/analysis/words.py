@@ -10,10 +10,14 @@ from dataclasses import dataclass, replace
 from steelyard.analysis.results import Metric
 from steelyard.study.workload import Workload
 
+# of a unit's smallest step: less is the rounding of a computer, not a quantity
+_NOTHING = 1e-6
+_MOST_PLACES = 9
 _STEPS = {
     "B": ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B")),
     "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")),
     "us": ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns")),
+    "ms": ((1e3, "s"), (1.0, "ms"), (1e-3, "µs"), (1e-6, "ns")),
 }
 
 
@@ -44,6 +48,8 @@ def digits(value: float, significant: int = 3) -> str:
     # rounded in scientific form first: 9.996 has four digits once it is rounded
     exponent = int(f"{abs(value):.{significant - 1}e}".partition("e")[2])
     places = significant - 1 - exponent
+    if places > _MOST_PLACES:
+        return f"{value:.{significant - 1}e}"
     return f"{round(value, places):,.{max(places, 0)}f}"
 
 
@@ -72,7 +78,8 @@ def quantity(value: float, unit: str, like: float | None = None) -> str:
         return digits(value) if unit in ("", "1") else f"{digits(value)} {unit}"
     guide = abs(value if like is None else like)
     size, name = next((step for step in steps if guide >= step[0]), steps[-1])
-    return f"{digits(value / size)} {name}"
+    number = value / size
+    return f"{digits(number if abs(number) > _NOTHING else 0.0)} {name}"
 
 
 def each(metric: Metric) -> str:
@@ -100,8 +107,10 @@ def in_words_of(metric: Metric, workload: Workload) -> Metric:
     if workload.WHO != "server":
         title = title.replace("of the server", f"of the {workload.WHO}")
         title = re.sub("^server CPU", f"CPU of the {workload.WHO}", title)
-    if workload.WORK != "transaction":
-        unit = unit.replace("transactions", f"{workload.WORK}s").replace("/txn", f"/{workload.WORK}")
+    if unit == "transactions/s":
+        unit = workload.rate_is
+    if workload.work_is != "transaction":
+        unit = unit.replace("/txn", f"/{workload.work_is}")
     return replace(metric, title=title, unit=unit)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -73,10 +73,10 @@ class Bundle:
     def _runs(self) -> Place:
         return Place(self.path / "runs")
 
-    def columns(self, query: str) -> Columns:
-        """The result of a query, as numpy arrays by column."""
+    def columns(self, query: str, given: Mapping[str, Any] | None = None) -> Columns:
+        """The result of a query, as numpy arrays by column. given: its parameters by name."""
         with readable(self.path, self._runs):
-            cursor: Any = self.duckdb.execute(query)
+            cursor: Any = self.duckdb.execute(query, given)
             result: dict[str, Any] = cursor.fetchnumpy()
         return {name: _plain(values) for name, values in result.items()}
 
@@ -123,16 +123,18 @@ class Bundle:
             ),
         )
 
-    def latency_curves(self) -> Columns:
-        """Latency of transactions by quantile: option, clients, quantile, ns (median over runs)."""
+    def latency_curves(self, runs: Sequence[int]) -> Columns:
+        """Latency by quantile: option, clients, quantile, ns (geometric mean over these runs)."""
         return self._curves(
             ("option", "clients"),
             "select u.option, p.clients, l.histogram from latency l join used_runs u using (run) join"
-            " measures p using (run, point) where l.count > 0 and l.statement = 'transaction' order by l.run",
+            " measures p using (run, point) where l.count > 0 and l.statement = 'transaction'"
+            " and list_contains($runs, l.run) order by l.run",
+            {"runs": list(runs)},
         )
 
     def latch_curves(self) -> Columns:
-        """Times of a latch: option, clients, kind (hold, wait), quantile, ns (median over runs)."""
+        """Times of a latch: option, clients, kind (hold, wait), quantile, ns (geometric mean over runs)."""
         return self._curves(
             ("option", "clients", "kind"),
             # waits alone, of a live server's many latches, are no picture of one
@@ -142,17 +144,17 @@ class Bundle:
             " using (run, point) order by h.run",
         )
 
-    def _curves(self, keyed_by: Sequence[str], query: str) -> Columns:
-        """query: the keys, then a histogram."""
+    def _curves(self, keyed_by: Sequence[str], query: str, given: Mapping[str, Any] | None = None) -> Columns:
+        """query: the keys, then a histogram; given: its parameters by name."""
         curves: dict[tuple[Any, ...], list[list[int]]] = {}
-        for *key, histogram in self.duckdb.execute(query).fetchall():
+        for *key, histogram in self.duckdb.execute(query, given).fetchall():
             curves.setdefault(tuple(key), []).append(quantiles(histogram, _CURVE, "a histogram"))
         columns: dict[str, Any] = {
             name: np.asarray([key[i] for key in curves for _ in _CURVE], dtype=object)
             for i, name in enumerate(keyed_by)
         }
         columns["quantile"] = np.asarray([q for _ in curves for q in _CURVE])
-        columns["ns"] = np.asarray([ns for runs in curves.values() for ns in np.median(runs, axis=0)])
+        columns["ns"] = np.asarray([ns for runs in curves.values() for ns in _mean_of_runs(runs)])
         return columns
 
     def _latency(self) -> Columns:
@@ -171,6 +173,15 @@ class Bundle:
             for name, value in zip(columns, values, strict=True):
                 columns[name].append(value)
         return {name: np.asarray(values) for name, values in columns.items()}
+
+
+def _mean_of_runs(curves: Sequence[Sequence[int]]) -> np.ndarray[Any, Any]:
+    """Geometric mean by quantile, mean where zeros occur: as the analysis estimates it from the runs' own."""
+    ns = np.asarray(curves, dtype=np.float64)
+    mean = ns.mean(axis=0)
+    positive = ns.min(axis=0) > 0
+    mean[positive] = np.exp(np.log(ns[:, positive]).mean(axis=0))
+    return mean
 
 
 def _plain(values: Any) -> np.ndarray[Any, Any]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from pathlib import Path
 from uuid import uuid4
 
-_FILES = (Path("/sys/kernel/tracing/uprobe_events"), Path("/sys/kernel/debug/tracing/uprobe_events"))
+from steelyard.host.tracefs import FOLDERS, mount_tracefs
+
+_FILES = tuple(folder / "uprobe_events" for folder in FOLDERS)
 # what a killed process had open on them is closed a moment later
 _GRACE_S = 5.0
 
@@ -23,6 +24,7 @@ def new_group() -> str:
 
 def standing(group: str) -> list[str]:
     """Names of the group's probes, as the kernel wants them; none where it may not be asked."""
+    mount_tracefs()
     for file in _FILES:
         with suppress(OSError):
             names = [line.split()[0].partition(":")[2] for line in file.read_text().splitlines()]

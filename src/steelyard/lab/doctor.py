@@ -164,11 +164,12 @@ def _noise(jitter_s: float, facts: dict[str, Any]) -> Iterator[Finding]:
         else "nothing to do",
     )
     load = float(facts["load at start"].get("average_1_min", 0.0))
-    per_cpu = load / (os.cpu_count() or 1)
+    cpus = os.cpu_count() or 1
+    per_cpu = load / cpus
     yield Finding(
         "load",
         "warning" if per_cpu > _LOAD_PER_CPU_MAX else "ok",
-        f"load average {load:.2f} on {os.cpu_count()} CPUs over the last minute",
+        f"load average {load:.2f} on {cpus} CPU{'s' * (cpus != 1)} over the last minute",
         elsewhere if per_cpu > _LOAD_PER_CPU_MAX else "nothing to do",
     )
 
@@ -252,7 +253,7 @@ def _quota(virtual: dict[str, Any]) -> Finding:
         return Finding(
             "CPU quota",
             "warning",
-            f"the control group allows {cpus:g} CPUs: bursts are cut off in periods",
+            f"the control group allows {cpus:g} CPU{'s' * (cpus != 1)}: bursts are cut off in periods",
             "run outside the container, or give it whole CPUs (docker run --cpuset-cpus)",
         )
     return Finding("CPU quota", "ok", "no control group limits the CPU", "nothing to do")

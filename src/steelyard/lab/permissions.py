@@ -13,6 +13,7 @@ from typing import Any
 
 from steelyard import _core
 from steelyard.host.guard import Guard
+from steelyard.host.tracefs import mount_tracefs, tracefs_folder, with_cause
 from steelyard.host.uprobes import new_group
 from steelyard.lab.finding import Finding
 from steelyard.lab.machine import read_text
@@ -20,7 +21,6 @@ from steelyard.lab.refusals import own_slice_ms, refusals
 from steelyard.subjects.binaries import embedded_bindir, installed_bindirs
 
 _PROC, _SYS = Path("/proc"), Path("/sys")
-_TRACEFS = (_SYS / "kernel/tracing", _SYS / "kernel/debug/tracing")
 
 _FILES_PER_CLIENT = 1
 _FILES_OF_OUR_OWN = 256
@@ -86,12 +86,13 @@ def kernel_probes() -> Iterator[Finding]:
     """Each probe of the kernel, by opening it."""
     bindir = embedded_bindir() or next(iter(installed_bindirs()), None)
     plan: dict[str, Any] = {"profile_hz": 1, "locks": True, "sched": True, "roots": []}
+    no_tracefs = mount_tracefs()
     with Guard() as guard:
         if bindir is not None:
             plan["latches"] = {"program": str(bindir / "postgres"), "group": new_group()}
             guard.take_away(plan["latches"]["group"])
         probe = _core.Probe(json.dumps(plan))
-        refused = dict(probe.refused)
+        refused = {source: with_cause(why, no_tracefs) for source, why in probe.refused}
         probe.finish()
     for name, use in (
         ("profile", "--profile: where CPU time goes"),
@@ -111,15 +112,18 @@ def kernel_probes() -> Iterator[Finding]:
 
 def tracefs() -> Finding:
     """Tracepoints."""
-    for folder in _TRACEFS:
-        if os.access(folder / "events", os.R_OK):
-            return Finding("tracefs", "ok", f"{folder} can be read", "nothing to do")
-    return Finding(
-        "tracefs",
-        "missing",
-        "not mounted or not readable: no kernel locks and scheduling",
-        "sudo mount -t tracefs nodev /sys/kernel/tracing; sudo mount -o remount,mode=755 /sys/kernel/tracing",
+    before = tracefs_folder()
+    if not (cause := mount_tracefs()):
+        text = f"{before} can be read" if before else "mounted by root for the time of a command"
+        return Finding("tracefs", "ok", text, "nothing to do")
+    hint = (
+        "sudo mount -t tracefs nodev /sys/kernel/tracing; sudo mount -o remount,mode=755 /sys/kernel/tracing"
     )
+    if os.geteuid() == 0:
+        hint = (
+            "run where CAP_SYS_ADMIN is permitted (docker run --privileged), on a kernel with CONFIG_FTRACE"
+        )
+    return Finding("tracefs", "missing", f"{cause}: no kernel locks and scheduling", hint)
 
 
 def host_settings() -> Iterator[Finding]:

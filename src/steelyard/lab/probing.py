@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard import _core
+from steelyard.host.tracefs import mount_tracefs, with_cause
 from steelyard.monitors import Target
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Probing:
             "cpus": sorted(cpus),
         }
         wanted = any(asked.values()) or plan["latches"]
+        # root needs no mount made beforehand; the guard makes its own where it has probes to take away
+        self._no_tracefs = mount_tracefs() if wanted else ""
         self._probe = _core.Probe(json.dumps(plan)) if wanted else None
         self._thread: Path | None = None
         self._cost_ns: list[tuple[int, int]] = []
@@ -84,7 +87,8 @@ class Probing:
             self._told = json.loads(told)
             if self._tranches is not None:
                 latches, gets = self._told["latches"], self._told["latch_gets"]
-                self._tranches.take(latches, gets, self._probe.refused, self._ready_ns)
+                refused = [(source, with_cause(why, self._no_tracefs)) for source, why in self._probe.refused]
+                self._tranches.take(latches, gets, refused, self._ready_ns)
 
     def notices(self) -> Iterator[tuple[str, str]]:
         """What could not be had, with what would mend it."""
@@ -93,7 +97,7 @@ class Probing:
         if self._probe is None:
             return
         for source, reason in self._probe.refused:
-            yield "probe-unavailable", f"{source}: {reason}"
+            yield "probe-unavailable", f"{source}: {with_cause(reason, self._no_tracefs)}"
         gets = self._tranches is not None and self._tranches.counts_gets
         for source, wanted, phase in (("sched", self._sched_s, "watch"), ("gets", gets, "count")):
             if wanted and not self._recorded_s[phase]:

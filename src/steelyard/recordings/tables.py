@@ -162,7 +162,7 @@ class _Source:
         """Number of the point that a row is about. Raises InputError for one that the study has not."""
         clients = int(row.number(self.recording.throughput.clients))
         if clients not in self.study.plan.clients:
-            raise InputError(f"{row.place}: {clients} clients are not in study.plan.clients")
+            raise InputError(f"{row.place}: {clients} is not in study.plan.clients")
         return self.study.plan.clients.index(clients)
 
 
@@ -211,7 +211,7 @@ def _tables(source: _Source) -> dict[str, Rows]:
     for row in source.rows(recording.throughput.file):
         if (point := source.point(row)) in per_s:
             raise InputError(
-                f"{row.place}: a second row of {source.option.label} at {clients[point]} clients",
+                f"{row.place}: a second row of {source.option.label} with clients = {clients[point]}",
                 "does the table have a column for each factor?",
             )
         per_s[point] = row.number(recording.throughput.per_s)

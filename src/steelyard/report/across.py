@@ -19,7 +19,7 @@ def print_across(found: Across, console: Console) -> None:
         table = Table(box=None, pad_edge=False, title=Text(fmt.printable(metric.title)), title_justify="left")
         table.add_column("")
         table.add_column("option")
-        for heading in ("clients", "ratio", "n"):
+        for heading in (found.points_are, "ratio", "n"):
             table.add_column(heading, justify="right")
         for row in rows:
             table.add_row(

@@ -42,10 +42,10 @@ def print_plan(
     labels = [option.label for option in options]
     more = f" and {len(labels) - _MOST_LABELS} more" if len(labels) > _MOST_LABELS else ""
     say("options", f"{len(labels)}: {', '.join(labels[:_MOST_LABELS])}{more}")
-    who = study.workload.POINT if plan.clients == [1] else study.workload.POINTS
+    who = study.workload.point_is if plan.clients == [1] else study.workload.points_are
     say(
         "plan",
-        f"{plan.blocks} blocks x {len(labels)} options, {', '.join(map(str, plan.clients))}"
+        f"{fmt.count(plan.blocks, 'block')} x {len(labels)} options, {', '.join(map(str, plan.clients))}"
         f" {who}, {plan.warm_up_s:g} s warm-up, {measured} measured a point:"
         + (" about " if study.workload.steady else " each round to its end, more than ")
         + fmt.duration(round(seconds))

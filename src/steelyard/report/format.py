@@ -16,6 +16,9 @@ LINES = "\n\t"  # what parts the lines and columns of a text
 _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # an interval whose ends are so many times apart is none
 _NO_INTERVAL = 100.0
+# of what it is read beside, or of the smallest unit: less is the rounding of a computer, not a quantity
+_NOTHING = 1e-6
+_MOST_PLACES = 9
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -44,7 +47,7 @@ def together(values: Sequence[float], digits: int = 3) -> list[str]:
     finite = [value for value in values if math.isfinite(value)]
     if not finite:
         return [_text(value, 0) for value in values]
-    lead = values[0] if math.isfinite(values[0]) else finite[0]
+    lead = next((value for value in finite if value), 0.0)
     places = _places(lead, digits)
     for _ in range(3):
         if len({_fixed(value, places) for value in finite}) == len(set(finite)):
@@ -55,7 +58,10 @@ def together(values: Sequence[float], digits: int = 3) -> list[str]:
 
 def interval(value: float, low: float, high: float, unit: str = "") -> str:
     """`21,400/s [21,100–21,700]`: the value with its unit, then its 95 % interval in that unit."""
-    scale, name = unit_for(value, unit)
+    largest = max((abs(x) for x in (value, low, high) if math.isfinite(x)), default=0.0)
+    if low < 0 < high and abs(value) < _NOTHING * largest:
+        value = 0.0
+    scale, name = unit_for(value or largest, unit)
     middle, bottom, top = together([value / scale, low / scale, high / scale])
     return f"{with_unit(middle, name)} [{span(bottom, top)}]"
 
@@ -73,7 +79,8 @@ def span(low: str, high: str) -> str:
 def quantity(value: float, unit: str = "") -> str:
     """`quantity(402_000, "ns")` -> `402 µs`; `quantity(8196, "bytes")` -> `8.00 KiB`."""
     scale, name = unit_for(value, unit)
-    return with_unit(significant(value / scale), name)
+    number = value / scale
+    return with_unit(significant(0.0 if name == "ns" and abs(number) < _NOTHING else number), name)
 
 
 def unit_for(value: float, unit: str) -> tuple[float, str]:
@@ -209,7 +216,7 @@ def _text(value: float, places: int) -> str:
 
 
 def _fixed(value: float, places: int) -> str:
-    if value != 0 and (abs(value) >= 1e15 or places > 12):
+    if value != 0 and (abs(value) >= 1e15 or places > _MOST_PLACES):
         return f"{value:.2e}".replace("-", "−")
     rounded = _rounded(value, places)
     if rounded == 0:

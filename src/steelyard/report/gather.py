@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from steelyard.analysis.layout import estimated_runs
 from steelyard.analysis.results import Scaling
 from steelyard.bundle.evidence import counts_instructions
 from steelyard.bundle.probed import stacks
@@ -83,29 +84,36 @@ _GAUGES = """
     where not suffix(v.metric, '_limit') and v.t_s between -30 and 600 order by v.option, v.t_s
 """
 
-_STATEMENTS = """
-    with counts as (
-        select t.run, u.option, t.statement, sum(t.count) as count
-        from throughput t join used_runs u using (run)
-        where t.second >= 0 and t.statement <> 'transaction' group by t.run, u.option, t.statement
-    ), lengths as (select run, sum(end_ns - start_ns) / 1e9 as seconds from measures group by run)
-    select option, statement, median(count / seconds) as per_s
-    from counts join lengths using (run) group by option, statement order by option, statement
+# summarised as the analysis estimates: geometric mean over runs and points, mean where zeros occur
+_MEAN = "case when min({x}) > 0 then exp(avg(ln(nullif({x}, 0)))) else avg({x}) end"
+
+_STATEMENTS = f"""
+    with chosen as (select * from measures join used_runs using (run) where list_contains($runs, run)),
+    counts as (
+        select run, point, statement, sum(count) as count from throughput
+        where coalesce(second, 0) >= 0 and statement <> 'transaction' group by run, point, statement
+    ), known as (select distinct option, statement from counts join chosen using (run, point)
+    ), rates as (
+        select option, statement, coalesce(count, 0) * 1e9 / (end_ns - start_ns) as rate
+        from chosen join known using (option) left join counts using (run, point, statement)
+    )
+    select option, statement, {_MEAN.format(x="rate")} as per_s
+    from rates group by option, statement order by option, statement
 """
 
-_CLIENTS = """
-    select u.option, p.clients, c.client, median(c.transactions) as transactions,
-        median(c.mean_ns) as mean_ns, median(c.p99_ns) as p99_ns
+_CLIENTS = f"""
+    select u.option, p.clients, c.client, {_MEAN.format(x="c.transactions")} as transactions
     from clients c join used_runs u using (run) join phases p
         on p.run = c.run and p.point = c.point and p.phase = 'measure'
+    where list_contains($runs, c.run)
     group by u.option, p.clients, c.client order by u.option, p.clients, c.client
 """
 
-_COPIES = """
-    select u.option, p.clients, s.instance as client, median(s.score) as transactions,
-        null::DOUBLE as mean_ns, null::DOUBLE as p99_ns
+_COPIES = f"""
+    select u.option, p.clients, s.instance as client, {_MEAN.format(x="s.score")} as transactions
     from scores s join used_runs u using (run) join phases p
         on p.run = s.run and p.point = s.point and p.phase = 'measure'
+    where list_contains($runs, s.run)
     group by u.option, p.clients, s.instance order by u.option, p.clients, s.instance
 """
 
@@ -133,17 +141,25 @@ def series(bundle: Bundle) -> Series:
     if counts_instructions(bundle.environment):
         # seconds of a clock that counts instructions are no time line
         return Series(stacks=profile)
+    runs = {"runs": _estimated(bundle)}
     return Series(
         throughput=bundle.columns(_THROUGHPUT.format(clock=_CLOCK, points=_POINTS)),
         cpu=bundle.columns(_CPU.format(clock=_CLOCK, points=_POINTS)),
         gauges=bundle.columns(_GAUGES),
-        statements=bundle.columns(_STATEMENTS),
-        clients=bundle.columns(_COPIES if isinstance(workload, ProgramWorkload) else _CLIENTS),
-        latency=bundle.latency_curves(),
+        statements=bundle.columns(_STATEMENTS, runs),
+        clients=bundle.columns(_COPIES if isinstance(workload, ProgramWorkload) else _CLIENTS, runs),
+        latency=bundle.latency_curves(runs["runs"]),
         latch_times=bundle.latch_curves(),
         stacks=profile,
         **(scheduling(bundle, workload.scaled) if isinstance(workload, ThreadsWorkload) else {}),
     )
+
+
+def _estimated(bundle: Bundle) -> list[int]:
+    """The runs behind the options' estimates, so that one metric reads alike in every table."""
+    used = bundle.columns("select run, option, block from used_runs order by run")
+    runs, options, blocks = (used[name].tolist() for name in ("run", "option", "block"))
+    return estimated_runs(runs, options, blocks, [o["label"] for o in bundle.head["options"]])
 
 
 def overlays(others: Sequence[tuple[str, Sequence[Scaling]]]) -> dict[str, list[Any]]:
@@ -189,9 +205,9 @@ def about(bundle: Bundle, report: str = "", next_command: str = "") -> About:
         runs_done=done,
         runs_void=void,
         subject=study.subject.kind,
-        point_is=study.workload.POINT,
-        points_are=study.workload.POINTS,
-        work_is=study.workload.WORK,
+        point_is=study.workload.point_is,
+        points_are=study.workload.points_are,
+        work_is=study.workload.work_is,
         who_works=study.workload.WHO,
         server_version=", ".join(versions),
         kernels=_kernels(bundle.environment),

@@ -28,6 +28,7 @@ from steelyard.report.ranking import (
     heading,
     headline,
     legend,
+    over_points,
     ranked,
     spoken_of,
 )
@@ -74,8 +75,9 @@ def render(judgement: Judgement, series: Series, about: About) -> str:
             further=further[0] if further else "",
             chip=_CHIPS[judgement.verdict.outcome],
             say=_speaker(judgement.options),
-            tiles=_tiles(judgement, found),
-            columns=_columns(found),
+            tiles=_tiles(judgement, found, about),
+            columns=_columns(found, about),
+            over=over_points(about, " and "),
             rows=[_cells(row, found, _numbers(row, notes)) for row in rows],
             legend=legend(found),
             marks_mean=MARKS_MEAN,
@@ -134,7 +136,7 @@ def _speaker(labels: Iterable[str]) -> Any:
     return say
 
 
-def _tiles(judgement: Judgement, found: Headline) -> list[dict[str, str]]:
+def _tiles(judgement: Judgement, found: Headline, about: About) -> list[dict[str, str]]:
     """What the winner changes, in three figures. Nothing where nothing won."""
     spoken = spoken_of(judgement)
     if judgement.verdict.outcome != "winner" or spoken is None:
@@ -147,7 +149,8 @@ def _tiles(judgement: Judgement, found: Headline) -> list[dict[str, str]]:
                     {
                         "title": heading(metric),
                         "value": fmt.change(item.ratio),
-                        "detail": f"ratio {fmt.ratio(item.ratio, item.low, item.high)}",
+                        "detail": f"ratio {fmt.ratio(item.ratio, item.low, item.high)}"
+                        + over_points(about, ", geometric mean over "),
                         "mark": MARKS[item.outcome],
                         "outcome": item.outcome,
                     }
@@ -163,13 +166,13 @@ def _shown(rows: list[Row]) -> set[str]:
     return {row.label for row in kept}
 
 
-def _columns(found: Headline) -> list[str]:
+def _columns(found: Headline, about: About) -> list[str]:
     def head(metric: Metric | None, name: str) -> list[str]:
         return [name] if metric else []
 
     return [
         "option",
-        *head(found.throughput, f"{found.work} [95 % interval]"),
+        *head(found.throughput, f"{found.work_over(about)} [95 % interval]"),
         *head(found.throughput, "ratio to the baseline"),
         *head(found.cpu, heading(found.cpu) if found.cpu else ""),
         *head(found.p50, "p50"),

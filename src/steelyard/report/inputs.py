@@ -27,14 +27,14 @@ class Series:
     cpu: run, option, t_s (as above), role (server, engine, monitors, idle ...), percent (of one core).
     gauges: option, t_s (since the start of measure), monitor, entity, metric, value, limit (NaN or
         absent: none): median over runs. The metric's last word is its unit: cache_bytes.
-    statements: option, statement, per_s.
-    clients: option, clients, client, transactions, mean_ns, p99_ns: medians over runs; of
-        copies of a program, their scores stand as transactions.
+    statements: option, statement, per_s: geometric mean over runs and points, as estimates are.
+    clients: option, clients, client, transactions: geometric mean over runs; of copies of a
+        program, their scores stand as transactions.
     priorities: option, clients, priority, seconds: of simulated threads that are weighed, running or
         waiting for a CPU, mean over runs. trace: option, thread, reason (`ran`, or why its priority
         changed), cpu, start_s, end_s (from the first), priority.
-    latency: option, clients, quantile (0 to 1), ns: median over runs.
-    latch_times: option, clients, kind (hold, wait), quantile, ns: median over runs.
+    latency: option, clients, quantile (0 to 1), ns: geometric mean over runs, as estimates are.
+    latch_times: option, clients, kind (hold, wait), quantile, ns: geometric mean over runs.
     stacks: option, role, stack (folded, outermost first), us_per_txn: CPU time, of profiled runs.
     overlays: source (bundle and option), clients, tps, linear (1: in proportion): curves of other
         bundles, drawn behind those of this one.

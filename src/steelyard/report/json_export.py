@@ -7,19 +7,22 @@ from typing import Any, cast
 
 from steelyard.analysis.results import Judgement
 from steelyard.report.inputs import About
+from steelyard.report.ranking import over_points
 
 SCHEMA = "steelyard/judgement/1"
 
 
 def judgement_json(judgement: Judgement, about: About) -> dict[str, Any]:
-    """`{"schema": ..., "judgement": ..., "about": ...}`, ready for json.dumps.
+    """`{"schema": ..., "all_points": ..., "judgement": ..., "about": ...}`, ready for json.dumps.
 
+    all_points: what estimates and comparisons whose `clients` is null are; null where there is one point.
     Keys of effects' levels are codes joined by commas.
     """
     from pydantic import TypeAdapter
 
     return {
         "schema": SCHEMA,
+        "all_points": over_points(about, "geometric mean over ") or None,
         "judgement": json.loads(TypeAdapter(Judgement).dump_json(judgement)),
         "about": json.loads(TypeAdapter(About).dump_json(about)),
     }
@@ -42,7 +45,11 @@ def judgement_schema() -> dict[str, Any]:
         "title": "A judgement of Steelyard",
         "type": "object",
         "required": ["schema", "judgement", "about"],
-        "properties": {"schema": {"const": SCHEMA}, **properties},
+        "properties": {
+            "schema": {"const": SCHEMA},
+            "all_points": {"type": ["string", "null"]},
+            **properties,
+        },
         "$defs": shared.get("$defs", {}),
     }
     return cast("dict[str, Any]", _nullable(schema))

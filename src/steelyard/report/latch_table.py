@@ -22,7 +22,7 @@ def latch_table(judgement: Judgement, about: About) -> Table | None:
     most = max(row.clients for row in rows)
     return Table(
         (
-            f"  latch at {most} {about.points_are}",
+            f"  latch at {fmt.count(most, about.point_is, about.points_are)}",
             "misses/get",
             "sleeps/miss",
             "hand-overs/s",
@@ -55,7 +55,7 @@ def sleep_table(judgement: Judgement, about: About) -> Table | None:
     often = [sum(row.sleeps_per_txn or 0.0 for row in rows) for rows in mine.values()]
     if len(mine) > _MOST_OPTIONS or max(often, default=0.0) < _SLEEPS_PER_TXN_MIN:
         return None
-    head = f"  sleeps at {most} {about.points_are}"
+    head = f"  sleeps at {fmt.count(most, about.point_is, about.points_are)}"
     return Table(
         (head, f"a {about.work_is}", "time asleep", "most of it for latch"),
         tuple(

@@ -8,7 +8,7 @@ from steelyard.analysis.results import Judgement
 from steelyard.report import format as fmt
 from steelyard.report.footnotes import footnotes
 from steelyard.report.inputs import About
-from steelyard.report.ranking import heading, headline, legend, ranked
+from steelyard.report.ranking import heading, headline, legend, ranked, summary
 
 # enough to know whose numbers these are; the report has the rest
 _MACHINE = ("CPU", "cores", "kernel", "virtualisation")
@@ -22,7 +22,7 @@ def to_markdown(judgement: Judgement, about: About) -> str:
     lines += [f"- {_safe(reason)}" for reason in judgement.verdict.reasons]
     lines += [
         "",
-        f"| | option | {_cell(found.work)} [95 % interval] | ratio to the baseline | {_cell(cpu)}"
+        f"| | option | {_cell(found.work_over(about))} [95 % interval] | ratio to the baseline | {_cell(cpu)}"
         " | p50 | p99 | blocks |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
@@ -42,7 +42,11 @@ def to_markdown(judgement: Judgement, about: About) -> str:
             str(tps.blocks) if tps else fmt.MISSING,
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", f"{_cell(legend(found))}.", ""]
+    lines += [
+        "",
+        f"Figures are {_cell(summary(about))} of runs; {_cell(legend(found))}.",
+        "",
+    ]
     lines += [f"- {_safe(note.sentence)}" for note in footnotes(judgement, about)]
     told = [about.machine[name] for name in _MACHINE if name in about.machine]
     machine = _safe("; ".join(told)) or "machine unknown"

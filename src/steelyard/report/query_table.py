@@ -18,7 +18,6 @@ def query_table(judgement: Judgement, about: About) -> Table | None:
     fewest = min(row.clients for row in judgement.queries)
     by = {(row.query, row.option): row for row in judgement.queries if row.clients == fewest}
     others = [label for label in judgement.options if label != judgement.baseline][:_MOST_OPTIONS]
-    noun = about.point_is if fewest == 1 else about.points_are
     columns = [part for label in others for part in (label, "ratio")]
     rows: list[tuple[str, ...]] = []
     for query in dict.fromkeys(name for name, _ in by):
@@ -30,7 +29,10 @@ def query_table(judgement: Judgement, about: About) -> Table | None:
             if len(others) == 1 and row and row.comparison:
                 mark = MARKS[row.comparison.outcome]
         rows.append((f"{mark} {query}", *cells))
-    return Table((f"  {fewest} {noun}", judgement.baseline, *columns), tuple(rows))
+    return Table(
+        (f"  {fmt.count(fewest, about.point_is, about.points_are)}", judgement.baseline, *columns),
+        tuple(rows),
+    )
 
 
 def _time(row: QueryRow | None) -> str:

@@ -55,13 +55,25 @@ class Headline:
 
     @property
     def work(self) -> str:
-        """How a table calls the work done: TPS, lookups/s, a program's score, or what it took."""
+        """How a table calls the work done at one point: TPS, lookups/s, a score's unit, or what it took."""
         unit = self.throughput.unit if self.throughput else ""
         if self.throughput and self.throughput.name == "query_geomean_ms":
             return "geomean"
-        if self.throughput and self.throughput.better == "lower":
+        if self.throughput and (not unit or self.throughput.better == "lower"):
             return heading(self.throughput).lower()
-        return "TPS" if unit in ("", "transactions/s") else unit
+        return "TPS" if unit == "transactions/s" else unit
+
+    def work_over(self, about: About, short: bool = False) -> str:
+        """The same in the table of options, where several points are one figure: no rate of any of them.
+
+        short: for a terminal.
+        """
+        if not (over := over_points(about)):
+            return self.work
+        if not short:
+            return f"geometric mean over {over}"
+        unit = {"TPS": "/s", "geomean": ""}.get(self.work, f" {self.work}")
+        return f"mean{unit}, {over.replace(' to ', '–', 1)}"
 
     def done(self, fit: Estimate | None, rate: Callable[[float, float, float], str]) -> str:
         """The work done as a cell: with its unit where it is a time, as `rate` has it where it is none."""
@@ -108,6 +120,17 @@ def headline(metrics: Sequence[Metric]) -> Headline:
         p99=_first(metrics, lambda name: "p99" in name.split("_")),
         each=_first(metrics, lambda name: name == "score_per_instance"),
     )
+
+
+def over_points(about: About, before: str = "") -> str:
+    """`1 to 8 clients`: over what a figure of all points together is a mean; '' where there is one point."""
+    numbers = sorted(set(about.phases.clients))
+    return f"{before}{numbers[0]} to {numbers[-1]} {about.points_are}" if len(numbers) > 1 else ""
+
+
+def summary(about: About) -> str:
+    """How the figures of options are summarised over runs: what stands before their intervals."""
+    return f"geometric means{over_points(about, ' over ')}"
 
 
 def legend(found: Headline) -> str:

@@ -26,6 +26,7 @@ from steelyard.report.ranking import (
     headline,
     legend,
     ranked,
+    summary,
 )
 
 _MOST_ROWS = 16
@@ -50,7 +51,7 @@ def print_verdict(judgement: Judgement, about: About, console: Console) -> None:
         _say(console, reason, hang="  - ")
     console.print()
     notes = footnotes(judgement, about)
-    _table(judgement, notes, console)
+    _table(judgement, about, notes, console)
     _aligned(copies_table(judgement, about), console)
     _aligned(latch_table(judgement, about), console)
     _aligned(sleep_table(judgement, about), console)
@@ -123,11 +124,11 @@ def _printable(text: str) -> str:
     return fmt.printable(re.sub(r"[\n\t]", " ", text))
 
 
-def _table(judgement: Judgement, notes: Sequence[Footnote], console: Console) -> None:
+def _table(judgement: Judgement, about: About, notes: Sequence[Footnote], console: Console) -> None:
     found = headline(judgement.metrics)
     every = ranked(judgement)
     shown = _shown(every)
-    heads = _heads(found)
+    heads = _heads(found, about)
     cells = [_cells(row, found) for row in shown]
     labels = [row.label + _marks(row, notes) for row in shown]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
@@ -149,8 +150,9 @@ def _table(judgement: Judgement, notes: Sequence[Footnote], console: Console) ->
             _line(console, [(f"{row.mark} ", style), (label, named)])
             _line(console, [(" " * (lead + 2), ""), (_joined(texts, widths), "")])
     blocks = sorted({row.throughput.blocks for row in every if row.throughput})
-    many = "" if not blocks else f"n = {'–'.join(map(str, sorted({blocks[0], blocks[-1]})))} blocks; "
-    _say(console, f"{many}95 % intervals; {legend(found)}", "dim", hang="  ")
+    numbers = "–".join(map(str, sorted({blocks[0], blocks[-1]}))) if blocks else ""
+    many = f"n = {numbers} block{'s' * (numbers != '1')}; " if numbers else ""
+    _say(console, f"{many}{summary(about)}, 95 % intervals; {legend(found)}", "dim", hang="  ")
 
 
 def _marks(row: Row, notes: Sequence[Footnote]) -> str:
@@ -171,9 +173,9 @@ def _joined(texts: Sequence[str], widths: Sequence[int]) -> str:
     return "".join(f"{_GAP}{text:>{width}}" for text, width in zip(texts, widths, strict=True))
 
 
-def _heads(found: Headline) -> list[str]:
+def _heads(found: Headline, about: About) -> list[str]:
     return [
-        *([found.work, "ratio"] if found.throughput else []),
+        *([found.work_over(about, short=True), "ratio"] if found.throughput else []),
         *([f"CPU/{found.cpu.unit.partition('/')[2]}"] if found.cpu else []),
         *([" / ".join(_tails(found))] if _tails(found) else []),
     ]
@@ -200,10 +202,12 @@ def _cells(row: Row, found: Headline) -> list[str]:
 
 
 def _side_by_side(pairs: Sequence[tuple[Metric, float]]) -> str:
-    """`161 / 402 µs`: the unit that suits the first."""
-    metric, first = pairs[0]
-    scale, unit = fmt.unit_for(first, metric.unit)
-    return fmt.with_unit(" / ".join(fmt.significant(value / scale) for _, value in pairs), unit)
+    """`161 / 402 µs`; `134 µs / 406 ms` where one unit does not suit both."""
+    cells = [fmt.quantity(value, metric.unit) for metric, value in pairs]
+    units = {cell.partition(" ")[2] for cell in cells if cell != fmt.MISSING}
+    if len(units) > 1:
+        return " / ".join(cells)
+    return fmt.with_unit(" / ".join(cell.partition(" ")[0] for cell in cells), "".join(units))
 
 
 def _aligned(table: Table | None, console: Console) -> None:

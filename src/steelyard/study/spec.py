@@ -15,6 +15,7 @@ from steelyard.study.model import Code, Setting, Strict, flat
 from steelyard.study.passwords import VARIABLE
 from steelyard.study.probes import Probes
 from steelyard.study.program import ProgramWorkload, names_in
+from steelyard.study.published import PublishedWorkload
 from steelyard.study.queries import QueriesWorkload
 from steelyard.study.statements import StatementWorkload
 from steelyard.study.threads import ThreadsWorkload
@@ -119,13 +120,14 @@ def _workload(value: Any) -> str:
     kind: Any = getattr(value, "kind", None)
     if isinstance(value, dict):
         kind = cast("dict[str, Any]", value).get("kind")
-    return kind if kind in ("cache", "program", "queries", "threads") else "statements"
+    return kind if kind in ("cache", "program", "published", "queries", "threads") else "statements"
 
 
 AnyWorkload = Annotated[
     Annotated[StatementWorkload, Tag("statements")]
     | Annotated[CacheWorkload, Tag("cache")]
     | Annotated[ProgramWorkload, Tag("program")]
+    | Annotated[PublishedWorkload, Tag("published")]
     | Annotated[QueriesWorkload, Tag("queries")]
     | Annotated[ThreadsWorkload, Tag("threads")],
     Discriminator(_workload),

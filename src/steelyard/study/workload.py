@@ -27,6 +27,30 @@ class Workload(Strict):
         return self.CLIENT_SETTINGS
 
     @property
+    def point_is(self) -> str:
+        """One of what plan.clients counts."""
+        return self.POINT
+
+    @property
+    def points_are(self) -> str:
+        """Many of them."""
+        return self.POINTS
+
+    def counted(self, number: int) -> str:
+        """`1 client`, `8 clients`."""
+        return f"{number} {self.point_is if number == 1 else self.points_are}"
+
+    @property
+    def work_is(self) -> str:
+        """One of what is counted as done."""
+        return self.WORK
+
+    @property
+    def rate_is(self) -> str:
+        """Unit of the throughput."""
+        return f"{self.WORK}s/s"
+
+    @property
     def contradiction(self) -> str:
         """Why its keys cannot go together; '' when they can."""
         return ""

@@ -206,7 +206,7 @@ def _check_fit(study: Study, option: Option) -> None:
     cpus, copies = len(os.sched_getaffinity(0)), max(study.plan.clients)
     if settings["placement"] == "set" and copies > cpus and not settings["share"]:
         raise InputError(
-            f"option {option.label}: {copies} copies cannot have a processor set each: there are {cpus} CPUs",
+            f"option {option.label}: {copies} copies cannot have a processor set each: CPUs: {cpus}",
             "fewer clients, or subject.settings.share = true: then copies share CPUs",
             ("plan", "clients"),
         )

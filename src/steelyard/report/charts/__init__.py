@@ -38,7 +38,7 @@ _MANY = 12
 def figures(judgement: Judgement, series: Series, about: About) -> list[Figure]:
     """All figures for which there is evidence; the picture of the answer comes first."""
     palette = colours(judgement, about)
-    ratios, what_matters = forest.figure(judgement, palette), effects.figure(judgement)
+    ratios, what_matters = forest.figure(judgement, palette, about), effects.figure(judgement)
     # among many options the picture that answers is the one of the factors
     first = (what_matters, ratios) if len(judgement.options) > _MANY else (ratios, what_matters)
     found = (
@@ -63,7 +63,7 @@ def figures(judgement: Judgement, series: Series, about: About) -> list[Figure]:
         scheduling.figure(judgement),
         latency.figure(series, palette, about),
         gauges.figure(series, palette),
-        statements.figure(judgement, series, palette),
+        statements.figure(judgement, series, palette, about),
         clients.figure(judgement, series, about, palette),
     )
     return [figure for figure in found if figure is not None]

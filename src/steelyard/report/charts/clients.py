@@ -24,15 +24,15 @@ def figure(judgement: Judgement, series: Series, about: About, palette: Colours)
     chosen = _chosen(judgement, {str(row["option"]) for row in at_most}, most)
     found = headline(judgement.metrics)
     noun, work = about.point_is, found.work if found.each else f"{about.work_is}s"
-    plural = f"{work} of each of {most} {about.points_are}"
+    plural = f"{work} of each of {fmt.count(most, about.point_is, about.points_are)}"
     served = "the server" if noun == "client" else "the machine"
     top = max((row["transactions"] or 0 for row in at_most if row["option"] in chosen), default=1)
     return Figure(
         name="clients",
         title=f"{noun.capitalize()} by {noun}",
         caption=(
-            f"{plural[0].upper()}{plural[1:]}, medians over runs; the dashed line is their mean. "
-            f"Equal bars mean that {served} served all alike."
+            f"{plural[0].upper()}{plural[1:]}, geometric mean over runs; the dashed line is their mean. "
+            f"Equal bars mean that {served} served all alike. Indices in the table are medians over runs."
         ),
         panels=tuple(
             Panel(

@@ -29,7 +29,8 @@ def figure(judgement: Judgement) -> Figure | None:
         title=f"Why: the cost {work}",
         caption=(
             f"The cost {work} under {option}, less that under {judgement.baseline}, with "
-            "95 % intervals. Bars to the left are savings."
+            "95 % intervals. Bars to the left are savings. Arithmetic means over blocks, so that parts"
+            " add up."
         ),
         panels=panels,
         table=_table(mine if len(judgement.options) > 8 else list(judgement.costs), titles, work),

@@ -8,7 +8,8 @@ from steelyard.analysis.results import Comparison, Judgement, Metric
 from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
 from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.ranking import MARKS, comparisons_of, heading, headline
+from steelyard.report.inputs import About
+from steelyard.report.ranking import MARKS, comparisons_of, heading, headline, over_points
 
 _OUTCOMES = ("better", "equivalent", "inconclusive", "worse")
 _SHAPES = ("triangle-up", "square", "circle", "triangle-down")
@@ -19,7 +20,7 @@ _MANY = 8
 _FARTHEST = 20.0
 
 
-def figure(judgement: Judgement, palette: Colours) -> Figure | None:
+def figure(judgement: Judgement, palette: Colours, about: About) -> Figure | None:
     """A panel for each of throughput, CPU per transaction and p99 that was compared."""
     found = [(metric, comparisons_of(judgement, metric)) for metric in headline(judgement.metrics).judged()]
     compared = [(metric, items) for metric, items in found if items]
@@ -30,8 +31,9 @@ def figure(judgement: Judgement, palette: Colours) -> Figure | None:
         name="ratios",
         title=f"Compared with {judgement.baseline}",
         caption=(
-            f"Ratio to the baseline {judgement.baseline} with its 95 % interval, adjusted for the number "
-            f"of options. Grey band: differences under {margin * 100:.3g} %, which the study calls too "
+            f"Ratio to the baseline {judgement.baseline}{over_points(about, ', geometric mean over ')}, with"
+            " its 95 % interval, adjusted for the number of options."
+            f" Grey band: differences under {margin * 100:.3g} %, which the study calls too "
             "small to matter."
         ),
         panels=tuple(_panel(metric, items, palette) for metric, items in compared),

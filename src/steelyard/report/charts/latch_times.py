@@ -29,7 +29,8 @@ def figure(series: Series, about: About, palette: Colours) -> Figure | None:
         name="latch-times",
         title="Holds and waits",
         caption="By share that were shorter; waits are those of gets that missed. A hold includes the time in"
-        " which its holder had no CPU: that is the tail. Medians over runs.",
+        " which its holder had no CPU: that is the tail. Geometric mean over runs of the runs' own"
+        " quantiles.",
         panels=tuple(
             Panel(
                 f"latch-{kind}-{clients}",

@@ -51,7 +51,8 @@ def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | Non
     return Figure(
         name="latches",
         title=f"Latch {rows[0].latch} under {rows[0].option}" if len(tables) == 1 else "Latches",
-        caption="A get that fails at first is a miss; a miss that spins in vain sleeps. n/a: not available,"
+        caption="All runs pooled: counters are sums, rates and ratios those of the sums."
+        " A get that fails at first is a miss; a miss that spins in vain sleeps. n/a: not available,"
         " which is not zero. Hold: "
         + (
             "mean of those measured, with what preemption added."
@@ -74,8 +75,8 @@ def _beyond(judgement: Judgement, about: About) -> tuple[str, ...]:
     if not over:
         return ()
     return (
-        f"From {min(over)} {about.points_are} on there are more of them than CPUs: what is missed and slept"
-        " there is also waiting for a holder that lost its CPU, not parallelism.",
+        f"From {fmt.count(min(over), about.point_is, about.points_are)} on there are more of them than CPUs:"
+        " what is missed and slept there is also waiting for a holder that lost its CPU, not parallelism.",
     )
 
 

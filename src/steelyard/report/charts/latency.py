@@ -28,7 +28,7 @@ def figure(series: Series, palette: Colours, about: About) -> Figure | None:
         title="Latency",
         caption=(
             f"How long {about.work_is}s took: half were quicker than the value at 50 %, one in a hundred was "
-            "slower than the value at 99 %."
+            "slower than the value at 99 %. Geometric mean over runs of the runs' own percentiles."
         ),
         panels=tuple(
             Panel(

@@ -48,7 +48,8 @@ def figure(judgement: Judgement) -> Figure | None:
     return Figure(
         name="locks",
         title="Waits for kernel locks",
-        caption="Call sites stand under their lock, and add up to it. % CPU: spent spinning, of all CPUs."
+        caption="All runs pooled. Call sites stand under their lock, and add up to it."
+        " % CPU: spent spinning, of all CPUs."
         + (
             ""
             if known

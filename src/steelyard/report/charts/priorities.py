@@ -26,7 +26,7 @@ def figure(series: Series, palette: Colours) -> Figure | None:
         panels=tuple(
             Panel(
                 f"priorities-{point}",
-                f"{point} threads",
+                fmt.count(point, "thread"),
                 _steps([row for row in data if row["clients"] == point], palette),
             )
             for point in points
@@ -78,6 +78,8 @@ def _table(data: list[dict[str, Any]], points: list[int]) -> Table:
             sums = [
                 sum(row["seconds"] for row in mine if row["priority"] // _BANDS == band) for band in bands
             ]
-            lines.append((f"{option}, {point} threads", *(fmt.significant(s) if s else "0" for s in sums)))
+            lines.append(
+                (f"{option}, {fmt.count(point, 'thread')}", *(fmt.significant(s) if s else "0" for s in sums))
+            )
     head = tuple(f"{band * _BANDS}–{band * _BANDS + _BANDS - 1}" for band in bands)
     return Table(("seconds at priority", *head), tuple(lines))

@@ -35,7 +35,8 @@ def figure(judgement: Judgement, series: Series) -> Figure | None:
     return Figure(
         name="profile",
         title="Where CPU time goes",
-        caption="Stacks sampled by the clock on every CPU while measuring. A flame graph's width is CPU time"
+        caption="Stacks sampled by the clock on every CPU while measuring, all runs pooled."
+        " A flame graph's width is CPU time"
         f" a {work_of(judgement)}, callers below; yellow: the program, blue: the kernel. Between two options"
         " colour is the difference: blue less (−), orange more (+). Idle time is in the tables only, and"
         " processes that are no part of the study in each option's own. Programs built without frame"

@@ -71,7 +71,7 @@ def times(judgement: Judgement, about: About, palette: Colours) -> Figure | None
 
 
 def _streams(clients: int, about: About) -> str:
-    return f"{clients} {about.point_is if clients == 1 else about.points_are}"
+    return fmt.count(clients, about.point_is, about.points_are)
 
 
 def _longest_first(judgement: Judgement, clients: int) -> list[str]:

@@ -42,7 +42,8 @@ def figure(judgement: Judgement) -> Figure | None:
         title="Scheduling",
         caption="From the scheduler's own events, recorded in a stretch of load after each measured one:"
         " recording costs about a tenth of the throughput, so these figures are of the kind of the measured"
-        " runs but none of them. Off CPU: from a switch of a thread's own will until it ran again.",
+        " runs but none of them. All runs pooled."
+        " Off CPU: from a switch of a thread's own will until it ran again.",
         panels=(),
         table=Table(head, shown),
         open=True,

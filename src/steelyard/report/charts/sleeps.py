@@ -36,7 +36,7 @@ def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | Non
         title="Gets of the server's latches, and sleeps for them"
         if counted
         else "Sleeps for the server's latches",
-        caption=f"Of all the server's processes. {_COUNTED if counted else _UNSEEN}:"
+        caption=f"Of all the server's processes, all runs pooled. {_COUNTED if counted else _UNSEEN}:"
         " sleeps are the lower bound of misses, as one that got its latch before it slept is in no table.",
         panels=(panel,) if panel else (),
         table=tables[first],

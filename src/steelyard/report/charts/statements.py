@@ -18,13 +18,13 @@ from steelyard.report.charts.figure import (
     view,
 )
 from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.inputs import Series, rows
-from steelyard.report.ranking import ranked
+from steelyard.report.inputs import About, Series, rows
+from steelyard.report.ranking import over_points, ranked
 
 _LONGEST_BESIDE = 14
 
 
-def figure(judgement: Judgement, series: Series, palette: Colours) -> Figure | None:
+def figure(judgement: Judgement, series: Series, palette: Colours, about: About) -> Figure | None:
     """A panel a statement, a bar an option; whole transactions are left out where others exist."""
     data = [row for row in rows(series.statements) if row["per_s"] is not None]
     names = [str(row["statement"]) for row in data]
@@ -36,7 +36,7 @@ def figure(judgement: Judgement, series: Series, palette: Colours) -> Figure | N
     return Figure(
         name="statements",
         title="Statements a second",
-        caption="Completed without error, mean over the measure phases.",
+        caption=f"Completed without error, geometric mean over runs{over_points(about, ' and ')}.",
         panels=tuple(
             _panel(name, [row for row in data if row["statement"] == name], order, palette) for name in single
         ),

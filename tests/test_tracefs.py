@@ -1,0 +1,74 @@
+"""Root needs no tracefs mounted beforehand: the lab mounts one that nobody else sees."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from steelyard.host.tracefs import FOLDERS
+from steelyard.host.uprobes import new_group, standing, take_away
+
+WITHOUT = "umount -a -t tracefs; "  # in a mount namespace of its own
+
+
+def possible() -> bool:
+    """Whether a mount namespace can be had, and tracefs mounted in it."""
+    mounted = ("unshare", "-m", "sh", "-c", f"{WITHOUT}mount -t tracefs nodev {FOLDERS[0]}")
+    return (
+        os.geteuid() == 0
+        and shutil.which("unshare") is not None
+        and subprocess.run(mounted, check=False, capture_output=True).returncode == 0
+    )
+
+
+needs_mounts = pytest.mark.skipif(not possible(), reason="only root may mount tracefs, outside a container")
+
+
+def in_namespace(script: str) -> str:
+    told = subprocess.run(["unshare", "-m", "sh", "-c", script], check=True, capture_output=True, text=True)
+    return told.stdout
+
+
+def doctor(before: str) -> dict[str, str]:
+    """Texts of findings by name."""
+    found = in_namespace(f"{WITHOUT}{before} {sys.executable} -m steelyard.cli doctor --json")
+    return {finding["name"]: f"{finding['text']} ({finding['hint']})" for finding in json.loads(found)}
+
+
+@needs_mounts
+def test_root_has_tracepoints_where_tracefs_was_not_mounted() -> None:
+    mounts = Path("/proc/mounts").read_text()
+    said = doctor("")
+    assert not [name for name, text in said.items() if "tracefs" in text and "cannot" in text]
+    assert "not mounted" not in f"{said['tracefs']} {said['probe: locks']} {said['probe: latches']}"
+    assert Path("/proc/mounts").read_text() == mounts
+
+
+@needs_mounts
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv gives up capabilities")
+def test_root_that_may_not_mount_is_told_why_and_not_to_be_root() -> None:
+    said = doctor("setpriv --bounding-set=-sys_admin")
+    assert "unshare: Operation not permitted" in said["tracefs"]
+    assert "tracefs cannot be mounted: unshare" in said["probe: locks"]
+    assert "run as root" not in said["probe: locks"] + said["probe: sched"] + said["tracefs"]
+
+
+@needs_mounts
+def test_what_undoes_probes_needs_no_tracefs_either() -> None:
+    group = new_group()
+    standing(group)  # mounts it, where it is not
+    line = f"p:{group}/entered {shutil.which('sh')}:0x1000"
+    subprocess.run(["sh", "-c", f"echo {line} >> {FOLDERS[0]}/uprobe_events"], check=True)
+    try:
+        assert standing(group)
+        body = f"from steelyard.host.uprobes import take_away; take_away({group!r})"
+        in_namespace(f'{WITHOUT}{sys.executable} -c "{body}"')
+        assert not standing(group)
+    finally:
+        take_away(group)
