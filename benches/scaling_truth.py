@@ -22,8 +22,8 @@ import numpy as np
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.measures import measure
-from steelyard.analysis.results import Interval, Scaling
 from steelyard.analysis.scaling import scalings
+from steelyard.analysis.scaling_rows import Interval, Scaling
 from steelyard.bundle.evidence import Evidence
 from truth import wilson
 

@@ -20,8 +20,8 @@ from steelyard.analysis.curves import Observed, Usl, fit
 from steelyard.analysis.judge import judge
 from steelyard.analysis.likelihood import parameter_intervals, peak_interval
 from steelyard.analysis.residuals import serial
-from steelyard.analysis.results import Scaling
 from steelyard.analysis.scaling import scaling
+from steelyard.analysis.scaling_rows import Scaling
 from steelyard.bundle.evidence import Topology
 from steelyard.cli import cli
 from steelyard.study.errors import InputError

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from steelyard.analysis.latch_rows import LatchRow
-from steelyard.analysis.results import Notice, Scaling
+from steelyard.analysis.results import Notice
+from steelyard.analysis.scaling_rows import Scaling
 from steelyard.analysis.words import digits, listed
 from steelyard.bundle.evidence import Evidence
 from steelyard.study.workload import Workload

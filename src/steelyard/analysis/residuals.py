@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis.curves import Fitted, bounds_of, curve
-from steelyard.analysis.results import Serial
+from steelyard.analysis.scaling_rows import Serial
 from steelyard.analysis.tails import Floats
 
 _ALPHA = 0.01  # of a hundred series without a trend one is called one

@@ -17,7 +17,8 @@ from steelyard.analysis.layout import lay_out, points_of
 from steelyard.analysis.likelihood import Ends, parameter_intervals, peak_interval
 from steelyard.analysis.measures import THROUGHPUT, Measures
 from steelyard.analysis.residuals import serial
-from steelyard.analysis.results import Curve, Interval, MeasuredMaximum, Notice, Scaling, ScalingPoint
+from steelyard.analysis.results import Notice
+from steelyard.analysis.scaling_rows import Curve, Interval, MeasuredMaximum, Scaling, ScalingPoint
 from steelyard.analysis.scaling_words import (
     LEAST_TO_CHOOSE,
     LEAST_TO_FIT,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from steelyard.analysis.results import Curve, Interval, MeasuredMaximum, ScalingPoint, Serial
+from steelyard.analysis.scaling_rows import Curve, Interval, MeasuredMaximum, ScalingPoint, Serial
 from steelyard.analysis.words import PointWords, digits, p_value, percent
 from steelyard.bundle.evidence import Topology
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.analysis.layout import estimated_runs
-from steelyard.analysis.results import Scaling
+from steelyard.analysis.scaling_rows import Scaling
 from steelyard.bundle.evidence import counts_instructions
 from steelyard.bundle.probed import stacks
 from steelyard.bundle.reader import Bundle

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from steelyard.analysis.results import Curve, Interval, Judgement, Scaling, Serial
+from steelyard.analysis.results import Judgement
+from steelyard.analysis.scaling_rows import Curve, Interval, Scaling, Serial
 from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Table
 
