@@ -201,7 +201,8 @@ def test_a_run_far_from_its_option_is_an_outlier():
 def test_errors_are_told_with_their_share():
     (notice,) = steadiness(of_b(Truth(error_share=0.012)))
     assert notice.code == "errors"
-    assert (notice.detail, notice.text) == ("1.20 %", "transactions failed")
+    assert notice.detail == "1.20 %"
+    assert notice.text == "transactions failed: throughput, costs and latencies are of those that succeeded"
 
 
 def test_mser_finds_the_seconds_of_warm_up_that_are_left():

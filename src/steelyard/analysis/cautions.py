@@ -44,8 +44,8 @@ class Cautions:
         errors = tuple(
             Notice(
                 "errors",
-                f"{label} had {self._failed[label]:.3g} errors a transaction: what failed may have"
-                " been cheap",
+                f"{label} had {self._failed[label]:.3g} errors per transaction: the server's"
+                " cost of what failed counts for what succeeded",
                 label,
             )
             for label in (option, baseline)

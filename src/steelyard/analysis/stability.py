@@ -78,7 +78,8 @@ def _errors(measures: Measures) -> list[Notice]:
     found = [
         Finding(int(measures.run[i]), float(ratio[i] / (1 + ratio[i]))) for i in np.flatnonzero(ratio > 0)
     ]
-    return merged(measures, "errors", found, "transactions failed", lambda shares: span(shares, percent))
+    text = "transactions failed: throughput, costs and latencies are of those that succeeded"
+    return merged(measures, "errors", found, text, lambda shares: span(shares, percent))
 
 
 def _drift_within(evidence: Evidence, measures: Measures) -> list[Notice]:

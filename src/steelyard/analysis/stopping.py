@@ -37,7 +37,7 @@ def stopping_notices(evidence: Evidence) -> list[Notice]:
         return []
     text = (
         f"the study stopped after {whole} of {plan.blocks} planned blocks: every interval was narrower than"
-        f" +-{plan.stop.half_width_percent:g} % (plan.stop); its intervals are 97 % by themselves, which"
+        f" ±{plan.stop.half_width_percent:g} % (plan.stop); its intervals are 97 % by themselves, which"
         " makes up for stopping when the scatter looks small"
     )
     return [Notice("study-stopped", text)]

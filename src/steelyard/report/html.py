@@ -96,7 +96,7 @@ def render(judgement: Judgement, series: Series, about: About) -> str:
             images=_images(named),
             embedded=_embedded(named),
             scripts=vega_script(),
-            facts=_facts(about),
+            facts=_facts(about, _blocks(rows).partition(" block")[0] or "none"),
             fmt=fmt,
         )
     )
@@ -239,12 +239,12 @@ def _measured(phases: Phases) -> str:
     return fmt.duration(phases.measure_s) if phases.transactions is None else f"{phases.transactions:,} txn"
 
 
-def _facts(about: About) -> list[tuple[str, dict[str, str]]]:
+def _facts(about: About, whole: str) -> list[tuple[str, dict[str, str]]]:
     """How it was measured, as groups of named facts."""
     phases = about.phases
     plan = {about.points_are: ", ".join(str(number) for number in phases.clients)}
     measured = {
-        "blocks": f"{phases.blocks}, each holding every option once in random order (seed {phases.seed})",
+        "blocks": f"{whole} of {phases.blocks} planned, each holding every option once in random order (seed {phases.seed})",
         "each run": (
             f"{fmt.duration(phases.warm_up_s)} warm-up, {_measured(phases)} measure, "
             f"{fmt.duration(phases.cool_down_s)} cool-down"
