@@ -227,11 +227,11 @@ def main() -> None:
     parser.add_argument("--studies", type=int, default=500, help="per cell")
     parser.add_argument("--only", default="", help="cells whose group or name holds this")
     parser.add_argument("--quick", action="store_true", help="20 studies per cell")
-    parser.add_argument("--keep", action="store_true", help=f"writes {KEPT.name}")
+    parser.add_argument("--keep", action="store_true", help=f"writes the rates to {KEPT.name}")
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     studies = 20 if arguments.quick else arguments.studies
-    kept: dict[str, dict[str, float]] = {}
+    kept: dict[str, dict[str, float]] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     head: tuple[str, Sequence[str]] = "", ()
     with ProcessPoolExecutor(arguments.processes) as pool:
         for cell in cells():
@@ -249,8 +249,8 @@ def main() -> None:
                 shown.append(f"{100 * n / studies:.1f} [{max(100 * low, 0):.1f}, {100 * high:.1f}]")
             print(f"| {cell.name} | " + " | ".join(shown) + " |")
             sys.stdout.flush()
-    if arguments.keep:
-        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+            if arguments.keep:
+                KEPT.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from steelyard.analysis import tails
 from steelyard.analysis.comparison import ALPHA, Contest, Difference
 from steelyard.analysis.costs import SERVER_CPU
@@ -134,6 +136,8 @@ class Costs:
             tested = self._found[metric.name].get((duel.option, duel.rival))
             if metric.name == THROUGHPUT.name or tested is None or not (tested.before or tested.after):
                 continue
+            if metric.summary == "maximum":
+                tested = self._of_maxima(metric, duel, tested)
             if known := judged.get(metric.name):
                 # the verdict has judged it: one interval of one quantity
                 low, high = (tested.before * (end - 1) for end in (known.low, known.high))
@@ -153,6 +157,12 @@ class Costs:
             )
             for (metric, difference, _), p in zip(found, adjusted, strict=True)
         ]
+
+    def _of_maxima(self, metric: Metric, duel: Duel, tested: Difference) -> Difference:
+        """The highest of all runs, which has no interval; whether the two differ is tested by runs."""
+        column, option = self._measures.values[metric.name], self._measures.option
+        before, after = (float(np.nanmax(column[option == o])) for o in (duel.rival, duel.option))
+        return Difference(before, after, -math.inf, math.inf, tested.p_value)
 
     def _pace(self, cpu: _Cost, duel: Duel) -> tuple[str, ...]:
         """How far server CPU goes as an explanation of throughput; nothing where that hardly differs."""

@@ -244,7 +244,10 @@ def _facts(about: About, whole: str) -> list[tuple[str, dict[str, str]]]:
     phases = about.phases
     plan = {about.points_are: ", ".join(str(number) for number in phases.clients)}
     measured = {
-        "blocks": f"{whole} of {phases.blocks} planned, each holding every option once in random order (seed {phases.seed})",
+        "blocks": (
+            f"{whole} of {phases.blocks} planned, each holding every option once in random order"
+            f" (seed {phases.seed})"
+        ),
         "each run": (
             f"{fmt.duration(phases.warm_up_s)} warm-up, {_measured(phases)} measure, "
             f"{fmt.duration(phases.cool_down_s)} cool-down"
