@@ -27,26 +27,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from small import shared_memory, small_study
 from steelyard.bundle.reader import Bundle
 from steelyard.study.errors import InputError
 
-STUDY = """\
-name = "killed"
-question = "Does anything stay behind?"
-[subject]
-kind = "{subject}"
-[workload]
-rows = 1000
-[factors.handle]
-scope = "client"
-levels = {{ simple = "none", named = "named" }}
-[plan]
-clients = [2]
-warm_up_s = 0.1
-measure_s = 0.4
-cool_down_s = 0.1
-blocks = 2
-"""
 # of a run that is over, as the lab announces it away from a terminal; every run, by an interval of 0
 ANNOUNCED = re.compile(r"(\d+) of 4 runs, block")
 LEFT_S = 40.0
@@ -76,25 +60,6 @@ def processes(folder: Path) -> Iterator[tuple[int, str]]:
             continue
         if int(entry.name) != os.getpid() and (str(folder) in whole or works_in.startswith(str(folder))):
             yield int(entry.name), command
-
-
-def shared_memory() -> set[str]:
-    """Of PostgreSQL in /dev/shm, and System V segments, what belongs to no living process.
-
-    Other servers of this machine are none of ours.
-    """
-    mapped = ""
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            mapped += (entry / "maps").read_text()
-        except OSError:
-            continue
-    left = {place.name for place in Path("/dev/shm").glob("PostgreSQL.*") if str(place) not in mapped}
-    for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
-        _, segment, _, _, maker, _, attached, *_ = row.split()
-        if attached == "0" and not Path(f"/proc/{maker}").exists():
-            left.add(f"segment {segment}")
-    return left
 
 
 def strike(trial: Trial, lab: subprocess.Popen[str]) -> None:
@@ -143,8 +108,7 @@ def _send(pids: list[int], number: signal.Signals) -> None:
 
 def run(trial: Trial) -> Trial:
     """The trial, with what went wrong."""
-    study = trial.folder / "killed.toml"
-    study.write_text(STUDY.format(subject=trial.subject))
+    study = small_study(trial.folder, trial.subject, measure_s=0.4)
     bundle, before = trial.folder / "b.bundle", shared_memory()
     lab = subprocess.Popen(
         [sys.executable, "-c", _COMMAND, "run", str(study), "--bundle", str(bundle)],

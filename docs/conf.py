@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 
 from steelyard import __version__
 from steelyard.bundle.schema import TABLES
+from steelyard.recordings import probes
+from steelyard.recordings.model import TableRecording
 from steelyard.study.reading import json_schema
 
 project = "Steelyard"
@@ -103,7 +106,24 @@ def _bundle_page() -> str:
     return "\n".join(lines)
 
 
-PAGES = {"study.md": _study_page(), "bundle.md": _bundle_page()}
+def _recording_page() -> str:
+    schema = TableRecording.model_json_schema()
+    lines = [
+        "# Recordings",
+        "",
+        "Published tables as a bundle: a TOML file says what their columns mean. `steelyard recording --example`",
+        "prints one that works, `steelyard recording mine.toml` imports it. `study` is a [study](study.md) with",
+        "`subject.kind` = `recording` and a workload of kind `published`.",
+        "",
+        *_model("Recording", schema),
+    ]
+    for name, model in schema["$defs"].items():
+        lines += _model(name, model)
+    lines += ["## CSV tables of probes", "", inspect.cleandoc(probes.__doc__ or "").partition("\n\n")[2], ""]
+    return "\n".join(lines)
+
+
+PAGES = {"study.md": _study_page(), "bundle.md": _bundle_page(), "recording.md": _recording_page()}
 
 
 def setup(_app: object) -> None:

@@ -14,37 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SMALL = """\
-name = "small"
-question = "Which way?"
-
-[subject]
-kind = "{subject}"
-
-[workload]
-rows = 1000
-
-[factors.handle]
-scope = "client"
-levels = {{ simple = "none", named = "named" }}
-
-[plan]
-clients = [2]
-warm_up_s = 0.1
-measure_s = {measure_s}
-cool_down_s = 0.1
-blocks = {blocks}
-
-[monitors]
-processes = 5
-"""
-
-
-def small_study(folder: Path, subject: str = "null", blocks: int = 2, measure_s: float = 0.3) -> Path:
-    """A study file that runs in seconds."""
-    path = folder / "small.toml"
-    path.write_text(SMALL.format(subject=subject, blocks=blocks, measure_s=measure_s))
-    return path
+from small import small_study as small_study
 
 
 @contextmanager

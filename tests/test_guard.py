@@ -14,6 +14,7 @@ import pytest
 
 from laboratory import Lab, small_study
 from processes import family
+from small import shared_memory
 from steelyard.host.guard import Guard
 from steelyard.host.marked import Mark, end_marked, marked, with_mark
 from test_hardness import ENGINE, nothing_left, parent_is_not_postgres, under_load
@@ -112,10 +113,6 @@ def segments() -> set[int]:
     return {int(line.split()[1]) for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]}
 
 
-def files() -> set[str]:
-    return {place.name for place in Path("/dev/shm").glob("PostgreSQL.*")}
-
-
 _MAKES_A_SEGMENT = """
 import ctypes, time
 libc = ctypes.CDLL(None)
@@ -142,7 +139,7 @@ def test_shared_memory_of_a_killed_process_is_removed() -> None:
 
 
 def test_shared_memory_of_a_server_killed_from_outside_is_removed(lab: Lab) -> None:
-    before = orphans()
+    before = shared_memory()
     study = small_study(lab.folder, subject="postgres", measure_s=60)
     process = lab.start("run", study, "--bundle", lab.bundle)
     lab.wait_for(lambda: under_load(lab), "a run under load")
@@ -151,7 +148,7 @@ def test_shared_memory_of_a_server_killed_from_outside_is_removed(lab: Lab) -> N
     lab.wait_for(lambda: lab.runs() >= 1, "the end of the void run")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
-    lab.wait_for(lambda: orphans() <= before, f"the removal of {orphans() - before}")
+    lab.wait_for(lambda: shared_memory() <= before, f"the removal of {shared_memory() - before}")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
@@ -159,7 +156,7 @@ def test_shared_memory_of_a_server_killed_from_outside_is_removed(lab: Lab) -> N
 def test_a_lab_that_ends_during_initdb_leaves_nothing(
     lab: Lab, number: signal.Signals, delay_s: float
 ) -> None:
-    before = orphans()
+    before = shared_memory()
     process = lab.start("run", small_study(lab.folder, subject="postgres"), "--bundle", lab.bundle)
     lab.wait_for(lambda: lab.ours("initdb"), "initdb")
     time.sleep(delay_s)
@@ -169,20 +166,4 @@ def test_a_lab_that_ends_during_initdb_leaves_nothing(
     lab.wait_for(lambda: nothing_left(lab), f"the end of {lab.ours()} {lab.traces()}")
     assert ours
     # other tests have servers too: what they leave for a moment they remove as well
-    lab.wait_for(lambda: orphans() <= before, f"the removal of {orphans() - before}")
-
-
-def orphans() -> set[str]:
-    """Shared memory of PostgreSQL that belongs to no living process."""
-    mapped = ""
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            mapped += (entry / "maps").read_text()
-        except OSError:
-            continue
-    left = {name for name in files() if f"/dev/shm/{name}" not in mapped}
-    for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
-        columns = line.split()
-        if columns[6] == "0" and not Path(f"/proc/{columns[4]}").exists():
-            left.add(f"segment {columns[1]} of process {columns[4]}")
-    return left
+    lab.wait_for(lambda: shared_memory() <= before, f"the removal of {shared_memory() - before}")

@@ -17,7 +17,8 @@ from steelyard.analysis.judge import judge
 from steelyard.analysis.results import Judgement
 from steelyard.bundle.reader import Bundle
 from steelyard.cli import cli
-from steelyard.recordings.tables import catalogue, write_recording
+from steelyard.recordings.model import catalogue
+from steelyard.recordings.tables import write_recording
 from steelyard.study.errors import InputError
 
 NAMES = {T2: "result-cache-t2", I7: "result-cache-i7"}
@@ -93,6 +94,20 @@ def test_one_block_says_where_the_order_turns_and_claims_no_proof(
     assert f"By number of processes, throughput {turn}" in judged(T2).verdict.sentence
     # of the other machine RC led throughout
     assert "leads" not in judged(I7).verdict.sentence
+
+
+def test_the_example_can_be_imported_as_it_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = CliRunner()
+    Path("mine.v2.toml").write_text(run.invoke(cli, ["recording", "--example"]).stdout)
+    written = run.invoke(cli, ["recording", "mine.v2.toml"])
+    assert written.exit_code == 0, written.output
+    # what follows the last dot of a name is no suffix, but for .toml
+    assert len(Bundle(Path("mine.v2.bundle")).evidence().runs["run"]) == 2
+    assert run.invoke(cli, ["recording", "kernel-2.5.26"]).exit_code == 0
+    assert Path("kernel-2.5.26.bundle").is_dir()
 
 
 def test_operations_and_jvms_are_called_so(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from steelyard.lab.refusals import permitted
 from steelyard.monitors import MONITORS
-from steelyard.recordings.tables import catalogue as published
+from steelyard.recordings.model import catalogue as published
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import check_effects
 from steelyard.study.host import boot_of

@@ -161,7 +161,7 @@ def test_spin_efficiency_without_a_count_of_spins_is_its_lower_bound():
 @pytest.mark.parametrize(
     ("counters", "what"),
     [
-        ({"gets": [5] * 4, "misses": [1, 1, 6, 7]}, "more misses than gets at 4 and 8 clients"),
+        ({"gets": [5] * 4, "misses": [1, 1, 6, 7]}, "more misses than gets (number of clients: 4 and 8)"),
         ({"misses": [5] * 4, "spin_gets": [6, 0, 0, 0]}, "more spin gets than misses"),
         ({"misses": [5] * 4, "spin_gets": [1] * 4, "sleeps": [1] * 4}, "neither spun nor slept"),
     ],

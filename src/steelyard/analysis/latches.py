@@ -7,7 +7,7 @@ cause: with g gets a transaction the effective hold time at N is m(N) / (g X(N-1
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +21,6 @@ from steelyard.analysis.tails import Floats
 from steelyard.analysis.words import listed
 from steelyard.bundle.evidence import Columns, Evidence
 from steelyard.study.factors import changed, changes
-from steelyard.study.workload import Workload
 
 _COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "get_ns", "hand_overs")
 _Key = tuple[str, str, int]  # option, latch, clients
@@ -75,7 +74,8 @@ def latches(evidence: Evidence) -> Latches:
         rules = _rules(evidence, mine[0])
         done += [_completed(row, mine, holds, network, rules) for row in mine]
         what_if += _asked(mine[-1], holds, network, rules)
-    return Latches(tuple(done), tuple(what_if), tuple(_contradictions(done, evidence.study.workload)))
+    points_are = evidence.study.workload.points_are
+    return Latches(tuple(done), tuple(what_if), tuple(_contradictions(done, points_are)))
 
 
 def _same(one: LatchRow, other: LatchRow) -> bool:
@@ -276,7 +276,7 @@ def _asked(
     ]
 
 
-def _contradictions(rows: list[LatchRow], workload: Workload) -> list[Notice]:
+def _contradictions(rows: list[LatchRow], points_are: str) -> list[Notice]:
     """Counters that cannot be: each bound holds for every protocol (sleeps + spin_gets >= misses)."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
@@ -291,11 +291,10 @@ def _contradictions(rows: list[LatchRow], workload: Workload) -> list[Notice]:
             if true:
                 found.setdefault((row.option, row.latch, what), []).append(str(row.clients))
     return [
-        Notice("latch-counters-contradict", f"{latch}: {what} at {_at(clients, workload)}", option)
+        Notice(
+            "latch-counters-contradict",
+            f"{latch}: {what} (number of {points_are}: {listed(clients)})",
+            option,
+        )
         for (option, latch, what), clients in found.items()
     ]
-
-
-def _at(clients: Sequence[str], workload: Workload) -> str:
-    """`1 client`; `1, 2 and 8 clients`."""
-    return workload.counted(1) if list(clients) == ["1"] else f"{listed(clients)} {workload.points_are}"

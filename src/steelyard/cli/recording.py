@@ -10,7 +10,8 @@ import click
 @click.command()
 @click.argument("name", required=False)
 @click.option("--to", type=click.Path(path_type=Path), help="Folder to write. Default: NAME.bundle here.")
-def command(name: str | None, to: Path | None) -> None:
+@click.option("--example", is_flag=True, help="Print a TOML file to start from.")
+def command(name: str | None, to: Path | None, example: bool) -> None:
     """Write published measurements as a bundle, to be reported or overlaid like one of your own.
 
     NAME is one of the catalogue (without NAME they are listed), or a TOML file that says what the
@@ -19,15 +20,19 @@ def command(name: str | None, to: Path | None) -> None:
     \b
     steelyard recording result-cache-t2
     steelyard report result-cache-t2.bundle
+    steelyard recording --example > mine.toml
     """
     from steelyard.cli.complaint import say
-    from steelyard.recordings.tables import questions, write_recording
+    from steelyard.recordings import model, tables
 
+    if example:
+        click.echo(model.example(), nl=False)
+        return
     if name is None:
-        for known, question in questions():
+        for known, question in model.questions():
             click.echo(f"{known:18} {question}")
         return
-    path = to or Path(f"{Path(name).stem}.bundle")
-    study = write_recording(name, path)
+    path = to or Path(f"{Path(name).name.removesuffix('.toml')}.bundle")
+    study = tables.write_recording(name, path)
     say(f"{path}: {study.question}")
     say(f"next: steelyard report {path}")

@@ -19,7 +19,8 @@ from steelyard.bundle.reader import Bundle
 from steelyard.cli.called import opened, program
 from steelyard.cli.complaint import complain
 from steelyard.host.limits import within
-from steelyard.recordings.tables import catalogue, write_recording
+from steelyard.recordings.model import catalogue
+from steelyard.recordings.tables import write_recording
 from steelyard.report import gather
 from steelyard.report.html import write_report
 from steelyard.report.json_export import judgement_json

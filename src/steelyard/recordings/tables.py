@@ -7,118 +7,26 @@ fixed, each point lasted transactions / throughput; of rates alone a point lasts
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import tomli_w
-from pydantic import Field, ValidationError, model_validator
 
 from steelyard.bundle.writer import BundleWriter, Rows
+from steelyard.recordings.model import Claims, LatchTable, TableRecording, catalogue, read_recording
 from steelyard.recordings.probes import locks, profile
 from steelyard.recordings.rows import Row, rows_of
-from steelyard.study.errors import InputError, nearest
-from steelyard.study.explain import explain
-from steelyard.study.locate import line_of
-from steelyard.study.model import Strict
+from steelyard.study.errors import InputError
 from steelyard.study.plan import Option, baseline, options
 from steelyard.study.reading import parse_study
-from steelyard.study.source import text_of, toml_of
 from steelyard.study.spec import Study
 
 _TO_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 _COUNTERS = ("gets", "misses", "spin_gets", "sleeps")
 _SLOWEST_PER_S = 1e-9
-
-
-class Throughput(Strict):
-    """Which column holds what; where: rows of the file that count, in all its tables."""
-
-    file: str
-    where: dict[str, str] = Field(default_factory=dict)
-    clients: str = "clients"
-    per_s: str = "per_s"
-
-
-class LatchTable(Strict):
-    """Columns gets, misses, spin_gets, sleeps, wait_time, as far as there are such; of one option."""
-
-    file: str
-    latch: str
-    option: str
-    wait_unit: Literal["ns", "us", "ms", "s"] = "us"
-
-
-class Claims(Strict):
-    """Columns figure and value beside those of the factors: what the source itself derived."""
-
-    file: str
-
-
-class ProbeTables(Strict):
-    """Tables of kernprof and lockmeter, of one option: see recordings/probes.py for their columns."""
-
-    option: str
-    profile: str | None = None
-    locks: str | None = None
-
-
-class Server(Strict):
-    """What was measured."""
-
-    version: str
-
-
-class TableRecording(Strict):
-    """The whole file. environment: facts of the machine, as a live bundle has them.
-
-    transactions_per_client, or as_if_measured_s where only rates were published.
-    """
-
-    source: str
-    transactions_per_client: int | None = Field(default=None, gt=0, le=10**12)
-    as_if_measured_s: float | None = Field(default=None, ge=0.001, le=1e9)
-    throughput: Throughput
-    latches: LatchTable | None = None
-    claims: Claims | None = None
-    probes: ProbeTables | None = None
-    server: Server
-    environment: dict[str, Any] = Field(default_factory=dict)
-    study: dict[str, Any]
-
-    @model_validator(mode="after")
-    def _one_length(self) -> TableRecording:
-        if (self.transactions_per_client is None) == (self.as_if_measured_s is None):
-            raise ValueError("needs either transactions_per_client or as_if_measured_s")
-        return self
-
-    @property
-    def work(self) -> str:
-        """How long a point is, in words."""
-        if self.transactions_per_client is not None:
-            return f"{self.transactions_per_client:,} transactions a client"
-        return f"rates alone were published; counts are those of {self.as_if_measured_s:g} s"
-
-    def transactions(self, clients: int, per_s: float) -> int:
-        """How many a point had."""
-        if self.transactions_per_client is not None:
-            return clients * self.transactions_per_client
-        return round(per_s * (self.as_if_measured_s or 0))
-
-
-def catalogue() -> dict[str, Path]:
-    """Built-in recordings: file by name."""
-    folder = Path(str(resources.files("steelyard.catalog"))) / "published"
-    return {place.stem: place for place in sorted(folder.glob("*.toml"))}
-
-
-def questions() -> Iterator[tuple[str, str]]:
-    """Name and question of each built-in recording."""
-    for name, place in catalogue().items():
-        yield name, str(_read(place).study["question"])
 
 
 def write_recording(name: str, path: Path) -> Study:
@@ -127,7 +35,7 @@ def write_recording(name: str, path: Path) -> Study:
     Raises InputError.
     """
     place = catalogue().get(name) or Path(name)
-    recording = _read(place)
+    recording = read_recording(place)
     text = tomli_w.dumps(recording.study)
     study = parse_study(text, f"{place}: study")
     found = options(study)
@@ -164,22 +72,6 @@ class _Source:
         if clients not in self.study.plan.clients:
             raise InputError(f"{row.place}: {clients} is not in study.plan.clients")
         return self.study.plan.clients.index(clients)
-
-
-def _read(place: Path) -> TableRecording:
-    try:
-        text = text_of(place)
-    except FileNotFoundError:
-        known = nearest(str(place), catalogue())
-        raise InputError(f"{place}: no such file, and no recording of that name{known}") from None
-    raw = toml_of(text, str(place))
-    try:
-        return TableRecording.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors()[0]
-        line = line_of(text, first["loc"]) or 1
-        where = ".".join(map(str, first["loc"]))
-        raise InputError(f"{place}:{line}: {where}: {explain({**first})}") from None
 
 
 def _environment(recording: TableRecording, found: Sequence[Option]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from steelyard.host.guard import Guard
 from steelyard.host.marked import Mark, end_marked, with_mark
@@ -61,15 +62,7 @@ class Daemon:
         self._promise = self._bench.guard.stop_marked(self._mark, self._ends_by)
         with os.fdopen(_private(self._log), "wb") as log:
             self._process = process = subprocess.Popen[bytes](
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd="/",
-                start_new_session=True,
-                # a server runs SQL of others, which may read its environment
-                env=with_mark(self._mark.value, without=is_secret),
-                **self._account.arguments,
+                command, stdout=log, stderr=log, **_apart(self._account, self._mark)
             )
         self._mark = self._mark.started(process.pid)
         self._bench.guard.started(self._promise, self._mark)
@@ -126,20 +119,28 @@ def finish(
         try:
             return subprocess.run(
                 command,
-                stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
                 errors="replace",
                 check=False,
-                cwd="/",
-                start_new_session=True,
-                env=with_mark(mark.value, without=is_secret),
                 timeout=limit_s,
-                **account.arguments,
+                **_apart(account, mark),
             )
         except subprocess.TimeoutExpired:
             name = Path(command[0]).name
             raise SubjectFailed(f"{name} took longer than {limit_s:g} s (plan.set_up_limit_s)") from None
+
+
+def _apart(account: Account, mark: Mark) -> dict[str, Any]:
+    """What every program of a server is started with: apart from the lab, as its account, with its mark."""
+    return {
+        "stdin": subprocess.DEVNULL,
+        "cwd": "/",
+        "start_new_session": True,
+        # a server runs SQL of others, which may read its environment
+        "env": with_mark(mark.value, without=is_secret),
+        **account.arguments,
+    }
 
 
 @contextmanager

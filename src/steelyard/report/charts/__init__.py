@@ -43,9 +43,9 @@ def figures(judgement: Judgement, series: Series, about: About) -> list[Figure]:
     first = (what_matters, ratios) if len(judgement.options) > _MANY else (ratios, what_matters)
     found = (
         first[0],
-        costs.figure(judgement) if first[0] is ratios else None,
+        costs.figure(judgement, about) if first[0] is ratios else None,
         first[1],
-        costs.figure(judgement) if first[0] is not ratios else None,
+        costs.figure(judgement, about) if first[0] is not ratios else None,
         queries.figure(judgement, about, palette),
         queries.times(judgement, about, palette),
         region.figure(judgement),

@@ -6,10 +6,11 @@ from steelyard.analysis.results import CostDifference, Judgement
 from steelyard.analysis.words import each
 from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
-from steelyard.report.ranking import spoken_of
+from steelyard.report.inputs import About
+from steelyard.report.ranking import over_points, spoken_of
 
 
-def figure(judgement: Judgement) -> Figure | None:
+def figure(judgement: Judgement, about: About) -> Figure | None:
     """Differences in time per transaction of the option that the verdict speaks of."""
     if not judgement.costs:
         return None
@@ -29,8 +30,8 @@ def figure(judgement: Judgement) -> Figure | None:
         title=f"Why: the cost {work}",
         caption=(
             f"The cost {work} under {option}, less that under {judgement.baseline}, with "
-            "95 % intervals. Bars to the left are savings. Arithmetic means over blocks, so that parts"
-            " add up."
+            "95 % intervals. Bars to the left are savings. "
+            f"Arithmetic means over blocks{over_points(about, ' and ')}, so that parts add up."
         ),
         panels=panels,
         table=_table(mine if len(judgement.options) > 8 else list(judgement.costs), titles, work),

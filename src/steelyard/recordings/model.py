@@ -1,0 +1,145 @@
+"""What a recording's TOML file may say: the definition of its keys, the catalogue, an example."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from steelyard.study.errors import InputError, nearest
+from steelyard.study.explain import explain
+from steelyard.study.locate import line_of
+from steelyard.study.model import Strict
+from steelyard.study.source import text_of, toml_of
+
+_EXAMPLE = "steelyard recording --example prints one that works"
+
+
+class Throughput(Strict):
+    """Which column holds what. Columns named as factors of the study say which option a row is of."""
+
+    file: str = Field(
+        description="CSV, in the folder of the recording's file; its first line names the columns"
+    )
+    where: dict[str, str] = Field(
+        default_factory=dict, description="value by column: only these rows count, in all tables"
+    )
+    clients: str = Field(default="clients", description="column of what study.plan.clients counts")
+    per_s: str = Field(default="per_s", description="column of the throughput, in study.workload.unit")
+
+
+class LatchTable(Strict):
+    """Columns gets, misses, spin_gets, sleeps, wait_time, as far as there are such; of one option."""
+
+    file: str = Field(description="CSV")
+    latch: str = Field(description="its name")
+    option: str = Field(description="label of the option whose latch it is: codes joined by _")
+    wait_unit: Literal["ns", "us", "ms", "s"] = Field(default="us", description="of wait_time")
+
+
+class Claims(Strict):
+    """Columns figure and value beside those of the factors: what the source itself derived."""
+
+    file: str = Field(description="CSV")
+
+
+class ProbeTables(Strict):
+    """Tables of kernprof and lockmeter, of one option: see recordings/probes.py for their columns."""
+
+    option: str = Field(description="label of the option that was profiled")
+    profile: str | None = Field(default=None, description="CSV: function, samples")
+    locks: str | None = Field(default=None, description="CSV: a row a lock")
+
+
+class Server(Strict):
+    """What was measured."""
+
+    version: str = Field(description="name and version, in the source's words")
+
+
+class TableRecording(Strict):
+    """The whole file: transactions_per_client, or as_if_measured_s where only rates were published."""
+
+    source: str = Field(description="who published it, where and when")
+    transactions_per_client: int | None = Field(
+        default=None, gt=0, le=10**12, description="how many each client did, where that was fixed"
+    )
+    as_if_measured_s: float | None = Field(
+        default=None, ge=0.001, le=1e9, description="length given to a point of which only a rate is known"
+    )
+    throughput: Throughput
+    latches: LatchTable | None = None
+    claims: Claims | None = None
+    probes: ProbeTables | None = None
+    server: Server
+    environment: dict[str, Any] = Field(
+        default_factory=dict, description="facts of the machine, as environment.json of a bundle has them"
+    )
+    study: dict[str, Any] = Field(
+        description="the study that the tables answer, as in a study file: subject.kind recording,"
+        " workload.kind published, and one block"
+    )
+
+    @model_validator(mode="after")
+    def _one_length(self) -> TableRecording:
+        if (self.transactions_per_client is None) == (self.as_if_measured_s is None):
+            raise ValueError("needs either transactions_per_client or as_if_measured_s")
+        return self
+
+    @property
+    def work(self) -> str:
+        """How long a point is, in words."""
+        if self.transactions_per_client is not None:
+            return f"{self.transactions_per_client:,} transactions a client"
+        return f"rates alone were published; counts are those of {self.as_if_measured_s:g} s"
+
+    def transactions(self, clients: int, per_s: float) -> int:
+        """How many a point had."""
+        if self.transactions_per_client is not None:
+            return clients * self.transactions_per_client
+        return round(per_s * (self.as_if_measured_s or 0))
+
+
+def catalogue() -> dict[str, Path]:
+    """Built-in recordings: file by name."""
+    folder = Path(str(resources.files("steelyard.catalog"))) / "published"
+    return {place.stem: place for place in sorted(folder.glob("*.toml"))}
+
+
+def example() -> str:
+    """The text of a recording that can be imported wherever it is kept."""
+    place = catalogue()["dc3-specjbb2005"]
+    file = "dc3-specjbb2005.csv"
+    elsewhere = json.dumps(str(place.parent / file), ensure_ascii=False)
+    return (
+        "# What the columns of published tables mean, and the study that they answer.\n"
+        '# Tables of yours are found beside this file: file = "mine.csv".\n\n'
+        + place.read_text().replace(json.dumps(file), elsewhere)
+    )
+
+
+def questions() -> Iterator[tuple[str, str]]:
+    """Name and question of each built-in recording."""
+    for name, place in catalogue().items():
+        yield name, str(read_recording(place).study["question"])
+
+
+def read_recording(place: Path) -> TableRecording:
+    """The recording that a file describes. Raises InputError."""
+    try:
+        text = text_of(place)
+    except FileNotFoundError:
+        known = nearest(str(place), catalogue())
+        raise InputError(f"{place}: no such file, and no recording of that name{known}") from None
+    raw = toml_of(text, str(place))
+    try:
+        return TableRecording.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        line = line_of(text, first["loc"]) or 1
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(f"{place}:{line}: {where}: {explain({**first})}", _EXAMPLE) from None
