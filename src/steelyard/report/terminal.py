@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from steelyard.analysis.results import Judgement, Metric
+from steelyard.analysis.cautions import FEWEST_BLOCKS
+from steelyard.analysis.results import Comparison, Judgement, Metric
 from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Table
 from steelyard.report.copies import copies_table
@@ -35,7 +36,8 @@ _MOST_NOTICES = 12
 _MOST_CURVES = 4
 _GAP = "  "
 _JOINT = "\ue000"  # keeps a number and its per cent sign on one line
-_STYLES = {"better": "green", "worse": "red", "equivalent": "", "inconclusive": "dim"}
+_LEANING = "yellow"
+_STYLES = {"better": "green", "worse": "red", "equivalent": "", "inconclusive": "dim", "different": ""}
 
 Line = Sequence[tuple[str, str]]
 
@@ -140,7 +142,7 @@ def _table(judgement: Judgement, about: About, notes: Sequence[Footnote], consol
         left_out = every.index(row) - every.index(shown[place - 1]) - 1 if place else 0
         if left_out:
             _line(console, [(f"  … {fmt.count(left_out, 'option')} between", "dim")])
-        style = _STYLES[row.comparison.outcome] if row.comparison else ""
+        style = _style(row.comparison)
         named = "bold" if row.is_winner else ""
         if beside:
             _line(
@@ -153,6 +155,14 @@ def _table(judgement: Judgement, about: About, notes: Sequence[Footnote], consol
     numbers = "–".join(map(str, sorted({blocks[0], blocks[-1]}))) if blocks else ""
     many = f"n = {numbers} block{'s' * (numbers != '1')}; " if numbers else ""
     _say(console, f"{many}{summary(about)}, 95 % intervals; {legend(found)}", "dim", hang="  ")
+
+
+def _style(comparison: Comparison | None) -> str:
+    """Colour of a mark; few blocks make no finding, whatever their interval."""
+    if comparison is None:
+        return ""
+    found = comparison.outcome in ("better", "worse")
+    return _LEANING if found and comparison.blocks < FEWEST_BLOCKS else _STYLES[comparison.outcome]
 
 
 def _marks(row: Row, notes: Sequence[Footnote]) -> str:
