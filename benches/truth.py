@@ -181,9 +181,7 @@ def cells() -> Iterator[Cell]:
         which = "the baseline" if "A1" in noisy else "one"
         for blocks in (5, 6, 10):
             name = f"4 options, {which} of {100 * max(noisy.values()):.0f} % SD, {blocks} blocks"
-            yield Cell(
-                "unequal scatter", name, {"a": _levels("a", count)}, blocks, (*WRONG, *DOUBT), noisy=noisy
-            )
+            yield Cell("unequal scatter", name, {"a": _levels("a", 4)}, blocks, asked, noisy=noisy)
     five = dict.fromkeys(_levels("a", 53)[-5:], 0.05)
     name = "53 options, five of 5 % SD, 5 blocks"
     yield Cell("unequal scatter", name, {"a": _levels("a", 53)}, 5, asked, noisy=five)

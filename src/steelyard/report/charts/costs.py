@@ -31,7 +31,7 @@ def figure(judgement: Judgement, about: About) -> Figure | None:
         caption=(
             f"The cost {work} under {option}, less that under {judgement.baseline}, with "
             "95 % intervals. Bars to the left are savings. "
-            f"Arithmetic means over blocks{over_points(about, ' and ')}, so that parts add up."
+            f"Geometric means over blocks{over_points(about, ' and ')}, as in the other tables."
         ),
         panels=panels,
         table=_table(mine if len(judgement.options) > 8 else list(judgement.costs), titles, work),
