@@ -67,8 +67,18 @@ impl Outcome {
     }
 
     /// Takes what a point's workers have counted.
-    pub fn keep(&mut self, point: usize, stage: &Stage, mut troubles: Vec<Trouble>) {
+    pub fn keep(
+        &mut self,
+        point: usize,
+        stage: &Stage,
+        line_transfer_ns: Option<f64>,
+        mut troubles: Vec<Trouble>,
+    ) {
         let window = stage.gate.window();
+        if let Some(ns) = line_transfer_ns {
+            let (entity, metric) = (json!(format!("point{point}")), json!("line_transfer_ns"));
+            self.samples.push(vec![json!(window.end_ns), entity, metric, json!(ns)]);
+        }
         self.strides.push(stage.stride);
         self.keep_throughput(point, stage, window);
         let lookups: Vec<&Times> = stage.times.iter().map(|times| &times.lookup).collect();
@@ -196,7 +206,8 @@ impl Outcome {
                 "busy_turn_ns": self.turns.busy_ns,
                 "clock_ns": self.turns.clock_ns,
                 "sampled_every": self.strides,
-                "spin": plan.spin(),
+                "spin": plan.spin() * facts.spins,
+                "in_turn": facts.in_turn,
                 "sees_misses": facts.misses,
                 "sees_sleeps": facts.sleeps,
                 "guarded": self.guarded,

@@ -2,7 +2,7 @@
 
 use rand::Rng;
 use rand::rngs::SmallRng;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::error::PlanError;
 
@@ -26,9 +26,11 @@ pub enum Lengths {
     Exponential {
         mean_ns: f64,
     },
-    /// Measured values, each as likely as the others: quantiles at equal steps.
+    /// Measured values. `share`: of each, so that rare ones keep their weight; none: all are as likely.
     Values {
         ns: Vec<f64>,
+        #[serde(default)]
+        share: Vec<f64>,
     },
 }
 
@@ -37,14 +39,33 @@ impl Lengths {
         match self {
             Self::Constant { ns } => *ns,
             Self::Exponential { mean_ns } => -mean_ns * (1.0 - random.random::<f64>()).ln(),
-            Self::Values { ns } => ns[random.random_range(0..ns.len())],
+            Self::Values { ns, share } if share.is_empty() => ns[random.random_range(0..ns.len())],
+            Self::Values { ns, share } => {
+                let at = random.random::<f64>();
+                ns[share.partition_point(|below| *below <= at).min(ns.len() - 1)]
+            }
         }
+    }
+
+    /// Turns shares into running sums of 1, by which a value is drawn; whether they fit the values.
+    fn accumulate(&mut self) -> bool {
+        let Self::Values { ns, share } = self else { return true };
+        let total: f64 = share.iter().sum();
+        let mut sum = 0.0;
+        for part in &mut *share {
+            if !(*part >= 0.0 && total > 0.0 && total.is_finite()) {
+                return false;
+            }
+            sum += *part / total;
+            *part = sum;
+        }
+        share.is_empty() || share.len() == ns.len()
     }
 
     fn values(&self) -> &[f64] {
         match self {
             Self::Constant { ns } | Self::Exponential { mean_ns: ns } => std::slice::from_ref(ns),
-            Self::Values { ns } => ns,
+            Self::Values { ns, .. } => ns,
         }
     }
 }
@@ -68,6 +89,29 @@ pub struct Preempted {
     /// Of one hold.
     pub probability: f64,
     pub for_ns: f64,
+}
+
+/// Fewer CPUs than workers: who loses or leaves one waits for its turn in one queue.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cpus {
+    pub count: usize,
+    /// Mean CPU time until a worker loses its CPU although it could go on; exponential.
+    pub slice_ns: f64,
+    /// From one worker to the next on a CPU.
+    pub switch_ns: f64,
+}
+
+/// How sure a forecast has to be before it is given.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Until {
+    /// Half the 95 % interval of gets/s, as a part of them.
+    pub gets: f64,
+    /// Half the 95 % interval of misses a get.
+    pub misses: f64,
+    /// Ends it in any case.
+    pub gets_max: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -103,6 +147,12 @@ pub struct SimulationPlan {
     pub read_share: f64,
     #[serde(default)]
     pub preempted: Option<Preempted>,
+    /// `None`: each worker has a CPU.
+    #[serde(default)]
+    pub cpus: Option<Cpus>,
+    /// Goes on beyond `duration_ns`, twice as long each time, until the forecast is as sure as this.
+    #[serde(default)]
+    pub until: Option<Until>,
     #[serde(default)]
     pub warm_up_ns: f64,
     pub duration_ns: f64,
@@ -120,6 +170,7 @@ fn all() -> f64 {
 }
 
 const LONGEST_NS: f64 = 1e13;
+const GETS_MAX: u64 = 1_000_000_000;
 
 impl SimulationPlan {
     /// Of one who had slept so long.
@@ -143,9 +194,14 @@ impl SimulationPlan {
 
     /// Reads and checks a plan.
     pub fn parse(json: &str) -> Result<Self, PlanError> {
-        let plan: Self =
+        let mut plan: Self =
             serde_json::from_str(json).map_err(|error| PlanError::new("plan", error.to_string()))?;
         plan.check()?;
+        for (field, lengths) in [("hold", &mut plan.hold), ("think", &mut plan.think)] {
+            if !lengths.accumulate() {
+                return Err(PlanError::new(field, "needs a share for each value, none below 0, nor all 0"));
+            }
+        }
         Ok(plan)
     }
 
@@ -169,6 +225,14 @@ impl SimulationPlan {
             }
         }
         let preempted = self.preempted.unwrap_or(Preempted { probability: 0.0, for_ns: 0.0 });
+        let cpus = self.cpus.unwrap_or(Cpus { count: 1, slice_ns: 1.0, switch_ns: 0.0 });
+        let until = self.until.unwrap_or(Until { gets: 1.0, misses: 1.0, gets_max: 1 });
+        if cpus.count == 0 || cpus.slice_ns < 1.0 || until.gets_max > GETS_MAX {
+            return Err(PlanError::new(
+                "cpus",
+                format!("count and slice_ns must be 1 or more; until.gets_max at most {GETS_MAX}"),
+            ));
+        }
         for (field, value, most) in [
             ("between_ns", self.between_ns, LONGEST_NS),
             ("spin_ns", self.spin_ns, LONGEST_NS),
@@ -177,6 +241,10 @@ impl SimulationPlan {
             ("read_share", self.read_share, 1.0),
             ("preempted.probability", preempted.probability, 1.0),
             ("preempted.for_ns", preempted.for_ns, LONGEST_NS),
+            ("cpus.slice_ns", cpus.slice_ns, LONGEST_NS),
+            ("cpus.switch_ns", cpus.switch_ns, LONGEST_NS),
+            ("until.gets", until.gets, 1.0),
+            ("until.misses", until.misses, 1.0),
             ("warm_up_ns", self.warm_up_ns, LONGEST_NS),
             ("duration_ns", self.duration_ns, LONGEST_NS),
         ] {
@@ -199,29 +267,5 @@ impl SimulationPlan {
             return Err(PlanError::new("hold", "hold or think time must always be above 0"));
         }
         Ok(())
-    }
-}
-
-/// What happened in the measured time.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Forecast {
-    pub lookups: u64,
-    pub lookups_per_s: f64,
-    pub gets: u64,
-    pub misses: u64,
-    pub spin_gets: u64,
-    pub sleeps: u64,
-    pub wait_ns: f64,
-    pub hand_overs: u64,
-    pub events: u64,
-}
-
-impl Forecast {
-    pub fn to_json(&self) -> String {
-        serde_json::json!(self).to_string()
-    }
-
-    pub fn finish(&mut self, plan: &SimulationPlan) {
-        self.lookups_per_s = self.lookups as f64 / plan.duration_ns * 1e9;
     }
 }

@@ -1,0 +1,67 @@
+//! Who gets a latch that becomes free, and who is woken.
+
+use rand::Rng;
+
+use super::{Event, Order, Simulation};
+use crate::seat::Mode;
+
+impl Simulation<'_> {
+    /// The latch is free: spinners take it, and the first sleeper is posted; what posting cost.
+    pub(super) fn hand_on(&mut self, number: usize) -> f64 {
+        let granted = self.plan.order == Order::Fifo;
+        let mut spent_ns = 0.0;
+        let mut woken = 0;
+        if !granted {
+            self.take(number);
+        }
+        while let Some((sleeper, mode)) = self.latches[number].sleepers.front().copied() {
+            // readers are woken with the reader before them
+            if woken > 0 && (mode == Mode::Exclusive || self.workers[woken - 1].mode == Mode::Exclusive) {
+                break;
+            }
+            self.latches[number].sleepers.pop_front();
+            woken = sleeper + 1;
+            let asleep_ns = self.now_ns - self.workers[sleeper].asleep_since_ns;
+            // where no CPU is idle, the woken waits for one as who lost it does, and a post wakes no CPU
+            let at_once = self.finds_cpu(sleeper);
+            let wake = self.plan.wake(if at_once { asleep_ns } else { 0.0 });
+            spent_ns += wake.post_ns;
+            let wake_ns = if at_once { wake.wake_ns } else { 0.0 };
+            if granted {
+                self.grant(sleeper, wake_ns);
+            } else {
+                self.at(wake_ns, sleeper, Event::Awake);
+            }
+        }
+        if granted && woken == 0 {
+            self.take(number);
+        }
+        spent_ns
+    }
+
+    /// Spinners see a free latch: one of them gets it, or all readers among them.
+    fn take(&mut self, number: usize) {
+        while !self.latches[number].spinners.is_empty() {
+            let count = self.latches[number].spinners.len();
+            let index = match self.plan.order {
+                Order::Fifo => 0,
+                Order::Barging => self.random.random_range(0..count),
+            };
+            let spinner = self.latches[number].spinners[index];
+            if !self.latches[number].admits(self.workers[spinner].mode, false) {
+                return;
+            }
+            self.latches[number].spinners.remove(index);
+            self.got(spinner);
+        }
+    }
+
+    /// First in, first out: the latch is the sleeper's from now on, while it wakes up.
+    fn grant(&mut self, sleeper: usize, wake_ns: f64) {
+        self.forecast.wait_ns += self.now_ns + wake_ns - self.workers[sleeper].asleep_since_ns;
+        let began_ns = self.now_ns;
+        self.now_ns += wake_ns;
+        self.got(sleeper);
+        self.now_ns = began_ns;
+    }
+}
