@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::costs::{self, Turns, spread};
-use crate::cpu::allowed;
+use crate::costs::Turns;
 use crate::crew::{Crew, Death};
 use crate::error::LatchError;
+use crate::hand_overs::hand_overs;
 use crate::plan::Plan;
 use crate::result::{Outcome, Phase, Trouble};
 use crate::stage::{Stage, Window, region};
@@ -92,7 +92,7 @@ impl Run<'_> {
         let region = region(self.plan, workers)?;
         let stage = Stage::new(self.plan, workers, &region, self.outcome.turns);
         // before each point anew: the host of a virtual machine moves its CPUs from one minute to the next
-        let line_transfer_ns = line_transfer_ns(self.plan);
+        let hand_overs = hand_overs(self.plan);
         let mut troubles = Vec::new();
         let told = std::thread::scope(|scope| {
             let mut crew = Crew::start(scope, &stage)?;
@@ -107,7 +107,7 @@ impl Run<'_> {
         }
         self.ended("measure", point, workers, window.measure_ns, window.end_ns);
         self.earlier += done(&stage);
-        self.outcome.keep(point, &stage, line_transfer_ns, troubles);
+        self.outcome.keep(point, &stage, &hand_overs, troubles);
         Ok(())
     }
 
@@ -202,13 +202,6 @@ impl Run<'_> {
         }
         told
     }
-}
-
-/// A cache line's way between the first and the last CPU of the workers; `None` with one CPU.
-fn line_transfer_ns(plan: &Plan) -> Option<f64> {
-    let cpus = if plan.cpus.is_empty() { allowed() } else { plan.cpus.clone() };
-    let pair = [*cpus.first()?, *cpus.last()?];
-    (pair[0] != pair[1]).then(|| spread(|| costs::line_transfer_ns(pair))[1])
 }
 
 /// How long workers may take to end. A process is ended by force; threads get the time that all of them

@@ -71,13 +71,13 @@ impl Outcome {
         &mut self,
         point: usize,
         stage: &Stage,
-        line_transfer_ns: Option<f64>,
+        hand_overs: &[(&'static str, f64)],
         mut troubles: Vec<Trouble>,
     ) {
         let window = stage.gate.window();
-        if let Some(ns) = line_transfer_ns {
-            let (entity, metric) = (json!(format!("point{point}")), json!("line_transfer_ns"));
-            self.samples.push(vec![json!(window.end_ns), entity, metric, json!(ns)]);
+        for (metric, ns) in hand_overs {
+            let entity = format!("point{point}");
+            self.samples.push(vec![json!(window.end_ns), json!(entity), json!(metric), json!(ns)]);
         }
         self.strides.push(stage.stride);
         self.keep_throughput(point, stage, window);

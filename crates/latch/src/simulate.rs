@@ -4,11 +4,13 @@
 mod cpus;
 mod forecast;
 mod latch;
+mod lengths;
 mod model;
 mod waiters;
 
 pub use forecast::Forecast;
-pub use model::{Cpus, Lengths, Order, Preempted, SimulationPlan, Until};
+pub use lengths::Lengths;
+pub use model::{Cpus, Order, Preempted, SimulationPlan, Until};
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -34,6 +36,8 @@ enum Event {
     SliceEnds,
     /// A spinner has a CPU again.
     Back,
+    /// Of a latch: those who spin for it see that it was released.
+    Seen,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,8 +140,12 @@ impl Simulation<'_> {
             }
             self.forecast.events += 1;
             let worker = worker as usize;
-            let it = &self.workers[worker];
-            if turn == if event == Event::SliceEnds { it.slice } else { it.turn } {
+            let current = match event {
+                Event::Seen => turn,
+                Event::SliceEnds => self.workers[worker].slice,
+                _ => self.workers[worker].turn,
+            };
+            if turn == current {
                 self.happen(worker, event);
             }
         }
@@ -166,10 +174,11 @@ impl Simulation<'_> {
                 self.forecast.wait_ns += self.now_ns - self.workers[worker].asleep_since_ns;
                 self.attempt(worker);
             }
-            Event::SpinEnds => self.sleep(worker),
+            Event::SpinEnds => self.spin_ends(worker),
             Event::Release => self.release(worker),
             Event::SliceEnds => self.slice_ends(worker),
             Event::Back => self.back(worker),
+            Event::Seen => self.take(worker),
         }
     }
 
@@ -205,18 +214,6 @@ impl Simulation<'_> {
         }
     }
 
-    fn sleep(&mut self, worker: usize) {
-        let latch = &mut self.latches[self.workers[worker].latch];
-        latch.spinners.retain(|other| *other != worker);
-        let it = &mut self.workers[worker];
-        it.turn += 1;
-        it.sleeps += 1;
-        (it.state, it.asleep_since_ns) = (State::Asleep, self.now_ns);
-        latch.sleepers.push_back((worker, it.mode));
-        self.forecast.sleeps += 1;
-        self.leave_cpu(worker);
-    }
-
     fn got(&mut self, worker: usize) {
         let it = &mut self.workers[worker];
         it.turn += 1;
@@ -229,8 +226,12 @@ impl Simulation<'_> {
         let mut hold_ns = self.plan.hold.draw(&mut self.random);
         if handed {
             self.forecast.hand_overs += 1;
-            // who missed has the line taken from the holder at its release, and works a transfer later
-            hold_ns += if missed { self.plan.hand_over_ns } else { self.plan.line_ns };
+            // the latch of who is next in turn is its own while it is handed over; to others it comes free
+            hold_ns += match (missed, self.plan.order) {
+                (true, Order::Fifo) => self.plan.hand_over_ns,
+                (true, Order::Barging) => 0.0,
+                (false, _) => self.plan.line_ns,
+            };
         }
         if let Some(Preempted { probability, for_ns }) = self.plan.preempted
             && self.random.random::<f64>() < probability

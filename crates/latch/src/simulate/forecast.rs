@@ -73,7 +73,8 @@ impl Batches {
         });
         if !sure {
             let merged = self.ended.chunks(2);
-            self.ended = merged.map(|two| std::array::from_fn(|kind| two.iter().map(|one| one[kind]).sum())).collect();
+            self.ended =
+                merged.map(|two| std::array::from_fn(|kind| two.iter().map(|one| one[kind]).sum())).collect();
             self.each_ns *= 2.0;
         }
         sure

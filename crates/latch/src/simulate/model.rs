@@ -1,9 +1,8 @@
 //! The simulation's plan and what it foretells, as JSON.
 
-use rand::Rng;
-use rand::rngs::SmallRng;
 use serde::Deserialize;
 
+use super::Lengths;
 use crate::error::PlanError;
 
 /// Who gets a latch that becomes free.
@@ -16,62 +15,8 @@ pub enum Order {
     Fifo,
 }
 
-/// Lengths of time.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Lengths {
-    Constant {
-        ns: f64,
-    },
-    Exponential {
-        mean_ns: f64,
-    },
-    /// Measured values. `share`: of each, so that rare ones keep their weight; none: all are as likely.
-    Values {
-        ns: Vec<f64>,
-        #[serde(default)]
-        share: Vec<f64>,
-    },
-}
-
-impl Lengths {
-    pub fn draw(&self, random: &mut SmallRng) -> f64 {
-        match self {
-            Self::Constant { ns } => *ns,
-            Self::Exponential { mean_ns } => -mean_ns * (1.0 - random.random::<f64>()).ln(),
-            Self::Values { ns, share } if share.is_empty() => ns[random.random_range(0..ns.len())],
-            Self::Values { ns, share } => {
-                let at = random.random::<f64>();
-                ns[share.partition_point(|below| *below <= at).min(ns.len() - 1)]
-            }
-        }
-    }
-
-    /// Turns shares into running sums of 1, by which a value is drawn; whether they fit the values.
-    fn accumulate(&mut self) -> bool {
-        let Self::Values { ns, share } = self else { return true };
-        let total: f64 = share.iter().sum();
-        let mut sum = 0.0;
-        for part in &mut *share {
-            if !(*part >= 0.0 && total > 0.0 && total.is_finite()) {
-                return false;
-            }
-            sum += *part / total;
-            *part = sum;
-        }
-        share.is_empty() || share.len() == ns.len()
-    }
-
-    fn values(&self) -> &[f64] {
-        match self {
-            Self::Constant { ns } | Self::Exponential { mean_ns: ns } => std::slice::from_ref(ns),
-            Self::Values { ns, .. } => ns,
-        }
-    }
-}
-
 /// The release of a latch for which somebody sleeps, who had missed it so long ago.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wake {
     pub asleep_ns: f64,
@@ -80,6 +25,9 @@ pub struct Wake {
     /// What the release costs, with its post.
     #[serde(default)]
     pub post_ns: f64,
+    /// How often it does sleep: who was only about to finds the post and goes on.
+    #[serde(default = "all")]
+    pub slept: f64,
 }
 
 /// A holder loses its CPU.
@@ -131,7 +79,7 @@ pub struct SimulationPlan {
     pub between_ns: f64,
     /// Spin budget in time; 0: sleeps at once.
     pub spin_ns: f64,
-    /// Added to a hold that follows another worker's and was waited for.
+    /// From a release to the get of one who spins for it; where latches are granted in turn, added to its hold.
     #[serde(default)]
     pub hand_over_ns: f64,
     /// Added to a hold that follows another worker's and found the latch free.
@@ -178,7 +126,7 @@ impl SimulationPlan {
         let after = self.wakes.partition_point(|known| known.asleep_ns <= asleep_ns);
         let before = after.checked_sub(1).map(|before| self.wakes[before]);
         match (before, self.wakes.get(after).copied()) {
-            (None, None) => Wake::default(),
+            (None, None) => Wake { asleep_ns, wake_ns: 0.0, post_ns: 0.0, slept: 1.0 },
             (None, Some(only)) | (Some(only), None) => only,
             (Some(from), Some(to)) => {
                 let part = (asleep_ns - from.asleep_ns) / (to.asleep_ns - from.asleep_ns);
@@ -187,6 +135,7 @@ impl SimulationPlan {
                     asleep_ns,
                     wake_ns: between(from.wake_ns, to.wake_ns),
                     post_ns: between(from.post_ns, to.post_ns),
+                    slept: between(from.slept, to.slept),
                 }
             }
         }
@@ -255,6 +204,7 @@ impl SimulationPlan {
         let ordered = self.wakes.is_sorted_by(|one, next| one.asleep_ns < next.asleep_ns);
         let possible = |wake: &Wake| {
             [wake.asleep_ns, wake.wake_ns, wake.post_ns].iter().all(|ns| (0.0..=LONGEST_NS).contains(ns))
+                && (0.0..=1.0).contains(&wake.slept)
         };
         if !ordered || !self.wakes.iter().all(possible) {
             return Err(PlanError::new("wakes", format!("each 0 to {LONGEST_NS} ns, by growing asleep_ns")));
