@@ -147,6 +147,7 @@ class Prediction:
     misses_per_get_half: float = 0.0
     sleeps_per_miss_half: float = 0.0
     wait_per_sleep_ns: float = 0.0
+    post_per_sleep_ns: float = 0.0
 
 
 def spin_success(holds: Holds, spin_ns: float) -> float:

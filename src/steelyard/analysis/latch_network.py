@@ -21,6 +21,7 @@ from steelyard.study.workload import Workload
 
 Key = tuple[str, str, int]  # option, latch, clients
 _SLEEPS_MIN = 1000  # fewer tell too little of how long one lasts
+_SLEEPS_PER_MISS_MIN = 0.1  # rarer ones are mostly for holders without a CPU: no wake-up takes that long
 _VARIES = 0.25  # of the median, between the 10th and the 90th percentile
 _MEASURED_MIN = 5
 _HAND_OVERS = ("line_transfer_ns", "hand_over_ns")
@@ -126,7 +127,8 @@ def at_point(
     seen = _workers_at(evidence, row)
     line_ns = seen.get("line_transfer_ns", network.line_ns)
     hand_over_ns = seen.get("hand_over_ns") or line_ns or network.hand_over_ns
-    lost, cpu_ns = seen.get("switches_involuntary", 0.0), seen.get("cpu_ns", 0.0)
+    lost = seen.get("switches_involuntary", 0.0)
+    cpu_ns = seen.get("cpu_user_ns", 0.0) + seen.get("cpu_system_ns", 0.0)
     now = replace(
         network,
         holds=own,
@@ -134,9 +136,10 @@ def at_point(
         line_ns=line_ns if network.line_ns else 0.0,
         slice_ns=max(cpu_ns / lost, 1e3) if lost and cpu_ns else BASE_SLICE_NS,
     )
-    slept = row.wait_per_sleep_ns
-    if slept and (row.sleeps or 0) >= _SLEEPS_MIN and row.clients <= cpus and network.wakes:
-        return woken_as_measured(now, row.clients, rules, slept)
+    sleeps, system_ns = row.sleeps or 0.0, seen.get("cpu_system_ns", 0.0)
+    often = sleeps >= _SLEEPS_MIN and (row.sleeps_per_miss or 0.0) >= _SLEEPS_PER_MISS_MIN
+    if often and row.wait_per_sleep_ns and system_ns and network.wakes:
+        return woken_as_measured(now, row.clients, rules, row.wait_per_sleep_ns, system_ns / sleeps)
     return now
 
 
@@ -151,11 +154,10 @@ def _workers_at(evidence: Evidence, row: LatchRow) -> dict[str, float]:
         )
         if option_of[run] == row.option and n == row.clients
     }
-    names = {"cpu_user_ns": "cpu_ns", "cpu_system_ns": "cpu_ns"}
     found: dict[str, list[float]] = {}
     for run, point, metric, value in _peaks(evidence):
         if (run, point) in mine:
-            found.setdefault(names.get(metric, metric), []).append(value)
+            found.setdefault(metric, []).append(value)
     return {
         name: float(np.median(values) if name in _HAND_OVERS else np.sum(values))
         for name, values in found.items()

@@ -7,16 +7,17 @@ import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from steelyard import _core
 from steelyard.analysis.latch_model import BASE_SLICE_NS, Network, Prediction, Wake, predict
 
 # a simulation goes on until half its own 95 % interval is as small as this, or this many gets are played
-GETS_HALF = 0.005  # of the gets a second
+GETS_HALF = 0.01  # of the gets a second
 MISSES_HALF = 0.005  # misses a get: half a point
 _GETS_FIRST, _GETS_MAX = 20_000, 1_000_000
 _LONGEST_NS = 1e12  # stands for a spin without end
-_WAKE_FACTORS = (1 / 64, 16.0)  # of the calibrated wake-ups, among which the measured one is looked for
-_WAKE_STEPS = 9
+_SCALE_STEPS, _SCALE_HALF, _SCALE_MAX = 12, 3.0, 64.0  # to wake-ups and posts as measured, from the calibrated ones
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,13 @@ class Rules:
     preempted: float = 0.0
 
 
-def simulate(network: Network, workers: int, rules: Rules | None = None, seed: int = 1) -> Prediction:
-    """The network under these rules; deterministic for a seed. Says how sure it is."""
+def simulate(
+    network: Network, workers: int, rules: Rules | None = None, seed: int = 1, half: float = 1.0
+) -> Prediction:
+    """The network under these rules; deterministic for a seed. Says how sure it is.
+
+    half: how many times as wide as usual its own interval may be.
+    """
     rules = rules or Rules()
     running, gets = network.at_once(workers), network.gets_per_lookup
     hold_ns = network.holds.mean_ns
@@ -53,7 +59,7 @@ def simulate(network: Network, workers: int, rules: Rules | None = None, seed: i
         "order": "fifo" if rules.in_turn else "barging",
         "duration_ns": _GETS_FIRST * get_ns,
         "warm_up_ns": _GETS_FIRST * get_ns / 10,
-        "until": {"gets": GETS_HALF, "misses": MISSES_HALF, "gets_max": _GETS_MAX},
+        "until": {"gets": half * GETS_HALF, "misses": half * MISSES_HALF, "gets_max": _GETS_MAX},
         "seed": seed,
         "children": network.children,
         "gets_per_lookup": gets,
@@ -81,28 +87,38 @@ def simulate(network: Network, workers: int, rules: Rules | None = None, seed: i
         found["misses_half"],
         found["sleeps_half"] * gets / misses if misses else 0.0,
         found["wait_ns"] / sleeps if sleeps else 0.0,
+        found["posted_ns"] / sleeps if sleeps else 0.0,
     )
 
 
-def woken_as_measured(network: Network, workers: int, rules: Rules, wait_per_sleep_ns: float) -> Network:
-    """The network with its wake-ups scaled so that a sleep lasts as long as those of the run did.
+def woken_as_measured(
+    network: Network, workers: int, rules: Rules, wait_per_sleep_ns: float, post_per_sleep_ns: float
+) -> Network:
+    """The network with wake-ups and posts scaled until a simulated sleep lasts, and costs, what a measured one did.
 
-    A wake-up is calibrated by pairs that do nothing else; in a run, idle CPUs rest less or more deeply. Its
-    form, by time asleep, stays; posts are scaled alike, for both wait for the same CPU to come to itself.
+    Calibrated by a pair of threads that does nothing else, both are off by some factor in a run, where idle
+    CPUs rest more or less deeply; their form, by time asleep, stays. Where nobody would sleep: unchanged.
     """
-    low, high = _WAKE_FACTORS
 
-    def scaled(factor: float) -> Network:
-        wakes = tuple(
-            Wake(w.asleep_ns, factor * w.wake_ns, factor * w.post_ns, w.slept) for w in network.wakes
+    def scaled(wake: float, post: float) -> Network:
+        wakes = tuple(replace(w, wake_ns=wake * w.wake_ns, post_ns=post * w.post_ns) for w in network.wakes)
+        return replace(network, wakes=wakes)
+
+    factors = np.ones(2)
+    best, least = network, math.inf
+    for _ in range(_SCALE_STEPS):
+        now = scaled(*factors.tolist())
+        found = simulate(now, workers, rules, half=_SCALE_HALF)
+        if not (found.wait_per_sleep_ns and found.post_per_sleep_ns):
+            break
+        off = np.log(
+            [wait_per_sleep_ns / found.wait_per_sleep_ns, post_per_sleep_ns / found.post_per_sleep_ns]
         )
-        return replace(network, wakes=wakes, wake_up_ns=factor * network.wake_up_ns)
-
-    for _ in range(_WAKE_STEPS):
-        middle = math.sqrt(low * high)
-        long = simulate(scaled(middle), workers, rules).wait_per_sleep_ns > wait_per_sleep_ns
-        low, high = (low, middle) if long else (middle, high)
-    return scaled(math.sqrt(low * high))
+        if (error := float(np.abs(off).max())) < least:
+            best, least = now, error
+        # one depends on the other: not the whole way at once
+        factors = np.clip(factors * np.exp(0.7 * off), 1 / _SCALE_MAX, _SCALE_MAX)
+    return best
 
 
 def expected(network: Network, workers: int, rules: Rules) -> Prediction:

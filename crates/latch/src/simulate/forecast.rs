@@ -21,6 +21,8 @@ pub struct Forecast {
     pub spin_gets: u64,
     pub sleeps: u64,
     pub wait_ns: f64,
+    /// Spent by releases on their posts.
+    pub posted_ns: f64,
     pub hand_overs: u64,
     pub events: u64,
     /// Half the 95 % interval of gets a second as a part of them, of misses a get, and of sleeps a get.

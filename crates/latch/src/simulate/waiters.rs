@@ -54,6 +54,7 @@ impl Simulation<'_> {
             let at_once = self.finds_cpu(sleeper);
             let wake = self.plan.wake(if at_once { asleep_ns } else { 0.0 });
             spent_ns += wake.post_ns;
+            self.forecast.posted_ns += wake.post_ns;
             let wake_ns = if at_once { wake.wake_ns } else { 0.0 };
             if at_once && self.random.random::<f64>() >= wake.slept {
                 let it = &mut self.workers[sleeper];
