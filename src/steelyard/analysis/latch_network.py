@@ -24,6 +24,7 @@ _SLEEPS_MIN = 1000  # fewer tell too little of how long one lasts
 _SLEEPS_PER_MISS_MIN = 0.1  # rarer ones are mostly for holders without a CPU: no wake-up takes that long
 _VARIES = 0.25  # of the median, between the 10th and the 90th percentile
 _MEASURED_MIN = 5
+_CPU_MIN = 0.9  # of the time in which workers neither sleep nor wait for one another
 _HAND_OVERS = ("line_transfer_ns", "hand_over_ns")
 
 
@@ -215,4 +216,27 @@ def hand_over_notices(evidence: Evidence) -> list[Notice]:
             text = f"the hand-over{between} was not stable: each prediction uses that of its own points"
             detail = f"8 of 10 of {len(values)} took {low:.3g} to {high:.3g} ns, median {middle:.3g} ns"
             found.append(Notice("latch-hand-over-varies", text, option.label, detail=detail))
+    return found
+
+
+def cpu_notices(evidence: Evidence, rows: list[LatchRow]) -> list[Notice]:
+    """That workers were kept from their CPUs by others, for which no prediction allows."""
+    found: list[Notice] = []
+    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    points = evidence.points
+    for row in rows:
+        if row.clients > (evidence.topology.cpus or 0) or row.predicted_gets_per_s is None:
+            continue
+        seen = _workers_at(evidence, row)
+        cpu_ns = seen.get("cpu_user_ns", 0.0) + seen.get("cpu_system_ns", 0.0)
+        mine = np.asarray([option_of[run] == row.option for run in points["run"].tolist()])
+        seconds = float(points["seconds"][mine & (points["clients"] == row.clients)].sum())
+        had = (cpu_ns + (row.wait_ns or 0.0)) / (row.clients * seconds * 1e9) if seconds else 1.0
+        if cpu_ns and had < _CPU_MIN:
+            text = (
+                "the workers had no CPU for part of the time although there was one for each: predictions do"
+                " not hold, measure again on a quiet machine"
+            )
+            detail = f"at {row.clients} they ran or slept for {100 * had:.3g} % of the time"
+            found.append(Notice("latch-workers-without-cpu", text, row.option, detail=detail))
     return found

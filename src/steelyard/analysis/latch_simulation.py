@@ -1,4 +1,4 @@
-"""What the formulae cannot do, event by event: constant think times, several gets a lookup, sleepers, few CPUs."""
+"""The closed loop event by event: constant think times, several gets a lookup, sleepers, few CPUs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ GETS_HALF = 0.01  # of the gets a second
 MISSES_HALF = 0.005  # misses a get: half a point
 _GETS_FIRST, _GETS_MAX = 20_000, 1_000_000
 _LONGEST_NS = 1e12  # stands for a spin without end
-_SCALE_STEPS, _SCALE_HALF, _SCALE_MAX = 12, 3.0, 64.0  # to wake-ups and posts as measured, from the calibrated ones
+# from calibrated wake-ups and posts to those of the run
+_SCALE_STEPS, _SCALE_HALF, _SCALE_MAX = 12, 3.0, 64.0
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def simulate(
 def woken_as_measured(
     network: Network, workers: int, rules: Rules, wait_per_sleep_ns: float, post_per_sleep_ns: float
 ) -> Network:
-    """The network with wake-ups and posts scaled until a simulated sleep lasts, and costs, what a measured one did.
+    """The network whose wake-ups and posts make a simulated sleep last, and cost, what a measured one did.
 
     Calibrated by a pair of threads that does nothing else, both are off by some factor in a run, where idle
     CPUs rest more or less deeply; their form, by time asleep, stays. Where nobody would sleep: unchanged.
@@ -124,9 +125,10 @@ def woken_as_measured(
 def expected(network: Network, workers: int, rules: Rules) -> Prediction:
     """By formula where that is exact, else event by event.
 
-    Exact: one exclusive latch that is spun for without end, one get a lookup, exponential think times, a CPU
-    for each worker. A formula of means cannot know that few workers that sleep, or think alike, depend on
-    one another: sleeps a miss it gives up to eight times wrong, even where a wake-up takes no time.
+    Exact: one exclusive latch that is spun for without end, one get a lookup, exponential think times, a
+    CPU for each worker, and no hand-over during which others may get the latch. A formula of means cannot
+    know that few workers that sleep, or think alike, depend on one another: sleeps a miss it gives up to
+    eight times wrong, even where a wake-up takes no time.
     """
     exact = (
         network.spin_ns == math.inf
@@ -134,6 +136,7 @@ def expected(network: Network, workers: int, rules: Rules) -> Prediction:
         and network.gets_per_lookup == 1
         and not network.think_is_constant
         and network.line_ns == 0
+        and (network.hand_over_ns == 0 or rules.in_turn)
         and not rules.shared_gets
         and network.at_once(workers) == workers
     )

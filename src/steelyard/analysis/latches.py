@@ -17,6 +17,7 @@ from steelyard.analysis.latch_network import (
     Key,
     at_point,
     costs_of,
+    cpu_notices,
     hand_over_notices,
     holds_of,
     network_of,
@@ -90,7 +91,7 @@ def latches(evidence: Evidence) -> Latches:
         tuple(what_if),
         (
             *_contradictions(done, evidence.study.workload.POINTS),
-            *(hand_over_notices(evidence) if predicted else ()),
+            *((*hand_over_notices(evidence), *cpu_notices(evidence, done)) if predicted else ()),
         ),
         costs_of(evidence) if predicted else None,
     )

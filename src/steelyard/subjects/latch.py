@@ -108,8 +108,8 @@ class Latch:
     def _calibration(self) -> Mapping[str, Any]:
         """Medians in ns; of one CPU there is no hand-over to another, and no wake-up by another.
 
-        cpus: between which; cpus_share: the nearest thing that they share. hand_over_ns is that of a cache line:
-        the latch's own is measured before each point, by the engine.
+        cpus: between which; cpus_share: the nearest thing that they share. hand_over_ns is that of a cache
+        line: the latch's own is measured before each point, by the engine.
         """
         costs = json.loads(_core.latch_calibrate(sorted(os.sched_getaffinity(0))))
         known: dict[str, Any] = {

@@ -29,9 +29,9 @@ def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | Non
     return Figure(
         name="latch-prediction",
         title="Predicted beside measured",
-        caption="The closed loop of the study, simulated: its think time, gets per lookup, latches and workers,"
-        " with the measured hold times and the costs of this machine; on the dashed line both agree. ± is half"
-        " the 95 % interval of the simulation's own chance.",
+        caption="The closed loop of the study, simulated: its think time, gets per lookup, latches and"
+        " workers, with the measured hold times and the costs of this machine; on the dashed line both agree."
+        " ± is half the 95 % interval of the simulation's own chance.",
         panels=tuple(panels),
         table=_table(rows, about),
         layout="grid",
@@ -76,9 +76,10 @@ def _costs(costs: LatchCosts | None) -> tuple[str, ...]:
         return (hand_over,)
     return (
         hand_over,
-        f"Wake-up of a sleeper on another, idle CPU, calibrated before the first run: {fmt.quantity(costs.wake_ns, 'ns')}"
-        f" and {fmt.quantity(costs.post_ns, 'ns')} for the post, less where it fell asleep just before. Where workers"
-        " slept often, both are scaled so that a simulated sleep lasts as long as a measured one did.",
+        "Wake-up of a sleeper on another, idle CPU, calibrated before the first run:"
+        f" {fmt.quantity(costs.wake_ns, 'ns')}, and {fmt.quantity(costs.post_ns, 'ns')} for the post; less"
+        " where it fell asleep just before. Where at least every tenth miss slept, both are scaled until a"
+        " simulated sleep lasts as long, and takes as much system time, as a measured one.",
     )
 
 
@@ -192,8 +193,8 @@ def alternatives(judgement: Judgement, about: About) -> Figure | None:
     return Figure(
         name="latch-alternatives",
         title="What other settings of the latch would do",
-        caption="The simulation of above with one thing changed; trust it as far as predicted and measured agree"
-        " there. ± is half the 95 % interval of the simulation's own chance.",
+        caption="The simulation of above with one thing changed; trust it as far as predicted and measured"
+        " agree there. ± is half the 95 % interval of the simulation's own chance.",
         panels=(),
         table=Table(
             (
