@@ -115,3 +115,36 @@ def test_circumstances_alternate_and_each_engages_its_workers() -> None:
 def test_unknown_circumstances_are_refused_by_name(cpus: list[int], among: list[str], message: str) -> None:
     with pytest.raises(_core.PlanError, match=f"^{message}"):
         _core.latch_turns(json.dumps({**PLAN, "cpus": cpus}), among, 1)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU hands nothing over")
+@pytest.mark.parametrize(
+    ("protocol", "measured"),
+    [("oracle-x", {"line_transfer_ns", "hand_over_ns"}), ("lwlock", {"line_transfer_ns"})],
+)
+def test_each_point_has_its_hand_over_where_the_latch_is_spun_for(protocol: str, measured: set[str]) -> None:
+    samples = run(protocol=protocol)[0]["samples"]
+    for point in ("point0", "point1"):
+        mine = {
+            metric: value
+            for entity, metric, value in zip(
+                samples["entity"], samples["metric"], samples["value"], strict=True
+            )
+            if entity == point
+        }
+        assert set(mine) == measured
+        assert all(value > 0 for value in mine.values())
+
+
+def test_who_queues_for_a_latch_never_sleeps_and_oracles_shared_latch_spins_twice() -> None:
+    plan = {"points": [1], "measure_s": 0.1}
+    ticket, shared = (run(protocol=name, **plan)[0]["engine"] for name in ("ticket", "oracle-sx"))
+    assert (ticket["in_turn"], ticket["spin"]) == (True, 0)
+    assert (shared["in_turn"], shared["spin"]) == (False, 4000)
+
+
+def test_pauses_that_stop_both_cpus_are_a_share_of_all() -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    pauses = json.loads(_core.latch_calibrate(cpus))["pauses"]
+    assert (pauses is None) == (len(cpus) < 2)
+    assert pauses is None or (0 <= pauses["common"] <= 1 and pauses["per_s"] >= 0)

@@ -69,7 +69,8 @@ def latch_protocols() -> list[dict[str, Any]]:
 
     Each: name, source (paper or code), processes (works between processes), shared (readers do not
     exclude each other), children (may be split into child latches; false for whole caches), spin
-    (default budget in iterations, 0: none to set), sees_misses and sees_sleeps (whether these counters
+    (default budget in iterations, 0: none to set), spins (times that it is spent before sleeping), in_turn
+    (each waits for its turn and never sleeps), sees_misses and sees_sleeps (whether these counters
     can be seen from outside; where not they are 0), recovers (goes on after the death of a worker).
     """
 
@@ -96,10 +97,12 @@ def latch_run(plan_json: str, on_event: Callable[[str], None]) -> str:
     named protocol#child; measure phase only; hand_overs: exclusive gets after another worker's),
     latch_histograms (point, kind "hold" or "wait", count, histogram_base64: ns of timed gets, wait only
     of misses), samples (t_ns, entity "point0/worker0", metric, value: cpu_user_ns, cpu_system_ns,
-    switches_voluntary, switches_involuntary of the measure phase).
+    switches_voluntary, switches_involuntary of the measure phase; of "point0", measured before it between the
+    first and the last CPU, line_transfer_ns and, of a latch that is spun for, hand_over_ns).
     errors: worker-died-recovered, worker-died (the protocol cannot recover), worker-stuck (ended by
     force after the point), torn, overlap (exclusive holders overlapped). engine: besides the keys of
-    `load_run` busy_turn_ns, clock_ns (already taken off the times), sampled_every by point, spin,
+    `load_run` busy_turn_ns, clock_ns (already taken off the times), sampled_every by point, spin
+    (turns before a sleep), in_turn,
     sees_misses, sees_sleeps, and by point guarded and exclusive_gets, which are equal when holders
     excluded each other.
     Raises PlanError, LoadError, OSError when workers cannot be started, and whatever on_event raises.
@@ -110,7 +113,9 @@ def latch_calibrate(cpus: Sequence[int]) -> str:
 
     cpus [first, last], rounds, and each {"min", "median", "max"} in ns: line_transfer_ns (a cache line
     one way, by ping-pong) and futex_other_cpu_ns (post to running), both null with one CPU only; wakes,
-    also null then: medians by asleep_ns, from the miss to the release: wake_ns to the get, post_ns (release);
+    also null then: medians by asleep_ns, from the miss to the release: wake_ns to the get, post_ns (release),
+    and slept, the share that did sleep; pauses, null likewise: moments of pause_ns to 20 us in which a CPU
+    executed nothing, per_s, and the share of them that stopped the other CPU too (common);
     futex_same_cpu_ns, clock_ns (one look at the clock), spin_turn_ns (one iteration of a spin budget),
     busy_turn_ns (of hold and think time). Raises PlanError.
     """
@@ -140,16 +145,21 @@ def latch_simulate(plan_json: str) -> str:
     """The closed loop of `latch_run` as discrete events; deterministic for its seed.
 
     Plan (all times ns): workers, hold ({"kind": "constant", "ns"}, {"kind": "exponential", "mean_ns"} or
-    {"kind": "values", "ns": [...]}: measured values, equally likely), think (likewise; where both are
-    constant workers fall into step, as no real ones do), spin_ns (budget as time, 0: sleeps at once),
-    order "barging" (Oracle, LWLock) or "fifo" (granted in turn), duration_ns, seed;
+    {"kind": "values", "ns": [...], "share": [...]}: measured values, without share equally likely), think
+    (likewise), spin_ns (budget as time, 0: sleeps at once), order "barging" (Oracle, LWLock) or "fifo"
+    (granted in turn), duration_ns, seed;
     with defaults children 1 (chosen uniformly a lookup), gets_per_lookup 2, between_ns 0 (from get to get
-    within a lookup), hand_over_ns 0 (added to a hold after another worker's that was waited for), line_ns
-    0 (the same, found free), wakes [] (by growing asleep_ns, from the miss to the release: wake_ns to
-    the next try, post_ns that the release costs), shared_gets false, read_share 1.0 (lookups whose last get
-    is shared), preempted null or {"probability", "for_ns"} of a hold, warm_up_ns 0. Every worker has a CPU.
-    Gives lookups, lookups_per_s, gets, misses, spin_gets, sleeps, wait_ns, hand_overs of duration_ns, and
-    events (simulated). Raises PlanError.
+    within a lookup), hand_over_ns 0 (from a release to the get of a spinner, during which others may get the
+    latch; fifo: added to the hold), line_ns 0 (added to a hold after another worker's that found the latch
+    free), wakes [] (by growing asleep_ns, from the miss to the release: wake_ns to
+    the next try, post_ns that the release costs, slept 1: the share that did sleep), shared_gets false,
+    read_share 1.0 (lookups whose last get is shared), preempted null or {"probability", "for_ns"} of a hold,
+    cpus null (each worker has one) or {"count", "slice_ns" (mean CPU time until one is lost), "switch_ns"},
+    warm_up_ns 0, until null or {"gets", "misses", "gets_max"}: goes on, beyond duration_ns, until half the
+    95 % interval of gets (as a part of them) and of misses a get is that small, or gets_max are played.
+    Gives lookups, lookups_per_s, gets, misses, spin_gets, sleeps, wait_ns, posted_ns, hand_overs of its
+    duration_ns, events, and gets_half (relative), misses_half, sleeps_half (a get): half of 95 % intervals
+    by 20 batch means. Raises PlanError.
     """
 
 def dispatch_run(plan_json: str, on_event: Callable[[str], None]) -> str:

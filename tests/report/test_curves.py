@@ -99,8 +99,9 @@ def test_the_terminal_says_it_too(case: Callable[[str], Case]) -> None:
 
 def test_what_other_settings_would_do_is_a_table(case: Callable[[str], Case]) -> None:
     judgement, series, about = case("t2")
-    asked = WhatIf("RC", "RC latch", 12, "8 children", 2e6, 0.05, 0.0, 40.0)
+    asked = WhatIf("RC", "RC latch", 12, "8 children", 2e6, 0.05, 0.0, 40.0, 1e4, 0.004)
     figure = drawn((replace(judgement, what_if=(asked,)), series, about))["latch-alternatives"]
-    assert figure.table.rows == (("RC, RC latch", "12", "8 children", "2,000,000/s", "5.00", "0", "40.0 ns"),)
+    told = ("8 children", "2,000,000 ± 10,000", "5.00 ± 0.400", "0", "40.0 ns")
+    assert figure.table.rows == (("RC, RC latch", "12", *told),)
     assert "8 children" in render(replace(judgement, what_if=(asked,)), series, about)
     assert "latch-alternatives" not in drawn(case("t2"))

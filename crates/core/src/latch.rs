@@ -55,6 +55,8 @@ fn latch_protocols(py: Python<'_>) -> PyResult<Vec<Bound<'_, pyo3::types::PyDict
         row.set_item("shared", facts.shared)?;
         row.set_item("children", facts.children)?;
         row.set_item("spin", facts.spin)?;
+        row.set_item("spins", facts.spins)?;
+        row.set_item("in_turn", facts.in_turn)?;
         row.set_item("sees_misses", facts.misses)?;
         row.set_item("sees_sleeps", facts.sleeps)?;
         row.set_item("recovers", facts.mends)?;

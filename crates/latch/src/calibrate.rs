@@ -5,6 +5,7 @@ use std::hint::black_box;
 use serde_json::{Value, json};
 
 use crate::costs::{ROUNDS, busy_turn_ns, clock_ns, each_ns, line_transfer_ns, pass, spread};
+use crate::pauses::pauses;
 use crate::protocols::Held;
 use crate::protocols::oracle_x::OracleX;
 use crate::seat::{Me, Mode, Seat};
@@ -46,6 +47,7 @@ pub fn calibrate(cpus: &[usize]) -> Value {
         "line_transfer_ns": pair.map(|pair| told(spread(|| line_transfer_ns(pair)))),
         "futex_same_cpu_ns": told(spread(|| futex_hand_over_ns([first, first]))),
         "wakes": pair.map(wakes),
+        "pauses": pair.map(pauses),
         "futex_other_cpu_ns": pair.map(|pair| told(spread(|| futex_hand_over_ns(pair)))),
         "clock_ns": told(spread(clock_ns)),
         "spin_turn_ns": told(spread(spin_turn_ns)),

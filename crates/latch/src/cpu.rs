@@ -26,6 +26,16 @@ pub fn preempted() -> u64 {
     involuntary
 }
 
+/// The CPUs that this process may use.
+pub fn allowed() -> Vec<usize> {
+    // SAFETY: all zero is an empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `set` is valid for writes of its size.
+    unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) };
+    // SAFETY: CPU_ISSET reads within the set for numbers below its size.
+    (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
+}
+
 /// Binds the calling thread to one CPU.
 pub fn pin(cpu: usize) {
     // SAFETY: all zero is an empty set; the plan's check keeps the number below the set's size; a CPU

@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::costs::Turns;
 use crate::crew::{Crew, Death};
 use crate::error::LatchError;
+use crate::hand_overs::hand_overs;
 use crate::plan::Plan;
 use crate::result::{Outcome, Phase, Trouble};
 use crate::stage::{Stage, Window, region};
@@ -90,6 +91,8 @@ impl Run<'_> {
         let begin_ns = self.begin("connect", point, workers)?;
         let region = region(self.plan, workers)?;
         let stage = Stage::new(self.plan, workers, &region, self.outcome.turns);
+        // before each point anew: the host of a virtual machine moves its CPUs from one minute to the next
+        let hand_overs = hand_overs(self.plan);
         let mut troubles = Vec::new();
         let told = std::thread::scope(|scope| {
             let mut crew = Crew::start(scope, &stage)?;
@@ -104,7 +107,7 @@ impl Run<'_> {
         }
         self.ended("measure", point, workers, window.measure_ns, window.end_ns);
         self.earlier += done(&stage);
-        self.outcome.keep(point, &stage, troubles);
+        self.outcome.keep(point, &stage, &hand_overs, troubles);
         Ok(())
     }
 

@@ -49,7 +49,11 @@ pub mod draws;
 pub mod engine;
 pub mod error;
 #[cfg(not(feature = "loom"))]
+pub mod hand_overs;
+#[cfg(not(feature = "loom"))]
 pub mod operation;
+#[cfg(not(feature = "loom"))]
+pub mod pauses;
 #[cfg(not(feature = "loom"))]
 pub mod plan;
 pub mod protocols;

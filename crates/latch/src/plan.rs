@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::cpu::allowed;
 use crate::error::PlanError;
 use crate::protocols::{self, Protocol};
 
@@ -212,13 +213,8 @@ impl Plan {
 
 /// Whether this process may use these CPUs.
 pub fn check_cpus(cpus: &[usize]) -> Result<(), PlanError> {
-    // SAFETY: all zero is an empty set.
-    let mut allowed: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `allowed` is valid for writes of its size.
-    unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut allowed) };
-    // SAFETY: CPU_ISSET reads within the set for numbers below its size.
-    let usable = |cpu: usize| cpu < libc::CPU_SETSIZE as usize && unsafe { libc::CPU_ISSET(cpu, &allowed) };
-    match cpus.iter().find(|cpu| !usable(**cpu)) {
+    let allowed = allowed();
+    match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
         Some(cpu) => Err(PlanError::new("cpus", format!("CPU {cpu} is not for this process to use"))),
         None => Ok(()),
     }

@@ -47,6 +47,10 @@ pub struct Facts {
     pub sleeps: bool,
     /// Iterations of its bounded spin unless the plan says otherwise; 0: it has none.
     pub spin: u32,
+    /// Times that the budget is spent before sleeping.
+    pub spins: u32,
+    /// Queues in which each waits for its turn and never sleeps; elsewhere who is there first gets it.
+    pub in_turn: bool,
     /// Goes on after a worker died at any point of it.
     pub mends: bool,
     /// The plan's children apply: false for whole caches, which partition by themselves.

@@ -67,8 +67,18 @@ impl Outcome {
     }
 
     /// Takes what a point's workers have counted.
-    pub fn keep(&mut self, point: usize, stage: &Stage, mut troubles: Vec<Trouble>) {
+    pub fn keep(
+        &mut self,
+        point: usize,
+        stage: &Stage,
+        hand_overs: &[(&'static str, f64)],
+        mut troubles: Vec<Trouble>,
+    ) {
         let window = stage.gate.window();
+        for (metric, ns) in hand_overs {
+            let entity = format!("point{point}");
+            self.samples.push(vec![json!(window.end_ns), json!(entity), json!(metric), json!(ns)]);
+        }
         self.strides.push(stage.stride);
         self.keep_throughput(point, stage, window);
         let lookups: Vec<&Times> = stage.times.iter().map(|times| &times.lookup).collect();
@@ -196,7 +206,8 @@ impl Outcome {
                 "busy_turn_ns": self.turns.busy_ns,
                 "clock_ns": self.turns.clock_ns,
                 "sampled_every": self.strides,
-                "spin": plan.spin(),
+                "spin": plan.spin() * facts.spins,
+                "in_turn": facts.in_turn,
                 "sees_misses": facts.misses,
                 "sees_sleeps": facts.sleeps,
                 "guarded": self.guarded,

@@ -1,19 +1,25 @@
 //! The closed loop as discrete events: what formulae cannot do (barging or FIFO, preempted holders,
-//! children, shared gets). As deterministic as its seed. CPUs are not modelled: every worker has one,
-//! unless it is preempted while holding.
+//! children, shared gets, fewer CPUs than workers). As deterministic as its seed.
 
+mod cpus;
+mod forecast;
 mod latch;
+mod lengths;
 mod model;
+mod waiters;
 
-pub use model::{Forecast, Lengths, Order, Preempted, SimulationPlan};
+pub use forecast::Forecast;
+pub use lengths::Lengths;
+pub use model::{Cpus, Order, Preempted, SimulationPlan, Until};
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
 use crate::seat::Mode;
+use forecast::Batches;
 use latch::SimulatedLatch;
 
 /// What a worker does when its time comes.
@@ -26,6 +32,12 @@ enum Event {
     /// Posted and awake: tries again.
     Awake,
     Release,
+    /// Loses its CPU.
+    SliceEnds,
+    /// A spinner has a CPU again.
+    Back,
+    /// Of a latch: those who spin for it see that it was released.
+    Seen,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +60,14 @@ struct Worker {
     asleep_since_ns: f64,
     /// Makes an event that was overtaken (a spin that ended with the latch) void.
     turn: u32,
+    /// Has a CPU.
+    runs: bool,
+    /// As `turn`, of the slices.
+    slice: u32,
+    /// When its next event is due, while it has a CPU.
+    due_ns: f64,
+    /// What was left of what it was at, and the event that ends it, while it has none.
+    paused: (f64, Event),
 }
 
 /// Time in ns as ordered bits: times are never negative.
@@ -60,6 +80,9 @@ struct Simulation<'a> {
     queue: BinaryHeap<At>,
     workers: Vec<Worker>,
     latches: Vec<SimulatedLatch>,
+    /// CPUs without a worker, and workers without a CPU.
+    free: usize,
+    ready: VecDeque<usize>,
     forecast: Forecast,
 }
 
@@ -74,6 +97,10 @@ pub fn simulate(plan: &SimulationPlan) -> Forecast {
         sleeps: 0,
         asleep_since_ns: 0.0,
         turn: 0,
+        runs: true,
+        slice: 0,
+        due_ns: 0.0,
+        paused: (0.0, Event::Get),
     };
     let mut simulation = Simulation {
         plan,
@@ -82,6 +109,8 @@ pub fn simulate(plan: &SimulationPlan) -> Forecast {
         queue: BinaryHeap::with_capacity(2 * plan.workers),
         workers: (0..plan.workers).map(worker).collect(),
         latches: (0..plan.children).map(|_| SimulatedLatch::default()).collect(),
+        free: 0,
+        ready: VecDeque::new(),
         forecast: Forecast::default(),
     };
     simulation.run();
@@ -90,34 +119,49 @@ pub fn simulate(plan: &SimulationPlan) -> Forecast {
 
 impl Simulation<'_> {
     fn run(&mut self) {
+        self.place();
         for worker in 0..self.plan.workers {
             // spread over a think time, so that they do not begin in step
             let first_ns = self.random.random::<f64>() * (self.plan.think.draw(&mut self.random) + 1.0);
             self.at(first_ns, worker, Event::Get);
         }
-        let (warm_ns, end_ns) = (self.plan.warm_up_ns, self.plan.warm_up_ns + self.plan.duration_ns);
-        let mut warm = warm_ns <= 0.0;
+        let mut batches = Batches::new(self.plan.warm_up_ns, self.plan.duration_ns);
+        let mut warm = self.plan.warm_up_ns <= 0.0;
         while let Some(Reverse((bits, worker, turn, event))) = self.queue.pop() {
             self.now_ns = f64::from_bits(bits);
-            if self.now_ns >= end_ns {
-                break;
-            }
-            if !warm && self.now_ns >= warm_ns {
+            if !warm && self.now_ns >= self.plan.warm_up_ns {
                 warm = true;
                 self.forecast = Forecast::default();
             }
+            while self.now_ns >= batches.end_ns() {
+                if batches.end(&mut self.forecast, self.plan.until) {
+                    return;
+                }
+            }
             self.forecast.events += 1;
             let worker = worker as usize;
-            if self.workers[worker].turn == turn {
+            let current = match event {
+                Event::Seen => turn,
+                Event::SliceEnds => self.workers[worker].slice,
+                _ => self.workers[worker].turn,
+            };
+            if turn == current {
                 self.happen(worker, event);
             }
         }
-        self.forecast.finish(self.plan);
     }
 
+    /// An event of a worker; of one that has no CPU, as long after it has one again.
     fn at(&mut self, after_ns: f64, worker: usize, event: Event) {
-        let turn = self.workers[worker].turn;
-        self.queue.push(Reverse(((self.now_ns + after_ns).to_bits(), worker as u32, turn, event)));
+        let it = &mut self.workers[worker];
+        if !it.runs {
+            it.paused = (after_ns, event);
+            return;
+        }
+        it.due_ns = self.now_ns + after_ns;
+        // if it loses its CPU before
+        it.paused.1 = event;
+        self.queue.push(Reverse((it.due_ns.to_bits(), worker as u32, it.turn, event)));
     }
 
     fn happen(&mut self, worker: usize, event: Event) {
@@ -130,8 +174,11 @@ impl Simulation<'_> {
                 self.forecast.wait_ns += self.now_ns - self.workers[worker].asleep_since_ns;
                 self.attempt(worker);
             }
-            Event::SpinEnds => self.sleep(worker),
+            Event::SpinEnds => self.spin_ends(worker),
             Event::Release => self.release(worker),
+            Event::SliceEnds => self.slice_ends(worker),
+            Event::Back => self.back(worker),
+            Event::Seen => self.take(worker),
         }
     }
 
@@ -167,17 +214,6 @@ impl Simulation<'_> {
         }
     }
 
-    fn sleep(&mut self, worker: usize) {
-        let latch = &mut self.latches[self.workers[worker].latch];
-        latch.spinners.retain(|other| *other != worker);
-        let it = &mut self.workers[worker];
-        it.turn += 1;
-        it.sleeps += 1;
-        (it.state, it.asleep_since_ns) = (State::Asleep, self.now_ns);
-        latch.sleepers.push_back((worker, it.mode));
-        self.forecast.sleeps += 1;
-    }
-
     fn got(&mut self, worker: usize) {
         let it = &mut self.workers[worker];
         it.turn += 1;
@@ -190,8 +226,12 @@ impl Simulation<'_> {
         let mut hold_ns = self.plan.hold.draw(&mut self.random);
         if handed {
             self.forecast.hand_overs += 1;
-            // who missed has the line taken from the holder at its release, and works a transfer later
-            hold_ns += if missed { self.plan.hand_over_ns } else { self.plan.line_ns };
+            // the latch of who is next in turn is its own while it is handed over; to others it comes free
+            hold_ns += match (missed, self.plan.order) {
+                (true, Order::Fifo) => self.plan.hand_over_ns,
+                (true, Order::Barging) => 0.0,
+                (false, _) => self.plan.line_ns,
+            };
         }
         if let Some(Preempted { probability, for_ns }) = self.plan.preempted
             && self.random.random::<f64>() < probability
@@ -219,60 +259,5 @@ impl Simulation<'_> {
             busy_ns += self.hand_on(number);
         }
         self.at(busy_ns, worker, Event::Get);
-    }
-
-    /// The latch is free: spinners take it, and the first sleeper is posted; what posting cost.
-    fn hand_on(&mut self, number: usize) -> f64 {
-        let granted = self.plan.order == Order::Fifo;
-        let mut spent_ns = 0.0;
-        let mut woken = 0;
-        if !granted {
-            self.take(number);
-        }
-        while let Some((sleeper, mode)) = self.latches[number].sleepers.front().copied() {
-            // readers are woken with the reader before them
-            if woken > 0 && (mode == Mode::Exclusive || self.workers[woken - 1].mode == Mode::Exclusive) {
-                break;
-            }
-            self.latches[number].sleepers.pop_front();
-            woken = sleeper + 1;
-            let wake = self.plan.wake(self.now_ns - self.workers[sleeper].asleep_since_ns);
-            spent_ns += wake.post_ns;
-            if granted {
-                self.grant(sleeper, wake.wake_ns);
-            } else {
-                self.at(wake.wake_ns, sleeper, Event::Awake);
-            }
-        }
-        if granted && woken == 0 {
-            self.take(number);
-        }
-        spent_ns
-    }
-
-    /// Spinners see a free latch: one of them gets it, or all readers among them.
-    fn take(&mut self, number: usize) {
-        while !self.latches[number].spinners.is_empty() {
-            let count = self.latches[number].spinners.len();
-            let index = match self.plan.order {
-                Order::Fifo => 0,
-                Order::Barging => self.random.random_range(0..count),
-            };
-            let spinner = self.latches[number].spinners[index];
-            if !self.latches[number].admits(self.workers[spinner].mode, false) {
-                return;
-            }
-            self.latches[number].spinners.remove(index);
-            self.got(spinner);
-        }
-    }
-
-    /// First in, first out: the latch is the sleeper's from now on, while it wakes up.
-    fn grant(&mut self, sleeper: usize, wake_ns: f64) {
-        self.forecast.wait_ns += self.now_ns + wake_ns - self.workers[sleeper].asleep_since_ns;
-        let began_ns = self.now_ns;
-        self.now_ns += wake_ns;
-        self.got(sleeper);
-        self.now_ns = began_ns;
     }
 }

@@ -11,12 +11,12 @@ use crate::seat::{Me, Mode, Seat};
 use crate::sync::{AtomicU64, Ordering, now_ns};
 
 /// From the miss to the release; close together where a sleeper leaves its CPU.
-const ASLEEP_NS: [u64; 11] = [0, 250, 500, 600, 700, 800, 900, 1_000, 3_000, 10_000, 100_000];
+const ASLEEP_NS: [u64; 14] = [0, 50, 100, 150, 200, 250, 300, 400, 500, 700, 1_000, 3_000, 10_000, 100_000];
 const ROUNDS: u64 = 300;
 
 enum Seen {
-    /// From the release to the get.
-    Wake(f64),
+    /// From the release to the get, and 1 where the waiter had gone to sleep by then.
+    Wake(f64, f64),
     /// What the release cost, with its post.
     Post(f64),
 }
@@ -25,11 +25,15 @@ enum Seen {
 pub fn wakes(cpus: [usize; 2]) -> Value {
     let row = |asleep_ns: u64| {
         let seen = seen(cpus, asleep_ns);
-        let pick = |of: fn(&Seen) -> Option<f64>| median(seen.iter().filter_map(of).collect());
+        let pick = |of: fn(&Seen) -> Option<f64>| seen.iter().filter_map(of).collect::<Vec<_>>();
+        let wake = pick(|seen| if let Seen::Wake(ns, _) = seen { Some(*ns) } else { None });
+        let slept = pick(|seen| if let Seen::Wake(_, slept) = seen { Some(*slept) } else { None });
+        let post = pick(|seen| if let Seen::Post(ns) = seen { Some(*ns) } else { None });
         json!({
             "asleep_ns": asleep_ns,
-            "wake_ns": pick(|seen| if let Seen::Wake(ns) = seen { Some(*ns) } else { None }),
-            "post_ns": pick(|seen| if let Seen::Post(ns) = seen { Some(*ns) } else { None }),
+            "wake_ns": median(wake),
+            "post_ns": median(post),
+            "slept": slept.iter().sum::<f64>() / slept.len() as f64,
         })
     };
     ASLEEP_NS.into_iter().map(row).collect()
@@ -47,11 +51,11 @@ fn seen(cpus: [usize; 2], asleep_ns: u64) -> Vec<Seen> {
                 until(|| held.load(Ordering::Acquire) == number);
                 assert!(!latch.try_get(Mode::Exclusive, &me));
                 missed_ns.store(now_ns(), Ordering::Release);
-                latch.wait_get(Mode::Exclusive, &me);
+                let slept = latch.wait_get(Mode::Exclusive, &me).sleeps() > 0;
                 let wake_ns = now_ns() - released_ns.load(Ordering::Acquire);
                 latch.release(Mode::Exclusive, &me);
                 done.store(number, Ordering::Release);
-                return Seen::Wake(wake_ns as f64);
+                return Seen::Wake(wake_ns as f64, f64::from(slept));
             }
             until(|| latch.try_get(Mode::Exclusive, &me));
             let last_ns = missed_ns.load(Ordering::Acquire);

@@ -90,6 +90,7 @@ def judge(evidence: Evidence) -> Judgement:
         scaling=scaling,
         latches=latch.rows,
         what_if=latch.what_if,
+        latch_costs=latch.costs,
         region=cells,
         queries=by_query(measures, labels, baseline, margin),
         profile=profile(evidence),

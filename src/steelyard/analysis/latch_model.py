@@ -21,6 +21,7 @@ import numpy as np
 from steelyard.analysis.tails import Floats
 
 _linalg: Any = np.linalg  # its stubs leave types open
+BASE_SLICE_NS = 3e6  # of the Linux scheduler since 6.6, on eight CPUs or more
 _ROUNDS = 40  # to a fixed point; halving the step, they leave no difference that is printed
 
 
@@ -67,6 +68,17 @@ class Holds:
             np.concatenate([self.share * (1 - share), self.share * share]),
         )
 
+    def without(self, share: float, longer_ns: float) -> Holds:
+        """The same mean, but this share of the holds that exceed the median by longer_ns are as the others.
+
+        Of pauses that stop every CPU nobody who waits knows: they are as good as spread over all holds.
+        """
+        order = np.argsort(self.ns)
+        middle_ns = float(self.ns[order][np.searchsorted(np.cumsum(self.share[order]), 0.5)])
+        long = self.ns > middle_ns + longer_ns
+        others = Holds.of(self.ns, np.where(long, self.share * (1 - share), self.share))
+        return others.scaled(self.mean_ns / others.mean_ns)
+
     def scaled(self, factor: float) -> Holds:
         """Every hold longer by a factor."""
         return replace(self, ns=self.ns * factor)
@@ -74,21 +86,27 @@ class Holds:
 
 @dataclass(frozen=True)
 class Wake:
-    """A release for one asleep, who had missed so long ago: until it tries again, cost of the release."""
+    """A release for one asleep, who had missed so long ago: until it tries again, cost of the release.
+
+    slept: how often it did sleep; else it was about to, and found the post.
+    """
 
     asleep_ns: float
     wake_ns: float
     post_ns: float = 0.0
+    slept: float = 1.0
 
 
 @dataclass(frozen=True)
 class Network:
-    """A latch and its workers. think_ns: from a release to the next get, without waits.
+    """A latch and its workers. think_ns: from the last release of a lookup to its next get, without waits.
 
-    spin_ns: how long a miss spins before it sleeps. wake_up_ns: of a long sleep; wakes: by time asleep,
-    which a simulation alone can use. switch_ns: until another worker goes on where one has gone to sleep.
-    children: latches that share the gets evenly. cpus: None where each
-    worker has one.
+    spin_ns: how long a miss spins before it sleeps. wake_up_ns: of a long sleep. children: latches that
+    share the gets evenly. cpus: None where each worker has one. The rest only a simulation can use.
+    wakes: wake-ups by time asleep. switch_ns: from one worker to the next on a CPU. slice_ns: CPU time until
+    a worker loses its CPU to another, where they are more than CPUs. gets_per_lookup: gets of the same latch
+    between two think times, between_ns apart. think_is_constant: else exponential. line_ns: what a get of a
+    free latch costs whose line another worker had.
     """
 
     holds: Holds
@@ -100,6 +118,11 @@ class Network:
     switch_ns: float = 0.0
     children: int = 1
     cpus: int | None = None
+    slice_ns: float = BASE_SLICE_NS
+    gets_per_lookup: int = 1
+    between_ns: float = 0.0
+    think_is_constant: bool = False
+    line_ns: float = 0.0
 
     def at_once(self, workers: int) -> int:
         """How many of them can want the latch at the same time."""
@@ -108,7 +131,11 @@ class Network:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Means with so many workers. busy: share of the time in which a (child) latch is held."""
+    """Means with so many workers. busy: share of the time in which a (child) latch is held.
+
+    wait_mean_ns: of a get; of a simulation, the time asleep alone. *_half: half the 95 % interval of a
+    simulation's own chance, 0 of a formula; that of gets_per_s in gets a second.
+    """
 
     workers: int
     gets_per_s: float
@@ -116,6 +143,11 @@ class Prediction:
     sleeps_per_miss: float
     wait_mean_ns: float
     busy: float
+    gets_per_s_half: float = 0.0
+    misses_per_get_half: float = 0.0
+    sleeps_per_miss_half: float = 0.0
+    wait_per_sleep_ns: float = 0.0
+    post_per_sleep_ns: float = 0.0
 
 
 def spin_success(holds: Holds, spin_ns: float) -> float:

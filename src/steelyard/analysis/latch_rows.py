@@ -14,8 +14,8 @@ class LatchRow:
     that never slept; a lower bound, 1 - sleeps per miss, where spins are not counted. hold_ns: mean
     measured, or the effective hold that explains the misses (hold_is_measured tells). children: latches
     that share the gets. spin: turns before a miss sleeps, None: any. hand_overs: gets after another's.
-    wait_ns: asleep; get_ns: of all gets, waited for or not. predicted: misses a get and gets a second that
-    the model expects of the measured holds.
+    wait_ns: asleep; get_ns: of all gets, waited for or not. predicted: what the model expects of the measured
+    holds; *_half: half the 95 % interval of its own chance (0: predicted by formula).
     """
 
     option: str
@@ -42,6 +42,10 @@ class LatchRow:
     hand_overs_per_s: float | None
     predicted_misses_per_get: float | None
     predicted_gets_per_s: float | None
+    predicted_sleeps_per_miss: float | None = None
+    predicted_gets_per_s_half: float | None = None
+    predicted_misses_per_get_half: float | None = None
+    predicted_sleeps_per_miss_half: float | None = None
 
     @property
     def sleeps_per_get(self) -> float | None:
@@ -58,7 +62,10 @@ class LatchRow:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """What the model expects of a latch if one thing were changed, at the most clients measured."""
+    """What the model expects of a latch if one thing were changed, at the most clients measured.
+
+    *_half: half the 95 % interval of the model's own chance.
+    """
 
     option: str
     latch: str
@@ -68,3 +75,25 @@ class WhatIf:
     misses_per_get: float
     sleeps_per_miss: float
     wait_mean_ns: float
+    gets_per_s_half: float = 0.0
+    misses_per_get_half: float = 0.0
+
+
+@dataclass(frozen=True)
+class LatchCosts:
+    """What the predictions take from this machine rather than from the latch.
+
+    hand_over_ns: a cache line's way from one CPU to another, median of all measurements, with the least and
+    the largest; measured: how many; cpus: between which; share: the nearest thing that both use (core, L2
+    cache, socket ...), '' where not known. wake_ns, post_ns: of a sleeper on another, idle CPU that slept
+    longest: until it tries again, and what the release cost.
+    """
+
+    hand_over_ns: float
+    hand_over_min_ns: float
+    hand_over_max_ns: float
+    measured: int
+    cpus: tuple[int, ...]
+    share: str
+    wake_ns: float | None
+    post_ns: float | None

@@ -12,18 +12,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard import _core
-from steelyard.analysis.latch_model import Holds, Network, Wake, think_ns
-from steelyard.analysis.latch_rows import LatchRow, WhatIf
+from steelyard.analysis.latch_model import Network
+from steelyard.analysis.latch_network import (
+    Key,
+    at_point,
+    costs_of,
+    cpu_notices,
+    hand_over_notices,
+    holds_of,
+    network_of,
+    rules_of,
+)
+from steelyard.analysis.latch_rows import LatchCosts, LatchRow, WhatIf
 from steelyard.analysis.latch_simulation import Rules, alternatives, expected
 from steelyard.analysis.results import Notice
-from steelyard.analysis.tails import Floats
 from steelyard.analysis.words import listed
-from steelyard.bundle.evidence import Columns, Evidence
-from steelyard.study.factors import changed, changes
+from steelyard.bundle.evidence import Evidence
 
 _COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "get_ns", "hand_overs")
-_Key = tuple[str, str, int]  # option, latch, clients
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,7 @@ class Latches:
     rows: tuple[LatchRow, ...]
     what_if: tuple[WhatIf, ...]
     notices: tuple[Notice, ...]
+    costs: LatchCosts | None = None
 
 
 @dataclass
@@ -65,29 +72,41 @@ def latches(evidence: Evidence) -> Latches:
     order = {option.label: i for i, option in enumerate(evidence.options)}
     rows = [_row(key, found) for key, found in sums.items()]
     rows.sort(key=lambda row: (order.get(row.option, 0), row.latch, row.clients))
-    holds = _holds(evidence)
+    holds = holds_of(evidence)
     series = {(row.option, row.latch): [r for r in rows if _same(r, row)] for row in rows}
     done: list[LatchRow] = []
     what_if: list[WhatIf] = []
     for mine in series.values():
-        network = _network(evidence, mine, holds)
-        rules = _rules(evidence, mine[0])
-        done += [_completed(row, mine, holds, network, rules) for row in mine]
-        what_if += _asked(mine[-1], holds, network, rules)
-    points_are = evidence.study.workload.points_are
-    return Latches(tuple(done), tuple(what_if), tuple(_contradictions(done, points_are)))
+        network, rules = network_of(evidence, mine, holds), rules_of(evidence, mine[0])
+        there = {
+            row.clients: at_point(evidence, network, row, holds, rules)
+            for row in mine
+            if network is not None and (row.option, row.latch, row.clients) in holds
+        }
+        done += [_completed(row, mine, there.get(row.clients), rules) for row in mine]
+        what_if += _what_if(mine[-1], there.get(mine[-1].clients), rules)
+    predicted = any(row.predicted_gets_per_s is not None for row in done)
+    return Latches(
+        tuple(done),
+        tuple(what_if),
+        (
+            *_contradictions(done, evidence.study.workload.points_are),
+            *((*hand_over_notices(evidence), *cpu_notices(evidence, done)) if predicted else ()),
+        ),
+        costs_of(evidence) if predicted else None,
+    )
 
 
 def _same(one: LatchRow, other: LatchRow) -> bool:
     return (one.option, one.latch) == (other.option, other.latch)
 
 
-def _summed(evidence: Evidence) -> dict[_Key, _Sums]:
+def _summed(evidence: Evidence) -> dict[Key, _Sums]:
     option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
     points = evidence.points
     at = {key: i for i, key in enumerate(zip(points["run"].tolist(), points["point"].tolist(), strict=True))}
     table = evidence.latches
-    sums: dict[_Key, _Sums] = {}
+    sums: dict[Key, _Sums] = {}
     work: dict[tuple[str, int], tuple[float, float]] = {}
     for key in dict.fromkeys(zip(table["run"].tolist(), table["point"].tolist(), strict=True)):
         if key in at:
@@ -113,13 +132,13 @@ def _summed(evidence: Evidence) -> dict[_Key, _Sums]:
 
 def _count_apart(
     evidence: Evidence,
-    sums: Mapping[_Key, _Sums],
+    sums: Mapping[Key, _Sums],
     option_of: Mapping[int, str],
     at: Mapping[tuple[int, int], int],
 ) -> None:
     """Notes gets that were counted apart: a latch without any where others had some had none."""
     points, table = evidence.points, evidence.latch_gets
-    gets: dict[_Key, float] = {}
+    gets: dict[Key, float] = {}
     work: dict[tuple[str, int], dict[tuple[int, int], float]] = {}
     columns = (table[name].tolist() for name in ("run", "point", "latch", "gets_per_txn"))
     for run, point, latch, gets_per_txn in zip(*columns, strict=True):
@@ -138,7 +157,7 @@ def _count_apart(
             sums[key].counted_apart = found, sum(work[key[0], key[2]].values())
 
 
-def _row(key: _Key, found: _Sums) -> LatchRow:
+def _row(key: Key, found: _Sums) -> LatchRow:
     known = {name: x if math.isfinite(x) else None for name, x in found.counters.items()}
     sleeps_per_miss = _ratio(known["sleeps"], known["misses"])
     spun = _ratio(known["spin_gets"], known["misses"])
@@ -173,80 +192,19 @@ def _ratio(above: float | None, below: float | None) -> float | None:
     return None if above is None or not below else above / below
 
 
-def _holds(evidence: Evidence) -> dict[_Key, Holds]:
-    """Hold times by key: each quantile the mean of the runs' own, which keeps the mean of all holds."""
-    table: Columns = evidence.holds
-    if not len(table["run"]):
-        return {}
-    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
-    points = evidence.points
-    clients_at: Mapping[tuple[int, int], int] = {
-        (int(r), int(p)): int(n)
-        for r, p, n in zip(points["run"], points["point"], points["clients"], strict=True)
-    }
-    found: dict[_Key, list[tuple[Floats, Floats]]] = {}
-    names = table["latch"].astype(str)
-    for run, point, latch in dict.fromkeys(
-        zip(table["run"].tolist(), table["point"].tolist(), names.tolist(), strict=True)
-    ):
-        mine = (table["run"] == run) & (table["point"] == point) & (names == latch)
-        ns = np.asarray(table["ns"][mine], dtype=np.float64)
-        if (run, point) in clients_at and ns.max() > 0:
-            key = option_of[run], latch, clients_at[run, point]
-            found.setdefault(key, []).append((ns, table["share"][mine]))
-    return {key: Holds.of(np.mean([ns for ns, _ in runs], axis=0), runs[0][1]) for key, runs in found.items()}
-
-
-def _network(evidence: Evidence, mine: list[LatchRow], holds: Mapping[_Key, Holds]) -> Network | None:
-    """The model of one latch, its think time from the fewest workers; None without hold times."""
-    first = mine[0]
-    held = holds.get((first.option, first.latch, first.clients))
-    if held is None or not first.gets_per_s:
-        return None
-    costs = evidence.calibration
-    turn_ns = costs.get("spin_turn_ns")
-    # waits at the fewest workers are taken for thinking: measure with one
-    think = think_ns(first.gets_per_s, first.clients, held)
-    return Network(
-        held,
-        think,
-        spin_ns=math.inf if first.spin is None or turn_ns is None else first.spin * turn_ns,
-        hand_over_ns=costs.get("hand_over_ns", 0.0),
-        wake_up_ns=costs.get("wake_up_ns", 0.0),
-        switch_ns=costs.get("wake_up_same_cpu_ns", 0.0),
-        wakes=tuple(Wake(**wake) for wake in costs.get("wakes", ())),
-        children=first.children,
-        cpus=evidence.topology.cpus,
-    )
-
-
-def _rules(evidence: Evidence, row: LatchRow) -> Rules:
-    """A protocol of ours is known by its name; of any other latch, gets exclude one another."""
-    shared = any(p["name"] == row.latch and p["shared"] for p in _core.latch_protocols())
-    levels = next(o.levels for o in evidence.options if o.label == row.option)
-    study = evidence.study
-    workload = changed(study.workload, changes(study, levels).get("client", {}))
-    return Rules(shared_gets=shared, read_share=getattr(workload, "read_share", 1.0))
-
-
-def _completed(
-    row: LatchRow,
-    mine: list[LatchRow],
-    holds: Mapping[_Key, Holds],
-    network: Network | None,
-    rules: Rules,
-) -> LatchRow:
-    held = holds.get((row.option, row.latch, row.clients))
-    if held is not None and network is not None:
-        # the hold itself grows with the load: each number of workers by its own
-        mine_now = replace(network, holds=held)
-        found = expected(mine_now, row.clients, rules)
+def _completed(row: LatchRow, mine: list[LatchRow], network: Network | None, rules: Rules) -> LatchRow:
+    if network is not None:
+        found = expected(network, row.clients, rules)
         return replace(
             row,
-            hold_ns=held.mean_ns,
+            hold_ns=network.holds.mean_ns,
             hold_is_measured=True,
             predicted_misses_per_get=found.misses_per_get,
             predicted_gets_per_s=found.gets_per_s,
+            predicted_sleeps_per_miss=found.sleeps_per_miss,
+            predicted_gets_per_s_half=found.gets_per_s_half,
+            predicted_misses_per_get_half=found.misses_per_get_half,
+            predicted_sleeps_per_miss_half=found.sleeps_per_miss_half,
         )
     known = [(r.clients, r.gets_per_s) for r in mine if r.gets_per_s]
     if row.misses_per_get is None or len(known) < 2 or row.clients - 1 < known[0][0]:
@@ -255,11 +213,8 @@ def _completed(
     return replace(row, hold_ns=effective_hold_ns(row.misses_per_get, before))
 
 
-def _asked(
-    last: LatchRow, holds: Mapping[_Key, Holds], network: Network | None, rules: Rules
-) -> list[WhatIf]:
-    held = holds.get((last.option, last.latch, last.clients))
-    if network is None or held is None:
+def _what_if(last: LatchRow, network: Network | None, rules: Rules) -> list[WhatIf]:
+    if network is None:
         return []
     return [
         WhatIf(
@@ -271,8 +226,10 @@ def _asked(
             p.misses_per_get,
             p.sleeps_per_miss,
             p.wait_mean_ns,
+            p.gets_per_s_half,
+            p.misses_per_get_half,
         )
-        for change, p in alternatives(replace(network, holds=held), last.clients, rules)
+        for change, p in alternatives(network, last.clients, rules)
     ]
 
 

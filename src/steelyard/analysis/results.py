@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from steelyard.analysis.latch_rows import LatchRow, WhatIf
+from steelyard.analysis.latch_rows import LatchCosts, LatchRow, WhatIf
 from steelyard.analysis.probe_rows import LockRow, ProfileRow, SchedulingRow
 from steelyard.analysis.scaling_rows import Scaling
 
@@ -214,6 +214,7 @@ class Judgement:
     scaling: tuple[Scaling, ...] = ()
     latches: tuple[LatchRow, ...] = ()
     what_if: tuple[WhatIf, ...] = ()
+    latch_costs: LatchCosts | None = None
     region: tuple[RegionCell, ...] = ()
     queries: tuple[QueryRow, ...] = ()
     profile: tuple[ProfileRow, ...] = ()

@@ -91,8 +91,9 @@ class Evidence:
     claims: run, point, figure, value, decimals: what the source of a recording says of itself.
     probed: what the kernel's probes recorded.
     topology: what the server may run on. calibration: costs of this machine, by name with unit
-        (hand_over_ns, wake_up_ns, spin_turn_ns; wakes: rows of asleep_ns, wake_ns, post_ns); empty where
-        none was measured.
+        (hand_over_ns, wake_up_ns, spin_turn_ns; wakes: rows of asleep_ns, wake_ns, post_ns, slept; pauses:
+        pause_ns, common; cpus and cpus_share: between which, and what they share); empty where none was
+        measured.
     scores: run, point, instance, score, seconds, cpu_ns: copies of a program, where one was run.
     instruction_time: times are of a clock that counts instructions (an emulated guest's).
     """

@@ -81,6 +81,12 @@ class _Wake(BaseModel):
     asleep_ns: float
     wake_ns: float
     post_ns: float
+    slept: float = 1.0
+
+
+class _Pauses(_Loose):
+    common: Annotated[float, Field(ge=0, le=1)] = 0.0
+    pause_ns: float = 0.0
 
 
 class _Calibration(_Loose):
@@ -89,6 +95,9 @@ class _Calibration(_Loose):
     wake_up_ns: float = 0.0
     wake_up_same_cpu_ns: float = 0.0
     wakes: list[_Wake] = []
+    pauses: _Pauses | None = None
+    cpus: list[int] = []
+    cpus_share: str = ""
 
 
 class _Memory(_Loose):

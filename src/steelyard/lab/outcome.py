@@ -108,8 +108,9 @@ def _latches(result: Mapping[str, Any]) -> Columns:
         if not engine[seen]
         for name in names
     }
-    # without a budget it either sleeps at once, or spins until it has the latch
-    spin = engine["spin"] or (0 if engine["sees_sleeps"] else None)
+    # without a budget it either sleeps at once, or spins until it has the latch, as all do that queue for it
+    sleeps = engine["sees_sleeps"] and not engine["in_turn"]
+    spin = engine["spin"] or (0 if sleeps else None)
     histograms: dict[tuple[int, str], bytes] = {
         (point, kind): base64.b64decode(text)
         for point, kind, text in zip(

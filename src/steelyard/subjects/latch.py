@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from steelyard import _core
+from steelyard.host.nearness import shared
 from steelyard.study.cache import CacheWorkload
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_of
@@ -105,14 +106,25 @@ class Latch:
 
     @cached_property
     def _calibration(self) -> Mapping[str, Any]:
-        """Medians in ns; of one CPU there is no hand-over to another, and no wake-up by another."""
+        """Medians in ns; of one CPU there is no hand-over to another, and no wake-up by another.
+
+        cpus: between which; cpus_share: the nearest thing that they share. hand_over_ns is that of a cache
+        line: the latch's own is measured before each point, by the engine.
+        """
         costs = json.loads(_core.latch_calibrate(sorted(os.sched_getaffinity(0))))
         known: dict[str, Any] = {
             name: costs[measured]["median"]
             for name, measured in _CALIBRATED.items()
             if costs[measured] is not None
         }
-        return {**known, "wakes": costs["wakes"] or []}
+        first, last = costs["cpus"]
+        return {
+            **known,
+            "wakes": costs["wakes"] or [],
+            "pauses": costs["pauses"],
+            "cpus": [first, last],
+            "cpus_share": shared(first, last),
+        }
 
 
 # a latch is handed over with its cache line; who sleeps is woken on another CPU

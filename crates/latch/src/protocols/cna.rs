@@ -66,6 +66,8 @@ impl Held for Cna {
         misses: true,
         sleeps: true,
         spin: 0,
+        spins: 1,
+        in_turn: true,
         mends: false,
         children: true,
     };

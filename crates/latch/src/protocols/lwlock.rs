@@ -16,10 +16,11 @@ impl Policy for Lightweight {
         misses: true,
         sleeps: true,
         spin: 0,
+        spins: 1,
+        in_turn: false,
         mends: true,
         children: true,
     };
-    const SPINS: u32 = 0;
     const EXCLUSIVE_FIRST: bool = false;
     const ONE_WAKE: bool = true;
 }

@@ -19,6 +19,8 @@ impl Held for Mcs {
         misses: true,
         sleeps: true,
         spin: 0,
+        spins: 1,
+        in_turn: true,
         mends: false,
         children: true,
     };

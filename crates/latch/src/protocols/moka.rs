@@ -17,6 +17,8 @@ pub const FACTS: Facts = Facts {
     misses: false,
     sleeps: false,
     spin: 0,
+    spins: 1,
+    in_turn: false,
     mends: false,
     children: false,
 };

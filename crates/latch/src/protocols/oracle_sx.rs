@@ -16,10 +16,11 @@ impl Policy for SharedExclusive {
         misses: true,
         sleeps: true,
         spin: 2_000,
+        spins: 2,
+        in_turn: false,
         mends: true,
         children: true,
     };
-    const SPINS: u32 = 2;
     const EXCLUSIVE_FIRST: bool = true;
     const ONE_WAKE: bool = false;
 }

@@ -16,10 +16,11 @@ impl Policy for Exclusive {
         misses: true,
         sleeps: true,
         spin: 20_000,
+        spins: 1,
+        in_turn: false,
         mends: true,
         children: true,
     };
-    const SPINS: u32 = 1;
     const EXCLUSIVE_FIRST: bool = false;
     const ONE_WAKE: bool = false;
 }

@@ -12,6 +12,8 @@ impl Latch for parking_lot::Mutex<()> {
         misses: true,
         sleeps: false,
         spin: 0,
+        spins: 1,
+        in_turn: false,
         mends: false,
         children: true,
     };

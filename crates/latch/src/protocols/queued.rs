@@ -26,8 +26,6 @@ const READERS_MOST: usize = 8;
 /// In what the latches of this family differ.
 pub trait Policy: Sync {
     const FACTS: Facts;
-    /// Times that the spin budget is spent before sleeping.
-    const SPINS: u32;
     /// New shared gets stand back behind a waiting exclusive one.
     const EXCLUSIVE_FIRST: bool;
     /// No one more is woken until the one woken has tried.
@@ -151,7 +149,7 @@ impl<P: Policy> Held for Queued<P> {
         me.begin_wait(self.index);
         loop {
             // a woken process tries again, and spins again, as a newcomer would
-            let tries = P::SPINS * me.spin + u32::from(posted);
+            let tries = P::FACTS.spins * me.spin + u32::from(posted);
             if (0..tries).any(|_| self.attempt(mode, me, posted)) {
                 break;
             }

@@ -49,6 +49,8 @@ impl Held for ReaderSlots {
         misses: true,
         sleeps: true,
         spin: 20_000,
+        spins: 1,
+        in_turn: false,
         mends: true,
         children: true,
     };

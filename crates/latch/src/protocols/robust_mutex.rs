@@ -34,6 +34,8 @@ impl Held for RobustMutex {
         misses: true,
         sleeps: false,
         spin: 0,
+        spins: 1,
+        in_turn: false,
         mends: true,
         children: true,
     };

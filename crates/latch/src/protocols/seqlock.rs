@@ -54,6 +54,8 @@ impl Latch for Seqlock {
         misses: true,
         sleeps: true,
         spin: 20_000,
+        spins: 1,
+        in_turn: false,
         mends: true,
         children: true,
     };

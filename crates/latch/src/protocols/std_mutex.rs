@@ -14,6 +14,8 @@ impl Latch for Mutex<()> {
         misses: true,
         sleeps: false,
         spin: 0,
+        spins: 1,
+        in_turn: false,
         mends: false,
         children: true,
     };

@@ -20,6 +20,8 @@ impl Held for Ticket {
         misses: true,
         sleeps: true,
         spin: 0,
+        spins: 1,
+        in_turn: true,
         mends: false,
         children: true,
     };

@@ -1,9 +1,8 @@
 //! The simulation's plan and what it foretells, as JSON.
 
-use rand::Rng;
-use rand::rngs::SmallRng;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
+use super::Lengths;
 use crate::error::PlanError;
 
 /// Who gets a latch that becomes free.
@@ -16,41 +15,8 @@ pub enum Order {
     Fifo,
 }
 
-/// Lengths of time.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Lengths {
-    Constant {
-        ns: f64,
-    },
-    Exponential {
-        mean_ns: f64,
-    },
-    /// Measured values, each as likely as the others: quantiles at equal steps.
-    Values {
-        ns: Vec<f64>,
-    },
-}
-
-impl Lengths {
-    pub fn draw(&self, random: &mut SmallRng) -> f64 {
-        match self {
-            Self::Constant { ns } => *ns,
-            Self::Exponential { mean_ns } => -mean_ns * (1.0 - random.random::<f64>()).ln(),
-            Self::Values { ns } => ns[random.random_range(0..ns.len())],
-        }
-    }
-
-    fn values(&self) -> &[f64] {
-        match self {
-            Self::Constant { ns } | Self::Exponential { mean_ns: ns } => std::slice::from_ref(ns),
-            Self::Values { ns } => ns,
-        }
-    }
-}
-
 /// The release of a latch for which somebody sleeps, who had missed it so long ago.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wake {
     pub asleep_ns: f64,
@@ -59,6 +25,9 @@ pub struct Wake {
     /// What the release costs, with its post.
     #[serde(default)]
     pub post_ns: f64,
+    /// How often it does sleep: who was only about to finds the post and goes on.
+    #[serde(default = "all")]
+    pub slept: f64,
 }
 
 /// A holder loses its CPU.
@@ -68,6 +37,29 @@ pub struct Preempted {
     /// Of one hold.
     pub probability: f64,
     pub for_ns: f64,
+}
+
+/// Fewer CPUs than workers: who loses or leaves one waits for its turn in one queue.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cpus {
+    pub count: usize,
+    /// Mean CPU time until a worker loses its CPU although it could go on; exponential.
+    pub slice_ns: f64,
+    /// From one worker to the next on a CPU.
+    pub switch_ns: f64,
+}
+
+/// How sure a forecast has to be before it is given.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Until {
+    /// Half the 95 % interval of gets/s, as a part of them.
+    pub gets: f64,
+    /// Half the 95 % interval of misses a get.
+    pub misses: f64,
+    /// Ends it in any case.
+    pub gets_max: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -87,7 +79,7 @@ pub struct SimulationPlan {
     pub between_ns: f64,
     /// Spin budget in time; 0: sleeps at once.
     pub spin_ns: f64,
-    /// Added to a hold that follows another worker's and was waited for.
+    /// From a release to the get of one who spins for it; where latches are granted in turn, added to its hold.
     #[serde(default)]
     pub hand_over_ns: f64,
     /// Added to a hold that follows another worker's and found the latch free.
@@ -103,6 +95,12 @@ pub struct SimulationPlan {
     pub read_share: f64,
     #[serde(default)]
     pub preempted: Option<Preempted>,
+    /// `None`: each worker has a CPU.
+    #[serde(default)]
+    pub cpus: Option<Cpus>,
+    /// Goes on beyond `duration_ns`, twice as long each time, until the forecast is as sure as this.
+    #[serde(default)]
+    pub until: Option<Until>,
     #[serde(default)]
     pub warm_up_ns: f64,
     pub duration_ns: f64,
@@ -120,6 +118,7 @@ fn all() -> f64 {
 }
 
 const LONGEST_NS: f64 = 1e13;
+const GETS_MAX: u64 = 1_000_000_000;
 
 impl SimulationPlan {
     /// Of one who had slept so long.
@@ -127,7 +126,7 @@ impl SimulationPlan {
         let after = self.wakes.partition_point(|known| known.asleep_ns <= asleep_ns);
         let before = after.checked_sub(1).map(|before| self.wakes[before]);
         match (before, self.wakes.get(after).copied()) {
-            (None, None) => Wake::default(),
+            (None, None) => Wake { asleep_ns, wake_ns: 0.0, post_ns: 0.0, slept: 1.0 },
             (None, Some(only)) | (Some(only), None) => only,
             (Some(from), Some(to)) => {
                 let part = (asleep_ns - from.asleep_ns) / (to.asleep_ns - from.asleep_ns);
@@ -136,6 +135,7 @@ impl SimulationPlan {
                     asleep_ns,
                     wake_ns: between(from.wake_ns, to.wake_ns),
                     post_ns: between(from.post_ns, to.post_ns),
+                    slept: between(from.slept, to.slept),
                 }
             }
         }
@@ -143,9 +143,14 @@ impl SimulationPlan {
 
     /// Reads and checks a plan.
     pub fn parse(json: &str) -> Result<Self, PlanError> {
-        let plan: Self =
+        let mut plan: Self =
             serde_json::from_str(json).map_err(|error| PlanError::new("plan", error.to_string()))?;
         plan.check()?;
+        for (field, lengths) in [("hold", &mut plan.hold), ("think", &mut plan.think)] {
+            if !lengths.accumulate() {
+                return Err(PlanError::new(field, "needs a share for each value, none below 0, nor all 0"));
+            }
+        }
         Ok(plan)
     }
 
@@ -169,6 +174,14 @@ impl SimulationPlan {
             }
         }
         let preempted = self.preempted.unwrap_or(Preempted { probability: 0.0, for_ns: 0.0 });
+        let cpus = self.cpus.unwrap_or(Cpus { count: 1, slice_ns: 1.0, switch_ns: 0.0 });
+        let until = self.until.unwrap_or(Until { gets: 1.0, misses: 1.0, gets_max: 1 });
+        if cpus.count == 0 || cpus.slice_ns < 1.0 || until.gets_max > GETS_MAX {
+            return Err(PlanError::new(
+                "cpus",
+                format!("count and slice_ns must be 1 or more; until.gets_max at most {GETS_MAX}"),
+            ));
+        }
         for (field, value, most) in [
             ("between_ns", self.between_ns, LONGEST_NS),
             ("spin_ns", self.spin_ns, LONGEST_NS),
@@ -177,6 +190,10 @@ impl SimulationPlan {
             ("read_share", self.read_share, 1.0),
             ("preempted.probability", preempted.probability, 1.0),
             ("preempted.for_ns", preempted.for_ns, LONGEST_NS),
+            ("cpus.slice_ns", cpus.slice_ns, LONGEST_NS),
+            ("cpus.switch_ns", cpus.switch_ns, LONGEST_NS),
+            ("until.gets", until.gets, 1.0),
+            ("until.misses", until.misses, 1.0),
             ("warm_up_ns", self.warm_up_ns, LONGEST_NS),
             ("duration_ns", self.duration_ns, LONGEST_NS),
         ] {
@@ -187,6 +204,7 @@ impl SimulationPlan {
         let ordered = self.wakes.is_sorted_by(|one, next| one.asleep_ns < next.asleep_ns);
         let possible = |wake: &Wake| {
             [wake.asleep_ns, wake.wake_ns, wake.post_ns].iter().all(|ns| (0.0..=LONGEST_NS).contains(ns))
+                && (0.0..=1.0).contains(&wake.slept)
         };
         if !ordered || !self.wakes.iter().all(possible) {
             return Err(PlanError::new("wakes", format!("each 0 to {LONGEST_NS} ns, by growing asleep_ns")));
@@ -199,29 +217,5 @@ impl SimulationPlan {
             return Err(PlanError::new("hold", "hold or think time must always be above 0"));
         }
         Ok(())
-    }
-}
-
-/// What happened in the measured time.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Forecast {
-    pub lookups: u64,
-    pub lookups_per_s: f64,
-    pub gets: u64,
-    pub misses: u64,
-    pub spin_gets: u64,
-    pub sleeps: u64,
-    pub wait_ns: f64,
-    pub hand_overs: u64,
-    pub events: u64,
-}
-
-impl Forecast {
-    pub fn to_json(&self) -> String {
-        serde_json::json!(self).to_string()
-    }
-
-    pub fn finish(&mut self, plan: &SimulationPlan) {
-        self.lookups_per_s = self.lookups as f64 / plan.duration_ns * 1e9;
     }
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from steelyard.analysis.latch_rows import LatchRow
+from steelyard.analysis.latch_rows import LatchCosts, LatchRow
 from steelyard.analysis.results import Judgement
 from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, view
@@ -29,13 +29,14 @@ def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | Non
     return Figure(
         name="latch-prediction",
         title="Predicted beside measured",
-        caption="From measured hold times, think time and the costs of this machine, nothing fitted; on the"
-        " dashed line both agree. Of more workers than CPUs only as many compete at once as there are CPUs.",
+        caption="The closed loop of the study, simulated: its think time, gets per lookup, latches and"
+        " workers, with the measured hold times and the costs of this machine; on the dashed line both agree."
+        " ± is half the 95 % interval of the simulation's own chance.",
         panels=tuple(panels),
         table=_table(rows, about),
         layout="grid",
         key="line",
-        notes=_errors(judgement, rows, about),
+        notes=(*_errors(judgement, rows, about), *_costs(judgement.latch_costs)),
     )
 
 
@@ -60,6 +61,28 @@ def _errors(judgement: Judgement, rows: list[LatchRow], about: About) -> tuple[s
     return tuple(parts)
 
 
+def _costs(costs: LatchCosts | None) -> tuple[str, ...]:
+    """What the predictions take from the machine, how often it was measured, and between which CPUs."""
+    if costs is None:
+        return ()
+    between = f" between CPUs {' and '.join(map(str, costs.cpus))}" if costs.cpus else ""
+    share = {"": "", "nothing": ", which share nothing"}.get(costs.share, f", which share the {costs.share}")
+    times = f"{fmt.quantity(costs.hand_over_min_ns, 'ns')} to {fmt.quantity(costs.hand_over_max_ns, 'ns')}"
+    hand_over = (
+        f"Hand-over{between}{share}: median {fmt.quantity(costs.hand_over_ns, 'ns')}"
+        f" ({times} in {fmt.count(costs.measured, 'measurement')}, one before each point of each run)."
+    )
+    if costs.wake_ns is None or costs.post_ns is None:
+        return (hand_over,)
+    return (
+        hand_over,
+        "Wake-up of a sleeper on another, idle CPU, calibrated before the first run:"
+        f" {fmt.quantity(costs.wake_ns, 'ns')}, and {fmt.quantity(costs.post_ns, 'ns')} for the post; less"
+        " where it fell asleep just before. Where at least every tenth miss slept, both are scaled until a"
+        " simulated sleep lasts as long, and takes as much system time, as a measured one.",
+    )
+
+
 def _error(row: LatchRow) -> float | None:
     if not row.gets_per_s or not row.predicted_gets_per_s:
         return None
@@ -77,29 +100,42 @@ def _table(rows: list[LatchRow], about: About) -> Table:
             "measured % misses per get",
             "predicted",
             "difference",
+            "measured % sleeps per miss",
+            "predicted",
         ),
         tuple(
             (
                 f"{row.option}, {row.latch}",
                 str(row.clients),
                 fmt.significant(row.gets_per_s or 0.0),
-                fmt.significant(row.predicted_gets_per_s or 0.0),
+                _with_half(row.predicted_gets_per_s, row.predicted_gets_per_s_half),
                 fmt.MISSING if (error := _error(row)) is None else fmt.change(1 + error),
-                *_misses(row.misses_per_get, row.predicted_misses_per_get),
+                *_misses(row),
+                _with_half(row.sleeps_per_miss, None, 100),
+                _with_half(row.predicted_sleeps_per_miss, row.predicted_sleeps_per_miss_half, 100),
             )
             for row in rows
         ),
     )
 
 
-def _misses(measured: float | None, predicted: float | None) -> tuple[str, str, str]:
+def _misses(row: LatchRow) -> tuple[str, str, str]:
+    measured, predicted = row.misses_per_get, row.predicted_misses_per_get
     if measured is None or predicted is None:
         return fmt.MISSING, fmt.MISSING, fmt.MISSING
     return (
         fmt.significant(100 * measured),
-        fmt.significant(100 * predicted),
+        _with_half(predicted, row.predicted_misses_per_get_half, 100),
         f"{100 * (predicted - measured):+.1f} points",
     )
+
+
+def _with_half(value: float | None, half: float | None, scale: float = 1.0) -> str:
+    """A prediction with half its interval, where it has one."""
+    if value is None:
+        return fmt.MISSING
+    text = fmt.significant(scale * value)
+    return f"{text} ± {fmt.significant(scale * half)}" if half else text
 
 
 def _diagonal(
@@ -157,8 +193,8 @@ def alternatives(judgement: Judgement, about: About) -> Figure | None:
     return Figure(
         name="latch-alternatives",
         title="What other settings of the latch would do",
-        caption="By formula, or by simulation where none is exact (children, turns, preempted holders), from"
-        " the measured hold times, nothing fitted; trust it as far as predicted and measured agree above.",
+        caption="The simulation of above with one thing changed; trust it as far as predicted and measured"
+        " agree there. ± is half the 95 % interval of the simulation's own chance.",
         panels=(),
         table=Table(
             (
@@ -168,15 +204,15 @@ def alternatives(judgement: Judgement, about: About) -> Figure | None:
                 "gets/s",
                 "% misses per get",
                 "% sleeps per miss",
-                "mean wait",
+                "mean time asleep",
             ),
             tuple(
                 (
                     f"{item.option}, {item.latch}",
                     str(item.clients),
                     item.change,
-                    fmt.quantity(item.gets_per_s, "/s"),
-                    fmt.significant(100 * item.misses_per_get),
+                    _with_half(item.gets_per_s, item.gets_per_s_half),
+                    _with_half(item.misses_per_get, item.misses_per_get_half, 100),
                     fmt.significant(100 * item.sleeps_per_miss),
                     fmt.quantity(item.wait_mean_ns, "ns"),
                 )
