@@ -37,11 +37,7 @@ _MOST_GRAVE = 3
 
 
 def judge(evidence: Evidence) -> Judgement:
-    """The judgement of a study's evidence.
-
-    Estimates and comparisons are given over all points together (clients None), and for each point
-    where there are several.
-    """
+    """The judgement of a study's evidence, over all points together (clients None) and at each of several."""
     measures = measure(evidence)
     labels, baseline = tuple(option.label for option in evidence.options), evidence.baseline
     margin = evidence.study.plan.smallest_effect_percent / 100
@@ -56,13 +52,12 @@ def judge(evidence: Evidence) -> Judgement:
     found_effects = tuple(e for m in measures.headlines for e in effects(measures, m, evidence.options))
     gauges = gauge_notices(evidence)
     scaling, latch = scalings(evidence, measures), latches(evidence)
-    verdict = judge_options(evidence, measures, met, comparisons, found_effects)
     with_baseline = [d for (_, rival), d in met.duels.items() if rival == baseline] if met else []
-    explained = met.duels[met.leader, reference(evidence, met)] if met else None
-    costs = Costs(measures, labels, [*with_baseline, *([explained] if explained else [])], margin, alpha)
-    if explained:
-        closed = not evidence.study.workload.open_loop and evidence.study.workload.steady
-        verdict = _with(verdict, costs.reasons(explained, closed))
+    explained = [met.duels[met.leader, reference(evidence, met)]] if met else []
+    costs = Costs(measures, labels, [*with_baseline, *explained], margin, alpha)
+    closed = not evidence.study.workload.open_loop and evidence.study.workload.steady
+    verdict = judge_options(evidence, measures, met, comparisons, found_effects)
+    verdict = _with(verdict, [text for duel in explained for text in costs.reasons(duel, closed)])
     verdict = floor_first(evidence, measures, verdict)
     cells = region(evidence, measures)
     more = (*profile_reasons(evidence, verdict.winner), *_grave(gauges))
