@@ -59,12 +59,9 @@ def judge_options(
 ) -> Verdict:
     """One verdict for the study, without reasons. comparisons: with the baseline, at every point."""
     if rivals is None:
-        return Verdict(
-            "nothing to compare",
-            None,
-            "There is nothing to compare: no block holds a finished run of two options.",
-            (),
-        )
+        alone = len(evidence.options) == 1
+        why = "the study has one option" if alone else "no block holds a finished run of two options"
+        return Verdict("nothing to compare", None, f"There is nothing to compare: {why}.", ())
     case = _Case(evidence, rivals)
     leader = rivals.leader
     open_to = rivals.not_beaten_by(leader)
