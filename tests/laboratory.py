@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from small import SMALL as SMALL
 from small import small_study as small_study
 
 
