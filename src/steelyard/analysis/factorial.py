@@ -112,7 +112,7 @@ def _p_value(noisy: Scatter, projection: Floats, squares: float, df: int) -> flo
     df_above = expected**2 / float(np.trace(spread @ spread))
     df_below = expected**2 / float((np.diag(spread) ** 2 / noisy.own_df).sum())
     own = tails.f_tail(squares / expected, df_above, df_below)
-    return noisy.alike * pooled + (1 - noisy.alike) * own
+    return noisy.pooled_weight * pooled + (1 - noisy.pooled_weight) * own
 
 
 def _share_intervals(
@@ -126,7 +126,7 @@ def _share_intervals(
     # variances come out differently each time; as one for all options as often as these scatter alike
     pooled = noisy.pooled / noisy.pooled_df * chance.chisquare(noisy.pooled_df, (_REPLICAS, 1))
     own = noisy.own / noisy.own_df * chance.chisquare(noisy.own_df, (_REPLICAS, options))
-    drawn = np.where(chance.random((_REPLICAS, 1)) < noisy.alike, pooled, own)
+    drawn = np.where(chance.random((_REPLICAS, 1)) < noisy.pooled_weight, pooled, own)
     again = means + chance.normal(size=(_REPLICAS, options)) * np.sqrt(drawn / blocks)
     around = again - again.mean(axis=1, keepdims=True)
     # the means hold their noise already: what is drawn on top of it is taken off again
