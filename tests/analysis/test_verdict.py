@@ -1,3 +1,6 @@
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,9 +30,7 @@ def test_a_clear_winner_is_named_with_size_interval_and_blocks():
 def test_below_five_blocks_there_is_a_leaning_and_no_winner():
     few, enough = (verdict({"A": Truth(), "B": FASTER}, noise=0.002, blocks=n) for n in (4, 5))
     assert (few.outcome, few.winner) == ("leaning", None)
-    assert few.sentence.startswith(
-        "Leaning (4 blocks only, 5 or more make a verdict): B (f = value B) is ahead: 6"
-    )
+    assert few.sentence.startswith("Leaning (only 4 blocks; a verdict needs 5): B (f = value B) is ahead: 6")
     assert "wins" not in few.sentence
     assert (enough.outcome, enough.winner) == ("winner", "B")
 
@@ -99,7 +100,7 @@ def test_a_factorial_study_says_which_factor_matters_most():
     }  # fmt: skip
     said = verdict(truth, study)
     assert set(said.ties) == {"H1_T1_P0", "H1_T1_P1"}
-    assert "What matters most is handle: of the variation of throughput, handle 9" in said.sentence
+    assert "What matters most is handle. Explained of the variation in throughput: handle 9" in said.sentence
     assert "and text" in said.sentence
 
 
@@ -109,7 +110,7 @@ def test_an_effect_of_two_factors_together_is_named_as_their_interaction():
     crossed = {"A0_B0": 1.2, "A1_B1": 1.2}
     truth |= {label: Truth(throughput_per_s=1e4 * ratio) for label, ratio in crossed.items()}
     said = verdict(truth, study)
-    assert "What matters most is the interaction of a and b: of the variation" in said.sentence
+    assert "What matters most is the interaction of a and b. Explained of the variation" in said.sentence
 
 
 def test_nothing_matters_most_where_all_options_are_equivalent():
@@ -127,8 +128,8 @@ def test_an_option_that_fails_more_cannot_win_and_its_error_rate_comes_first():
     said = verdict({"A": Truth(), "B": Truth(throughput_per_s=40_000, user_us=8, error_share=0.5)})
     assert (said.outcome, said.winner) == ("trade-off", None)
     assert said.sentence.startswith(
-        "Failed: 50.0 % of the transactions under B and 0 % of the transactions under A."
-        " B cannot win over an option that fails less. What follows is of those that succeeded."
+        "Failed transactions: B 50.0 % and A 0 %. B cannot win over an option that fails less."
+        " All other figures are of those that succeeded."
     )
 
 
@@ -139,10 +140,50 @@ def test_the_study_says_how_much_may_fail(limit: float, wins: bool):
     assert (said.winner == "B") == wins
 
 
+def test_of_two_that_are_equal_the_one_that_fails_less_wins():
+    said = verdict({"A": Truth(), "B": Truth(error_share=0.05)}, noise=0.003)
+    assert said.winner == "A"
+    assert "5.00 % fewer of its transactions fail" in said.sentence
+
+
+def test_a_server_that_uses_no_cpu_under_one_option_still_gets_a_verdict():
+    idle = Truth(user_us=0, system_us=0)
+    for truth in ({"A": Truth(), "B": idle}, {"A": idle, "B": Truth()}):
+        assert verdict(truth).sentence
+
+
+def test_what_failed_wholly_counts_as_failed():
+    truth = {"A": Truth(), "B": Truth()}
+    evidence = evidence_of(TWO, truth, noise=0.003)
+    mine = np.flatnonzero(evidence.runs["option"] == "B")[:2]
+    dead = np.isin(evidence.points["run"], evidence.runs["run"][mine])
+    points = dict(evidence.points)
+    points["errors"] = np.where(dead, 1000, points["errors"])
+    points["transactions"] = np.where(dead, 0, points["transactions"])
+    assert judge(replace(evidence, points=points)).verdict.sentence.startswith(
+        "Failed transactions: B 33.3 %"
+    )
+
+
+def test_one_option_alone_has_a_judgement():
+    study = study_of({"f": "AB"}, plan={"clients": [8], "stop": {"half_width_percent": 1}})
+    found = judge(evidence_of(study, {"A": Truth()}))
+    assert found.verdict.sentence == "There is nothing to compare: the study has one option."
+
+
+def test_a_small_difference_from_the_baseline_is_told_of_the_option():
+    study = study_of({"f": "ABC"}, plan={"clients": [8], "baseline": "C"})
+    truth = {"A": Truth(), "B": Truth(throughput_per_s=10_390), "C": Truth()}
+    found = judge(evidence_of(study, truth, noise=0.004))
+    small = [w for c in found.comparisons for w in c.warnings if w.code == "may-be-small"]
+    assert {w.subject for w in small} <= {"A", "B"}
+    assert all("differ from C" in w.text for w in small)
+
+
 def test_options_that_fail_alike_are_compared_after_a_word_on_it():
     said = verdict({"A": Truth(error_share=0.9), "B": Truth(throughput_per_s=16_000, error_share=0.9)})
     assert said.winner == "B"
-    assert said.sentence.startswith("Failed: 90.0 %")
+    assert said.sentence.startswith("Failed transactions: B 90.0 % and A 90.0 %.")
 
 
 def test_a_trade_off_among_several_options_is_named_as_one():
@@ -150,7 +191,7 @@ def test_a_trade_off_among_several_options_is_named_as_one():
     costly = Truth(throughput_per_s=12_000, user_us=43)
     said = verdict({"A": Truth(), "B": costly, "C": Truth()}, study, noise=0.003)
     assert said.outcome == "trade-off"
-    assert "B leads: a trade-off with A and C" in said.sentence
+    assert "B leads: it trades off against A and C" in said.sentence
     assert "no difference" not in said.sentence
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from steelyard.analysis import tails
 from steelyard.analysis.fitting import Fit
 from steelyard.analysis.layout import lay_out
-from steelyard.analysis.measures import HEADLINES, Measures
+from steelyard.analysis.measures import FAILED, HEADLINES, Measures
 from steelyard.analysis.results import Metric, Notice
-from steelyard.analysis.words import p_value
+from steelyard.analysis.words import p_value, percent
 
 FEWEST_BLOCKS = 5
 _SIGNIFICANT = 0.01  # of warnings: they are many, and each false one costs attention
@@ -32,7 +32,7 @@ class Cautions:
             )
             if text and (metric.name in HEADLINES or code not in _OF_HEADLINES)
         )
-        failed = lay_out(measures, "errors_per_txn", fitted.layout.options, point)
+        failed = lay_out(measures, FAILED, fitted.layout.options, point)
         self._failed = (
             dict(zip(failed.options, failed.values.mean(axis=0).tolist(), strict=True))
             if failed.blocks
@@ -44,9 +44,9 @@ class Cautions:
         errors = tuple(
             Notice(
                 "errors",
-                f"{label} had {self._failed[label]:.3g} errors per transaction: the server's"
-                " cost of what failed counts for what succeeded",
+                "the CPU that failed transactions used is counted in the cost of those that succeeded",
                 label,
+                detail=f"{percent(self._failed[label])} failed",
             )
             for label in (option, baseline)
             if self._failed.get(label, 0.0) > 0

@@ -137,6 +137,7 @@ class Contest:
         ends = after - before - half, after - before + half
         if self._fit.logs:
             before, after = math.exp(before), math.exp(after)
+        if self._fit.logs and math.isfinite(half):
             ends = before * (_exp(ends[0]) - 1), before * (_exp(ends[1]) - 1)
         return Difference(before, after, *ends, p_value)
 

@@ -47,7 +47,7 @@ def judge(evidence: Evidence) -> Judgement:
         point: [compare(measures, m, labels, baseline, margin, point, alpha) for m in measures.metrics]
         for point in views
     }
-    met = rivals(evidence.study, measures, labels, alpha)
+    met = rivals(evidence.study, measures, labels, baseline, alpha)
     comparisons = _shown(chain(*compared.values()), met.against(baseline) if met else {})
     found_effects = tuple(e for m in measures.headlines for e in effects(measures, m, evidence.options))
     gauges = gauge_notices(evidence)

@@ -43,6 +43,8 @@ _LATENCIES = (
     Metric("p95_ns", "latency p95", "ns", "lower"),
     P99,
 )
+# share of the transactions that failed; not a metric of its own beside ERRORS
+FAILED = "failed_share"
 ERRORS = Metric("errors_per_txn", "errors", "1/txn", "lower")
 
 METRICS: tuple[Metric, ...] = (
@@ -109,7 +111,9 @@ def measure(evidence: Evidence) -> Measures:
         if np.isfinite(rate).any():
             rate = np.where(np.isnan(rate), source.absent, rate)
         values[source.metric.name] = _divide(rate * source.scale, per_s)
-    values[ERRORS.name] = _divide(_floats(points["errors"])[order], transactions)
+    errors = _floats(points["errors"])[order]
+    values[ERRORS.name] = _divide(errors, transactions)
+    values[FAILED] = _divide(errors, transactions + errors)
     further = [
         *instruction_measures(evidence, per_s),
         *_waits(evidence, row_of, per_s),

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.analysis import tails
+from steelyard.analysis.cautions import FEWEST_BLOCKS
 from steelyard.analysis.layout import lay_out, points_of
 from steelyard.analysis.measures import THROUGHPUT, Measures
 from steelyard.analysis.results import RegionCell, Verdict
@@ -84,9 +85,17 @@ def told_by_cells(
     return Verdict(
         outcome="it depends",
         winner=None,
-        sentence=" ".join(told(cells, margin)) or "No cell has a finished run of two tables.",
+        sentence=_few(measures) + " ".join(told(cells, margin))
+        or "No cell has a finished run of two tables.",
         reasons=Costs(measures, labels, [duel], margin).reasons(duel, closed) if duel else (),
         ties=(option, rival),
+    )
+
+
+def _few(measures: Measures) -> str:
+    blocks = len(set(measures.block.tolist()))
+    return (
+        f"Leaning (only {blocks} blocks; a verdict needs {FEWEST_BLOCKS}): " if blocks < FEWEST_BLOCKS else ""
     )
 
 

@@ -74,6 +74,8 @@ class Estimate:
 class Comparison:
     """option / baseline for one metric. ratio with its 95 % simultaneous interval [low, high].
 
+    The two metrics of a verdict share the 5 %: the interval of the first step in Holm's procedure is 97.5 %.
+
     clients: the point; None: all points together (mean log ratio over points, one value a run).
     p_value: adjusted for the number of options compared. outcome is in the user's terms: `better`
     for a lower latency or CPU cost. margin: the smallest ratio that matters, as a fraction (0.03).
@@ -181,8 +183,8 @@ class Verdict:
     """The answer. winner is None when no option can be said to be better than all others.
 
     outcome: "it depends" where other factors set the work, and the answer is one for each kind of it;
-    "trade-off" where the leader is better by one measure and worse by another; "leaning" where an answer
-    rests on fewer than five blocks.
+    "trade-off" where the leader is better by one measure and worse by another (failures are one); "leaning"
+    where an answer rests on fewer than five blocks.
     sentence: which option wins, by how much, how sure (plain text, complete). reasons: why, a sentence each.
     ties: where there is no winner, the leading option and those that cannot be told from it.
     """

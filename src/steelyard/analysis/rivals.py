@@ -19,7 +19,7 @@ import numpy as np
 
 from steelyard.analysis.comparison import Contest, Pair
 from steelyard.analysis.costs import SERVER_CPU
-from steelyard.analysis.measures import ERRORS, Measures, foremost
+from steelyard.analysis.measures import ERRORS, FAILED, Measures, foremost
 from steelyard.analysis.queries import GEOMEAN
 from steelyard.analysis.results import Comparison, Metric, Outcome
 from steelyard.study.spec import Study
@@ -32,29 +32,33 @@ class Duel:
     """One option against another, metric by metric; outcomes are the option's.
 
     failures: error rate of the option less that of the rival, 0 where they differ by less than the limit.
+    failures_proven: whether the blocks show that difference.
     """
 
     option: str
     rival: str
     by_metric: tuple[tuple[Metric, Comparison], ...]
     failures: float = 0.0
+    failures_proven: bool = False
 
     def _says(self, outcome: Outcome) -> bool:
         return any(comparison.outcome == outcome for _, comparison in self.by_metric)
 
     @property
     def won(self) -> bool:
-        """Better by at least one metric, by none worse, and without more failures."""
-        return self._says("better") and not self._says("worse") and self.failures <= 0
+        """Better by at least one measure and worse by none; failures are one, and bar without proof."""
+        better = self._says("better") or (self.failures < 0 and self.failures_proven)
+        return better and not self._says("worse") and self.failures <= 0
 
     @property
     def lost(self) -> bool:
-        """Worse by at least one metric, by none better, and without fewer failures."""
-        return self._says("worse") and not self._says("better") and self.failures >= 0
+        """Won by the rival."""
+        worse = self._says("worse") or (self.failures > 0 and self.failures_proven)
+        return worse and not self._says("better") and self.failures >= 0
 
     @property
     def torn(self) -> bool:
-        """Better by one metric and worse by another; failures count as one."""
+        """Better by one measure and worse by another; failures are one."""
         better = self._says("better") or self.failures < 0
         worse = self._says("worse") or self.failures > 0
         return better and worse
@@ -66,7 +70,7 @@ class Duel:
 
     @property
     def open(self) -> bool:
-        """Neither of these: more runs could decide it."""
+        """None of these: nothing is shown yet."""
         return not (self.won or self.lost or self.torn or self.equal)
 
 
@@ -114,13 +118,15 @@ def metrics_that_count(study: Study, measures: Measures) -> tuple[Metric, ...]:
     return tuple(m for m in map(measures.metric, names) if m is not None)
 
 
-def rivals(study: Study, measures: Measures, options: Sequence[str], alpha: float) -> Rivals | None:
+def rivals(
+    study: Study, measures: Measures, options: Sequence[str], baseline: str, alpha: float
+) -> Rivals | None:
     """Every pair both ways; None when fewer than two options can be compared by the first metric."""
     margin = study.plan.smallest_effect_percent / 100
     metrics = metrics_that_count(study, measures)
     contests = {metric: Contest(measures, metric, options, margin) for metric in metrics}
     both_ways: dict[Pair, list[tuple[Metric, Comparison]]] = {}
-    for metric, comparisons in _by_steps(contests, alpha).items():
+    for metric, comparisons in _by_steps(contests, baseline, alpha).items():
         for c in comparisons:
             both_ways.setdefault((c.option, c.baseline), []).append((metric, c))
             both_ways.setdefault((c.baseline, c.option), []).append((metric, turned(c)))
@@ -128,13 +134,15 @@ def rivals(study: Study, measures: Measures, options: Sequence[str], alpha: floa
     if not compared:
         return None
     ordered = _fastest_first([o for o in options if o in compared], metrics[0], both_ways)
-    rates = error_rates(measures)
-    limit = study.plan.error_rate_limit_percent / 100
-    duels = {
-        (a, b): Duel(a, b, tuple(entries), _failures(rates, a, b, limit))
-        for (a, b), entries in both_ways.items()
-        if a in compared and b in compared
-    }
+    rates, limit = error_rates(measures), study.plan.error_rate_limit_percent / 100
+    failures = Contest(measures, ERRORS, options, margin)
+    duels: dict[Pair, Duel] = {}
+    for (a, b), entries in both_ways.items():
+        if a in compared and b in compared:
+            more = rates.get(a, 0.0) - rates.get(b, 0.0)
+            beyond = abs(more) > limit
+            proven = beyond and {a, b} <= set(failures.options) and failures.p_values([(a, b)])[0] <= alpha
+            duels[a, b] = Duel(a, b, tuple(entries), more if beyond else 0.0, proven)
     return Rivals(tuple(ordered), metrics, duels, rates)
 
 
@@ -153,25 +161,28 @@ def turned(comparison: Comparison) -> Comparison:
 
 
 def error_rates(measures: Measures) -> dict[str, float]:
-    """Share of the transactions that failed, by option: the mean over its runs."""
-    per_txn = measures.values.get(ERRORS.name)
-    if per_txn is None:
+    """Share of the transactions that failed, by option: the mean over its runs and points."""
+    share = measures.values.get(FAILED)
+    if share is None:
         return {}
-    share = per_txn / (1 + per_txn)
     labels = dict.fromkeys(map(str, measures.option.tolist()))
     found = {label: share[(measures.option == label) & np.isfinite(share)] for label in labels}
     return {label: float(known.mean()) for label, known in found.items() if len(known)}
 
 
-def _failures(rates: Mapping[str, float], one: str, other: str, limit: float) -> float:
-    more = rates.get(one, 0.0) - rates.get(other, 0.0)
-    return more if abs(more) > limit else 0.0
+def _by_steps(
+    contests: Mapping[Metric, Contest], baseline: str, alpha: float
+) -> dict[Metric, tuple[Comparison, ...]]:
+    """All pairs by each metric, every interval at the level of its step in Holm's procedure.
 
-
-def _by_steps(contests: Mapping[Metric, Contest], alpha: float) -> dict[Metric, tuple[Comparison, ...]]:
-    """All pairs by each metric, every interval at the level of its step in Holm's procedure."""
+    The baseline stands second, as in the tables.
+    """
     pairs = {
-        metric: [(b, a) for a, b in combinations(contest.options, 2) if contest.comparable((b, a))]
+        metric: [
+            (a, b) if b == baseline else (b, a)
+            for a, b in combinations(contest.options, 2)
+            if contest.comparable((b, a)) and contest.comparable((a, b))
+        ]
         for metric, contest in contests.items()
     }
     levels: dict[tuple[Metric, Pair], float] = {}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from steelyard.analysis import tails
 from steelyard.analysis.layout import lay_out
-from steelyard.analysis.measures import Measures
+from steelyard.analysis.measures import FAILED, Measures
 from steelyard.analysis.results import Notice
 from steelyard.analysis.tails import Floats
 from steelyard.analysis.words import p_value, percent, signed, span
@@ -74,10 +74,8 @@ def stability_notices(evidence: Evidence, measures: Measures) -> list[Notice]:
 
 
 def _errors(measures: Measures) -> list[Notice]:
-    ratio = measures.values["errors_per_txn"]
-    found = [
-        Finding(int(measures.run[i]), float(ratio[i] / (1 + ratio[i]))) for i in np.flatnonzero(ratio > 0)
-    ]
+    share = measures.values[FAILED]
+    found = [Finding(int(measures.run[i]), float(share[i])) for i in np.flatnonzero(share > 0)]
     text = "transactions failed: throughput, costs and latencies are of those that succeeded"
     return merged(measures, "errors", found, text, lambda shares: span(shares, percent))
 

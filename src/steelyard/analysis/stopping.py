@@ -37,8 +37,8 @@ def stopping_notices(evidence: Evidence) -> list[Notice]:
         return []
     text = (
         f"the study stopped after {whole} of {plan.blocks} planned blocks: every interval was narrower than"
-        f" ±{plan.stop.half_width_percent:g} % (plan.stop); its intervals are 97 % by themselves, which"
-        " makes up for stopping when the scatter looks small"
+        f" ±{plan.stop.half_width_percent:g} % (plan.stop). Intervals are computed at 97 %, because early"
+        " stopping makes intervals of 95 % miss more often"
     )
     return [Notice("study-stopped", text)]
 
@@ -88,5 +88,7 @@ def _half_width_percent(
     if len(contest.options) < len(options) or not contest.logs:
         return math.inf
     pairs = [(option, options[0]) for option in options[1:]]
+    if not pairs:
+        return math.inf
     half = max(contest.half_widths(pairs, alpha))
     return 100 * math.expm1(half) if half < 100 else math.inf

@@ -73,7 +73,7 @@ def judge_options(
         "" if alike else _allocation([e for e in effects if e.metric == counting.name], counting),
         answers_by_point(evidence, comparisons, rivals.metrics),
     )
-    sentence = " ".join(part for part in (_failures(case), said.sentence, *extra) if part)
+    sentence = _joined(_failures(case), said.sentence, *extra)
     return replace(said, sentence=sentence, ties=() if said.winner else (leader, *open_to))
 
 
@@ -98,7 +98,7 @@ def _two(case: _Case, leader: str) -> Verdict:
     if duel.equal:
         sentence = f"{a} and {b} are equivalent, within the {case.margin} that matters: {gains}."
         return Verdict("tie", None, sentence, ())
-    sentence = f"No winner between {a} and {b}: {gains}. {_missing(case, duel)}"
+    sentence = _joined(f"No winner between {a} and {b}: {gains}.", _missing(case, duel))
     return Verdict("inconclusive", None, sentence, ())
 
 
@@ -123,20 +123,23 @@ def _many(case: _Case, leader: str, open_to: Sequence[str]) -> Verdict:
         asked = duel if duel.open else unknown[0]
         missing = _missing(case, asked)
         if beaten:
-            return Verdict("tie", None, f"{leader} leads: {placed}. {leader}: {gains}. {missing}", ())
+            sentence = _joined(f"{leader} leads: {placed}. {leader}: {gains}.", missing)
+            return Verdict("tie", None, sentence, ())
         differ = any(
             not met.duels[o, case.evidence.baseline].open and not met.duels[o, case.evidence.baseline].equal
             for o in met.options
             if o not in (leader, case.evidence.baseline) and case.evidence.baseline in met.options
         )
-        note = " Some of the others do differ from the baseline: see the table." if differ else ""
-        sentence = (
-            f"No winner among {count} options. {leader} leads: {placed}. Against {duel.rival}:"
-            f" {gains}. {missing}{note}"
-        )
+        note = "Some of the others do differ from the baseline: see the table." if differ else ""
+        first = f"No winner among {count} options. {leader} leads: {placed}. Against {duel.rival}: {gains}."
+        sentence = _joined(first, missing, note)
         return Verdict("inconclusive", None, sentence, ())
     outcome = "trade-off" if any(d.torn for d in duels) else "tie"
     return Verdict(outcome, None, f"{leader} leads: {placed}. {leader}: {gains}.", ())
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _placed(duels: Sequence[Duel], beaten: int) -> str:
@@ -148,7 +151,11 @@ def _placed(duels: Sequence[Duel], beaten: int) -> str:
     parts = [
         *([f"it beats {beaten} other{'s' * (beaten > 1)}"] if beaten else []),
         *([f"it is equivalent to {listed(equal)}"] if equal else []),
-        *([f"a trade-off with {listed(torn)} (better by one measure, worse by another)"] if torn else []),
+        *(
+            [f"it trades off against {listed(torn)} (better by one measure, worse by another)"]
+            if torn
+            else []
+        ),
         *([f"it loses to {listed(lost)}"] if lost else []),
         *([f"no difference from {listed(unknown)} is shown"] if unknown else []),
     ]
@@ -159,7 +166,7 @@ def _leaning(case: _Case, said: Verdict) -> Verdict:
     """Below five blocks an answer is no verdict: in simulation a third of these intervals are too narrow."""
     if said.outcome == "inconclusive" or case.blocks >= FEWEST_BLOCKS:
         return said
-    few = f"{case.blocks} blocks only, {FEWEST_BLOCKS} or more make a verdict"
+    few = f"only {case.blocks} blocks; a verdict needs {FEWEST_BLOCKS}"
     sentence = said.sentence.replace(" wins over all ", " is ahead of all ").replace(" wins: ", " is ahead: ")
     return replace(said, outcome="leaning", winner=None, sentence=f"Leaning ({few}): {sentence}")
 
@@ -171,11 +178,11 @@ def _failures(case: _Case) -> str:
     if not any(rates.get(o, 0.0) > limit for o in case.rivals.options):
         return ""
     worst_first = sorted(case.rivals.options, key=lambda o: -rates.get(o, 0.0))
-    parts = [f"{percent(rates.get(o, 0.0))} of the transactions under {o}" for o in worst_first]
+    parts = [f"{o} {percent(rates.get(o, 0.0))}" for o in worst_first]
     more = {d.option for d in case.rivals.duels.values() if d.failures > 0}
     barred = [o for o in worst_first if o in more]
     cannot = f" {listed(barred)} cannot win over an option that fails less." if barred else ""
-    return f"Failed: {listed(parts)}.{cannot} What follows is of those that succeeded."
+    return f"Failed transactions: {listed(parts)}.{cannot} All other figures are of those that succeeded."
 
 
 def _gains(case: _Case, duel: Duel) -> str:
@@ -194,6 +201,9 @@ def _gains(case: _Case, duel: Duel) -> str:
         second = " and ".join(_difference(m, c) for m, c in bad) if good else ""
         parts.append(first + than + (f", but {second}" if second else ""))
     margin = "" if duel.equal else case.margin
+    if duel.failures:
+        less = "fewer" if duel.failures < 0 else "more"
+        parts.append(f"{percent(abs(duel.failures))} {less} of its transactions fail")
     parts += [_no_difference(m, c, margin) for m, c in others]
     blocks = shown[0][1].blocks
     if blocks == 1:
@@ -261,4 +271,4 @@ def _allocation(effects: Sequence[Effect], metric: Metric) -> str:
     ]
     first = proven[0].factors
     most = first[0] if len(first) == 1 else f"the interaction of {' and '.join(first)}"
-    return f"What matters most is {most}: of the variation of {metric.title}, {listed(parts)}."
+    return f"What matters most is {most}. Explained of the variation in {metric.title}: {listed(parts)}."

@@ -167,9 +167,9 @@ class Costs:
     def _pace(self, cpu: _Cost, duel: Duel) -> tuple[str, ...]:
         """How far server CPU goes as an explanation of throughput; nothing where that hardly differs."""
         work = self._found.get(THROUGHPUT.name, {}).get((duel.option, duel.rival))
-        if work is None or work.before <= 0 or not (cpu.proven and cpu.material):
-            return ()
         d = cpu.difference
+        if work is None or work.before <= 0 or d.after <= 0 or not (cpu.proven and cpu.material):
+            return ()
         return (
             f"Were server CPU the only limit, throughput would be {digits(d.before / d.after)} times"
             f" that of {d.baseline}; {digits(work.after / work.before)} times was measured.",
@@ -246,7 +246,7 @@ def _cpu(costs: dict[str, _Cost], duel: Duel) -> str:
     if not cost.proven:
         return (
             f"{whole}: {cost.say(d.after)} under {option}, {cost.say(d.before)} under {rival};"
-            f" the difference itself is not clear ({cost.say(d.low)} to {cost.say(d.high)})."
+            f" no difference is shown ({cost.say(d.low)} to {cost.say(d.high)})."
         )
     if not cost.material:
         return (
@@ -270,6 +270,8 @@ def _cpu(costs: dict[str, _Cost], duel: Duel) -> str:
 
 
 def _signed(cost: _Cost) -> str:
+    if not cost.difference.before:
+        return "from none"
     return f"{'-' if cost.change < 0 else '+'}{percent(abs(cost.change) / cost.difference.before)}"
 
 

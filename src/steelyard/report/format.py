@@ -69,9 +69,9 @@ def interval(value: float, low: float, high: float, unit: str = "") -> str:
 def span(low: str, high: str) -> str:
     """Two ends of an interval; a dash between, or `to` where a sign would be taken for it.
 
-    Of a positive quantity, all from nothing to infinity is no interval, and is called so.
+    From nothing, or minus infinity, to infinity is no interval, and is called so.
     """
-    if (low, high) == ("0", "∞"):
+    if (low, high) in (("0", "∞"), ("−∞", "∞")):
         return "no interval"
     return f"{low} to {high}" if low.startswith("−") or high.startswith("−") else f"{low}–{high}"
 
