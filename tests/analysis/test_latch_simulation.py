@@ -169,3 +169,13 @@ def test_alternatives_name_what_was_asked():
     assert 0 < found["shared gets, one in ten to write"].misses_per_get < found["as measured"].misses_per_get
     assert "a CPU for each of the 8" in found
     assert found["a holder in 10,000 loses its CPU for 3 ms"].gets_per_s < found["as measured"].gets_per_s
+
+
+def test_cpus_that_are_lost_rarely_cost_what_they_cost():
+    # a holder that loses its CPU leaves the others spinning for milliseconds, thousands of gets apart
+    network = Network(
+        Holds.constant(500), 1000.0, hand_over_ns=150, gets_per_lookup=2, cpus=2, slice_ns=8e6, switch_ns=1e3
+    )
+    two, three = (simulate(network, workers) for workers in (2, 3))
+    assert three.gets_per_s < 0.85 * two.gets_per_s
+    assert three.gets_per_s_half > 0.02 * three.gets_per_s

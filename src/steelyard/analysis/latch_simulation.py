@@ -16,6 +16,8 @@ from steelyard.analysis.latch_model import BASE_SLICE_NS, Network, Prediction, W
 GETS_HALF = 0.01  # of the gets a second
 MISSES_HALF = 0.005  # misses a get: half a point
 _GETS_FIRST, _GETS_MAX = 20_000, 1_000_000
+# CPUs are lost thousands of gets apart: so many must be lost before chance is judged, within so many gets
+_LOST_LEAST, _GETS_LONGEST = 400, 4_000_000
 _LONGEST_NS = 1e12  # stands for a spin without end
 # from calibrated wake-ups and posts to those of the run
 _SCALE_STEPS, _SCALE_HALF, _SCALE_MAX = 12, 3.0, 64.0
@@ -48,6 +50,10 @@ def simulate(
     alone_ns = hold_ns + (network.think_ns + (gets - 1) * network.between_ns) / gets
     # where all queue, the latch itself sets the pace
     get_ns = max(alone_ns / running, hold_ns / network.children)
+    duration_ns = _GETS_FIRST * get_ns
+    if running < workers:
+        lost_ns = _LOST_LEAST / half**2 * network.slice_ns / running
+        duration_ns = max(duration_ns, min(lost_ns, _GETS_LONGEST * get_ns))
     think = {"ns": network.think_ns} if network.think_is_constant else {"mean_ns": network.think_ns}
     # a lookup that takes no time would never let time pass
     think = {name: max(ns, 1e-6 * hold_ns) for name, ns in think.items()}
@@ -58,7 +64,7 @@ def simulate(
         "between_ns": network.between_ns,
         "spin_ns": min(network.spin_ns, _LONGEST_NS),
         "order": "fifo" if rules.in_turn else "barging",
-        "duration_ns": _GETS_FIRST * get_ns,
+        "duration_ns": duration_ns,
         "warm_up_ns": _GETS_FIRST * get_ns / 10,
         "until": {"gets": half * GETS_HALF, "misses": half * MISSES_HALF, "gets_max": _GETS_MAX},
         "seed": seed,

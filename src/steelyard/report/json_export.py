@@ -44,7 +44,7 @@ def judgement_schema() -> dict[str, Any]:
         "$id": SCHEMA,
         "title": "A judgement of Steelyard",
         "type": "object",
-        "required": ["schema", "judgement", "about"],
+        "required": ["schema", "all_points", "judgement", "about"],
         "properties": {
             "schema": {"const": SCHEMA},
             "all_points": {"type": ["string", "null"]},
