@@ -102,8 +102,8 @@ def _unequal(fitted: Fit, metric: Metric) -> tuple[str, str]:
         return code, ""
     worst, best = int(found.own.argmax()), int(found.own.argmin())
     text = (
-        f"runs scatter unequally: {metric.title} by {100 * found.own[worst] ** 0.5:.2g} % under"
-        f" {fitted.layout.options[worst]}, {100 * found.own[best] ** 0.5:.2g} % under"
+        f"runs scatter unequally: {metric.title} by {percent(float(found.own[worst]) ** 0.5)} under"
+        f" {fitted.layout.options[worst]}, {percent(float(found.own[best]) ** 0.5)} under"
         f" {fitted.layout.options[best]}; each pair's interval has the scatter of its own two"
     )
     return code, text
