@@ -136,7 +136,7 @@ def _agree(c: Comparison, sentence: str) -> bool:
     """Whether mark, interval and word say one thing."""
     leaves_out_one = c.low > 1 or c.high < 1
     marked = c.outcome in ("better", "worse")
-    said_inconclusive = f"is inconclusive, ratio {c.ratio:.3f} [" in sentence
+    said_inconclusive = f"is inconclusive, ratio {c.ratio:.3f} [{c.low:.3f} to {c.high:.3f}]" in sentence
     return not (marked and said_inconclusive) and (marked == leaves_out_one or c.outcome == "equivalent")
 
 
