@@ -111,8 +111,9 @@ def _recording_page() -> str:
     lines = [
         "# Recordings",
         "",
-        "Published tables as a bundle: a TOML file says what their columns mean. `steelyard recording --example`",
-        "prints one that works, `steelyard recording mine.toml` imports it. `study` is a [study](study.md) with",
+        "Published tables as a bundle: a TOML file says what their columns mean. `steelyard recording",
+        "--example` prints one that works, `steelyard recording mine.toml` imports it. `study` is a",
+        "[study](study.md) with",
         "`subject.kind` = `recording` and a workload of kind `published`.",
         "",
         *_model("Recording", schema),
