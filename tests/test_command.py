@@ -210,7 +210,7 @@ def refusal(text: str) -> str:
         (
             'kind = "command"',
             'kind = "command"\nsettings = { placement = "set" }',
-            "copies cannot have a processor set each: there are",
+            "copies cannot have a processor set each: CPUs: ",
         ),
     ],
 )
