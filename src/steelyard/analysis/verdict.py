@@ -36,6 +36,11 @@ class _Case:
         """Blocks behind the comparisons: the fewest of all."""
         return min(c.blocks for duel in self.rivals.duels.values() for _, c in duel.by_metric)
 
+    @property
+    def enough(self) -> bool:
+        """Whether there are blocks enough for a verdict."""
+        return self.blocks >= FEWEST_BLOCKS
+
     def named(self, label: str) -> str:
         """`B (handle = named)`: what a code stands for, where one factor makes the option."""
         factors = self.evidence.study.factors
@@ -87,7 +92,8 @@ def reference(evidence: Evidence, rivals: Rivals) -> str:
 def _two(case: _Case, leader: str) -> Verdict:
     duel = case.rivals.duels[leader, reference(case.evidence, case.rivals)]
     if duel.won:
-        return Verdict("winner", leader, f"{case.named(leader)} wins: {_gains(case, duel)}.", ())
+        wins = "wins" if case.enough else "is ahead"
+        return Verdict("winner", leader, f"{case.named(leader)} {wins}: {_gains(case, duel)}.", ())
     # the option against the baseline reads more naturally than the other way round
     if leader == case.evidence.baseline:
         duel = case.rivals.duels[duel.rival, leader]
@@ -107,7 +113,8 @@ def _many(case: _Case, leader: str, open_to: Sequence[str]) -> Verdict:
     duel = met.duels[leader, reference(case.evidence, met)]
     count, gains = len(met.options), _gains(case, duel)
     if not open_to:
-        sentence = f"{case.named(leader)} wins over all {count - 1} others: {gains}."
+        wins = "wins over" if case.enough else "is ahead of"
+        sentence = f"{case.named(leader)} {wins} all {count - 1} others: {gains}."
         return Verdict("winner", leader, sentence, ())
     if all(d.equal for d in met.duels.values()):
         sentence = (
@@ -163,12 +170,11 @@ def _placed(duels: Sequence[Duel], beaten: int) -> str:
 
 
 def _leaning(case: _Case, said: Verdict) -> Verdict:
-    """Below five blocks an answer is no verdict: in simulation a third of these intervals are too narrow."""
-    if said.outcome == "inconclusive" or case.blocks >= FEWEST_BLOCKS:
+    """An answer from fewer than five blocks is no verdict: so few give a poor estimate of their scatter."""
+    if said.outcome == "inconclusive" or case.enough:
         return said
     few = f"only {case.blocks} blocks; a verdict needs {FEWEST_BLOCKS}"
-    sentence = said.sentence.replace(" wins over all ", " is ahead of all ").replace(" wins: ", " is ahead: ")
-    return replace(said, outcome="leaning", winner=None, sentence=f"Leaning ({few}): {sentence}")
+    return replace(said, outcome="leaning", winner=None, sentence=f"Leaning ({few}): {said.sentence}")
 
 
 def _failures(case: _Case) -> str:
