@@ -85,8 +85,8 @@ def told_by_cells(
     return Verdict(
         outcome="it depends",
         winner=None,
-        sentence=_few(measures) + " ".join(told(cells, margin))
-        or "No cell has a finished run of two tables.",
+        sentence=_few(measures)
+        + (" ".join(told(cells, margin)) or "No cell has a finished run of two tables."),
         reasons=Costs(measures, labels, [duel], margin).reasons(duel, closed) if duel else (),
         ties=(option, rival),
     )
