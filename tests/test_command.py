@@ -239,6 +239,7 @@ def test_the_score_of_all_copies_and_of_each_is_judged_in_its_unit(lab: Lab) -> 
     (lab.folder / "mine.toml").write_text(STUDY)
     done = lab.run("run", "mine.toml", "--bundle", lab.bundle)
     assert done.returncode == 0, done.stderr
+    assert "Warning" not in done.stderr
     said = " ".join(done.stdout.split())
     assert "B2 (base = 2000) wins: 2.00 times the total bops [2.00 to 2.00] than B1, the baseline" in said
     # copies score 1 and 2 times the base: their sum, and their mean

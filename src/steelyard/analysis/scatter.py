@@ -104,12 +104,12 @@ class Scatter:
 def scatter(values: Floats) -> Scatter:
     """The scatter of values[block, option] about option and block."""
     blocks, options = values.shape
-    df = (blocks - 1) * (options - 1)
+    df = max(blocks - 1, 0) * max(options - 1, 0)
     nothing = np.full(options, math.nan)
     # identical copies leave rounding noise instead of zero: it must not prove anything
     least_se = 1e-12 * max(1.0, float(np.abs(values).max(initial=0.0)))
-    if df <= 0:
-        return Scatter(blocks, math.nan, max(df, 0), nothing, nothing, 1.0, least_se)
+    if not df:
+        return Scatter(blocks, math.nan, df, nothing, nothing, 1.0, least_se)
     pooled, own, own_df = (found[0] for found in _variances(values[None]))
     alike = 1.0
     if options > 2 and pooled > least_se**2:

@@ -6,6 +6,7 @@ Each copy has its CPUs, its process group and its output files before it begins;
 from __future__ import annotations
 
 import os
+import select
 import signal
 import time
 from collections.abc import Mapping, Sequence
@@ -49,17 +50,18 @@ class Copies:
 
     def __init__(self, copies: Sequence[Copy]) -> None:
         """Raises OSError naming what could not be done for which copy."""
-        # from here on the end of a copy wakes `next_end`, and nothing else is told of it
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
         held, gate = os.pipe2(os.O_CLOEXEC)
         failed, failure = os.pipe2(os.O_CLOEXEC)
         self._pids: dict[int, int] = {}
+        # a signal would reach whichever thread does not block it, and be lost: each copy has a pidfd
+        self._ends: dict[int, int] = {}
         parent = os.getpid()
         for number, copy in enumerate(copies):
             pid = os.fork()
             if pid == 0:
                 _become(number, copy, parent, held, gate, failure)
             self._pids[pid] = number
+            self._ends[pid] = os.pidfd_open(pid)
         for end in (held, failure):
             os.close(end)
         self.start_ns = time.monotonic_ns()
@@ -79,15 +81,19 @@ class Copies:
                 if done:
                     end_ns = time.monotonic_ns()
                     del self._pids[pid]
+                    os.close(self._ends.pop(pid))
                     with suppress(ProcessLookupError):
                         # what it left behind in its group would disturb the next point
                         os.killpg(pid, signal.SIGKILL)
                     cpu_ns = round((usage.ru_utime + usage.ru_stime) * 1e9)
                     return Ended(number, os.waitstatus_to_exitcode(status), end_ns, cpu_ns)
-            left_s = (deadline_ns - time.monotonic_ns()) / 1e9
-            if left_s <= 0:
+            left_ms = (deadline_ns - time.monotonic_ns()) / 1e6
+            if left_ms <= 0:
                 return None
-            signal.sigtimedwait([signal.SIGCHLD], left_s)
+            ended = select.poll()
+            for end in self._ends.values():
+                ended.register(end, select.POLLIN)
+            ended.poll(left_ms)
 
     @property
     def running(self) -> list[int]:
@@ -103,7 +109,9 @@ class Copies:
                 os.kill(pid, signal.SIGKILL)
         for pid in self._pids:
             os.waitpid(pid, 0)
+            os.close(self._ends[pid])
         self._pids.clear()
+        self._ends.clear()
 
 
 def _become(number: int, copy: Copy, parent: int, held: int, gate: int, failure: int) -> Any:
