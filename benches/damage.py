@@ -28,15 +28,15 @@ from rich.console import Console
 
 from report_scale import histogram
 from steelyard.analysis.judge import judge
-from steelyard.bundle.inventory import CODES
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.seal import seal
+from steelyard.bundle.storage.inventory import CODES
+from steelyard.bundle.storage.seal import seal
 from steelyard.bundle.writer import BundleWriter
-from steelyard.report.gather import about, series
-from steelyard.report.terminal import print_verdict
+from steelyard.report.presented.gather import about, series
+from steelyard.report.terminal.verdict import print_verdict
 from steelyard.study.errors import InputError
+from steelyard.study.load_study import parse_study
 from steelyard.study.plan import Slot, baseline, blocks, options
-from steelyard.study.reading import parse_study
 
 SECOND = 10**9
 NOTICES = {*CODES, "study-unfinished"}

@@ -30,8 +30,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from steelyard.subjects.account import account_of_servers
-from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable
+from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs, reachable
+from steelyard.subjects.servers.account import account_of_servers
 
 _PORT = 5432
 _TURN_S = 0.1

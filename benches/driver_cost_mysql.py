@@ -28,8 +28,8 @@ from typing import Any
 
 from driver_cost import ENGINE, START_S, Cost, Driver
 from steelyard.study.errors import InputError
-from steelyard.subjects.account import account_of_servers
-from steelyard.subjects.mariadb_programs import beside, find_server
+from steelyard.subjects.mariadb.binaries import beside, find_server
+from steelyard.subjects.servers.account import account_of_servers
 
 _CLIENTS = 8
 _TARGET = 0.60

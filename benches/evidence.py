@@ -14,11 +14,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from steelyard.analysis.measures import THROUGHPUT, Measures
-from steelyard.analysis.results import Metric
-from steelyard.bundle.evidence import Columns, Evidence, Option
+from steelyard.analysis.judgement.results import Metric
+from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
+from steelyard.bundle.evidence.tables import Columns, Evidence, Option
 from steelyard.study.spec import Study
-from steelyard.study.statements import StatementWorkload
+from steelyard.study.workloads.statements import StatementWorkload
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 
 from steelyard.study.errors import InputError
 from steelyard.study.factors import check_effects
+from steelyard.study.load_study import catalogue, parse_study
 from steelyard.study.plan import blocks, options, workload_of
-from steelyard.study.reading import catalogue, parse_study
 from steelyard.subjects import boots_apart, check
 from steelyard.workloads import work_of
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
-from steelyard.host.guard import Guard
-from steelyard.host.placement import Placement, place
-from steelyard.lab.engine_plan import engine_plan
-from steelyard.lab.load import LoadProcess
+from steelyard.host.cpus.placement import Placement, place
+from steelyard.host.processes.guard import Guard
+from steelyard.lab.engines.plan import engine_plan
+from steelyard.lab.engines.process import LoadProcess
 from steelyard.monitors import Target
 from steelyard.study.plan import Slot, options
 from steelyard.study.spec import Study

@@ -21,9 +21,9 @@ from typing import Any
 
 from pairs import is_on, pairs_of, spread, under_load
 from steelyard import _core
-from steelyard.host.placement import Placement
+from steelyard.host.cpus.placement import Placement
 from steelyard.monitors import Target
-from steelyard.monitors.processes import ProcessMonitor
+from steelyard.monitors.system.processes import ProcessMonitor
 
 # by name: what is asked of the probe, and in which windows it records
 _PROBES: dict[str, tuple[dict[str, Any], str]] = {

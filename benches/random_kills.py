@@ -78,11 +78,11 @@ def strike(trial: Trial, lab: subprocess.Popen[str]) -> None:
         case "lab by SIGTERM":
             lab.send_signal(signal.SIGTERM)
         case "guard, then lab":
-            _send(numbered("steelyard.host.guard"), signal.SIGKILL)
+            _send(numbered("steelyard.host.processes.guard"), signal.SIGKILL)
             time.sleep(0.5)
             lab.kill()
         case "engine":
-            _send(numbered("steelyard.lab.load"), signal.SIGKILL)
+            _send(numbered("steelyard.lab.engines.process"), signal.SIGKILL)
         case "server":
             _send(server[:1], signal.SIGKILL)
         case "server stopped, then lab":
@@ -157,7 +157,7 @@ def run(trial: Trial) -> Trial:
 
 # every run is announced: the pause between two lines is for people
 _COMMAND = """
-from steelyard.report import progress
+from steelyard.report.terminal.verdict import progress
 progress.Progress.__init__.__kwdefaults__["every_s"] = 0.0
 from steelyard.cli import main
 main()

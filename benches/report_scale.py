@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.bundle.writer import BundleWriter
+from steelyard.study.load_study import parse_study
 from steelyard.study.plan import Slot, baseline, blocks, options
-from steelyard.study.reading import parse_study
 
 SECONDS, CLIENTS = 60, 16
 WARM_UP_S, COOL_DOWN_S = 2, 1

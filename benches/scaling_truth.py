@@ -21,10 +21,10 @@ from functools import partial
 import numpy as np
 
 from evidence import Truth, evidence_of, study_of
-from steelyard.analysis.measures import measure
-from steelyard.analysis.scaling import scalings
-from steelyard.analysis.scaling_rows import Interval, Scaling
-from steelyard.bundle.evidence import Evidence
+from steelyard.analysis.judgement.scaling import Interval, Scaling
+from steelyard.analysis.load.scaling import scalings
+from steelyard.analysis.metrics.run_metrics import measure
+from steelyard.bundle.evidence.tables import Evidence
 from truth import wilson
 
 POINTS = {

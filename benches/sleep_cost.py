@@ -19,10 +19,10 @@ from typing import Any
 
 from pairs import is_on, spread, under_load
 from steelyard import _core
-from steelyard.host.placement import Placement
-from steelyard.host.uprobes import new_group
+from steelyard.host.cpus.placement import Placement
+from steelyard.host.kernel.uprobes import new_group
 from steelyard.monitors import Target
-from steelyard.monitors.processes import ProcessMonitor
+from steelyard.monitors.system.processes import ProcessMonitor
 
 # seconds on, then seconds off; the first of each, in which the probes come or go, does not count
 _STRETCH_S = 4

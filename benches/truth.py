@@ -23,12 +23,12 @@ from pathlib import Path
 import numpy as np
 
 from evidence import Truth, evidence_of, options_of, study_of
-from steelyard.analysis.costs import SERVER_CPU
+from steelyard.analysis.comparison.stopping import narrow_enough
 from steelyard.analysis.judge import judge
-from steelyard.analysis.measures import P99, THROUGHPUT
-from steelyard.analysis.results import Comparison, Judgement
-from steelyard.analysis.stopping import narrow_enough
-from steelyard.bundle.evidence import Evidence
+from steelyard.analysis.judgement.results import Comparison, Judgement
+from steelyard.analysis.metrics.costs import SERVER_CPU
+from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT
+from steelyard.bundle.evidence.tables import Evidence
 
 BASE_PER_S = 10_000.0
 RUN_SD = 0.01

@@ -10,7 +10,7 @@ from steelyard import __version__
 from steelyard.bundle.schema import TABLES
 from steelyard.recordings import probes
 from steelyard.recordings.model import TableRecording
-from steelyard.study.reading import json_schema
+from steelyard.study.load_study import json_schema
 
 project = "Steelyard"
 release = __version__

@@ -19,8 +19,8 @@ import pytest
 
 from servers import free_port, make_certificates
 from steelyard.study.errors import InputError
-from steelyard.subjects.account import account_of_servers
-from steelyard.subjects.mariadb_programs import beside, find_server
+from steelyard.subjects.mariadb.binaries import beside, find_server
+from steelyard.subjects.servers.account import account_of_servers
 
 
 def needs_mariadb() -> Path:

@@ -19,8 +19,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from steelyard.subjects.account import Account, account_of_servers
-from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable
+from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs, reachable
+from steelyard.subjects.servers.account import Account, account_of_servers
 
 _STUB = """
 import sys

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from laboratory import Lab
-from steelyard.assignment import Assignment
-from steelyard.study.adjust import adjusted
 from steelyard.study.errors import InputError
-from steelyard.study.reading import find_study, parse_study
+from steelyard.study.load_study import find_study, parse_study
+from steelyard.study.overrides import adjusted
+from steelyard.workflow.prepare import Assignment
 
 STUDY = """\
 name = "mine"

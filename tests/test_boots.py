@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from laboratory import Lab
-from steelyard.assignment import Assignment
 from steelyard.bundle.reader import Bundle
-from steelyard.lab.boots import Boot, BootNeeded
+from steelyard.lab.machine.boots import Boot, BootNeeded
 from steelyard.study.errors import InputError
+from steelyard.study.load_study import parse_study
 from steelyard.study.plan import blocks, options
-from steelyard.study.reading import parse_study
+from steelyard.workflow.prepare import Assignment
 
 STUDY = """\
 name = "kernels"
@@ -157,7 +157,7 @@ def test_another_kernel_of_the_same_name_is_refused(lab: Lab, machine: Machine) 
 _KILLS = """\
 import os, sys
 release = open("/proc/sys/kernel/osrelease").read()
-if "steelyard.lab.load" in sys.orig_argv and release.startswith("{kernel}."):
+if "steelyard.lab.engines.process" in sys.orig_argv and release.startswith("{kernel}."):
     os._exit(9)
 """
 
@@ -205,7 +205,7 @@ def test_ctrl_c_leaves_no_unit(lab: Lab, machine: Machine) -> None:
     assert machine.units
     machine.boot(OLD if schedule(path.read_text())[0][0] == "old" else NEW)
     process = lab.start("resume", lab.bundle)
-    lab.wait_for(lambda: lab.ours("steelyard.lab.load"), "a load engine")
+    lab.wait_for(lambda: lab.ours("steelyard.lab.engines.process"), "a load engine")
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 3, err

@@ -15,15 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from histograms import histogram
-from steelyard.bundle.evidence import Topology
-from steelyard.bundle.export import export
+from steelyard.bundle.evidence.tables import Topology
+from steelyard.bundle.export.tables import export
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.schema import TABLES
 from steelyard.bundle.writer import BundleWriter
-from steelyard.report.gather import series
+from steelyard.report.presented.gather import series
 from steelyard.study.errors import InputError
+from steelyard.study.load_study import find_study, parse_study
 from steelyard.study.plan import options
-from steelyard.study.reading import find_study, parse_study
 
 STUDY = find_study("aa")[1]
 SECOND = 10**9

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from laboratory import Lab
-from steelyard.host.calibration import Estimate, judge, last_level_cache_bytes, working_sets
+from steelyard.host.cpus.calibration import Estimate, judge, last_level_cache_bytes, working_sets
 
 CHASE = Estimate(110, 105, 118, 15)
 # one noisy run of a virtual machine: 1.2 us direct, 51 us at 512 KiB

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from laboratory import Lab, small_study
-from steelyard.report.json_export import judgement_schema
+from steelyard.report.export.judgement_json import judgement_schema
 
 
 @pytest.fixture(scope="module")

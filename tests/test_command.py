@@ -18,12 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laboratory import Lab, text_of
-from steelyard.assignment import Assignment
 from steelyard.bundle.reader import Bundle
-from steelyard.host.processor_sets import divide
-from steelyard.lab.engines import LoadFailed
-from steelyard.lab.load import LoadProcess
+from steelyard.host.cpus.processor_sets import divide
+from steelyard.lab.engines.process import LoadProcess
+from steelyard.lab.engines.registry import LoadFailed
 from steelyard.study.errors import InputError
+from steelyard.workflow.prepare import Assignment
 
 STUDY = """\
 name = "copies"

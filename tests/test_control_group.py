@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from laboratory import Lab, control_groups, group_folders, text_of
-from steelyard.host.control_group import ControlGroup, dissolve
-from steelyard.host.guard import Guard
-from steelyard.host.placement import Placement
-from steelyard.host.scheduling import NotTaken, processes
-from steelyard.lab.host import Host
-from steelyard.lab.refusals import refusals
+from steelyard.host.cpus.control_group import ControlGroup, dissolve
+from steelyard.host.cpus.placement import Placement
+from steelyard.host.cpus.scheduling import NotTaken, processes
+from steelyard.host.processes.guard import Guard
+from steelyard.lab.machine.host_settings import Host
+from steelyard.lab.machine.refused_settings import refusals
 from steelyard.study.errors import InputError
-from steelyard.study.host import Share
+from steelyard.study.host_settings import Share
+from steelyard.study.load_study import parse_study
 from steelyard.study.plan import Option
-from steelyard.study.reading import parse_study
 
 CPUS = frozenset(os.sched_getaffinity(0))
 ALL = Share(cpuset=frozenset({min(CPUS)}), cpu_weight=50, cpu_quota=0.5)

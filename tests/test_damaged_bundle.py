@@ -21,7 +21,7 @@ from damage import DAMAGES, Trial, answer, make_bundle
 from laboratory import Lab, small_study
 from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.seal import seal
+from steelyard.bundle.storage.seal import seal
 from steelyard.bundle.writer import BundleWriter
 from steelyard.study.errors import InputError
 
@@ -286,7 +286,7 @@ from pathlib import Path
 from damage import ENVIRONMENT, STUDY, tables_of
 from steelyard.bundle.writer import BundleWriter
 from steelyard.study.plan import baseline, blocks, options
-from steelyard.study.reading import parse_study
+from steelyard.study.load_study import parse_study
 import random
 study = parse_study(STUDY.replace("blocks = 4", "blocks = 500"), "study.toml")
 found = options(study)

@@ -13,12 +13,12 @@ import pytest
 from laboratory import Lab
 from steelyard import _core
 from steelyard.analysis.judge import judge
-from steelyard.analysis.results import Judgement
-from steelyard.assignment import Assignment
+from steelyard.analysis.judgement.results import Judgement
 from steelyard.bundle.reader import Bundle
-from steelyard.lab.dispatch import run
+from steelyard.lab.engines.dispatcher import run
 from steelyard.study.errors import InputError
-from steelyard.study.reading import find_study
+from steelyard.study.load_study import find_study
+from steelyard.workflow.prepare import Assignment
 
 STUDY = """\
 name = "mine"
@@ -277,7 +277,9 @@ def test_ctrl_c_ends_a_simulation_at_once_and_keeps_what_was_finished(lab: Lab) 
         STUDY.replace("measure_s = 5", "measure_s = 3000").replace("[4, 16]", "[512]")
     )
     process = lab.start("run", "mine.toml", "--bundle", lab.bundle)
-    lab.wait_for(lambda: lab.ours("steelyard.lab.load") or process.poll() is not None, "the simulation")
+    lab.wait_for(
+        lambda: lab.ours("steelyard.lab.engines.process") or process.poll() is not None, "the simulation"
+    )
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 3

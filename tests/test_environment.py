@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from steelyard.lab.doctor import diagnose
-from steelyard.lab.environment import environment
-from steelyard.lab.redaction import REDACTED, redact
+from steelyard.lab.doctor.doctor import diagnose
+from steelyard.lab.environment.environment import environment
+from steelyard.lab.environment.redaction import REDACTED, redact
 
 # Marked at both ends, so that no part of one is found by chance.
 WITHIN = st.text(st.characters(min_codepoint=33, max_codepoint=0x2FF), max_size=12)
@@ -229,8 +229,8 @@ def test_the_doctor_looks_at_everything_and_says_what_to_do():
 
 
 def test_the_doctor_without_a_server_says_how_to_get_one(monkeypatch):
-    monkeypatch.setattr("steelyard.lab.doctor.embedded_bindir", lambda: None)
-    monkeypatch.setattr("steelyard.lab.doctor.installed_bindirs", list)
+    monkeypatch.setattr("steelyard.lab.doctor.doctor.embedded_bindir", lambda: None)
+    monkeypatch.setattr("steelyard.lab.doctor.doctor.installed_bindirs", list)
     monkeypatch.setenv("PATH", str(Path(__file__).parent))
     found = next(f for f in diagnose(jitter_s=0.01) if f.name == "PostgreSQL")
     assert found.state == "missing"

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laboratory import Lab, small_study
-from steelyard.bundle.export import export
-from steelyard.bundle.files import file_names, replacing, write_whole
+from steelyard.bundle.export.stacks import FORMATS, export_stacks
+from steelyard.bundle.export.tables import export
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.stacks import FORMATS, export_stacks
+from steelyard.bundle.storage.files import file_names, replacing, write_whole
 from steelyard.bundle.writer import BundleWriter
 from steelyard.study.errors import InputError
+from steelyard.study.load_study import find_study
 from steelyard.study.plan import Option
-from steelyard.study.reading import find_study
 from test_bundle import head, phases
 
 HOSTILE = (

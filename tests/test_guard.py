@@ -15,15 +15,15 @@ import pytest
 from laboratory import Lab, small_study
 from processes import family
 from small import shared_memory
-from steelyard.host.guard import Guard
-from steelyard.host.marked import Mark, end_marked, marked, with_mark
+from steelyard.host.processes.guard import Guard
+from steelyard.host.processes.process_mark import Mark, end_marked, marked, with_mark
 from test_hardness import ENGINE, nothing_left, parent_is_not_postgres, under_load
 
 # the lab is gone before its child has become the server, let alone told anybody its number
 _KILLED_AT_ONCE = """
 import os, signal, time
-from steelyard.host.guard import Guard
-from steelyard.host.marked import Mark, with_mark
+from steelyard.host.processes.guard import Guard
+from steelyard.host.processes.process_mark import Mark, with_mark
 
 guard = Guard()
 guard.stop_marked(Mark({mark!r}), signal.SIGTERM)
@@ -54,7 +54,7 @@ def guards_of(pid: int) -> list[int]:
     return [
         child
         for child in family(pid)[1:]
-        if b"steelyard.host.guard" in Path(f"/proc/{child}/cmdline").read_bytes()
+        if b"steelyard.host.processes.guard" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]
 
 

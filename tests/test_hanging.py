@@ -16,9 +16,9 @@ from laboratory import Lab, small_study
 from mariadb_server import needs_mariadb
 from processes import halt
 from steelyard.bundle.reader import Bundle
-from steelyard.host.limits import TimedOut, within
-from steelyard.lab.engines import LoadFailed
-from steelyard.lab.load import LoadProcess
+from steelyard.host.processes.limits import TimedOut, within
+from steelyard.lab.engines.process import LoadProcess
+from steelyard.lab.engines.registry import LoadFailed
 from test_hardness import ENGINE, nothing_left, parent_is_not_postgres, under_load, with_dsn
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from laboratory import Lab, small_study, text_of
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.seal import seal
-from steelyard.host.scheduling import tasks
-from steelyard.host.signals import Interrupts
+from steelyard.bundle.storage.seal import seal
+from steelyard.host.cpus.scheduling import tasks
+from steelyard.host.processes.signals import Interrupts
 
-ENGINE = "steelyard.lab.load"
+ENGINE = "steelyard.lab.engines.process"
 NULL_SERVER = "stub_serve"
 
 

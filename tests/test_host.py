@@ -14,21 +14,21 @@ from hypothesis import strategies as st
 
 from laboratory import Lab, alone, text_of
 from steelyard.bundle.reader import Bundle
-from steelyard.host.guard import Guard
-from steelyard.host.hogs import Hogs
-from steelyard.host.knob import value_of, write
-from steelyard.host.placement import Placement
-from steelyard.host.scheduling import impose, misfit_of, schedule_of, tasks
-from steelyard.lab.host import Host
-from steelyard.lab.refusals import permitted, refusals
+from steelyard.host.cpus.placement import Placement
+from steelyard.host.cpus.scheduling import impose, misfit_of, schedule_of, tasks
+from steelyard.host.kernel.setting import value_of, write
+from steelyard.host.processes.cpu_hogs import Hogs
+from steelyard.host.processes.guard import Guard
+from steelyard.lab.machine.host_settings import Host
+from steelyard.lab.machine.refused_settings import permitted, refusals
 from steelyard.study.errors import InputError
-from steelyard.study.host import Schedule, cpus_of, host_settings
+from steelyard.study.host_settings import Schedule, cpus_of, host_settings
+from steelyard.study.load_study import parse_study
 from steelyard.study.plan import Option, options
-from steelyard.study.reading import parse_study
 from steelyard.subjects import SubjectFailed
 
-ENGINE = "steelyard.lab.load"
-HOGS = "steelyard.host.hogs"
+ENGINE = "steelyard.lab.engines.process"
+HOGS = "steelyard.host.processes.cpu_hogs"
 SWAPPINESS = Path("/proc/sys/vm/swappiness")
 CPUS = frozenset(os.sched_getaffinity(0))
 

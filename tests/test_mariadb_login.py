@@ -9,7 +9,7 @@ import pytest
 from hostile_server import Thief, hostile
 from laboratory import Lab, small_study
 from steelyard.monitors import Target, Unavailable
-from steelyard.monitors.mariadb import MariaDBMonitor
+from steelyard.monitors.mariadb.counters import MariaDBMonitor
 
 METHODS = [b"mysql_clear_password", b"dialog", b"mysql_old_password"]
 

@@ -14,8 +14,8 @@ from laboratory import Lab, small_study
 from mariadb_server import Server, mariadb, needs_mariadb
 from steelyard.bundle.reader import Bundle
 from steelyard.monitors import Target, Unavailable
-from steelyard.monitors.mariadb import MariaDBMonitor
-from steelyard.subjects.mariadb_settings import taken
+from steelyard.monitors.mariadb.counters import MariaDBMonitor
+from steelyard.subjects.mariadb.settings import taken
 
 pytestmark = pytest.mark.server
 

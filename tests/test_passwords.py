@@ -14,8 +14,8 @@ from psycopg.conninfo import conninfo_to_dict
 from laboratory import Lab
 from steelyard.bundle.reader import Bundle
 from steelyard.study.errors import InputError
+from steelyard.study.load_study import parse_study
 from steelyard.study.passwords import expand, password_written
-from steelyard.study.reading import parse_study
 
 STUDY = """\
 name = "mine"

@@ -11,9 +11,9 @@ import servers
 from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
 from steelyard.study.errors import InputError
-from steelyard.study.statements import StatementWorkload
-from steelyard.subjects.postgres_address import check
-from steelyard.subjects.postgres_tables import load_statements
+from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.subjects.postgres.address import check
+from steelyard.subjects.postgres.tables import load_statements
 from steelyard.workloads import work_of
 
 

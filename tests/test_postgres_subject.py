@@ -12,11 +12,11 @@ import pytest
 import servers
 from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
-from steelyard.study.statements import StatementWorkload
-from steelyard.subjects.account import account_of_servers
-from steelyard.subjects.binaries import embedded_bindir, installed_bindirs, reachable
-from steelyard.subjects.postgres_settings import Shown, taken
-from steelyard.subjects.postgres_tables import load_statements
+from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs, reachable
+from steelyard.subjects.postgres.settings import Shown, taken
+from steelyard.subjects.postgres.tables import load_statements
+from steelyard.subjects.servers.account import account_of_servers
 from steelyard.workloads import work_of
 
 INSTALLED = installed_bindirs()

@@ -15,15 +15,15 @@ from rich.console import Console
 
 from laboratory import SMALL, Lab, small_study
 from report import builders
-from steelyard.analysis.across import Across
-from steelyard.analysis.results import Notice
-from steelyard.report.across import print_across
-from steelyard.report.announce import print_plan
+from steelyard.analysis.comparison.bundles import Across
+from steelyard.analysis.judgement.results import Notice
+from steelyard.report.export.markdown import to_markdown
 from steelyard.report.format import LINES, printable
-from steelyard.report.markdown import to_markdown
-from steelyard.report.terminal import print_verdict
+from steelyard.report.terminal.bundles import print_across
+from steelyard.report.terminal.plan import print_plan
+from steelyard.report.terminal.verdict import print_verdict
+from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
-from steelyard.study.reading import parse_study
 
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 WILD = "\x1b[2J\x1b]0;title\x07 [bold]b[/bold] :smile: \u202eevil\u2066 \x9b31m \x7f"

@@ -17,7 +17,7 @@ from laboratory import Lab, small_study
 from mariadb_server import needs_mariadb
 from processes import as_nobody, as_user
 from steelyard.study.errors import InputError
-from steelyard.subjects.account import account_of_servers
+from steelyard.subjects.servers.account import account_of_servers
 from test_hardness import parent_is_not_postgres
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs a server as somebody else")
@@ -31,7 +31,7 @@ def running(request: pytest.FixtureRequest, lab: Lab) -> tuple[str, Lab, Path]:
         needs_mariadb()
     study = small_study(lab.folder, subject=request.param, measure_s=60)
     lab.start("run", study, "--bundle", lab.bundle, DBPASS="opensesame", MALLOC_ARENA_MAX="2")
-    lab.wait_for(lambda: lab.ours("steelyard.lab.load"), "a run under load")
+    lab.wait_for(lambda: lab.ours("steelyard.lab.engines.process"), "a run under load")
     found = [
         path
         for path in lab.folder.glob("steelyard-*/sockets/*")

@@ -17,12 +17,12 @@ import pytest
 from laboratory import Lab
 from mariadb_server import needs_mariadb
 from steelyard.bundle.reader import Bundle
-from steelyard.host.guard import Guard
-from steelyard.host.placement import place
+from steelyard.host.cpus.placement import place
+from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError
+from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
-from steelyard.study.queries import stream_orders
-from steelyard.study.reading import parse_study
+from steelyard.study.workloads.queries import stream_orders
 from steelyard.subjects import Bench, Endpoint, make
 from steelyard.workloads import decision_support, work_of
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from analysis.published import I7, T2, latch, lookups_per_s
 from steelyard.analysis.judge import judge
-from steelyard.analysis.results import Judgement
+from steelyard.analysis.judgement.results import Judgement
 from steelyard.bundle.reader import Bundle
 from steelyard.cli import cli
 from steelyard.recordings.model import catalogue

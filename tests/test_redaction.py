@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.lab.redaction import REDACTED, redact, redact_text, redacted_run
-from steelyard.lab.runner import Run
+from steelyard.lab.environment.redaction import REDACTED, redact, redact_text, redacted_run
+from steelyard.lab.run import Run
+from steelyard.study.load_study import parse_study
 from steelyard.study.plan import Slot, options
-from steelyard.study.reading import parse_study
 from steelyard.study.spec import Study
 
 ADDRESS = """\

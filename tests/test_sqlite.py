@@ -18,7 +18,7 @@ import pytest
 from laboratory import Lab, small_study
 from steelyard import _core
 from steelyard.bundle.reader import Bundle
-from steelyard.subjects.sqlite_tables import load_statements
+from steelyard.subjects.sqlite.tables import load_statements
 from steelyard.workloads import Column, DataTable, Work
 
 ROWS = 500
@@ -86,7 +86,7 @@ def plan(database: dict[str, Any], *statements: dict[str, Any], **changes: Any) 
 def told(plan: dict[str, Any]) -> list[dict[str, Any]]:
     """By a process of its own, as the lab does: the engine sets what holds for a whole process."""
     done = subprocess.run(
-        [sys.executable, "-m", "steelyard.lab.load", "load", str(os.getpid())],
+        [sys.executable, "-m", "steelyard.lab.engines.process", "load", str(os.getpid())],
         input=json.dumps(plan),
         capture_output=True,
         text=True,
@@ -335,7 +335,7 @@ def running(lab: Lab) -> Iterator[int]:
 
 
 def test_a_lab_that_is_killed_leaves_no_client(lab: Lab, running: int) -> None:
-    lab.wait_for(lambda: lab.ours("steelyard.lab.load"), "clients run")
+    lab.wait_for(lambda: lab.ours("steelyard.lab.engines.process"), "clients run")
     os.kill(running, signal.SIGKILL)
-    lab.wait_for(lambda: not lab.ours("steelyard.lab.load"), "the clients have gone")
+    lab.wait_for(lambda: not lab.ours("steelyard.lab.engines.process"), "the clients have gone")
     lab.wait_for(lambda: not lab.traces(), "the folder has gone")

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mariadb_server import needs_mariadb, needs_pgbouncer
-from steelyard.assignment import Assignment
-from steelyard.study.adjust import adjusted
 from steelyard.study.errors import InputError
+from steelyard.study.load_study import catalogue, find_study, json_schema, parse_study
+from steelyard.study.overrides import adjusted
 from steelyard.study.plan import blocks, options, workload_of
-from steelyard.study.reading import catalogue, find_study, json_schema, parse_study
 from steelyard.study.spec import Study
+from steelyard.workflow.prepare import Assignment
 
 MINIMAL = """\
 name = "mine"

@@ -27,6 +27,85 @@ ARROWS = {
     "report": {"study", "bundle", "analysis"},
     "recordings": {"study", "bundle"},
     "catalog": set[str](),
+    "workflow": {
+        "study",
+        "host",
+        "workloads",
+        "monitors",
+        "subjects",
+        "lab",
+        "bundle",
+        "analysis",
+        "report",
+        "recordings",
+    },
+}
+# within a package: a room (a folder or a module) may import only from rooms on the lines above its own
+ROOMS = {
+    "study": """
+        errors locate settings
+        host_settings passwords probes source
+        workloads
+        spec
+        explain
+        factors
+        plan
+        load_study
+        overrides
+    """,
+    "host": """
+        kernel mariadb_login
+        cpus
+        processes
+        guests
+    """,
+    "subjects": """
+        servers
+        postgres
+        mariadb sqlite dispatcher guests latches programs null
+    """,
+    "monitors": "system postgres mariadb",
+    "lab": """
+        engines observe
+        run within_guest
+        environment
+        machine
+        doctor runner
+        reboots
+    """,
+    "bundle": """
+        schema evidence
+        storage
+        reader writer
+        export
+    """,
+    "analysis": """
+        judgement
+        words statistics
+        metrics latches kernel
+        comparison
+        load validity verdict
+        judge
+    """,
+    "recordings": """
+        model rows
+        probes
+        tables
+    """,
+    "report": """
+        format
+        about
+        presented
+        charts
+        tables export
+        page terminal
+    """,
+    "workflow": """
+        complaint exit_codes prepare
+        attempts program_name
+        measure show
+        session
+    """,
 }
 # who may call the extension: what asks and what shows does not; analysis simulates with it
 NATIVE = {"host", "workloads", "subjects", "lab", "bundle", "analysis"}
@@ -49,6 +128,14 @@ def imports(path: Path) -> Iterator[str]:
                 yield from (f"steelyard.{a.name}" for a in node.names if a.name != "__version__")
 
 
+def taken(path: Path) -> Iterator[str]:
+    """Every name that a module imports, with the module it may be: `from a import b` takes a and a.b."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
 @pytest.mark.parametrize("package", ARROWS)
 def test_a_package_imports_only_from_its_left(package: str) -> None:
     allowed = ARROWS[package] | {package, *(["_core"] if package in NATIVE else [])}
@@ -64,6 +151,39 @@ def test_a_package_imports_only_from_its_left(package: str) -> None:
 def test_every_package_has_its_arrows_written_down() -> None:
     packages = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
     assert packages == ARROWS.keys() | {"cli"}
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_a_room_imports_only_from_rooms_below_it(package: str) -> None:
+    floors = {room: floor for floor, line in enumerate(ROOMS[package].split("\n")) for room in line.split()}
+    wrong: list[str] = []
+    for path in (SOURCE / package).rglob("*.py"):
+        room = path.relative_to(SOURCE / package).parts[0].removesuffix(".py")
+        if room == "__init__":
+            continue
+        for name in imports(path):
+            # what a package itself defines, in its __init__, is below all of its rooms
+            other = name.removeprefix(f"steelyard.{package}.").partition(".")[0]
+            if other != room and other in floors and floors[other] >= floors[room]:
+                wrong.append(f"{named(path)} imports {name}")
+    assert not wrong
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_every_room_has_its_floor(package: str) -> None:
+    found = {path.stem for path in (SOURCE / package).iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert found - {"__init__", "__pycache__"} == set(ROOMS[package].split())
+
+
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    names = {
+        ".".join(("steelyard", *path.relative_to(SOURCE).with_suffix("").parts)): path for path in MODULES
+    }
+    below = {name: {used for used in taken(path) if used in names} for name, path in names.items()}
+    while free := [name for name, used in below.items() if not used & below.keys()]:
+        for name in free:
+            del below[name]
+    assert not below
 
 
 @pytest.mark.parametrize("path", MODULES, ids=named)

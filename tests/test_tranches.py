@@ -17,12 +17,12 @@ import servers
 from laboratory import Lab
 from steelyard import _core
 from steelyard.bundle.reader import Bundle
-from steelyard.host.uprobes import new_group, standing, take_away
-from steelyard.lab.tranches import OTHERS, Tranches
-from steelyard.study.statements import StatementWorkload
-from steelyard.subjects.binaries import embedded_bindir, installed_bindirs
-from steelyard.subjects.postgres_tables import load_statements
-from steelyard.subjects.postgres_tranches import tranche_names
+from steelyard.host.kernel.uprobes import new_group, standing, take_away
+from steelyard.lab.observe.postgres_latches import OTHERS, Tranches
+from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs
+from steelyard.subjects.postgres.lwlocks import tranche_names
+from steelyard.subjects.postgres.tables import load_statements
 from steelyard.workloads import work_of
 
 BUILDS = [*filter(None, [embedded_bindir()]), *installed_bindirs()]

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from laboratory import Lab
-from steelyard.assignment import Assignment
 from steelyard.bundle.reader import Bundle
-from steelyard.host.initramfs import PROBE, initramfs
-from steelyard.host.kernels import Kernel, find_kernel, modules_of, package_of
-from steelyard.host.qemu import Guest, GuestFailed, boot, check_programs, program, trial
+from steelyard.host.guests.initramfs import PROBE, initramfs
+from steelyard.host.guests.kernels import Kernel, find_kernel, modules_of, package_of
+from steelyard.host.guests.qemu import Guest, GuestFailed, boot, check_programs, program, trial
 from steelyard.study.errors import InputError
-from steelyard.study.host import boot_words
+from steelyard.study.host_settings import boot_words
+from steelyard.workflow.prepare import Assignment
 
 KERNEL = "6.1"
 STUDY = """\

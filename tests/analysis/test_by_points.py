@@ -1,10 +1,10 @@
 from dataclasses import replace
 
 from evidence import Truth, evidence_of, study_of
-from steelyard.analysis.by_points import answers_by_point
-from steelyard.analysis.measures import THROUGHPUT
-from steelyard.analysis.results import Comparison, Outcome
-from steelyard.bundle.evidence import Topology
+from steelyard.analysis.judgement.results import Comparison, Outcome
+from steelyard.analysis.metrics.run_metrics import THROUGHPUT
+from steelyard.analysis.verdict.load_points import answers_by_point
+from steelyard.bundle.evidence.tables import Topology
 
 
 def comparison(

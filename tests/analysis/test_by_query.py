@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from evidence import measures_of
-from steelyard.analysis.by_query import by_query
-from steelyard.analysis.comparison import compare
-from steelyard.analysis.measures import Measures
-from steelyard.analysis.queries import GEOMEAN, PER_HOUR, query_measures, time_of
-from steelyard.analysis.results import QueryRow
+from steelyard.analysis.comparison.compare import compare
+from steelyard.analysis.comparison.queries import by_query
+from steelyard.analysis.judgement.results import QueryRow
+from steelyard.analysis.metrics.queries import GEOMEAN, PER_HOUR, query_measures, time_of
+from steelyard.analysis.metrics.run_metrics import Measures
 
 BLOCKS = 5
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evidence import Truth, evidence_of, measures_of, study_of
-from steelyard.analysis.across import across
-from steelyard.analysis.comparison import compare
-from steelyard.analysis.costs import SERVER_CPU
-from steelyard.analysis.measures import THROUGHPUT, measure
-from steelyard.analysis.results import Comparison, Metric
+from steelyard.analysis.comparison.bundles import across
+from steelyard.analysis.comparison.compare import compare
+from steelyard.analysis.judgement.results import Comparison, Metric
+from steelyard.analysis.metrics.costs import SERVER_CPU
+from steelyard.analysis.metrics.run_metrics import THROUGHPUT, measure
 
 MARGIN = 0.03
 # a run of 60 s: noise between runs of 1 %, and within it AR(1) of 3 % with phi .8

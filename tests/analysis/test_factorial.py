@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from evidence import Truth, evidence_of, options_of, study_of
-from steelyard.analysis.factorial import Term, decompose, effects
-from steelyard.analysis.measures import THROUGHPUT, measure
+from steelyard.analysis.comparison.effects import Term, decompose, effects
+from steelyard.analysis.metrics.run_metrics import THROUGHPUT, measure
 
 # Jain 1991, chapter 17: MIPS of a workstation by memory (4, 16 MB) and cache (1, 2 kB)
 MEMORY_CACHE = [{"memory": memory, "cache": cache} for cache in ("1kB", "2kB") for memory in ("4MB", "16MB")]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence import Truth, evidence_of, study_of
-from steelyard.analysis.fairness import fairness, jain, jain_of_chance
+from steelyard.analysis.load.fairness import fairness, jain, jain_of_chance
 
 
 @pytest.mark.parametrize(

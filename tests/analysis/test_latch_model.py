@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.published import I7, T2, latch, lookups_per_s
-from steelyard.analysis.latch_model import (
+from steelyard.analysis.latches.model import (
     Holds,
     Network,
     calibrated,

@@ -3,8 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard.analysis.latch_model import Holds, Network, Wake, predict
-from steelyard.analysis.latch_simulation import (
+from steelyard.analysis.latches.model import Holds, Network, Wake, predict
+from steelyard.analysis.latches.simulation import (
     GETS_HALF,
     MISSES_HALF,
     Rules,

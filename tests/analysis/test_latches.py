@@ -10,14 +10,14 @@ import pytest
 from analysis.published import I7, T2, latch, lookups_per_s
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.analysis.latch_model import Holds, Network, Prediction, predict
-from steelyard.analysis.latch_simulation import simulate
-from steelyard.analysis.latches import effective_hold_ns, latches
-from steelyard.analysis.measures import measure
-from steelyard.analysis.results import Notice
-from steelyard.bundle.evidence import Columns, Evidence, Topology
-from steelyard.study.cache import CacheWorkload
-from steelyard.study.workload import Workload
+from steelyard.analysis.judgement.results import Notice
+from steelyard.analysis.latches.model import Holds, Network, Prediction, predict
+from steelyard.analysis.latches.simulation import simulate
+from steelyard.analysis.latches.table import effective_hold_ns, latches
+from steelyard.analysis.metrics.run_metrics import measure
+from steelyard.bundle.evidence.tables import Columns, Evidence, Topology
+from steelyard.study.workloads.cache import CacheWorkload
+from steelyard.study.workloads.workload import Workload
 
 CLIENTS = [1, 2, 4, 8]
 

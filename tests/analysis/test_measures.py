@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from evidence import Truth, evidence_of, measures_of, study_of, without_rows
-from steelyard.analysis.estimates import estimates
+from steelyard.analysis.comparison.estimates import estimates
+from steelyard.analysis.comparison.stopping import narrow_enough, widest_half_width_percent
 from steelyard.analysis.judge import judge
-from steelyard.analysis.measures import THROUGHPUT, measure
-from steelyard.analysis.simulated import LONGEST_WAIT
-from steelyard.analysis.stopping import narrow_enough, widest_half_width_percent
+from steelyard.analysis.metrics.dispatcher import LONGEST_WAIT
+from steelyard.analysis.metrics.run_metrics import THROUGHPUT, measure
 
 STUDY = study_of({"f": "AB"})
 QUIET = {"noise": 0, "block_noise": 0}

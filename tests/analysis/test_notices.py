@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from evidence import Gauge, Truth, evidence_of, study_of, without_rows
-from steelyard.analysis.gauges import gauge_notices
 from steelyard.analysis.judge import judge
-from steelyard.analysis.measures import measure
-from steelyard.analysis.results import Notice
-from steelyard.analysis.soundness import soundness_notices
-from steelyard.analysis.stability import stability_notices, warm_up_left
-from steelyard.bundle.evidence import Evidence
+from steelyard.analysis.judgement.results import Notice
+from steelyard.analysis.metrics.run_metrics import measure
+from steelyard.analysis.validity.gauges import gauge_notices
+from steelyard.analysis.validity.harness import soundness_notices
+from steelyard.analysis.validity.stability import stability_notices, warm_up_left
+from steelyard.bundle.evidence.tables import Evidence
 
 MEMORY = ("processes", "server", "memory_bytes")
 PRIVATE = ("processes", "server", "memory_private_bytes")

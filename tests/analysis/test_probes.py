@@ -13,11 +13,11 @@ import pytest
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.analysis.locks import FOREIGN, TOTAL, locks
-from steelyard.analysis.profile import profile, profile_reasons, transactions_of
-from steelyard.bundle.evidence import Columns, Evidence, Probed
+from steelyard.analysis.kernel.locks import FOREIGN, TOTAL, locks
+from steelyard.analysis.kernel.profile import profile, profile_reasons, transactions_of
+from steelyard.bundle.evidence.tables import Columns, Evidence, Probed
+from steelyard.bundle.export.stacks import export_stacks
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.stacks import export_stacks
 from steelyard.recordings.tables import write_recording
 from steelyard.study.errors import InputError
 from steelyard.study.probes import Probes

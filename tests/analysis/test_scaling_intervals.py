@@ -16,17 +16,17 @@ from scipy.stats import f as f_distribution
 from analysis.published import I7, T2, lookups_per_s
 from evidence import Truth, evidence_of, study_of
 from scaling_truth import LAWS, POINTS, RATE_PER_S, Cell, covered
-from steelyard.analysis.curves import Observed, Usl, fit
 from steelyard.analysis.judge import judge
-from steelyard.analysis.likelihood import parameter_intervals, peak_interval
-from steelyard.analysis.residuals import serial
-from steelyard.analysis.scaling import scaling
-from steelyard.analysis.scaling_rows import Scaling
-from steelyard.bundle.evidence import Topology
+from steelyard.analysis.judgement.scaling import Scaling
+from steelyard.analysis.load.scaling import scaling
+from steelyard.analysis.statistics.profile_likelihood import parameter_intervals, peak_interval
+from steelyard.analysis.statistics.residuals import serial
+from steelyard.analysis.statistics.scaling_models import Observed, Usl, fit
+from steelyard.bundle.evidence.tables import Topology
 from steelyard.cli import cli
 from steelyard.study.errors import InputError
+from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
-from steelyard.study.reading import parse_study
 
 Array = NDArray[np.float64]
 SERIES = [

@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from steelyard.analysis.tails import benjamini_hochberg, holm, sidak, t_critical, t_two_sided
+from steelyard.analysis.statistics.distributions import (
+    benjamini_hochberg,
+    holm,
+    sidak,
+    t_critical,
+    t_two_sided,
+)
 
 
 def test_sidak_is_the_chance_of_the_least_of_so_many():

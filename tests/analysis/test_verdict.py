@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from evidence import Truth, evidence_of, options_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.analysis.results import Verdict
+from steelyard.analysis.judgement.results import Verdict
 
 TWO = study_of({"f": "AB"})
 FASTER = Truth(throughput_per_s=16_000, user_us=20, system_us=8)

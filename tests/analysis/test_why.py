@@ -1,10 +1,10 @@
 import pytest
 
 from evidence import Truth, evidence_of, study_of
-from steelyard.analysis.measures import measure
-from steelyard.analysis.results import CostDifference
-from steelyard.analysis.rivals import Duel, rivals
-from steelyard.analysis.why import Costs
+from steelyard.analysis.comparison.pairwise import Duel, rivals
+from steelyard.analysis.judgement.results import CostDifference
+from steelyard.analysis.metrics.run_metrics import measure
+from steelyard.analysis.verdict.why import Costs
 
 STUDY = study_of({"f": "AB"})
 MARGIN = 0.03

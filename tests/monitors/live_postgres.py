@@ -12,12 +12,12 @@ from typing import Any
 import psycopg
 
 from steelyard.monitors import Sample, Target
-from steelyard.subjects.account import account_of_servers
-from steelyard.subjects.binaries import (
+from steelyard.subjects.postgres.binaries import (
     embedded_bindir,
     installed_bindirs,
     reachable,
 )
+from steelyard.subjects.servers.account import account_of_servers
 
 ENTRIES_MAX = 100
 PORT = 5499

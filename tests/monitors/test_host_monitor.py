@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.monitors import Target, Unavailable
-from steelyard.monitors.host import HostMonitor
+from steelyard.monitors.system.machine import HostMonitor
 
 NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 

@@ -8,8 +8,8 @@ import pytest
 from live_postgres import ENTRIES_MAX, Server, values
 
 from steelyard.monitors import Target, Unavailable
-from steelyard.monitors.postgres import PostgresMonitor
-from steelyard.monitors.postgres_waits import RUNNING, PostgresWaitsMonitor
+from steelyard.monitors.postgres.counters import PostgresMonitor
+from steelyard.monitors.postgres.waits import RUNNING, PostgresWaitsMonitor
 
 pytestmark = pytest.mark.server
 

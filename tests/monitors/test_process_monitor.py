@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.monitors import Sample, Target, Unavailable
-from steelyard.monitors.processes import ProcessMonitor
+from steelyard.monitors.system.processes import ProcessMonitor
 
 # A child obeys lines on its input and answers each with one on its output.
 CHILD = """

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from steelyard.lab.environment import server_environment
+from steelyard.lab.environment.environment import server_environment
 
 
 @pytest.mark.server

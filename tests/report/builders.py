@@ -8,7 +8,7 @@ import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from steelyard.analysis.results import (
+from steelyard.analysis.judgement.results import (
     Comparison,
     CostDifference,
     Effect,
@@ -20,7 +20,7 @@ from steelyard.analysis.results import (
     Outcome,
     Verdict,
 )
-from steelyard.report.inputs import About, FactorFacts, MonitorCost, Phases, Series
+from steelyard.report.presented.about import About, FactorFacts, MonitorCost, Phases, Series
 
 THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")
 CPU = Metric("server_cpu_us_per_txn", "server CPU", "us/txn", "lower")

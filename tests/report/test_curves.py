@@ -12,14 +12,14 @@ import pytest
 from rich.console import Console
 
 from steelyard.analysis.judge import judge
-from steelyard.analysis.latch_rows import WhatIf
+from steelyard.analysis.judgement.latches import WhatIf
 from steelyard.bundle.reader import Bundle
 from steelyard.recordings.tables import write_recording
-from steelyard.report import gather
 from steelyard.report.charts import Figure, figures
-from steelyard.report.html import render
-from steelyard.report.images import write_images
-from steelyard.report.terminal import print_verdict
+from steelyard.report.export.images import write_images
+from steelyard.report.page.html import render
+from steelyard.report.presented import gather
+from steelyard.report.terminal.verdict import print_verdict
 
 Case = builders.Case
 

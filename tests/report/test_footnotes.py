@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import builders
 
-from steelyard.analysis.results import Judgement, Notice
-from steelyard.report.footnotes import Footnote, footnotes
+from steelyard.analysis.judgement.results import Judgement, Notice
+from steelyard.report.presented.footnotes import Footnote, footnotes
 
 
 def _of(judgement: Judgement, *notices: Notice) -> list[Footnote]:
@@ -36,7 +36,7 @@ def test_each_option_bears_the_mark_of_the_gathered_footnote() -> None:
 
     from rich.console import Console
 
-    from steelyard.report.terminal import print_verdict
+    from steelyard.report.terminal.verdict import print_verdict
 
     judgement, _, about = builders.two()
     warned = replace(

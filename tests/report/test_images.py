@@ -8,7 +8,7 @@ import pytest
 import vl_convert
 
 from steelyard.report.charts import Panel, figures
-from steelyard.report.images import standalone, write_images
+from steelyard.report.export.images import standalone, write_images
 
 
 def test_every_chart_becomes_svg_and_png(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import builders
 
-from steelyard.lab.environment import environment
-from steelyard.report.html import render
-from steelyard.report.machine import machine_rows
+from steelyard.lab.environment.environment import environment
+from steelyard.report.about.machine import machine_rows
+from steelyard.report.page.html import render
 
 
 def test_this_machine_is_told_in_rows_with_names_for_people() -> None:

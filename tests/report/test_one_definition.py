@@ -16,14 +16,14 @@ from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
 from steelyard.report import format as fmt
-from steelyard.report import gather
 from steelyard.report.charts import figures
-from steelyard.report.html import render
-from steelyard.report.json_export import judgement_json, judgement_schema
-from steelyard.report.markdown import to_markdown
-from steelyard.report.terminal import print_verdict
+from steelyard.report.export.judgement_json import judgement_json, judgement_schema
+from steelyard.report.export.markdown import to_markdown
+from steelyard.report.page.html import render
+from steelyard.report.presented import gather
+from steelyard.report.terminal.verdict import print_verdict
+from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
-from steelyard.study.reading import parse_study
 
 SECOND = 10**9
 STUDY = """

@@ -6,7 +6,7 @@ import builders
 import pytest
 from rich.console import Console
 
-from steelyard.report.terminal import MatrixPlan, Progress, print_next, print_verdict
+from steelyard.report.terminal.verdict import MatrixPlan, Progress, print_next, print_verdict
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -5,8 +5,8 @@ from typing import Any
 import builders
 import pytest
 
-from steelyard.report.json_export import judgement_json, judgement_schema
-from steelyard.report.markdown import to_markdown
+from steelyard.report.export.judgement_json import judgement_json, judgement_schema
+from steelyard.report.export.markdown import to_markdown
 
 
 def _check(value: Any, schema: dict[str, Any], root: dict[str, Any], at: str = "$") -> None:

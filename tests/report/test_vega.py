@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.report.vega import vega_script
+from steelyard.report.page.vega import vega_script
 
 
 @pytest.fixture

@@ -6,32 +6,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from steelyard.analysis.by_query import by_query
-from steelyard.analysis.claims import claim_notices
-from steelyard.analysis.comparison import Compared, compare
-from steelyard.analysis.estimates import estimates
-from steelyard.analysis.factorial import effects
-from steelyard.analysis.fairness import fairness
-from steelyard.analysis.floor import floor_first
-from steelyard.analysis.gauges import gauge_notices
-from steelyard.analysis.instructions import instruction_notices
-from steelyard.analysis.latches import latches
-from steelyard.analysis.layout import points_of
-from steelyard.analysis.locks import locks
-from steelyard.analysis.measures import Measures, measure
-from steelyard.analysis.profile import profile, profile_reasons
-from steelyard.analysis.region import region, told_by_cells
-from steelyard.analysis.results import Comparison, Estimate, Judgement, Notice, Verdict
-from steelyard.analysis.rivals import rivals
-from steelyard.analysis.scaling import scaling_notices, scalings
-from steelyard.analysis.scheduling import scheduling
-from steelyard.analysis.simulated import simulation_notices
-from steelyard.analysis.soundness import soundness_notices
-from steelyard.analysis.stability import stability_notices
-from steelyard.analysis.stopping import level, stopped, stopping_notices, whole_blocks
-from steelyard.analysis.verdict import judge_options, reference
-from steelyard.analysis.why import Costs
-from steelyard.bundle.evidence import Evidence
+from steelyard.analysis.comparison.block_table import points_of
+from steelyard.analysis.comparison.compare import Compared, compare
+from steelyard.analysis.comparison.effects import effects
+from steelyard.analysis.comparison.estimates import estimates
+from steelyard.analysis.comparison.pairwise import rivals
+from steelyard.analysis.comparison.queries import by_query
+from steelyard.analysis.comparison.stopping import level, stopped, stopping_notices, whole_blocks
+from steelyard.analysis.judgement.results import Comparison, Estimate, Judgement, Notice, Verdict
+from steelyard.analysis.kernel.locks import locks
+from steelyard.analysis.kernel.profile import profile, profile_reasons
+from steelyard.analysis.kernel.scheduling import scheduling
+from steelyard.analysis.latches.table import latches
+from steelyard.analysis.load.fairness import fairness
+from steelyard.analysis.load.scaling import scaling_notices, scalings
+from steelyard.analysis.metrics.dispatcher import simulation_notices
+from steelyard.analysis.metrics.guests import instruction_notices
+from steelyard.analysis.metrics.run_metrics import Measures, measure
+from steelyard.analysis.validity.gauges import gauge_notices
+from steelyard.analysis.validity.harness import soundness_notices
+from steelyard.analysis.validity.published_figures import claim_notices
+from steelyard.analysis.validity.stability import stability_notices
+from steelyard.analysis.verdict.harness_overhead import floor_first
+from steelyard.analysis.verdict.verdict import judge_options, reference
+from steelyard.analysis.verdict.why import Costs
+from steelyard.analysis.verdict.win_map import region, told_by_cells
+from steelyard.bundle.evidence.tables import Evidence
 
 _MOST_GRAVE = 3
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from steelyard.analysis.results import Metric
-from steelyard.study.workload import Workload
+from steelyard.analysis.judgement.results import Metric
+from steelyard.study.workloads.workload import Workload
 
 # of a unit's smallest step: less is the rounding of a computer, not a quantity
 _NOTHING = 1e-6

@@ -10,19 +10,19 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from steelyard.bundle import queries
-from steelyard.bundle.evidence import Columns, Evidence, Option, Topology, counts_instructions
-from steelyard.bundle.head import read_head
-from steelyard.bundle.histograms import file_of, quantiles, summary
-from steelyard.bundle.holds import holds
-from steelyard.bundle.identity import identify
-from steelyard.bundle.inventory import Inventory, take_inventory
-from steelyard.bundle.older import identify_older
-from steelyard.bundle.place import Place, readable
-from steelyard.bundle.probed import probed
-from steelyard.bundle.tables import connect
+from steelyard.bundle.evidence import queries
+from steelyard.bundle.evidence.histograms import file_of, quantiles, summary
+from steelyard.bundle.evidence.hold_times import holds
+from steelyard.bundle.evidence.probes import probed
+from steelyard.bundle.evidence.tables import Columns, Evidence, Option, Topology, counts_instructions
+from steelyard.bundle.storage.head import read_head
+from steelyard.bundle.storage.identity import identify
+from steelyard.bundle.storage.inventory import Inventory, take_inventory
+from steelyard.bundle.storage.older import identify_older
+from steelyard.bundle.storage.place import Place, readable
+from steelyard.bundle.storage.views import connect
 from steelyard.study.errors import InputError, typed
-from steelyard.study.reading import parse_study
+from steelyard.study.load_study import parse_study
 from steelyard.study.spec import Study
 
 _QUANTILES = {"p50_ns": 0.5, "p95_ns": 0.95, "p99_ns": 0.99, "p999_ns": 0.999}

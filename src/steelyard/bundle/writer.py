@@ -21,12 +21,12 @@ import duckdb
 import numpy as np
 
 from steelyard import __version__
-from steelyard.bundle.head import read_environment, read_facts, study_sha256
-from steelyard.bundle.identity import RUN_FILE
-from steelyard.bundle.inventory import run_folders
-from steelyard.bundle.place import Place
 from steelyard.bundle.schema import BY_NAME, FORMAT_VERSION, Column
-from steelyard.bundle.seal import seal
+from steelyard.bundle.storage.head import read_environment, read_facts, study_sha256
+from steelyard.bundle.storage.identity import RUN_FILE
+from steelyard.bundle.storage.inventory import run_folders
+from steelyard.bundle.storage.place import Place
+from steelyard.bundle.storage.seal import seal
 from steelyard.study.errors import InputError, typed
 from steelyard.study.plan import Option
 

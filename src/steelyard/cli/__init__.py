@@ -9,9 +9,9 @@ from importlib import import_module
 import click
 
 from steelyard import __version__
-from steelyard.cli.complaint import complain, say
-from steelyard.cli.exits import Exit
 from steelyard.study.errors import InputError
+from steelyard.workflow.complaint import complain, say
+from steelyard.workflow.exit_codes import Exit
 
 # command: (module, one line for --help), so that --help imports none of them
 _COMMANDS = {

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from steelyard.cli.exits import Exit
+from steelyard.workflow.exit_codes import Exit
 
 if TYPE_CHECKING:
-    from steelyard.host.calibration import Calibration, Estimate
+    from steelyard.host.cpus.calibration import Calibration, Estimate
 
 
 @click.command()
@@ -27,7 +27,7 @@ def command(cpu: int | None, repetitions: int, quick: bool, as_json: bool) -> No
     latency of memory. What cannot be (a negative cost) is refused by name; ends with 1 when the
     cost of a switch or the latency is refused.
     """
-    from steelyard.host.calibration import calibrate
+    from steelyard.host.cpus.calibration import calibrate
     from steelyard.study.errors import InputError
 
     allowed = sorted(os.sched_getaffinity(0))

@@ -20,9 +20,9 @@ def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool) -> 
     """
     from rich.console import Console
 
-    from steelyard.analysis.across import Across, across, unlike_work
+    from steelyard.analysis.comparison.bundles import Across, across, unlike_work
     from steelyard.bundle.reader import Bundle
-    from steelyard.report.across import print_across
+    from steelyard.report.terminal.bundles import print_across
     from steelyard.study.errors import InputError
 
     base = Bundle(here)

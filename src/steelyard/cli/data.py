@@ -16,7 +16,7 @@ def command(study: str) -> None:
     steelyard data my.toml | psql "$DSN"
     steelyard data my.toml | mariadb -u lab -p labdata
     """
-    from steelyard.study.reading import find_study
+    from steelyard.study.load_study import find_study
     from steelyard.subjects import load_statements
 
     for statement in load_statements(find_study(study)[0]):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from steelyard.report.thread_life import Life
-    from steelyard.subjects.dispatch_tables import DispatchTable
+    from steelyard.report.terminal.dispatcher import Life
+    from steelyard.subjects.dispatcher.tables import DispatchTable
 
 _SECONDS = {"cpu-bound": 3.5, "io-bound": 61.0, "starved": 10.0}
 
@@ -46,9 +46,9 @@ def command(
     steelyard dispatch standard > my.table
     """
     from steelyard.report.format import printable
-    from steelyard.report.thread_life import beside, told
+    from steelyard.report.terminal.dispatcher import beside, told
     from steelyard.study.errors import InputError
-    from steelyard.subjects.dispatch_tables import read_table
+    from steelyard.subjects.dispatcher.tables import read_table
 
     if not trace and (start, behaviour, seconds) != (None, None, None):
         raise InputError("--from, --behaviour and --seconds tell of a thread's life", "add --trace")
@@ -72,7 +72,7 @@ def command(
 
 def _life(table: DispatchTable, hz: int, start: int, behaviour: str, seconds: float) -> Life:
     from steelyard import _core
-    from steelyard.report.thread_life import Life, Step
+    from steelyard.report.terminal.dispatcher import Life, Step
     from steelyard.study.errors import InputError
 
     name = {"IA": "ts"}.get(table.class_name, table.class_name.lower())

@@ -17,7 +17,7 @@ def command(as_json: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from steelyard.lab.doctor import diagnose
+    from steelyard.lab.doctor.doctor import diagnose
     from steelyard.report.format import LINES, printable
 
     findings = diagnose()

@@ -23,10 +23,10 @@ def command(bundle: Path, folder: Path, kind: str, tables: tuple[str, ...]) -> N
 
     speedscope, folded: the profile instead, a file an option (https://www.speedscope.app).
     """
-    from steelyard.bundle.export import export
-    from steelyard.bundle.stacks import FORMATS, export_stacks
-    from steelyard.cli.called import opened
+    from steelyard.bundle.export.stacks import FORMATS, export_stacks
+    from steelyard.bundle.export.tables import export
     from steelyard.report.format import printable
+    from steelyard.workflow.program_name import opened
 
     found = opened(bundle)
     for place in (

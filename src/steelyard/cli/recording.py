@@ -22,8 +22,8 @@ def command(name: str | None, to: Path | None, example: bool) -> None:
     steelyard report result-cache-t2.bundle
     steelyard recording --example > mine.toml
     """
-    from steelyard.cli.complaint import say
     from steelyard.recordings import model, tables
+    from steelyard.workflow.complaint import say
 
     if example:
         click.echo(model.example(), nl=False)

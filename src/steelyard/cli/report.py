@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from steelyard.cli.showing import Form
+    from steelyard.workflow.show import Form
 
 
 @click.command()
@@ -36,8 +36,8 @@ def command(
     bundle: Path, html: Path | None, images: Path | None, overlay: tuple[str, ...], form: Form
 ) -> None:
     """Judge BUNDLE again: verdict here, charts in a page that needs no network."""
-    from steelyard.cli.exits import Exit
-    from steelyard.cli.showing import show
+    from steelyard.workflow.exit_codes import Exit
+    from steelyard.workflow.show import show
 
     if not show(bundle, html, images, form, overlay):
         sys.exit(Exit.STUDY_FAILED)

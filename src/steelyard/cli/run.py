@@ -51,8 +51,8 @@ def command(
     Prints the plan first: options, blocks, minutes. Ctrl-C keeps finished runs; go on with
     `steelyard resume BUNDLE`.
     """
-    from steelyard.cli.conduct import conduct
-    from steelyard.study.adjust import adjusted
+    from steelyard.study.overrides import adjusted
+    from steelyard.workflow.session import conduct
 
     asked = (
         ("profile_hz", profile, _PROFILE_HZ),

@@ -12,11 +12,11 @@ import click
 def command(what: str) -> None:
     """Print the JSON Schema of study files (default), of what --json prints, or a bundle's tables."""
     if what == "study":
-        from steelyard.study.reading import json_schema
+        from steelyard.study.load_study import json_schema
 
         click.echo(json_schema())
     elif what == "judgement":
-        from steelyard.report.json_export import judgement_schema
+        from steelyard.report.export.judgement_json import judgement_schema
 
         click.echo(json.dumps(judgement_schema(), indent=2))
     else:

@@ -28,9 +28,9 @@ def command(bundle: Path, query: str | None, as_json: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from steelyard.cli.called import opened
     from steelyard.report.format import printable
     from steelyard.study.errors import InputError, typed
+    from steelyard.workflow.program_name import opened
 
     found = opened(bundle)
     if query is None:

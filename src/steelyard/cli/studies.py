@@ -12,8 +12,8 @@ def command(name: str | None) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from steelyard.study.load_study import catalogue, find_study
     from steelyard.study.plan import options
-    from steelyard.study.reading import catalogue, find_study
 
     if name is not None:
         click.echo(find_study(name)[1], nl=False)

@@ -16,8 +16,8 @@ def command(bundle: Path | None, as_json: bool) -> None:
     Nothing has to be installed. What you see is the lab's own cost: the floor under every figure
     that it gives for a real server on this machine.
     """
-    from steelyard.cli.conduct import conduct
-    from steelyard.study.adjust import adjusted
+    from steelyard.study.overrides import adjusted
+    from steelyard.workflow.session import conduct
 
     text, origin = adjusted("try")
     conduct(text, origin, bundle, as_json=as_json)

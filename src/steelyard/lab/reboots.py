@@ -13,11 +13,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from steelyard.lab.boots import Boot, BootNeeded
+from steelyard.lab.machine.boots import Boot, BootNeeded
 from steelyard.lab.runner import StudyFailed
-from steelyard.study.host import KERNEL, boot_words
-from steelyard.study.program import filled
+from steelyard.study.host_settings import KERNEL, boot_words
 from steelyard.study.spec import Reboots
+from steelyard.study.workloads.program import filled
 
 STOP = "stop"
 _COMMAND_S = 600

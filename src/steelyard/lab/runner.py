@@ -10,22 +10,20 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol
 
 import psycopg
 
-from steelyard.host.limits import TimedOut, within
-from steelyard.host.placement import Placement
-from steelyard.lab.engine_plan import engine_limit_s, engine_plan
-from steelyard.lab.engines import LoadFailed
-from steelyard.lab.environment import server_environment
-from steelyard.lab.host import Host
-from steelyard.lab.listener import Listener
-from steelyard.lab.load import LoadProcess
-from steelyard.lab.outcome import (
+from steelyard.host.cpus.placement import Placement
+from steelyard.host.processes.limits import TimedOut, within
+from steelyard.lab.engines.listener import Listener
+from steelyard.lab.engines.plan import engine_limit_s, engine_plan
+from steelyard.lab.engines.process import LoadProcess
+from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import (
     Columns,
     backlog_notices,
     engine_samples,
@@ -36,11 +34,14 @@ from steelyard.lab.outcome import (
     throughput_per_s,
     why_nothing,
 )
-from steelyard.lab.probing import Probing
-from steelyard.lab.redaction import redact, redacted_run
-from steelyard.lab.tranches import Tranches
-from steelyard.lab.watch import Watch
-from steelyard.lab.watched_latches import watched_latches
+from steelyard.lab.environment.environment import server_environment
+from steelyard.lab.environment.redaction import redact, redacted_run
+from steelyard.lab.machine.host_settings import Host
+from steelyard.lab.observe.mariadb_latches import watched_latches
+from steelyard.lab.observe.monitoring import Watch
+from steelyard.lab.observe.postgres_latches import Tranches
+from steelyard.lab.observe.probes import Probing
+from steelyard.lab.run import Run
 from steelyard.monitors import Target
 from steelyard.study.plan import Slot
 from steelyard.study.spec import Study
@@ -65,25 +66,6 @@ class Progress(Protocol):
 
 class StudyFailed(Exception):
     """The study cannot go on; runs finished so far are kept."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run as measured: its place, what became of it, its rate, and its tables as columns.
-
-    A void run has tables only when its load went on to the end and nothing succeeded.
-    """
-
-    slot: Slot
-    attempt: int
-    status: str
-    cause: str
-    started_at: str
-    seconds: float
-    tps: float = 0.0
-    tables: Mapping[str, Columns] = field(default_factory=dict[str, Columns])
-    server_log: str = ""
-    server_facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True)

@@ -55,12 +55,12 @@ class Monitor(Protocol):
 
 
 MONITORS: dict[str, str] = {
-    "host": "steelyard.monitors.host:HostMonitor",
-    "processes": "steelyard.monitors.processes:ProcessMonitor",
-    "postgres": "steelyard.monitors.postgres:PostgresMonitor",
-    "postgres-waits": "steelyard.monitors.postgres_waits:PostgresWaitsMonitor",
-    "mariadb": "steelyard.monitors.mariadb:MariaDBMonitor",
-    "mariadb-latches": "steelyard.monitors.mariadb_latches:MariaDBLatchesMonitor",
+    "host": "steelyard.monitors.system.machine:HostMonitor",
+    "processes": "steelyard.monitors.system.processes:ProcessMonitor",
+    "postgres": "steelyard.monitors.postgres.counters:PostgresMonitor",
+    "postgres-waits": "steelyard.monitors.postgres.waits:PostgresWaitsMonitor",
+    "mariadb": "steelyard.monitors.mariadb.counters:MariaDBMonitor",
+    "mariadb-latches": "steelyard.monitors.mariadb.latches:MariaDBLatchesMonitor",
 }
 
 

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.explain import explain
 from steelyard.study.locate import line_of
-from steelyard.study.model import Strict
+from steelyard.study.settings import Strict
 from steelyard.study.source import text_of, toml_of
 
 _EXAMPLE = "steelyard recording --example prints one that works"

@@ -20,8 +20,8 @@ from steelyard.recordings.model import Claims, LatchTable, TableRecording, catal
 from steelyard.recordings.probes import locks, profile
 from steelyard.recordings.rows import Row, rows_of
 from steelyard.study.errors import InputError
+from steelyard.study.load_study import parse_study
 from steelyard.study.plan import Option, baseline, options
-from steelyard.study.reading import parse_study
 from steelyard.study.spec import Study
 
 _TO_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}

@@ -9,10 +9,10 @@ from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.explain import explain
-from steelyard.study.host import check_setting, idle
-from steelyard.study.model import Setting
+from steelyard.study.host_settings import check_setting, idle
+from steelyard.study.settings import Setting
 from steelyard.study.spec import Factor, Scope, Study
-from steelyard.study.workload import Workload
+from steelyard.study.workloads.workload import Workload
 
 W = TypeVar("W", bound=Workload)
 

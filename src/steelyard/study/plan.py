@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.explain import explain
 from steelyard.study.factors import changed, changes, check_factors, check_host, matches
-from steelyard.study.host import KERNEL, boot_of
-from steelyard.study.model import Setting
+from steelyard.study.host_settings import KERNEL, boot_of
+from steelyard.study.settings import Setting
 from steelyard.study.spec import Scope, Study
-from steelyard.study.workload import Workload
+from steelyard.study.workloads.workload import Workload
 
 # more than a study can run, and far more than it can compare
 _MOST_OPTIONS = 10_000

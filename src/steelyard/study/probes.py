@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from steelyard.study.model import Strict
+from steelyard.study.settings import Strict
 
 
 class Probes(Strict):

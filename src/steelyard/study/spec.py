@@ -10,15 +10,15 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from steelyard.study.cache import CacheWorkload
-from steelyard.study.model import Code, Setting, Strict, flat
 from steelyard.study.passwords import VARIABLE
 from steelyard.study.probes import Probes
-from steelyard.study.program import ProgramWorkload, names_in
-from steelyard.study.published import PublishedWorkload
-from steelyard.study.queries import QueriesWorkload
-from steelyard.study.statements import StatementWorkload
-from steelyard.study.threads import ThreadsWorkload
+from steelyard.study.settings import Code, Setting, Strict, flat
+from steelyard.study.workloads.cache import CacheWorkload
+from steelyard.study.workloads.program import ProgramWorkload, names_in
+from steelyard.study.workloads.published import PublishedWorkload
+from steelyard.study.workloads.queries import QueriesWorkload
+from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.study.workloads.threads import ThreadsWorkload
 
 Scope = Literal["version", "server", "session", "client", "host"]
 

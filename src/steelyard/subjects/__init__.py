@@ -13,14 +13,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from steelyard.host.guard import Guard
-from steelyard.host.placement import Placement
+from steelyard.host.cpus.placement import Placement
+from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.plan import Option
-from steelyard.study.queries import QueriesWorkload
 from steelyard.study.spec import Study
-from steelyard.study.statements import StatementWorkload
-from steelyard.study.workload import Workload
+from steelyard.study.workloads.queries import QueriesWorkload
+from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.study.workloads.workload import Workload
 from steelyard.workloads import Work, work_of
 
 # what a database server takes that makes its tables from files too
@@ -114,13 +114,13 @@ class Subject(Protocol):
 
 
 SUBJECTS: dict[str, str] = {
-    "postgres": "steelyard.subjects.postgres",
-    "mariadb": "steelyard.subjects.mariadb",
-    "sqlite": "steelyard.subjects.sqlite",
-    "latch": "steelyard.subjects.latch",
-    "dispatcher": "steelyard.subjects.dispatcher",
-    "virtual-machine": "steelyard.subjects.virtual_machine",
-    "command": "steelyard.subjects.command",
+    "postgres": "steelyard.subjects.postgres.server",
+    "mariadb": "steelyard.subjects.mariadb.server",
+    "sqlite": "steelyard.subjects.sqlite.database",
+    "latch": "steelyard.subjects.latches",
+    "dispatcher": "steelyard.subjects.dispatcher.machine",
+    "virtual-machine": "steelyard.subjects.guests.virtual_machine",
+    "command": "steelyard.subjects.programs",
     "null": "steelyard.subjects.null",
 }
 
@@ -161,7 +161,7 @@ def load_statements(study: Study) -> list[str]:
             ("workload", "kind"),
         )
     kind = study.subject.kind if study.subject.kind in _DIALECTS else "postgres"
-    return import_module(f"steelyard.subjects.{kind}_tables").load_statements(work)
+    return import_module(f"steelyard.subjects.{kind}.tables").load_statements(work)
 
 
 def inside(study: Study) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from steelyard.host.limits import within
-from steelyard.host.marked import Mark, end_marked, with_mark
-from steelyard.host.placement import pin
+from steelyard.host.cpus.placement import pin
+from steelyard.host.processes.limits import within
+from steelyard.host.processes.process_mark import Mark, end_marked, with_mark
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
 from steelyard.study.spec import Study

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.queries import QueriesWorkload
-from steelyard.study.statements import Statement, StatementWorkload, Transaction
-from steelyard.study.workload import Workload
+from steelyard.study.workloads.queries import QueriesWorkload
+from steelyard.study.workloads.statements import Statement, StatementWorkload, Transaction
+from steelyard.study.workloads.workload import Workload
 
 
 @dataclass(frozen=True)

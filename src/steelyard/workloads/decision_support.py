@@ -20,8 +20,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from steelyard.study.errors import InputError
-from steelyard.study.queries import QueriesWorkload
-from steelyard.study.statements import Statement
+from steelyard.study.workloads.queries import QueriesWorkload
+from steelyard.study.workloads.statements import Statement
 from steelyard.workloads import FileTable, Work
 
 _PROGRAM = "tpchgen-cli"

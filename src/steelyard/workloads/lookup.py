@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from steelyard.study.generators import Generator, Uniform
-from steelyard.study.statements import Statement, StatementWorkload
+from steelyard.study.workloads.generators import Generator, Uniform
+from steelyard.study.workloads.statements import Statement, StatementWorkload
 from steelyard.workloads import Column, DataTable, Work
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.study.statements import Statement, StatementWorkload, Transaction
+from steelyard.study.workloads.statements import Statement, StatementWorkload, Transaction
 from steelyard.workloads import Column, DataTable, Work
 from steelyard.workloads.lookup import by_id
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard import _core
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.statements import Statement, StatementWorkload
+from steelyard.study.workloads.statements import Statement, StatementWorkload
 from steelyard.workloads import Work
 
 

@@ -7,7 +7,7 @@ entry of its own; the planner folds the WITH item into the query, so the plan is
 
 from __future__ import annotations
 
-from steelyard.study.statements import Statement, StatementWorkload
+from steelyard.study.workloads.statements import Statement, StatementWorkload
 from steelyard.workloads import Work
 from steelyard.workloads.lookup import by_id, item_table
 

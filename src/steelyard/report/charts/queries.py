@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from steelyard.analysis.results import Comparison, Judgement, QueryRow
+from steelyard.analysis.judgement.results import Comparison, Judgement, QueryRow
 from steelyard.report import format as fmt
+from steelyard.report.charts.answer.ratios import intervals
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
-from steelyard.report.charts.forest import intervals
 from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.inputs import About
-from steelyard.report.ranking import MARKS
+from steelyard.report.presented.about import About
+from steelyard.report.presented.ranking import MARKS
 
 _ROW_PX = 19
 _MOST_OPTIONS = 6

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.analysis.results import Judgement
+from steelyard.analysis.judgement.results import Judgement
 from steelyard.report.charts.figure import Spec
-from steelyard.report.inputs import About
-from steelyard.report.ranking import main_factor
+from steelyard.report.presented.about import About
+from steelyard.report.presented.ranking import main_factor
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif"
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke", "wedge")

@@ -1,0 +1,1 @@
+"""Options held against each other: blocks, intervals, pairs, effects, when to stop."""

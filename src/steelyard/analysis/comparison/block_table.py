@@ -1,0 +1,122 @@
+"""One metric laid out as blocks x options: what every comparison starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.analysis.metrics.run_metrics import Measures
+from steelyard.analysis.statistics.distributions import Floats, Ints
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """values[block, option], one a run, in complete blocks only.
+
+    runs: number of the run behind each value, in the order executed. positive: all values > 0,
+    so that logs can be taken. incomplete: blocks that dropped out because a run or its value is
+    missing. absent: options left out because they have no value in half of the blocks or more.
+    """
+
+    options: tuple[str, ...]
+    blocks: tuple[int, ...]
+    values: Floats
+    runs: Ints
+    positive: bool
+    incomplete: tuple[int, ...]
+    absent: tuple[str, ...]
+
+
+def points_of(measures: Measures) -> dict[int, int]:
+    """Number of clients by point."""
+    return dict(zip(measures.point.tolist(), measures.clients.tolist(), strict=True))
+
+
+def compared(known: Bools) -> tuple[Bools, Bools]:
+    """Options with a value in more than half of the blocks, and the blocks in which these all have one.
+
+    known[block, option]: whether there is a value.
+    """
+    enough: Bools = known.sum(axis=0) * 2 > np.any(known, axis=1).sum()
+    return enough, np.all(known[:, enough], axis=1) & bool(enough.any())
+
+
+def estimated_runs(
+    runs: Sequence[int], options: Sequence[str], blocks: Sequence[int], labels: Sequence[str]
+) -> list[int]:
+    """The runs behind estimates: those of complete blocks; all runs of an option that is rarely there.
+
+    runs, options, blocks: alike in length, one item a run; labels: the study's options.
+    """
+    block_at = {block: i for i, block in enumerate(sorted(set(blocks)))}
+    place = {label: i for i, label in enumerate(labels)}
+    known = np.zeros((len(block_at), len(place)), dtype=np.bool_)
+    at = [(block_at[block], place[option]) for block, option in zip(blocks, options, strict=True)]
+    for cell in at:
+        known[cell] = True
+    enough, complete = compared(known)
+    alone = ~enough | (not complete.any())
+    return [run for run, (i, j) in zip(runs, at, strict=True) if complete[i] or alone[j]]
+
+
+def lay_out(
+    measures: Measures,
+    metric: str,
+    options: Sequence[str],
+    point: int | None = None,
+    geometric: bool = True,
+) -> Layout:
+    """The metric of these options at one point.
+
+    point None: one value a run over all its points: the geometric mean (which makes differences
+    of logs the mean log ratio), or the plain mean where zeros occur or on demand.
+    """
+    cube, runs, blocks = _cube(measures, metric, options, point)
+    logs = geometric and not bool((cube <= 0).any())
+    with np.errstate(all="ignore"):
+        table: Floats = np.exp(np.log(cube).mean(axis=0)) if logs else cube.mean(axis=0)
+    known: Bools = np.isfinite(table)
+    seen: Bools = np.any(known, axis=1)
+    enough, complete = compared(known)
+    kept = np.ix_(complete, enough)
+    return Layout(
+        options=tuple(o for o, ok in zip(options, enough.tolist(), strict=True) if ok),
+        blocks=tuple(b for b, ok in zip(blocks, complete.tolist(), strict=True) if ok),
+        values=table[kept],
+        runs=runs[kept],
+        positive=not bool((cube[:, complete][:, :, enough] <= 0).any()),
+        incomplete=tuple(
+            b
+            for b, some, whole in zip(blocks, seen.tolist(), complete.tolist(), strict=True)
+            if some and not whole
+        ),
+        absent=tuple(o for o, ok in zip(options, enough.tolist(), strict=True) if not ok),
+    )
+
+
+def _cube(
+    measures: Measures, metric: str, options: Sequence[str], point: int | None
+) -> tuple[Floats, Ints, list[int]]:
+    """values[point, block, option] and run[block, option]; NaN and 0 where there is no run."""
+    blocks = sorted(set(measures.block.tolist()))
+    points = sorted(set(measures.point.tolist())) if point is None else [point]
+    place = {label: i for i, label in enumerate(options)}
+    block_at = {block: i for i, block in enumerate(blocks)}
+    point_at = {p: i for i, p in enumerate(points)}
+    cube = np.full((len(points), len(blocks), len(options)), np.nan)
+    runs = np.zeros((len(blocks), len(options)), dtype=np.int64)
+    column = measures.values.get(metric)
+    if column is None:
+        return cube, runs, blocks
+    # rows are in order of the run: of a block that was redone, the last attempt counts
+    for i, (label, p) in enumerate(zip(measures.option.tolist(), measures.point.tolist(), strict=True)):
+        if label in place and p in point_at:
+            at = block_at[int(measures.block[i])], place[label]
+            cube[(point_at[p], *at)] = column[i]
+            runs[at] = measures.run[i]
+    return cube, runs, blocks

@@ -1,0 +1,247 @@
+"""Compares options, one metric at one point: the run is the unit, blocks hold every option once.
+
+Logs of the runs' values are fitted by option + block; the estimate is the difference of option
+means, its error that of the pair's own scatter (see `scatter`). With two options that is the paired t
+test on the log ratio. Intervals and p-values allow for as many chances as there are rivals (Sidak
+1967), whichever pair is compared: so a pair has one interval, in a table against the baseline and in
+a verdict on the leader alike. `equivalent` is two one-sided tests at 5 %: the 90 % interval lies inside
+the margin (Schuirmann 1987); it comes before `better`, so that a difference proven but too small to
+matter is called equivalent. Where zeros occur the same is done with differences, relative to the
+baseline's mean. Different metrics and points are not corrected for one another, but for the metrics
+of the verdict (see `rivals`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.analysis.comparison.block_table import Layout, lay_out, points_of
+from steelyard.analysis.comparison.fit import fit
+from steelyard.analysis.comparison.notices import FEWEST_BLOCKS, Cautions
+from steelyard.analysis.comparison.scatter import Ints
+from steelyard.analysis.judgement.results import Better, Comparison, Metric, Notice, Outcome
+from steelyard.analysis.metrics.run_metrics import HEADLINES, Measures
+
+ALPHA = 0.05
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Comparisons of one metric, and notices on what could not be compared."""
+
+    comparisons: tuple[Comparison, ...]
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Option minus baseline in the metric's unit, with its interval. before, after: of the two."""
+
+    before: float
+    after: float
+    low: float
+    high: float
+    p_value: float
+
+
+def compare(
+    measures: Measures,
+    metric: Metric,
+    options: Sequence[str],
+    baseline: str,
+    margin: float,
+    point: int | None = None,
+    alpha: float = ALPHA,
+) -> Compared:
+    """Every option against the baseline. margin: smallest ratio that matters, as a fraction.
+
+    point None: all points together. alpha: less where the metric is one of many that are searched.
+    What cannot be compared is said in the notices.
+    """
+    contest = Contest(measures, metric, options, margin, point)
+    pairs = [(option, baseline) for option in contest.options if option != baseline]
+    return Compared(contest.comparisons(pairs, [alpha] * len(pairs)), contest.refusals(options, baseline))
+
+
+class Contest:
+    """All options by one metric at one point: any pair of them can be compared.
+
+    options: those that have a value in enough blocks. logs: whether the fit is on logarithms.
+    """
+
+    def __init__(
+        self,
+        measures: Measures,
+        metric: Metric,
+        options: Sequence[str],
+        margin: float,
+        point: int | None = None,
+    ) -> None:
+        self._fit = fit(lay_out(measures, metric.name, options, point))
+        self._metric, self._margin = metric, margin
+        self._clients = None if point is None else points_of(measures)[point]
+        self._cautions = Cautions(measures, metric, self._fit, point)
+        self.options = self._fit.layout.options
+        self.logs = self._fit.logs
+
+    def comparable(self, pair: Pair) -> bool:
+        """Whether this option has a ratio to this baseline."""
+        return pair[0] in self.options and self._fit.comparable(pair[1])
+
+    def p_values(self, pairs: Sequence[Pair]) -> list[float]:
+        """P-value of each difference (option, baseline), adjusted for the number of rivals."""
+        one, other, distances = self._distances(pairs)
+        return self._fit.scatter.p_values(distances, one, other, self._chances).tolist()
+
+    def half_widths(self, pairs: Sequence[Pair], alpha: float) -> list[float]:
+        """Half-width of each pair's interval, on the scale of the fit (logs, but where zeros occur)."""
+        one, other, _ = self._distances(pairs)
+        return self._fit.scatter.half_widths(one, other, self._chances, alpha).tolist()
+
+    def comparisons(self, pairs: Sequence[Pair], alphas: Sequence[float]) -> tuple[Comparison, ...]:
+        """Of every pair (option, baseline) that is comparable, its interval at level 1 - alpha."""
+        levels = {pair: alpha for pair, alpha in zip(pairs, alphas, strict=True) if self.comparable(pair)}
+        found = list(levels)
+        if not found:
+            return ()
+        p_values = self.p_values(found)
+        narrow = self.half_widths(found, 2 * ALPHA)
+        wide: dict[Pair, float] = {}
+        for alpha in set(levels.values()):
+            of_level = [pair for pair in found if levels[pair] == alpha]
+            wide |= dict(zip(of_level, self.half_widths(of_level, alpha), strict=True))
+        return tuple(
+            self._comparison(pair, p, wide[pair], small)
+            for pair, p, small in zip(found, p_values, narrow, strict=True)
+        )
+
+    def differences(self, pairs: Sequence[Pair], alpha: float = ALPHA) -> dict[Pair, Difference]:
+        """Each pair's difference in the metric's unit; without those of which one has no values."""
+        found = [pair for pair in pairs if set(pair) <= set(self.options)]
+        if not found or not self._fit.layout.blocks:
+            return {}
+        half_widths, p_values = self.half_widths(found, alpha), self.p_values(found)
+        return {
+            pair: self._difference(pair, half, p)
+            for pair, half, p in zip(found, half_widths, p_values, strict=True)
+        }
+
+    def _difference(self, pair: Pair, half: float, p_value: float) -> Difference:
+        after, before = (self._fit.mean(option) for option in pair)
+        ends = after - before - half, after - before + half
+        if self._fit.logs:
+            before, after = math.exp(before), math.exp(after)
+        if self._fit.logs and math.isfinite(half):
+            ends = before * (_exp(ends[0]) - 1), before * (_exp(ends[1]) - 1)
+        return Difference(before, after, *ends, p_value)
+
+    def refusals(self, options: Sequence[str], baseline: str) -> tuple[Notice, ...]:
+        """What cannot be compared with this baseline, and why."""
+        layout, metric = self._fit.layout, self._metric
+        if not layout.blocks:
+            return (Notice("not-compared", "no block holds a value of every option", detail=metric.title),)
+        if baseline not in layout.options:
+            return (Notice("not-compared", "not measured in the baseline", baseline, detail=metric.title),)
+        missing = tuple(
+            Notice("not-compared", "too few runs have a value", option, detail=metric.title)
+            for option in layout.absent
+        )
+        # nobody needs a ratio of the other metrics; where they differ by much the reasons say so
+        needed = metric.name in HEADLINES and len(layout.options) > 1
+        if needed and not self._fit.comparable(baseline) and _some(layout):
+            text = "0 in the baseline, so there is no ratio"
+            return (*missing, Notice("not-compared", text, detail=metric.title))
+        return missing
+
+    @property
+    def _chances(self) -> int:
+        return max(len(self.options) - 1, 1)
+
+    def _distances(self, pairs: Sequence[Pair]) -> tuple[Ints, Ints, np.ndarray]:
+        place = {option: i for i, option in enumerate(self.options)}
+        one = np.array([place[option] for option, _ in pairs], dtype=np.intp)
+        other = np.array([place[baseline] for _, baseline in pairs], dtype=np.intp)
+        return one, other, self._fit.means[one] - self._fit.means[other]
+
+    def _comparison(self, pair: Pair, p_value: float, wide: float, narrow: float) -> Comparison:
+        option, baseline = pair
+        distance = self._fit.mean(option) - self._fit.mean(baseline)
+        if self._fit.logs:
+            reach = math.log1p(self._margin)
+            ratio = math.exp(distance)
+            low, high = _exp(distance - wide), _exp(distance + wide)
+        else:
+            scale = abs(self._fit.mean(baseline))
+            reach = self._margin * scale
+            ratio = 1 + distance / scale
+            low, high = max(0.0, ratio - wide / scale), ratio + wide / scale
+        proven = abs(distance) > wide
+        small = abs(distance) + narrow < reach
+        outcome = _outcome(self._metric.better, distance, proven, small)
+        blocks = len(self._fit.layout.blocks)
+        found = Comparison(
+            metric=self._metric.name,
+            option=option,
+            baseline=baseline,
+            clients=self._clients,
+            ratio=ratio,
+            low=low,
+            high=high,
+            p_value=p_value,
+            blocks=blocks,
+            margin=self._margin,
+            outcome=outcome,
+            settled_at=_settled_at(blocks, narrow, reach) if outcome == "inconclusive" else None,
+            warnings=self._cautions.of(option, baseline),
+        )
+        unclear = proven and not small and abs(distance) - wide < reach
+        if unclear and self._metric.name in HEADLINES:
+            return replace(found, warnings=(_may_be_small(self._metric, found), *found.warnings))
+        return found
+
+
+def _settled_at(blocks: int, narrow: float, reach: float) -> int | None:
+    """Blocks after which the 90 % interval is half as wide as the margin: room for any estimate.
+
+    Half-widths shrink with the root of the blocks. A scatter seen in fewer than five may be ten times too
+    small or too large.
+    """
+    if blocks < FEWEST_BLOCKS or not math.isfinite(narrow) or reach <= 0:
+        return None
+    return math.ceil(blocks * (narrow / (reach / 2)) ** 2)
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 700 else math.inf
+
+
+def _outcome(better: Better, distance: float, proven: bool, small: bool) -> Outcome:
+    if small:
+        return "equivalent"
+    if not proven:
+        return "inconclusive"
+    if better == "neither":
+        return "different"
+    return "better" if (distance > 0) == (better == "higher") else "worse"
+
+
+def _may_be_small(metric: Metric, found: Comparison) -> Notice:
+    at = "" if found.clients is None else f" at N = {found.clients}"
+    return Notice(
+        "may-be-small",
+        f"proven to differ from {found.baseline}, but perhaps by less than the"
+        f" {100 * found.margin:.3g} % that matters",
+        found.option,
+        detail=f"{metric.title}{at} {found.low:.3f} to {found.high:.3f} times",
+    )
+
+
+def _some(layout: Layout) -> bool:
+    """A metric that is 0 everywhere, like errors where none occurred, needs no remark."""
+    return bool((layout.values != 0).any())

@@ -1,0 +1,81 @@
+"""Each option's own level of a metric, with its own interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from steelyard.analysis.comparison.block_table import lay_out, points_of
+from steelyard.analysis.comparison.compare import ALPHA
+from steelyard.analysis.judgement.results import Estimate, Metric
+from steelyard.analysis.metrics.run_metrics import Measures
+from steelyard.analysis.statistics import distributions
+from steelyard.analysis.statistics.distributions import Floats
+
+
+def estimates(
+    measures: Measures, metric: Metric, options: Sequence[str], point: int | None = None
+) -> tuple[Estimate, ...]:
+    """Geometric mean over complete blocks (mean where zeros occur) and 95 % t interval, by option.
+
+    An option that is too rarely there to be compared is estimated from the runs it has. These
+    intervals hold what blocks have in common, so two may overlap though the options differ:
+    only a comparison tells. Of a metric that is a maximum, the maximum over runs.
+    """
+    clients = None if point is None else points_of(measures)[point]
+    if metric.summary == "maximum":
+        return _highest(measures, metric, options, point, clients)
+    layout = lay_out(measures, metric.name, options, point)
+    columns = list(zip(layout.options, layout.values.T, strict=True))
+    if not layout.blocks:
+        columns = []
+    for label in options:
+        if label in layout.options and layout.blocks:
+            continue
+        alone = lay_out(measures, metric.name, [label], point)
+        if alone.blocks:
+            columns.append((label, alone.values[:, 0]))
+    place = {label: i for i, label in enumerate(options)}
+    columns.sort(key=lambda column: place[column[0]])
+    return tuple(_estimate(metric, label, clients, values) for label, values in columns)
+
+
+def _highest(
+    measures: Measures, metric: Metric, options: Sequence[str], point: int | None, clients: int | None
+) -> tuple[Estimate, ...]:
+    """The highest value of each option's runs."""
+    known = np.isfinite(measures.values[metric.name])
+    if point is not None:
+        known &= measures.point == point
+    found: list[Estimate] = []
+    for label in options:
+        mine = known & (measures.option == label)
+        if mine.any():
+            highest = float(measures.values[metric.name][mine].max())
+            blocks = len(set(measures.block[mine].tolist()))
+            found.append(Estimate(metric.name, label, clients, highest, 0.0, math.inf, blocks))
+    return tuple(found)
+
+
+def _estimate(metric: Metric, label: str, clients: int | None, values: Floats) -> Estimate:
+    n = len(values)
+    logs = bool((values > 0).all())
+    y: Floats = np.log(values) if logs else values
+    mean = float(y.mean())
+    half = math.inf
+    if n > 1:
+        half = distributions.t_critical(n - 1, ALPHA) * float(y.std(ddof=1)) / math.sqrt(n)
+    low, high = mean - half, mean + half
+    if logs:
+        mean, low, high = math.exp(mean), math.exp(low), math.exp(min(high, 700.0))
+    return Estimate(
+        metric=metric.name,
+        option=label,
+        clients=clients,
+        value=mean,
+        low=max(low, 0.0),
+        high=high if n > 1 else math.inf,
+        blocks=n,
+    )

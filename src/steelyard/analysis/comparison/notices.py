@@ -1,0 +1,109 @@
+"""Warnings that travel with a comparison; each quotes the number that triggered it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.analysis.comparison.block_table import lay_out
+from steelyard.analysis.comparison.fit import Fit
+from steelyard.analysis.judgement.results import Metric, Notice
+from steelyard.analysis.metrics.run_metrics import FAILED, HEADLINES, Measures
+from steelyard.analysis.statistics import distributions
+from steelyard.analysis.words import p_value, percent
+
+FEWEST_BLOCKS = 5
+_SIGNIFICANT = 0.01  # of warnings: they are many, and each false one costs attention
+# of the other metrics they would only repeat these, or tell what nobody asked: that nothing was written
+_OF_HEADLINES = ("drift", "unequal-variances", "zeros")
+
+
+class Cautions:
+    """The warnings of one metric at one point: those of all its pairs, and those of one pair."""
+
+    def __init__(self, measures: Measures, metric: Metric, fitted: Fit, point: int | None) -> None:
+        self._shared = tuple(
+            Notice(code, text)
+            for code, text in (
+                _few_blocks(fitted),
+                _incomplete(fitted),
+                _zeros(fitted, metric),
+                _drift(fitted, metric),
+                _unequal(fitted, metric),
+            )
+            if text and (metric.name in HEADLINES or code not in _OF_HEADLINES)
+        )
+        failed = lay_out(measures, FAILED, fitted.layout.options, point)
+        self._failed = (
+            dict(zip(failed.options, failed.values.mean(axis=0).tolist(), strict=True))
+            if failed.blocks
+            else {}
+        )
+
+    def of(self, option: str, baseline: str) -> tuple[Notice, ...]:
+        """The warnings of this pair."""
+        errors = tuple(
+            Notice(
+                "errors",
+                "the CPU that failed transactions used is counted in the cost of those that succeeded",
+                label,
+                detail=f"{percent(self._failed[label])} failed",
+            )
+            for label in (option, baseline)
+            if self._failed.get(label, 0.0) > 0
+        )
+        return (*self._shared, *errors)
+
+
+def _few_blocks(fitted: Fit) -> tuple[str, str]:
+    n = len(fitted.layout.blocks)
+    text = f"only {n} complete block{'s' * (n != 1)}: {FEWEST_BLOCKS} or more are needed to be sure"
+    return "few-blocks", text if n < FEWEST_BLOCKS else ""
+
+
+def _incomplete(fitted: Fit) -> tuple[str, str]:
+    blocks = fitted.layout.incomplete
+    listed = ", ".join(map(str, blocks))
+    text = f"block{'s' * (len(blocks) != 1)} {listed} left out: not every option has a value there"
+    return "incomplete-blocks", text if blocks else ""
+
+
+def _zeros(fitted: Fit, metric: Metric) -> tuple[str, str]:
+    count = int((fitted.layout.values <= 0).sum())
+    text = f"{metric.title} is 0 in {count} runs: compared by differences instead of log ratios"
+    # the mean over points hides the zeros of some: there is no run to name
+    return "zeros", "" if fitted.logs or not count else text
+
+
+def _drift(fitted: Fit, metric: Metric) -> tuple[str, str]:
+    """Residuals against the order of runs, within blocks."""
+    code = "drift"
+    runs = fitted.layout.runs.astype(np.float64)
+    if fitted.scatter.pooled_df < 3:
+        return code, ""
+    # what options and blocks explain is taken from the order as well (Frisch & Waugh 1933)
+    time = runs - runs.mean(axis=1, keepdims=True) - runs.mean(axis=0) + runs.mean()
+    spread = float((time**2).sum())
+    if spread < 1e-9:
+        return code, ""
+    slope = float((time * fitted.residuals).sum()) / spread
+    left = float(((fitted.residuals - slope * time) ** 2).sum())
+    se = float(np.sqrt(left / (fitted.scatter.pooled_df - 1) / spread))
+    p = float(distributions.t_two_sided(slope / se, fitted.scatter.pooled_df - 1)) if se > 0 else 1.0
+    change = f"{100 * np.expm1(slope):+.2g} %" if fitted.logs else f"{slope:+.3g} {metric.unit}"
+    text = f"{metric.title} drifts within blocks, {change} from one run to the next ({p_value(p)})"
+    return code, text if p < _SIGNIFICANT else ""
+
+
+def _unequal(fitted: Fit, metric: Metric) -> tuple[str, str]:
+    """That options scatter unequally: the intervals allow for it, a user may want to know why."""
+    code = "unequal-variances"
+    found = fitted.scatter
+    if found.pooled_df <= 0 or found.alike >= _SIGNIFICANT or not fitted.logs:
+        return code, ""
+    worst, best = int(found.own.argmax()), int(found.own.argmin())
+    text = (
+        f"runs scatter unequally: {metric.title} by {percent(float(found.own[worst]) ** 0.5)} under"
+        f" {fitted.layout.options[worst]}, {percent(float(found.own[best]) ** 0.5)} under"
+        f" {fitted.layout.options[best]}; each pair's interval has the scatter of its own two"
+    )
+    return code, text

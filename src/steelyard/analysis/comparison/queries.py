@@ -1,0 +1,60 @@
+"""Query by query: which of them an option changes, among so many that some would seem to by chance.
+
+Each query is compared as any metric is; then p-values of all queries and options together are adjusted
+to hold the false discovery rate at 5 % (Benjamini & Hochberg 1995). The intervals are those that go
+with it: at level 1 - R q / m, R of m differences found, so that of the intervals of what was found at
+most 5 % miss (Benjamini & Yekutieli 2005), and an interval excludes 1 exactly where one was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from steelyard.analysis.comparison.block_table import points_of
+from steelyard.analysis.comparison.compare import ALPHA, compare
+from steelyard.analysis.comparison.estimates import estimates
+from steelyard.analysis.judgement.results import Comparison, Metric, QueryRow
+from steelyard.analysis.metrics.queries import time_of
+from steelyard.analysis.metrics.run_metrics import Measures
+from steelyard.analysis.statistics import distributions
+
+
+def by_query(
+    measures: Measures, options: Sequence[str], baseline: str, margin: float
+) -> tuple[QueryRow, ...]:
+    """A row a point, query and option; none where the work was not of queries."""
+    metrics = [time_of(name) for name in measures.queries]
+    rows: list[QueryRow] = []
+    for point, clients in points_of(measures).items() if metrics else ():
+        against = _compared(measures, metrics, options, baseline, margin, point)
+        rows += [
+            QueryRow(metric.title, own.option, clients, own.value, against.get((metric.name, own.option)))
+            for metric in metrics
+            for own in estimates(measures, metric, options, point)
+        ]
+    return tuple(rows)
+
+
+def _compared(
+    measures: Measures,
+    metrics: Sequence[Metric],
+    options: Sequence[str],
+    baseline: str,
+    margin: float,
+    point: int,
+) -> dict[tuple[str, str], Comparison]:
+    def at(alpha: float) -> list[Comparison]:
+        return [
+            c
+            for metric in metrics
+            for c in compare(measures, metric, options, baseline, margin, point, alpha).comparisons
+        ]
+
+    alone = at(ALPHA)
+    if not alone:
+        return {}
+    adjusted = distributions.benjamini_hochberg([c.p_value for c in alone]).tolist()
+    found = sum(p <= ALPHA for p in adjusted)
+    level = ALPHA * max(found, 1) / len(alone)
+    return {(c.metric, c.option): replace(c, p_value=p) for c, p in zip(at(level), adjusted, strict=True)}

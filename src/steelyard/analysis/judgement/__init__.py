@@ -1,0 +1,1 @@
+"""The nouns that the analysis returns and the report shows, by topic."""

@@ -1,0 +1,224 @@
+"""The nouns that the analysis returns and the report shows. Warnings are data: they travel along.
+
+Where there are too few blocks for an interval (one block), low is 0 and high is infinite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from steelyard.analysis.judgement.kernel import LockRow, ProfileRow, SchedulingRow
+from steelyard.analysis.judgement.latches import LatchCosts, LatchRow, WhatIf
+from steelyard.analysis.judgement.scaling import Scaling
+
+# different: proven, for a metric of which neither more nor less is better (Better "neither")
+Outcome = Literal["better", "worse", "equivalent", "inconclusive", "different"]
+Better = Literal["higher", "lower", "neither"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A quantity of equal rank for comparisons. name carries the unit: server_cpu_us_per_txn.
+
+    floor: the least difference, in unit, that is named as a reason; only costs have one.
+    summary: of runs; the longest of a run's waits is summarised as the longest of all runs.
+    """
+
+    name: str
+    title: str
+    unit: str
+    better: Better
+    floor: float = 0.0
+    summary: Literal["mean", "maximum"] = "mean"
+
+    @property
+    def per_txn(self) -> bool:
+        """Whether it is a cost of one transaction, by whatever name the workload calls it."""
+        return self.name.endswith("_per_txn")
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A finding or warning. subject: option label, or '' for the whole study; runs: where seen.
+
+    text: what reads alike for every option; detail: the numbers of this one that triggered it.
+    """
+
+    code: str
+    text: str
+    subject: str = ""
+    runs: tuple[int, ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An option's own level of a metric: geometric mean over blocks (mean where zeros occur).
+
+    Of a metric whose summary is `maximum` the highest of all runs, which has no interval.
+    clients: the point; None: all points together (geometric mean over points, then over blocks).
+    """
+
+    metric: str
+    option: str
+    clients: int | None
+    value: float
+    low: float
+    high: float
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """option / baseline for one metric. ratio with its 95 % simultaneous interval [low, high].
+
+    The two metrics of a verdict share the 5 %: the interval of the first step in Holm's procedure is 97.5 %.
+
+    clients: the point; None: all points together (mean log ratio over points, one value a run).
+    p_value: adjusted for the number of options compared. outcome is in the user's terms: `better`
+    for a lower latency or CPU cost. margin: the smallest ratio that matters, as a fraction (0.03).
+    settled_at: blocks that would settle an inconclusive one at the scatter seen; None where unknown.
+    """
+
+    metric: str
+    option: str
+    baseline: str
+    clients: int | None
+    ratio: float
+    low: float
+    high: float
+    p_value: float
+    blocks: int
+    margin: float
+    outcome: Outcome
+    warnings: tuple[Notice, ...] = ()
+    settled_at: int | None = None
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One main effect or interaction on the log scale. share: of the variation, 0 to 1.
+
+    low, high: 95 % interval of the share; 0 and 1 where there is none (one block). p_value: of the effect
+    against the noise within blocks, adjusted over all effects of the metric; 1 where it cannot be tested.
+    levels: for each combination of codes, its ratio to the grand geometric mean.
+    """
+
+    metric: str
+    factors: tuple[str, ...]
+    share: float
+    low: float
+    high: float
+    p_value: float
+    levels: Mapping[tuple[str, ...], float]
+
+
+@dataclass(frozen=True)
+class Fairness:
+    """How evenly clients were served, over the runs of an option at one point (medians of runs).
+
+    jain_null: the value expected if only chance (Poisson) made clients differ.
+    """
+
+    option: str
+    clients: int
+    jain: float
+    jain_null: float
+    min_over_mean: float
+    max_over_min: float
+    cv: float
+    unfair: bool
+
+
+@dataclass(frozen=True)
+class CostDifference:
+    """A part of the cost of a transaction that differs: option minus baseline, in `unit` a txn.
+
+    before, after: means of baseline and option; [low, high]: 95 % interval of after - before.
+    share: of the whole difference in server CPU per transaction, where that is meaningful.
+    """
+
+    metric: str
+    option: str
+    baseline: str
+    unit: str
+    before: float
+    after: float
+    low: float
+    high: float
+    share: float | None
+
+
+@dataclass(frozen=True)
+class RegionCell:
+    """Throughput under a dispatch table over that under another, all else alike, at one number of threads.
+
+    level, baseline: codes of the factor that sets the table; others: code by the other factors.
+    """
+
+    level: str
+    baseline: str
+    others: Mapping[str, str]
+    clients: int
+    ratio: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class QueryRow:
+    """One query of an option at some number of streams. comparison: adjusted for all queries and options."""
+
+    query: str
+    option: str
+    clients: int
+    ns: float
+    comparison: Comparison | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer. winner is None when no option can be said to be better than all others.
+
+    outcome: "it depends" where other factors set the work, and the answer is one for each kind of it;
+    "trade-off" where the leader is better by one measure and worse by another (failures are one); "leaning"
+    where an answer rests on fewer than five blocks.
+    sentence: which option wins, by how much, how sure (plain text, complete). reasons: why, a sentence each.
+    ties: where there is no winner, the leading option and those that cannot be told from it.
+    """
+
+    outcome: Literal[
+        "winner", "leaning", "tie", "trade-off", "inconclusive", "it depends", "nothing to compare"
+    ]
+    winner: str | None
+    sentence: str
+    reasons: tuple[str, ...]
+    ties: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """All that the analysis can say of one bundle."""
+
+    question: str
+    baseline: str
+    options: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    verdict: Verdict
+    estimates: tuple[Estimate, ...]
+    comparisons: tuple[Comparison, ...]
+    effects: tuple[Effect, ...]
+    fairness: tuple[Fairness, ...]
+    costs: tuple[CostDifference, ...]
+    notices: tuple[Notice, ...]
+    scaling: tuple[Scaling, ...] = ()
+    latches: tuple[LatchRow, ...] = ()
+    what_if: tuple[WhatIf, ...] = ()
+    latch_costs: LatchCosts | None = None
+    region: tuple[RegionCell, ...] = ()
+    queries: tuple[QueryRow, ...] = ()
+    profile: tuple[ProfileRow, ...] = ()
+    locks: tuple[LockRow, ...] = ()
+    scheduling: tuple[SchedulingRow, ...] = ()

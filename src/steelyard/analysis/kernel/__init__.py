@@ -1,0 +1,1 @@
+"""What the kernel's probes say: lock table, profile, scheduling."""

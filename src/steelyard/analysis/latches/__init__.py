@@ -1,0 +1,1 @@
+"""The latch table: counters as ratios, and what the model predicts."""

@@ -1,0 +1,242 @@
+"""The model's inputs for one latch: what was run, as the study resolves it, and what it cost, as measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard import _core
+from steelyard.analysis.judgement.latches import LatchCosts, LatchRow
+from steelyard.analysis.judgement.results import Notice
+from steelyard.analysis.latches.model import BASE_SLICE_NS, Holds, Network, Wake, think_ns
+from steelyard.analysis.latches.simulation import Rules, woken_as_measured
+from steelyard.analysis.statistics.distributions import Floats
+from steelyard.bundle.evidence.tables import Columns, Evidence
+from steelyard.study.factors import changed, changes
+from steelyard.study.workloads.cache import CacheWorkload
+from steelyard.study.workloads.workload import Workload
+
+Key = tuple[str, str, int]  # option, latch, clients
+_SLEEPS_MIN = 1000  # fewer tell too little of how long one lasts
+_SLEEPS_PER_MISS_MIN = 0.1  # rarer ones are mostly for holders without a CPU: no wake-up takes that long
+_VARIES = 0.25  # of the median, between the 10th and the 90th percentile
+_MEASURED_MIN = 5
+_CPU_MIN = 0.9  # of the time in which workers neither sleep nor wait for one another
+_HAND_OVERS = ("line_transfer_ns", "hand_over_ns")
+
+
+def holds_of(evidence: Evidence) -> dict[Key, Holds]:
+    """Hold times by key: each quantile the mean of the runs' own, which keeps the mean of all holds."""
+    table: Columns = evidence.holds
+    if not len(table["run"]):
+        return {}
+    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    points = evidence.points
+    clients_at: Mapping[tuple[int, int], int] = {
+        (int(r), int(p)): int(n)
+        for r, p, n in zip(points["run"], points["point"], points["clients"], strict=True)
+    }
+    found: dict[Key, list[tuple[Floats, Floats]]] = {}
+    names = table["latch"].astype(str)
+    for run, point, latch in dict.fromkeys(
+        zip(table["run"].tolist(), table["point"].tolist(), names.tolist(), strict=True)
+    ):
+        mine = (table["run"] == run) & (table["point"] == point) & (names == latch)
+        ns = np.asarray(table["ns"][mine], dtype=np.float64)
+        if (run, point) in clients_at and ns.max() > 0:
+            key = option_of[run], latch, clients_at[run, point]
+            found.setdefault(key, []).append((ns, table["share"][mine]))
+    return {key: Holds.of(np.mean([ns for ns, _ in runs], axis=0), runs[0][1]) for key, runs in found.items()}
+
+
+def workload_of(evidence: Evidence, option: str) -> Workload:
+    """What the option's workers did, its client factors applied."""
+    study = evidence.study
+    levels = next(o.levels for o in evidence.options if o.label == option)
+    return changed(study.workload, changes(study, levels).get("client", {}))
+
+
+def rules_of(evidence: Evidence, row: LatchRow) -> Rules:
+    """A protocol of ours is known by its name; of any other latch, gets exclude one another."""
+    facts = next((p for p in _core.latch_protocols() if p["name"] == row.latch), None)
+    read_share = getattr(workload_of(evidence, row.option), "read_share", 1.0)
+    if facts is None:
+        return Rules(read_share=read_share)
+    return Rules(in_turn=facts["in_turn"], shared_gets=facts["shared"], read_share=read_share)
+
+
+def network_of(evidence: Evidence, mine: list[LatchRow], holds: Mapping[Key, Holds]) -> Network | None:
+    """The model of one latch, its think time from the fewest workers; None without hold times."""
+    first = mine[0]
+    held = holds.get((first.option, first.latch, first.clients))
+    if held is None or not first.gets_per_s:
+        return None
+    costs = evidence.calibration
+    turn_ns = costs.get("spin_turn_ns")
+    hand_over_ns = costs.get("hand_over_ns", 0.0)
+    network = Network(
+        held,
+        # waits at the fewest workers are taken for thinking: measure with one
+        think_ns(first.gets_per_s, first.clients, held),
+        spin_ns=math.inf if first.spin is None or turn_ns is None else first.spin * turn_ns,
+        hand_over_ns=hand_over_ns,
+        wake_up_ns=costs.get("wake_up_ns", 0.0),
+        switch_ns=costs.get("wake_up_same_cpu_ns", 0.0),
+        wakes=tuple(Wake(**wake) for wake in costs.get("wakes", ())),
+        children=first.children,
+        cpus=evidence.topology.cpus,
+    )
+    workload = workload_of(evidence, first.option)
+    return as_run(network, workload) if isinstance(workload, CacheWorkload) else network
+
+
+def as_run(network: Network, workload: CacheWorkload) -> Network:
+    """The loop that the latch lab's workers run: a constant think time, then the gets of one lookup.
+
+    What a lookup alone takes beyond holds and think time, getting and releasing, is spread over its gets.
+    """
+    gets = workload.gets_per_lookup
+    apart_ns = gets * network.think_ns  # of a lookup without its holds, measured
+    between_ns = max(0.0, apart_ns - workload.think_ns) / gets
+    return replace(
+        network,
+        think_ns=apart_ns - (gets - 1) * between_ns,
+        between_ns=between_ns,
+        gets_per_lookup=gets,
+        think_is_constant=True,
+        line_ns=network.hand_over_ns,
+    )
+
+
+def at_point(
+    evidence: Evidence, network: Network, row: LatchRow, holds: Mapping[Key, Holds], rules: Rules
+) -> Network:
+    """The network as it was with so many workers: their own holds, hand-over, wake-ups and lost CPUs."""
+    own = holds[row.option, row.latch, row.clients]
+    cpus = network.cpus or row.clients
+    if row.clients > cpus:
+        # holds of those who lost their CPU are long; the simulation has them lose it, so holds are taken
+        # from where each had one
+        fewer = [key for key in holds if key[:2] == (row.option, row.latch) and key[2] <= cpus]
+        own = holds[max(fewer, key=lambda key: key[2])] if fewer else own
+    pauses = evidence.calibration.get("pauses")
+    if pauses:
+        own = own.without(pauses["common"], pauses["pause_ns"])
+    seen = _workers_at(evidence, row)
+    line_ns = seen.get("line_transfer_ns", network.line_ns)
+    hand_over_ns = seen.get("hand_over_ns") or line_ns or network.hand_over_ns
+    lost = seen.get("switches_involuntary", 0.0)
+    cpu_ns = seen.get("cpu_user_ns", 0.0) + seen.get("cpu_system_ns", 0.0)
+    now = replace(
+        network,
+        holds=own,
+        hand_over_ns=hand_over_ns,
+        line_ns=line_ns if network.line_ns else 0.0,
+        slice_ns=max(cpu_ns / lost, 1e3) if lost and cpu_ns else BASE_SLICE_NS,
+    )
+    sleeps, system_ns = row.sleeps or 0.0, seen.get("cpu_system_ns", 0.0)
+    often = sleeps >= _SLEEPS_MIN and (row.sleeps_per_miss or 0.0) >= _SLEEPS_PER_MISS_MIN
+    if often and row.wait_per_sleep_ns and system_ns and network.wakes:
+        return woken_as_measured(now, row.clients, rules, row.wait_per_sleep_ns, system_ns / sleeps)
+    return now
+
+
+def _workers_at(evidence: Evidence, row: LatchRow) -> dict[str, float]:
+    """What the workers of a point counted of themselves, sums over runs; the hand-over: median."""
+    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    points = evidence.points
+    mine = {
+        (run, point)
+        for run, point, n in zip(
+            points["run"].tolist(), points["point"].tolist(), points["clients"].tolist(), strict=True
+        )
+        if option_of[run] == row.option and n == row.clients
+    }
+    found: dict[str, list[float]] = {}
+    for run, point, metric, value in _peaks(evidence):
+        if (run, point) in mine:
+            found.setdefault(metric, []).append(value)
+    return {
+        name: float(np.median(values) if name in _HAND_OVERS else np.sum(values))
+        for name, values in found.items()
+    }
+
+
+def _peaks(evidence: Evidence) -> list[tuple[int, int, str, float]]:
+    names = ("run", "point", "metric", "highest")
+    return list(zip(*(evidence.peaks[name].tolist() for name in names), strict=True))
+
+
+def _hand_overs(evidence: Evidence) -> list[float]:
+    """Measured before each point: those of the latch, where it is spun for, else of a cache line."""
+    found: dict[str, dict[tuple[int, int], float]] = {name: {} for name in _HAND_OVERS}
+    for run, point, metric, value in _peaks(evidence):
+        if metric in found:
+            found[metric][run, point] = value
+    return list((found["line_transfer_ns"] | found["hand_over_ns"]).values())
+
+
+def costs_of(evidence: Evidence) -> LatchCosts | None:
+    """The hand-over as measured before each point, else as calibrated; None where neither was."""
+    known = evidence.calibration
+    measured = _hand_overs(evidence) or [known[name] for name in ("hand_over_ns",) if name in known]
+    if not measured:
+        return None
+    longest = max(known.get("wakes", ()), key=lambda wake: wake["asleep_ns"], default=None)
+    return LatchCosts(
+        float(np.median(measured)),
+        min(measured),
+        max(measured),
+        len(measured),
+        tuple(known.get("cpus", ())),
+        known.get("cpus_share", ""),
+        longest and longest["wake_ns"],
+        longest and longest["post_ns"],
+    )
+
+
+def hand_over_notices(evidence: Evidence) -> list[Notice]:
+    """That an option's hand-over differed from point to point by more than a quarter of its median."""
+    found: list[Notice] = []
+    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    cpus = " and ".join(str(cpu) for cpu in evidence.calibration.get("cpus", ()))
+    between = f" between CPUs {cpus}" if cpus else ""
+    for option in evidence.options:
+        mine = [run for run, label in option_of.items() if label == option.label]
+        peaks = evidence.peaks
+        kept = np.isin(peaks["run"], mine)
+        values = _hand_overs(replace(evidence, peaks={name: peaks[name][kept] for name in peaks}))
+        if len(values) < _MEASURED_MIN:
+            continue
+        low, middle, high = np.quantile(values, (0.1, 0.5, 0.9)).tolist()
+        if high - low > _VARIES * middle:
+            text = f"the hand-over{between} was not stable: each prediction uses that of its own points"
+            detail = f"8 of 10 of {len(values)} took {low:.3g} to {high:.3g} ns, median {middle:.3g} ns"
+            found.append(Notice("latch-hand-over-varies", text, option.label, detail=detail))
+    return found
+
+
+def cpu_notices(evidence: Evidence, rows: list[LatchRow]) -> list[Notice]:
+    """That workers were kept from their CPUs by others, for which no prediction allows."""
+    found: list[Notice] = []
+    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    points = evidence.points
+    for row in rows:
+        if row.clients > (evidence.topology.cpus or 0) or row.predicted_gets_per_s is None:
+            continue
+        seen = _workers_at(evidence, row)
+        cpu_ns = seen.get("cpu_user_ns", 0.0) + seen.get("cpu_system_ns", 0.0)
+        mine = np.asarray([option_of[run] == row.option for run in points["run"].tolist()])
+        seconds = float(points["seconds"][mine & (points["clients"] == row.clients)].sum())
+        had = (cpu_ns + (row.wait_ns or 0.0)) / (row.clients * seconds * 1e9) if seconds else 1.0
+        if cpu_ns and had < _CPU_MIN:
+            text = (
+                "the workers had no CPU for part of the time although there was one for each: predictions do"
+                " not hold, measure again on a quiet machine"
+            )
+            detail = f"at {row.clients} they ran or slept for {100 * had:.3g} % of the time"
+            found.append(Notice("latch-workers-without-cpu", text, row.option, detail=detail))
+    return found

@@ -1,0 +1,1 @@
+"""How throughput grows with clients, and how evenly clients are served."""

@@ -1,0 +1,84 @@
+"""How evenly clients were served, against what chance alone would do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from steelyard.analysis.judgement.results import Fairness
+from steelyard.analysis.statistics import distributions
+from steelyard.analysis.statistics.distributions import Floats
+from steelyard.bundle.evidence.tables import Evidence
+from steelyard.study.workloads.program import ProgramWorkload
+
+_ALPHA = 0.001
+_CV_THAT_MATTERS = 0.02
+_CV_OF_COPIES = 0.05
+
+
+def jain(throughput: Sequence[float] | Floats) -> float:
+    """Fairness index of per-client throughput, 1/n (one client has all) to 1 (equal).
+
+    throughput: transactions per client, one run. Raises ValueError when empty or all zero.
+    Jain, Chiu & Hawe 1984: (sum x)^2 / (n sum x^2).
+    """
+    x = np.asarray(throughput, dtype=np.float64)
+    if not len(x) or not x.any():
+        raise ValueError("fairness of no transactions is not defined")
+    x = x / np.abs(x).max()  # so that squares neither overflow nor vanish
+    return float(x.sum() ** 2 / (len(x) * (x**2).sum()))
+
+
+def jain_of_chance(clients: int, mean_transactions: float) -> float:
+    """The index expected if clients differ by Poisson noise only: CV^2 = (1 - 1/n) / mean."""
+    return 1 / (1 + (1 - 1 / clients) / mean_transactions)
+
+
+def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
+    """For each option and number of clients: medians over runs; points with one client left out.
+
+    unfair: clients differ clearly more than chance makes them (a dispersion test over all runs,
+    p < 0.001) and by enough to matter (CV over 2 %). A client without a transaction makes
+    max_over_min infinite. Copies of a program stand as clients with their scores; what chance does
+    to a score is not known, so copies are treated unfairly when the CV is over 5 %.
+    """
+    of_copies = isinstance(evidence.study.workload, ProgramWorkload)
+    rows = evidence.scores if of_copies else evidence.clients
+    order = np.lexsort((rows["point"], rows["run"]))
+    keys = np.stack([rows["run"][order], rows["point"][order]], axis=1).astype(int)
+    counts = np.asarray(rows["score" if of_copies else "transactions"][order], dtype=np.float64)
+    edges = np.flatnonzero((np.diff(keys, axis=0) != 0).any(axis=1)) + 1
+    option_of = dict(zip(evidence.runs["run"].tolist(), evidence.runs["option"], strict=True))
+    by_option: dict[tuple[str, int], list[Floats]] = {}
+    for group in np.split(np.arange(len(counts)), edges):
+        if len(group) > 1 and counts[group].any():
+            label = str(option_of[int(keys[group[0], 0])])
+            by_option.setdefault((label, len(group)), []).append(counts[group])
+    place = {option.label: i for i, option in enumerate(evidence.options)}
+    return tuple(
+        _of_runs(label, clients, by_option[label, clients], of_copies)
+        for label, clients in sorted(by_option, key=lambda key: (place[key[0]], key[1]))
+    )
+
+
+def _of_runs(label: str, clients: int, runs: list[Floats], of_copies: bool) -> Fairness:
+    cv = _median([x.std() / x.mean() for x in runs])
+    # variance over mean of Poisson counts; sums of chi-squares over runs are chi-square again
+    dispersion = sum(float(((x - x.mean()) ** 2).sum() / x.mean()) for x in runs)
+    chance = distributions.chi2_tail(dispersion, len(runs) * (clients - 1))
+    return Fairness(
+        option=label,
+        clients=clients,
+        jain=_median([jain(x) for x in runs]),
+        jain_null=1.0 if of_copies else _median([jain_of_chance(clients, float(x.mean())) for x in runs]),
+        min_over_mean=_median([x.min() / x.mean() for x in runs]),
+        max_over_min=_median([x.max() / x.min() if x.min() > 0 else math.inf for x in runs]),
+        cv=cv,
+        unfair=cv > _CV_OF_COPIES if of_copies else chance < _ALPHA and cv > _CV_THAT_MATTERS,
+    )
+
+
+def _median(values: Sequence[float]) -> float:
+    return float(np.median(np.asarray(values, dtype=np.float64)))

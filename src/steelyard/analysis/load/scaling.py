@@ -1,0 +1,191 @@
+"""How throughput grows with clients: % linear, models with intervals, the maximum that was measured.
+
+Models (see `curves`) are chosen by AICc (Hurvich & Tsai 1989). Each is fitted twice: errors in
+proportion to throughput, weighted by the scatter between blocks, and absolute errors of one size at
+all points, as published fits of the law have it. What is said of it is in `scaling_words`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from steelyard.analysis.comparison.block_table import lay_out, points_of
+from steelyard.analysis.judgement.results import Notice
+from steelyard.analysis.judgement.scaling import Curve, Interval, MeasuredMaximum, Scaling, ScalingPoint
+from steelyard.analysis.load.scaling_text import (
+    LEAST_TO_CHOOSE,
+    LEAST_TO_FIT,
+    MISSED_TREND,
+    correlation,
+    sentence,
+)
+from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
+from steelyard.analysis.statistics.distributions import Floats, t_critical
+from steelyard.analysis.statistics.profile_likelihood import Ends, parameter_intervals, peak_interval
+from steelyard.analysis.statistics.residuals import serial
+from steelyard.analysis.statistics.scaling_models import Fitted, Model, Observed, SharedCore, Usl, fit
+from steelyard.analysis.words import PointWords
+from steelyard.bundle.evidence.tables import Evidence, Topology
+
+_PRIOR_DF = 4.0  # how far a point's own variance is drawn to that of all points
+_CLIENTS = PointWords("client", "clients")
+
+
+def scalings(evidence: Evidence, measures: Measures) -> tuple[Scaling, ...]:
+    """Every option at all its points; nothing of an open loop, whose rate is given, or of one point.
+
+    Nor of an emulated guest, whose one CPU nobody waits for.
+    """
+    points = points_of(measures)
+    workload = evidence.study.workload
+    if len(points) < 2 or workload.open_loop or evidence.instruction_time:
+        return ()
+    # who thinks does not compete for a CPU
+    topology = Topology() if workload.thinks else evidence.topology
+    words = PointWords(workload.point_is, workload.points_are)
+    found: list[Scaling] = []
+    for option in evidence.options:
+        seen = {
+            clients: lay_out(measures, THROUGHPUT.name, [option.label], point).values.ravel()
+            for point, clients in points.items()
+        }
+        seen = {clients: x for clients, x in seen.items() if len(x) and (x > 0).all()}
+        if len(seen) > 1:
+            logs = [np.log(values) for values in seen.values()]
+            means = [math.exp(float(each.mean())) for each in logs]
+            level = _level_error(lay_out(measures, THROUGHPUT.name, [option.label]).values.ravel())
+            found.append(scaling(option.label, list(seen), means, topology, _weights(logs), level, words))
+    return tuple(found)
+
+
+def scaling(
+    option: str,
+    clients: Sequence[int],
+    throughput_per_s: Sequence[float],
+    topology: Topology,
+    weights: Sequence[float] | None = None,
+    level_error: float = 0.0,
+    words: PointWords = _CLIENTS,
+) -> Scaling:
+    """One series. weights: 1/variance of each point's logarithm, on any common scale.
+
+    level_error: half the 95 % interval of what all points have in common, as a logarithm. words: what the
+    numbers of `clients` count.
+    """
+    order = sorted(range(len(clients)), key=lambda i: clients[i])
+    first = order[0]
+    points = tuple(
+        ScalingPoint(
+            clients=clients[i],
+            throughput_per_s=throughput_per_s[i],
+            linear=throughput_per_s[i] * clients[first] / (throughput_per_s[first] * clients[i]),
+            oversubscribed=topology.cpus is not None and clients[i] > topology.cpus,
+        )
+        for i in order
+    )
+    most = max(points, key=lambda point: point.throughput_per_s)
+    maximum = MeasuredMaximum(most.clients, most.throughput_per_s, most is points[-1])
+    curves: tuple[Curve, ...] = ()
+    absolute: tuple[Curve, ...] = ()
+    if len(points) >= LEAST_TO_FIT:
+        models = _candidates(points, topology)
+        x = [p.clients for p in points], [p.throughput_per_s for p in points]
+        own = None if weights is None else [weights[i] for i in order]
+        curves = _curves(models, Observed.of(*x, own), level_error)
+        # a variance measured at each point would turn absolute errors into proportional ones
+        absolute = _curves(models, Observed.of(*x, relative=False), level_error)
+    text = sentence(points, maximum, curves, absolute, topology, words)
+    return Scaling(option, points, maximum, curves, absolute, text)
+
+
+def scaling_notices(found: Sequence[Scaling]) -> list[Notice]:
+    """A notice for each option whose best curve misses a trend in its data."""
+    return [
+        Notice("scaling-residuals", MISSED_TREND, one.option, detail=correlation(best.serial))
+        for one in found
+        for best in one.curves[:1]
+        if best.serial and best.serial.trend
+    ]
+
+
+def _candidates(points: Sequence[ScalingPoint], topology: Topology) -> list[Model]:
+    most = points[-1].clients
+    cores = topology.cores or topology.cpus
+    if cores is None or len(points) < LEAST_TO_CHOOSE:
+        return [Usl()]
+    beyond = sum(p.clients > cores for p in points)
+    within = len(points) - beyond
+    # a kink needs points on both sides of it
+    if beyond < 2 or within < 2:
+        return [Usl()]
+    cpus = topology.cpus or most
+    return [Usl(), SharedCore(cores, cpus if cpus > cores else most)]
+
+
+def _weights(logs: Sequence[Floats]) -> list[float] | None:
+    """1/variance of each point's mean; None (all alike) with fewer than three blocks."""
+    counts = [len(each) for each in logs]
+    if min(counts) < 3:
+        return None
+    own = [float(each.var(ddof=1)) for each in logs]
+    common = float(np.mean(own))
+    if common == 0:
+        return None
+    return [
+        n / (((n - 1) * v + _PRIOR_DF * common) / (n - 1 + _PRIOR_DF))
+        for n, v in zip(counts, own, strict=True)
+    ]
+
+
+def _level_error(runs: Floats) -> float:
+    """Half the 95 % interval of the mean logarithm of runs; 0 of one run, which tells nothing of it.
+
+    A run is fast or slow at all its points alike: the residuals of a curve do not show that.
+    """
+    logs = np.log(runs[runs > 0])
+    n = len(logs)
+    return t_critical(n - 1, 0.05) * float(logs.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
+
+
+def _curves(models: Sequence[Model], observed: Observed, level_error: float) -> tuple[Curve, ...]:
+    """Every model fitted, the best first."""
+    # the sort is stable: without a criterion the law, named first, stays first
+    best_first = sorted((fit(model, observed) for model in models), key=lambda found: found.aicc)
+    return tuple(_curve(found, level_error) for found in best_first)
+
+
+def _curve(found: Fitted, level_error: float) -> Curve:
+    lam, *others = parameter_intervals(found)
+    rate = float(found.parameters[0])
+    ends = [_widened(rate, lam, level_error), *others]
+    names = ("lambda", *found.model.parameters)
+    peak = None
+    if found.model.name == "usl":
+        value, (low, high) = peak_interval(found)
+        peak = Interval(value, low, high)
+    return Curve(
+        model=found.model.name,
+        errors="proportional" if found.observed.relative else "absolute",
+        parameters={
+            name: Interval(value, low, high)
+            for name, value, (low, high) in zip(names, found.parameters.tolist(), ends, strict=True)
+        },
+        degrees_of_freedom=found.degrees_of_freedom,
+        residual_sd=found.residual_sd,
+        aicc=found.aicc if math.isfinite(found.aicc) else None,
+        fitted_per_s=tuple(found.at(found.observed.clients.tolist()).tolist()),
+        peak=peak,
+        serial=serial(found),
+    )
+
+
+def _widened(value: float, ends: Ends, by: float) -> Ends:
+    """The interval of a rate whose level is itself uncertain: independent errors of its logarithm."""
+    low, high = ends
+    if math.isnan(low):
+        return ends
+    below = math.log(value / low) if low > 0 else math.inf
+    return value * math.exp(-math.hypot(below, by)), value * math.exp(math.hypot(math.log(high / value), by))

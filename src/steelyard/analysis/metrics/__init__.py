@@ -1,0 +1,1 @@
+"""From evidence to metrics: one row per run and load point, one column per metric."""

@@ -1,0 +1,207 @@
+"""From evidence to measures: one row a run and point, one column a metric.
+
+Everything here is derived from counters: a rate over the measure phase divided by transactions a
+second. Nothing is averaged over runs: the run is the unit of all that follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.analysis.judgement.results import Metric
+from steelyard.analysis.metrics.costs import SERVER_CPU, SOURCES, time_cost
+from steelyard.analysis.metrics.dispatcher import simulated_measures
+from steelyard.analysis.metrics.guests import INSTRUCTION_TIME, instruction_measures, told
+from steelyard.analysis.metrics.latches import latch_costs
+from steelyard.analysis.metrics.programs import SCORE, program_measures
+from steelyard.analysis.metrics.queries import GEOMEAN, query_measures, query_times, time_of
+from steelyard.analysis.statistics.distributions import Floats, Ints
+from steelyard.analysis.words import in_words_of
+from steelyard.bundle.evidence.tables import Columns, Evidence
+from steelyard.study.spec import Study
+
+THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")
+P99 = Metric("p99_ns", "latency p99", "ns", "lower")
+# what verdicts are made of
+HEADLINES = (THROUGHPUT.name, SCORE, INSTRUCTION_TIME.name, GEOMEAN.name, SERVER_CPU.name, P99.name)
+
+
+WAIT_PREFIX = "wait_"
+_WAITS = "postgres-waits"
+_RUNNING = "CPU"  # sampled as running: its time is counted exactly elsewhere
+_LATCHES = "LWLock"  # the same, where sleeps for latches were seen
+
+_LATENCIES = (
+    Metric("p50_ns", "latency p50", "ns", "lower"),
+    Metric("p95_ns", "latency p95", "ns", "lower"),
+    P99,
+)
+# share of the transactions that failed; not a metric of its own beside ERRORS
+FAILED = "failed_share"
+ERRORS = Metric("errors_per_txn", "errors", "1/txn", "lower")
+
+METRICS: tuple[Metric, ...] = (
+    THROUGHPUT,
+    *_LATENCIES,
+    *(source.metric for source in SOURCES),
+    ERRORS,
+)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """One row a (run, point), in order of run and point; values are NaN where not measured.
+
+    metrics: those measured, and not 0 throughout; wait types and scores found follow METRICS.
+    queries: names of those whose times stand among the values as well (queries.time_of).
+    """
+
+    metrics: tuple[Metric, ...]
+    run: Ints
+    option: NDArray[Any]
+    block: Ints
+    slot: Ints
+    point: Ints
+    clients: Ints
+    values: Mapping[str, Floats]
+    queries: tuple[str, ...] = ()
+
+    @property
+    def headlines(self) -> tuple[Metric, ...]:
+        """What verdicts are made of, as far as measured."""
+        return tuple(m for m in self.metrics if m.name in HEADLINES)
+
+    @property
+    def work(self) -> Metric:
+        """Work done: a program's score, a guest's instructions, how long queries take, else throughput."""
+        names = (SCORE, INSTRUCTION_TIME.name, GEOMEAN.name, THROUGHPUT.name)
+        return next(filter(None, map(self.metric, names)), THROUGHPUT)
+
+    def metric(self, name: str) -> Metric | None:
+        """The metric of this name, None when it was not measured."""
+        return next((m for m in self.metrics if m.name == name), None)
+
+
+def foremost(study: Study, measures: Measures) -> Metric:
+    """What a study is about first: work done, or latency where an open loop gives the work."""
+    return P99 if study.workload.open_loop else measures.work
+
+
+def measure(evidence: Evidence) -> Measures:
+    """All metrics of every run and point."""
+    points = evidence.points
+    order = np.lexsort((points["point"], points["run"]))
+    run, point = points["run"][order].astype(int), points["point"][order].astype(int)
+    row_of = {key: i for i, key in enumerate(zip(run.tolist(), point.tolist(), strict=True))}
+    transactions = _floats(points["transactions"])[order]
+    seconds = _floats(points["seconds"])[order]
+    per_s = _divide(transactions, seconds)
+
+    values: dict[str, Floats] = {THROUGHPUT.name: per_s}
+    values |= _latencies(evidence.latency, row_of)
+    for source in SOURCES:
+        rate = _summed(evidence.rates, row_of, source.monitor, source.entity, source.counter)
+        if np.isfinite(rate).any():
+            rate = np.where(np.isnan(rate), source.absent, rate)
+        values[source.metric.name] = _divide(rate * source.scale, per_s)
+    errors = _floats(points["errors"])[order]
+    values[ERRORS.name] = _divide(errors, transactions)
+    values[FAILED] = _divide(errors, transactions + errors)
+    further = [
+        *instruction_measures(evidence, per_s),
+        *_waits(evidence, row_of, per_s),
+        *latch_costs(evidence, row_of, transactions),
+        *program_measures(evidence, row_of),
+        *simulated_measures(evidence, row_of, per_s, SERVER_CPU),
+        *query_measures(times := query_times(evidence, row_of), per_s),
+    ]
+    values |= {metric.name: column for metric, column in further}
+    values |= {time_of(name).name: column for name, column in times.items()}
+    # nobody asks for so many rounds a second, nor for the slowest in a hundred
+    left_out = (THROUGHPUT, *_LATENCIES) if times else ()
+
+    of_run = {int(r): i for i, r in enumerate(evidence.runs["run"])}
+    at = np.array([of_run[int(r)] for r in run], dtype=int)
+    candidates = dict.fromkeys(told(evidence, (*METRICS, *(metric for metric, _ in further))))
+    return Measures(
+        metrics=tuple(
+            in_words_of(m, evidence.study.workload)
+            for m in candidates
+            if (values[m.name] > 0).any() and m not in left_out
+        ),
+        run=run,
+        option=np.asarray([str(label) for label in evidence.runs["option"][at]], dtype=object),
+        block=evidence.runs["block"][at].astype(int),
+        slot=evidence.runs["slot"][at].astype(int),
+        point=point,
+        clients=points["clients"][order].astype(int),
+        values=values,
+        queries=tuple(name for name in times if name != "transaction"),
+    )
+
+
+def _floats(column: NDArray[Any]) -> Floats:
+    return np.asarray(column, dtype=np.float64)
+
+
+def _divide(above: Floats, below: Floats) -> Floats:
+    """NaN where nothing was done, so that no cost per transaction is invented."""
+    safe = np.where(below > 0, below, np.nan)
+    return above / safe
+
+
+def _latencies(latency: Columns, row_of: Mapping[tuple[int, int], int]) -> dict[str, Floats]:
+    found = {metric.name: np.full(len(row_of), np.nan) for metric in _LATENCIES}
+    for i in np.flatnonzero(latency["statement"] == "transaction"):
+        row = row_of.get((int(latency["run"][i]), int(latency["point"][i])))
+        if row is not None:
+            for name, column in found.items():
+                column[row] = latency[name][i]
+    return found
+
+
+def _summed(
+    rates: Columns, row_of: Mapping[tuple[int, int], int], monitor: str, entity: str, counter: str
+) -> Floats:
+    """Sum of a counter's rates by row; NaN where no row of the table speaks of it.
+
+    entity: a name, or the prefix of several when it ends in ':'.
+    """
+    total = np.full(len(row_of), np.nan)
+    for i in np.flatnonzero((rates["monitor"] == monitor) & (rates["metric"] == counter)):
+        name = str(rates["entity"][i])
+        if name != entity and not (entity.endswith(":") and (name + ":").startswith(entity)):
+            continue
+        row = row_of.get((int(rates["run"][i]), int(rates["point"][i])))
+        rate = float(rates["rate_per_s"][i])
+        if row is not None and np.isfinite(rate):
+            total[row] = rate if np.isnan(total[row]) else total[row] + rate
+    return total
+
+
+def _waits(
+    evidence: Evidence, row_of: Mapping[tuple[int, int], int], per_s: Floats
+) -> list[tuple[Metric, Floats]]:
+    """Time waited per transaction by type: sessions seen waiting, over readings, over transactions.
+
+    A mean of 0.5 sessions waiting at 1,000 transactions a second is 500 us a transaction.
+    """
+    rates = evidence.rates
+    seen = (rates["monitor"] == _WAITS) & (rates["metric"] == "samples_total")
+    exact = {_RUNNING, _LATCHES} if np.isfinite(evidence.latches["wait_ns"]).any() else {_RUNNING}
+    types = sorted({str(name).partition(":")[0] for name in rates["entity"][seen]} - exact)
+    readings_per_s = _summed(rates, row_of, _WAITS, "sessions", "readings_total")
+    found: list[tuple[Metric, Floats]] = []
+    for kind in types:
+        seen_per_s = _summed(rates, row_of, _WAITS, kind + ":", "samples_total")
+        # a type that was never seen in a run has no counter there: it waited for nothing
+        seen_per_s[np.isnan(seen_per_s) & np.isfinite(readings_per_s)] = 0.0
+        name = f"{WAIT_PREFIX}{kind.lower()}_us_per_txn"
+        metric = time_cost(name, f"waits of type {kind}", better="neither")
+        found.append((metric, _divide(_divide(seen_per_s, readings_per_s) * 1e6, per_s)))
+    return found

@@ -1,0 +1,1 @@
+"""Distributions, fitted scaling models and their intervals: no database in it."""

@@ -1,0 +1,178 @@
+"""What fills, and what is not given back: found in every gauge, unaided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.judgement.results import Notice
+from steelyard.analysis.words import percent, quantity, span
+from steelyard.bundle.evidence.tables import Evidence
+
+FULL = 0.99
+KEPT = 0.9
+_GROWTH_THAT_COUNTS = 0.10  # of the level at the start; caches and heaps breathe below that
+_LEAST_BYTES = 1_000_000.0
+_LEAST_PER_TXN = 0.001  # of things counted: three entries in 10,000 transactions are not the work's
+_PRIVATE = "memory_private_bytes"
+_NOT_THE_WORK_S = ("monitors", "engine")  # roles of the lab itself
+# tallies (calls held by the entries of a cache) grow by one a transaction and fill nothing; shared
+# memory is counted as a process touches it, so only private memory says what is held
+_NO_AMOUNTS = ("held_", "memory_shared_")
+_STATES = ("_percent", "_ratio", "_ns", "_us", "_ms", "_s", "_per_s", "_tasks", "_load")
+
+
+@dataclass(frozen=True)
+class _Gauge:
+    """One gauge in one run."""
+
+    run: int
+    start: float
+    end: float
+    cooled: float
+    gone: float
+    lowest: float
+    highest: float
+    mean: float
+    limit: float
+    transactions: float
+    clients_vary: bool
+
+    @property
+    def growth(self) -> float:
+        """Over all measure phases."""
+        return self.end - self.start
+
+    def grew(self, in_bytes: bool) -> bool:
+        """Whether by enough to matter. False where the number of clients rose in between."""
+        if self.clients_vary or not self.growth > _GROWTH_THAT_COUNTS * abs(self.start):
+            return False
+        return self.growth >= (_LEAST_BYTES if in_bytes else _LEAST_PER_TXN * self.transactions)
+
+    @property
+    def steady(self) -> bool:
+        """Whether it rose along a line: ends are the extremes, the mean is near the middle."""
+        slack = 0.05 * self.growth
+        ends = self.lowest >= self.start - slack and self.highest <= self.end + slack
+        return ends and 0.3 <= (self.mean - self.start) / self.growth <= 0.7
+
+
+@dataclass(frozen=True)
+class _Series:
+    """One gauge under one option. unit: "B", or "" where things are counted."""
+
+    title: str
+    unit: str
+    option: str
+    held: bool  # an amount that work can fill, no state of the moment
+    runs: tuple[_Gauge, ...]
+
+    @property
+    def grown(self) -> list[_Gauge]:
+        """Runs in which it grew by enough to matter; none unless half of them show it."""
+        grown = [g for g in self.runs if g.grew(self.unit == "B")] if self.held else []
+        return grown if 2 * len(grown) >= len(self.runs) else []
+
+    def amount(self, value: float) -> str:
+        """A value with the gauge's unit."""
+        return quantity(value, self.unit)
+
+
+def gauge_notices(evidence: Evidence) -> list[Notice]:
+    """gauge-full, gauge-fills and gauge-not-reclaimed, one notice a gauge and option.
+
+    Growth is looked for where the number of clients stays the same within a run (with more clients
+    more memory is no finding), and reported when at least half of an option's runs show it.
+    """
+    notices: list[Notice] = []
+    for series in _all_series(evidence):
+        full = [g for g in series.runs if g.limit > 0 and g.highest >= FULL * g.limit]
+        fills = [g for g in series.grown if g.steady]
+        kept = [g for g in series.grown if g.cooled - g.start >= KEPT * g.growth]
+        for code, say, seen in (
+            ("gauge-full", _full, full),
+            ("gauge-fills", _fills, fills),
+            ("gauge-not-reclaimed", _not_reclaimed, kept),
+        ):
+            if seen:
+                runs = tuple(g.run for g in seen)
+                notices.append(Notice(code, say(series, seen), series.option, runs))
+    return notices
+
+
+def _full(series: _Series, seen: Sequence[_Gauge]) -> str:
+    reached = span([g.highest / g.limit for g in seen], percent)
+    limit = span([g.limit for g in seen], series.amount)
+    return f"{series.title} reached {reached} of its limit of {limit}"
+
+
+def _fills(series: _Series, seen: Sequence[_Gauge]) -> str:
+    per_txn = span([g.growth / g.transactions for g in seen], series.amount)
+    start, end = (float(np.median([getattr(g, at) for g in seen])) for at in ("start", "end"))
+    return (
+        f"{series.title} grew {per_txn} a transaction, steadily, from"
+        f" {series.amount(start)} to {series.amount(end)} in a run"
+    )
+
+
+def _not_reclaimed(series: _Series, seen: Sequence[_Gauge]) -> str:
+    growth = span([g.growth for g in seen], series.amount)
+    kept = span([(g.cooled - g.start) / g.growth for g in seen], percent)
+    text = f"{series.title} grew by {growth} while measuring and kept {kept} of it in cool-down"
+    back = [1 - (g.gone - g.start) / g.growth for g in seen if np.isfinite(g.gone)]
+    if not back:
+        return f"{text}; what disconnecting gives back was not measured"
+    if min(back) >= 0.5:
+        return f"{text}; disconnecting gave {span([min(b, 1.0) for b in back], percent)} of it back"
+    if max(back) < 0.5:
+        return f"{text}; disconnecting did not give it back either"
+    return f"{text}; disconnecting gave it back in some runs only"
+
+
+def _all_series(evidence: Evidence) -> Iterator[_Series]:
+    table = evidence.gauges
+    runs = evidence.runs
+    option_of = dict(zip(runs["run"].tolist(), map(str, runs["option"]), strict=True))
+    done, clients = _work(evidence)
+    rows: dict[tuple[str, str, str, str], list[int]] = {}
+    columns = [table[name].tolist() for name in ("run", "monitor", "entity", "metric")]
+    for i, (run, monitor, entity, metric) in enumerate(zip(*columns, strict=True)):
+        if run in option_of and done.get(run, 0.0) > 0:
+            key = str(monitor), str(entity), str(metric), option_of[run]
+            rows.setdefault(key, []).append(i)
+    numbers = ("start", "end", "cooled", "gone", "lowest", "highest", "mean", "limit")
+    values = {n: np.asarray(table[n], dtype=np.float64).tolist() for n in numbers}
+    for (monitor, entity, metric, option), at in rows.items():
+        lab_s_own = monitor == "host" or entity in _NOT_THE_WORK_S
+        no_amount = metric.startswith(_NO_AMOUNTS) or metric.endswith(_STATES)
+        counted_apart = metric == "memory_bytes" and (monitor, entity, _PRIVATE, option) in rows
+        name = "memory" if metric == _PRIVATE else metric.removesuffix("_bytes")
+        yield _Series(
+            title=f"{entity} {name}".replace("_", " "),
+            unit="B" if metric.endswith("_bytes") else "",
+            option=option,
+            held=not (lab_s_own or no_amount or counted_apart),
+            runs=tuple(
+                _Gauge(
+                    run=run,
+                    transactions=done[run],
+                    clients_vary=clients[run] > 1,
+                    **{n: values[n][i] for n in numbers},
+                )
+                for i, run in ((i, int(table["run"][i])) for i in at)
+            ),
+        )
+
+
+def _work(evidence: Evidence) -> tuple[dict[int, float], dict[int, int]]:
+    """Transactions of each run over all its points, and how many numbers of clients it saw."""
+    done: dict[int, float] = {}
+    clients: dict[int, set[int]] = {}
+    points = evidence.points
+    columns = (points[name].tolist() for name in ("run", "clients", "transactions"))
+    for run, number, transactions in zip(*columns, strict=True):
+        done[run] = done.get(run, 0.0) + float(transactions)
+        clients.setdefault(run, set()).add(int(number))
+    return done, {run: len(numbers) for run, numbers in clients.items()}

@@ -1,0 +1,162 @@
+"""Whether the lab itself was fit to judge: engine, host, monitors, caches that thrash."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from steelyard.analysis.judgement.results import Notice
+from steelyard.analysis.metrics.run_metrics import Measures
+from steelyard.analysis.validity.stability import Finding, merged
+from steelyard.analysis.words import digits, percent, quantity, span
+from steelyard.bundle.evidence.tables import Columns, Evidence
+from steelyard.study.factors import changed, changes
+from steelyard.study.spec import Study
+
+_SATURATED = 0.9
+_STEAL = 0.02
+_THRASH = 0.01
+_SILENT_INTERVALS = 3
+
+
+def soundness_notices(evidence: Evidence, measures: Measures) -> list[Notice]:
+    """engine-saturated, steal, cache-thrash and monitor-silent."""
+    return [
+        *_engine(evidence, measures),
+        *_steal(evidence, measures),
+        *_thrash(evidence, measures),
+        *_silent(evidence, measures),
+    ]
+
+
+def _engine(evidence: Evidence, measures: Measures) -> list[Notice]:
+    threads = {o.label: _threads(evidence.study, o.levels) for o in evidence.options}
+    option_of = dict(zip(measures.run.tolist(), measures.option.tolist(), strict=True))
+    rates = evidence.rates
+    busy: dict[int, float] = {}
+    for i in _rows(rates, "processes", "engine", "cpu_ns_total"):
+        run = int(rates["run"][i])
+        if run in option_of:
+            share = float(rates["rate_per_s"][i]) / 1e9 / threads[str(option_of[run])]
+            busy[run] = max(busy.get(run, 0.0), share)
+    return merged(
+        measures,
+        "engine-saturated",
+        [Finding(run, share) for run, share in busy.items() if share > _SATURATED],
+        f"the load engine used more than {100 * _SATURATED:.0f} % of the CPU that its threads can use:"
+        " throughput may be the engine's limit, not the server's; raise workload.threads",
+        lambda shares: span(shares, percent),
+    )
+
+
+def _threads(study: Study, levels: Mapping[str, str]) -> int:
+    """Threads of the load engine under an option, which a client factor may change."""
+    return changed(study.workload, changes(study, levels).get("client", {})).engine_threads
+
+
+def _steal(evidence: Evidence, measures: Measures) -> list[Notice]:
+    rates = evidence.rates
+    known = set(measures.run.tolist())
+    total: dict[tuple[int, int], float] = {}
+    stolen: dict[tuple[int, int], float] = {}
+    for i in np.flatnonzero((rates["monitor"] == "host") & (rates["entity"] == "cpu")):
+        metric, rate = str(rates["metric"][i]), float(rates["rate_per_s"][i])
+        # guest time is part of user time already
+        if not metric.endswith("_ns_total") or metric.startswith("guest") or not np.isfinite(rate):
+            continue
+        key = int(rates["run"][i]), int(rates["point"][i])
+        total[key] = total.get(key, 0.0) + rate
+        if metric == "steal_ns_total":
+            stolen[key] = rate
+    shares: dict[int, float] = {}
+    for (run, point), rate in stolen.items():
+        if run in known and total[run, point] > 0:
+            shares[run] = max(shares.get(run, 0.0), rate / total[run, point])
+    return merged(
+        measures,
+        "steal",
+        [Finding(run, share) for run, share in shares.items() if share > _STEAL],
+        "other guests of the host took CPU time: trust CPU per transaction more than throughput",
+        lambda values: span(values, percent),
+    )
+
+
+def _thrash(evidence: Evidence, measures: Measures) -> list[Notice]:
+    rates = evidence.rates
+    per_s = {
+        (run, point): float(x)
+        for run, point, x in zip(
+            measures.run.tolist(),
+            measures.point.tolist(),
+            measures.values["throughput_per_s"],
+            strict=True,
+        )
+    }
+    worst: dict[str, dict[int, float]] = {}
+    thrown_out = [m for m in np.unique(rates["metric"].astype(str)) if m.endswith("evicted_total")]
+    for i in np.flatnonzero(np.isin(rates["metric"].astype(str), thrown_out)):
+        key = int(rates["run"][i]), int(rates["point"][i])
+        ratio = float(rates["rate_per_s"][i]) / per_s[key] if per_s.get(key, 0.0) > 0 else 0.0
+        if ratio > _THRASH:
+            runs = worst.setdefault(str(rates["entity"][i]), {})
+            runs[key[0]] = max(runs.get(key[0], 0.0), ratio)
+    notices: list[Notice] = []
+    for entity, runs in worst.items():
+        notices += merged(
+            measures,
+            "cache-thrash",
+            [Finding(run, 100 * ratio) for run, ratio in runs.items()],
+            f"{entity}: entries are thrown out all the time; the cache is too small for this work",
+            lambda ratios: f"{span(ratios, digits)} for every 100 transactions",
+        )
+    return notices
+
+
+def _silent(evidence: Evidence, measures: Measures) -> list[Notice]:
+    """A monitor whose last sample came long before the end of measure, while work went on."""
+    table = evidence.silence
+    last_work_ns = _last_work_before_end_ns(evidence)
+    found: dict[str, list[Finding]] = {}
+    columns = (table[n].tolist() for n in ("run", "monitor", "last_ns", "measure_end_ns"))
+    for run, monitor, last_ns, end_ns, interval_ns in zip(
+        *columns, table["interval_ns"].astype(np.float64).tolist(), strict=True
+    ):
+        rate_hz = (evidence.study.monitors or {}).get(str(monitor), 1.0)
+        interval = interval_ns if interval_ns > 0 else 1e9 / rate_hz
+        quiet_ns = float(end_ns - last_ns)
+        went_on = last_work_ns.get(int(run), np.inf) < quiet_ns
+        if quiet_ns > _SILENT_INTERVALS * interval and went_on:
+            found.setdefault(str(monitor), []).append(Finding(int(run), quiet_ns))
+    notices: list[Notice] = []
+    for monitor, findings in found.items():
+        notices += merged(
+            measures,
+            "monitor-silent",
+            findings,
+            f"monitor {monitor} fell silent before the end of measure while transactions went on: its"
+            " figures cover only a part",
+            lambda quiet: f"for {span(quiet, lambda ns: quantity(ns, 'ns'))}",
+        )
+    return notices
+
+
+def _last_work_before_end_ns(evidence: Evidence) -> dict[int, float]:
+    """How long before the end of measure the last second with a transaction ended, by run."""
+    points, seconds = evidence.points, evidence.seconds
+    last: dict[int, tuple[int, float]] = {}
+    for run, point, length in zip(
+        points["run"].tolist(), points["point"].tolist(), points["seconds"].tolist(), strict=True
+    ):
+        last[run] = max(last.get(run, (-1, 0.0)), (point, float(length)))
+    latest: dict[int, float] = {}
+    columns = (seconds[name].tolist() for name in ("run", "point", "second", "count"))
+    for run, point, second, count in zip(*columns, strict=True):
+        if count > 0 and run in last and point == last[run][0]:
+            latest[run] = max(latest.get(run, 0.0), second + 1.0)
+    return {run: max(last[run][1] - end, 0.0) * 1e9 for run, end in latest.items()}
+
+
+def _rows(rates: Columns, monitor: str, entity: str, metric: str) -> list[int]:
+    right = (rates["monitor"] == monitor) & (rates["entity"] == entity)
+    return np.flatnonzero(right & (rates["metric"] == metric)).tolist()

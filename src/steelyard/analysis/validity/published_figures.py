@@ -1,0 +1,81 @@
+"""What a published source says of its own measurements, computed again from its counters.
+
+A figure is wrong where it differs by more than one unit of the last place that the source gives.
+Such slips are mostly a wrong row: where the figure is that of another point, that is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from steelyard.analysis.judgement.latches import LatchRow
+from steelyard.analysis.judgement.results import Notice
+from steelyard.analysis.judgement.scaling import Scaling
+from steelyard.analysis.words import digits, listed
+from steelyard.bundle.evidence.tables import Evidence
+from steelyard.study.workloads.workload import Workload
+
+_TITLES = {
+    "linear_percent": "% of linear",
+    "misses_per_get_percent": "% misses per get",
+    "sleeps_per_miss_percent": "% sleeps per miss",
+    "gets_per_txn": "gets per transaction",
+}
+_Truth = Mapping[tuple[str, str], Mapping[int, float]]  # (option, figure): value by number of clients
+
+
+def claim_notices(
+    evidence: Evidence, scaling: Sequence[Scaling], latches: Sequence[LatchRow]
+) -> list[Notice]:
+    """A notice for each point whose published figures do not follow from its counters."""
+    truth = _truth(scaling, latches)
+    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    points = evidence.points
+    clients_at = dict(
+        zip(
+            zip(points["run"].tolist(), points["point"].tolist(), strict=True),
+            points["clients"].tolist(),
+            strict=True,
+        )
+    )
+    wrong: dict[tuple[int, str, int, int | None], list[tuple[str, str, str]]] = {}
+    table = evidence.claims
+    columns = (table[name].tolist() for name in ("run", "point", "figure", "value", "decimals"))
+    for run, point, figure, value, decimals in zip(*columns, strict=True):
+        option, clients = option_of[run], int(clients_at[run, point])
+        known = truth.get((option, str(figure)), {})
+        # one unit, not half of one: the source rounded its inputs too
+        if clients not in known or abs(known[clients] - value) <= 10.0 ** -int(decimals):
+            continue
+        rows = [n for n, x in known.items() if abs(x - value) <= 0.5 * 10.0 ** -int(decimals)]
+        key = int(run), option, clients, rows[0] if len(rows) == 1 else None
+        said = f"{value:.{int(decimals)}f} {_TITLES[str(figure)]}"
+        wrong.setdefault(key, []).append((said, digits(known[clients]), f"{value:.{int(decimals)}f}"))
+    return [_notice(key, found, evidence.study.workload) for key, found in wrong.items()]
+
+
+def _notice(
+    key: tuple[int, str, int, int | None], found: Sequence[tuple[str, str, str]], workload: Workload
+) -> Notice:
+    run, option, clients, other = key
+    said, right, values = (listed([part[i] for part in found]) for i in range(3))
+    are = "is that" if len(found) == 1 else "are those"
+    row = "" if other is None else f"; {values} {are} of {workload.counted(other)}"
+    text = f"the source gives {said} at {workload.counted(clients)}, but its own counters give {right}{row}"
+    return Notice("published-figure-differs", text, option, (run,))
+
+
+def _truth(scaling: Sequence[Scaling], latches: Sequence[LatchRow]) -> _Truth:
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for one in scaling:
+        for point in one.points:
+            found.setdefault((one.option, "linear_percent"), {})[point.clients] = 100 * point.linear
+    for row in latches:
+        for figure, value, scale in (
+            ("misses_per_get_percent", row.misses_per_get, 100),
+            ("sleeps_per_miss_percent", row.sleeps_per_miss, 100),
+            ("gets_per_txn", row.gets_per_txn, 1),
+        ):
+            if value is not None:
+                found.setdefault((row.option, figure), {})[row.clients] = scale * value
+    return found

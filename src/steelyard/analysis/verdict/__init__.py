@@ -1,0 +1,1 @@
+"""The answer: which option wins, by how much, how sure, and why."""

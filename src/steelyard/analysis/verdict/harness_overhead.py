@@ -1,0 +1,85 @@
+"""What the lab itself costs: the answer where the subject is a server that does nothing but answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.analysis.comparison.block_table import lay_out
+from steelyard.analysis.judgement.results import Verdict
+from steelyard.analysis.metrics.costs import SERVER_CPU
+from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
+from steelyard.analysis.words import listed, percent, quantity, span
+from steelyard.bundle.evidence.tables import Evidence
+
+_ENGINE = "engine_cpu_us_per_txn"
+_P50 = "p50_ns"
+
+
+def floor_first(evidence: Evidence, measures: Measures, verdict: Verdict) -> Verdict:
+    """The verdict with the lab's own cost and the machine's noise as its answer.
+
+    What it says of the options becomes its first reason. As it is where a real server was weighed.
+    """
+    if evidence.study.subject.kind != "null":
+        return verdict
+    found = [text for text in (_cost(evidence, measures), _noise(evidence, measures)) if text]
+    if not found:
+        return verdict
+    return replace(verdict, sentence=" ".join(found), reasons=(verdict.sentence, *verdict.reasons))
+
+
+def _cost(evidence: Evidence, measures: Measures) -> str:
+    """`Here a transaction takes 4.3 to 4.5 µs of CPU in the load engine and ...`; '' where nobody looked."""
+    parts = [
+        f"{told} {where}"
+        for name, unit, where in (
+            (_ENGINE, "us", "of CPU in the load engine"),
+            (SERVER_CPU.name, "us", "in a server that only answers"),
+        )
+        if (told := _levels(evidence, measures, name, unit))
+    ]
+    if not parts:
+        return ""
+    # over a ramp half of them is no number
+    clients = evidence.study.plan.clients
+    half = _levels(evidence, measures, _P50, "ns") if len(clients) == 1 else ""
+    waits = (
+        f"; half of them are answered within {half}, with {evidence.study.workload.counted(clients[0])}"
+        if half
+        else ""
+    )
+    return f"Here a transaction takes {listed(parts)}{waits}."
+
+
+def _levels(evidence: Evidence, measures: Measures, name: str, unit: str) -> str:
+    """From the least to the most that an option takes: geometric means over runs and points."""
+    column = measures.values.get(name)
+    if column is None:
+        return ""
+    means: list[float] = []
+    for option in evidence.options:
+        mine = column[(measures.option == option.label) & (column > 0)]
+        if len(mine):
+            means.append(float(np.exp(np.log(mine).mean())))
+    return span(means, lambda value: quantity(value, unit)) if means else ""
+
+
+def _noise(evidence: Evidence, measures: Measures) -> str:
+    """How much runs of the same option scatter; '' of a single block."""
+    labels: Sequence[str] = [option.label for option in evidence.options]
+    parts: list[str] = []
+    for name, title in ((THROUGHPUT.name, "throughput"), (SERVER_CPU.name, "CPU a transaction")):
+        layout = lay_out(measures, name, labels)
+        if len(layout.blocks) > 1 and layout.positive:
+            variance = np.log(layout.values).var(axis=0, ddof=1).mean()
+            parts.append(f"{percent(float(np.expm1(variance**0.5)))} in {title}")
+    if not parts:
+        return ""
+    length = f"{evidence.study.plan.measure_s:g} s"
+    return (
+        f"The same again differs by {listed(parts)} (standard deviation of runs of {length}): that is the"
+        " noise of this machine now, and steelyard doctor tells more of it."
+    )

@@ -1,0 +1,110 @@
+"""The answer by number of clients, where it is not the same at all: what an average over points hides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from steelyard.analysis.comparison.compare import ALPHA
+from steelyard.analysis.judgement.results import Comparison, Metric
+from steelyard.analysis.words import digits, listed, titled
+from steelyard.bundle.evidence.tables import Evidence
+
+_MOST = 3
+
+
+def answers_by_point(
+    evidence: Evidence, comparisons: Sequence[Comparison], counting: Sequence[Metric]
+) -> str:
+    """By the first metric whose answer turns with the point; '' where none does.
+
+    comparisons: with the baseline.
+    """
+    found = (_of(evidence, metric, comparisons) for metric in counting)
+    return next((sentence for sentence in found if sentence), "")
+
+
+def _of(evidence: Evidence, metric: Metric, comparisons: Sequence[Comparison]) -> str:
+    at: dict[int, list[Comparison]] = {}
+    for c in comparisons:
+        if c.metric == metric.name and c.clients is not None:
+            at.setdefault(c.clients, []).append(c)
+    if all(c.blocks == 1 for mine in at.values() for c in mine):
+        return _as_seen(evidence, metric, at)
+    # as many chances to err as points (Bonferroni)
+    at = {n: [c for c in mine if c.p_value * len(at) < ALPHA] for n, mine in at.items()}
+    findings = [(n, _proven(at[n])) for n in sorted(at)]
+    alike = [[n for n, _ in group] for _, group in groupby(findings, key=lambda item: item[1])]
+    if len(alike) < 2:
+        return ""
+    parts = [f"{_range(evidence, ns)} {_said(at[ns[-1]])}" for ns in alike]
+    kind = evidence.study.workload
+    return (
+        f"By number of {kind.points_are}, {titled(metric)} against {evidence.baseline}: {'; '.join(parts)}."
+    )
+
+
+def _as_seen(evidence: Evidence, metric: Metric, at: Mapping[int, Sequence[Comparison]]) -> str:
+    """Of one block: who leads where, if the leader changes; a block shows an order and proves none."""
+    leads = [(n, _leader(evidence.baseline, metric, at[n])) for n in sorted(at)]
+    alike = [(who, [n for n, _ in group]) for who, group in groupby(leads, key=lambda item: item[1])]
+    if len(alike) < 2:
+        return ""
+    first, *middle, last = alike
+    parts = [
+        f"{first[0]} leads up to {first[1][-1]}",
+        *(f"{who} {_from_to(numbers)}" for who, numbers in middle),
+        f"{last[0]} from {last[1][0]}",
+    ]
+    kind = evidence.study.workload
+    return (
+        f"By number of {kind.points_are}, {titled(metric)} as seen in one block, which proves no order:"
+        f" {', '.join(parts)}."
+    )
+
+
+def _leader(baseline: str, metric: Metric, found: Sequence[Comparison]) -> str:
+    ratios = {baseline: 1.0, **{c.option: c.ratio for c in found}}
+    best = min if metric.better == "lower" else max
+    return best(ratios, key=lambda option: ratios[option])
+
+
+def _from_to(numbers: Sequence[int]) -> str:
+    first, last = numbers[0], numbers[-1]
+    return f"at {first}" if first == last else f"from {first} to {last}"
+
+
+def _proven(found: Sequence[Comparison]) -> frozenset[tuple[str, str]]:
+    return frozenset((c.option, c.outcome) for c in found if c.outcome in ("better", "worse"))
+
+
+def _said(found: Sequence[Comparison]) -> str:
+    """The options that differ, the best first."""
+    ranked = sorted(found, key=lambda c: -c.ratio)
+    better = [c for c in ranked if c.outcome == "better"]
+    worse = [c for c in ranked if c.outcome == "worse"]
+    if better and better[0].ratio < 1:
+        better.reverse()
+    parts = [
+        f"{word}: {listed([_ratio(c) for c in group], _MOST)}"
+        for word, group in (("better", better), ("worse", worse))
+        if group
+    ]
+    return ", ".join(parts) if parts else "none differs clearly"
+
+
+def _ratio(c: Comparison) -> str:
+    return f"{c.option} {digits(c.ratio)} times [{digits(c.low)} to {digits(c.high)}]"
+
+
+def _range(evidence: Evidence, numbers: Sequence[int]) -> str:
+    """`at 2`, `from 3 to 8 (ratios at 8; more than the 2 CPUs)`."""
+    first, last = numbers[0], numbers[-1]
+    cpus = evidence.topology.cpus
+    beyond = cpus is not None and not evidence.study.workload.thinks and first > cpus
+    aside = [
+        *([f"ratios at {last}"] if first < last else []),
+        *([f"more than the {cpus} CPU{'s' * (cpus != 1)}"] if beyond else []),
+    ]
+    span = _from_to(numbers)
+    return f"{span} ({'; '.join(aside)})" if aside else span

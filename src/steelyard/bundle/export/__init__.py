@@ -1,0 +1,1 @@
+"""A bundle's tables and profiles as files that other tools read."""

@@ -1,0 +1,95 @@
+"""The files beside the runs: bundle.json, environment.json and study.toml, each checked when it is read."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ValidationError
+
+from steelyard.bundle.schema import FORMAT_VERSION
+from steelyard.bundle.storage.seal import is_sealed, proven, read_bytes, read_object
+from steelyard.bundle.storage.shapes import EnvironmentShape, HeadShape
+from steelyard.study.errors import InputError
+
+_WHICH = "give the folder that `steelyard run` named"
+_LOST = "take this file from a copy of the bundle: what was measured cannot be read without it"
+_SEALED_SINCE = 2
+
+
+class Head(NamedTuple):
+    """facts: bundle.json. id: of the bundle, '' in the format that had none. study_text: study.toml."""
+
+    facts: dict[str, Any]
+    id: str
+    environment: dict[str, Any]
+    study_text: str
+
+
+def read_head(path: Path) -> Head:
+    """All files beside the runs. Raises InputError that names the one that is damaged."""
+    facts = read_facts(path)
+    return Head(facts, facts.get("id", ""), read_environment(path, facts), _study_text(path, facts))
+
+
+def read_facts(path: Path) -> dict[str, Any]:
+    """bundle.json. Raises InputError when there is none, or it is damaged, or of a newer format."""
+    place = path / "bundle.json"
+    with suppress(OSError, ValueError):
+        if not place.exists():
+            raise InputError(f"{path}: not a bundle: there is no bundle.json in it", _WHICH)
+    facts = read_object(place, _WHICH)
+    number = facts.get("format")
+    if not isinstance(number, int) or number < 1:
+        raise InputError(f"{place}: not a bundle: it names no format", _WHICH)
+    if number > FORMAT_VERSION:
+        raise InputError(
+            f"{path}: written by steelyard {facts.get('steelyard')}, in a newer format",
+            "use that version or a later one",
+        )
+    if number >= _SEALED_SINCE or is_sealed(facts):
+        facts = proven(facts, place, _LOST)
+    _check(HeadShape, facts, place)
+    labels = [option["label"] for option in facts["options"]]
+    if len(set(labels)) < len(labels) or facts["baseline"] not in labels:
+        raise InputError(f"{place}: options: not each named once, the baseline among them", _LOST)
+    if number >= _SEALED_SINCE and not facts.get("id"):
+        raise InputError(f"{place}: id: missing", _LOST)
+    return facts
+
+
+def read_environment(path: Path, facts: dict[str, Any]) -> dict[str, Any]:
+    """environment.json. facts: bundle.json. Raises InputError when it is missing or damaged."""
+    place = path / "environment.json"
+    environment = read_object(place, _LOST)
+    if facts["format"] >= _SEALED_SINCE or is_sealed(environment):
+        environment = proven(environment, place, _LOST)
+    _check(EnvironmentShape, environment, place)
+    return environment
+
+
+def study_sha256(content: bytes) -> str:
+    """Checksum of the study's text."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _study_text(path: Path, facts: dict[str, Any]) -> str:
+    place = path / "study.toml"
+    content = read_bytes(place, _LOST)
+    if facts["format"] >= _SEALED_SINCE and study_sha256(content) != facts.get("study_sha256"):
+        raise InputError(f"{place}: it was edited since the study began, or is damaged", _LOST)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{place}: not text in UTF-8: {error}", _LOST) from None
+
+
+def _check(shape: type[BaseModel], content: dict[str, Any], place: Path) -> None:
+    try:
+        shape.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(f"{place}: {where}: {first['msg']}", _LOST) from None

@@ -1,0 +1,114 @@
+"""What each run carries of itself in `run.json`: its bundle, number and place, a checksum of each table."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from steelyard.bundle.storage.seal import read_sealed
+from steelyard.study.errors import InputError
+
+RUN_FILE = "run.json"
+
+_Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+
+class Identity(BaseModel):
+    """bundle: its id. tables: SHA-256 of each table's file by the table's name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    bundle: str
+    run: _Number
+    option: str
+    block: _Number
+    attempt: _Number
+    status: Literal["done", "void"]
+    tables: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A run's folder.
+
+    identity: None where the run in it is not known. why: what it is left out for; '' for a whole run.
+    strange: files in it that belong to no run.
+    """
+
+    number: int
+    identity: Identity | None = None
+    why: str = ""
+    strange: tuple[str, ...] = ()
+
+
+def identify(folder: Path, number: int, bundle: str, options: Collection[str]) -> Found:
+    """The run in a folder, each of its tables compared with its checksum.
+
+    bundle: the id that it must have; options: labels that it may have.
+    """
+    try:
+        content = read_sealed(folder / RUN_FILE, "")
+        identity = Identity.model_validate(content)
+    except InputError as error:
+        return Found(number, why=_within(folder, str(error)))
+    except ValidationError as error:
+        first = error.errors()[0]
+        return Found(number, why=f"{_named(folder, RUN_FILE)}: {_dotted(first['loc'])}: {first['msg']}")
+    if identity.bundle != bundle:
+        return Found(number, why=f"{_named(folder, RUN_FILE)} says that it is a run of another bundle")
+    if identity.run != number:
+        return Found(number, why=f"{_named(folder, RUN_FILE)} says that it is run {identity.run}")
+    if identity.option not in options or "runs" not in identity.tables:
+        return Found(
+            number, why=f"{_named(folder, RUN_FILE)}: its option or its tables are not those of a run"
+        )
+    wrong = [
+        f"{_named(folder, name)}: {what}"
+        for name, checksum in ((f"{table}.parquet", found) for table, found in identity.tables.items())
+        if (what := _damage(folder / name, checksum))
+    ]
+    return Found(number, identity, "; ".join(wrong), _strange(folder, identity))
+
+
+def _damage(place: Path, checksum: str) -> str:
+    try:
+        if not stat.S_ISREG(place.stat().st_mode):
+            return "not a file"
+        with place.open("rb") as file:
+            same = hashlib.file_digest(file, "sha256").hexdigest() == checksum
+    except FileNotFoundError:
+        return "missing"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    except ValueError:
+        return "not a name that a file can have"
+    return "" if same else "its checksum differs: damaged or edited"
+
+
+def _strange(folder: Path, identity: Identity) -> tuple[str, ...]:
+    known = {RUN_FILE, *(f"{table}.parquet" for table in identity.tables)}
+    try:
+        names = sorted(entry.name for entry in folder.iterdir())
+    except OSError:
+        # its tables are read by their names
+        return ()
+    # hidden files are those of file systems and file managers
+    return tuple(_named(folder, name) for name in names if name not in known and not name.startswith("."))
+
+
+def _named(folder: Path, name: str) -> str:
+    return f"runs/{folder.name}/{name}"
+
+
+def _within(folder: Path, text: str) -> str:
+    return text.replace(str(folder), f"runs/{folder.name}")
+
+
+def _dotted(parts: tuple[int | str, ...]) -> str:
+    return ".".join(map(str, parts))

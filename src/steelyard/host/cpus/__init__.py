@@ -1,0 +1,1 @@
+"""CPUs: placement, processor sets, scheduling, control groups, calibration."""

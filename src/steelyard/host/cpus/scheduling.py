@@ -1,0 +1,163 @@
+"""What the kernel's scheduler is told of a process and all that descend from it, read back.
+
+Policy, nice, slice and CPUs are inherited by threads and children started later, and die with them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+from contextlib import suppress
+from pathlib import Path
+
+from steelyard.study.host_settings import REAL_TIME, Schedule
+
+_NUMBERS = {"other": 0, "fifo": 1, "rr": 2, "batch": 3, "idle": 5}  # linux/sched.h
+_WORDS = {number: word for word, number in _NUMBERS.items()}
+# sched_setattr and sched_getattr have no wrapper in libc
+_SET, _GET = {"x86_64": (314, 315), "s390x": (345, 346), "ppc64le": (355, 356)}.get(
+    platform.machine(), (274, 275)
+)
+_RESET_ON_FORK = 1
+# a task that starts another while we look is met again in the next pass
+PASSES = 20
+
+
+class _Attributes(ctypes.Structure):
+    """struct sched_attr, version 0 (linux/sched/types.h)."""
+
+    _fields_ = (
+        ("size", ctypes.c_uint32),
+        ("policy", ctypes.c_uint32),
+        ("flags", ctypes.c_uint64),
+        ("nice", ctypes.c_int32),
+        ("priority", ctypes.c_uint32),
+        ("runtime", ctypes.c_uint64),
+        ("deadline", ctypes.c_uint64),
+        ("period", ctypes.c_uint64),
+    )
+
+
+class NotTaken(Exception):
+    """The kernel refused, or read back other than asked; the text names the attribute."""
+
+
+def schedule_of(tid: int) -> Schedule:
+    """What holds for a thread now; slice_ms is 0 where the kernel has no slices of one's own.
+
+    Raises OSError. Linux 6.12 and later show the slice of policies other and batch.
+    """
+    found = _read(tid)
+    policy = _WORDS.get(found.policy, str(found.policy))
+    return Schedule(
+        policy=policy,
+        rt_priority=found.priority if policy in REAL_TIME else None,
+        nice=found.nice,
+        slice_ms=found.runtime / 1e6 if policy in ("other", "batch") else None,
+        cpus=frozenset(os.sched_getaffinity(tid)),
+    )
+
+
+def impose(pid: int, wanted: Schedule) -> None:
+    """Has a process, its threads and its descendants scheduled as wanted. Raises NotTaken."""
+    misfits: dict[int, str] = {}
+    for _ in range(PASSES):
+        misfits = _misfits(pid, wanted)
+        if not misfits:
+            return
+        for tid in misfits:
+            with suppress(ProcessLookupError):
+                _write(tid, wanted)
+    raise NotTaken(next(iter(misfits.values())))
+
+
+def misfit_of(tid: int, wanted: Schedule) -> str:
+    """`nice = 5: it has 0`, for the first attribute that is not as wanted; '' when all are."""
+    has = schedule_of(tid)
+    for name, value in wanted.given():
+        found = getattr(has, name)
+        same = abs(found - value) < 1e-6 if isinstance(value, float) and found is not None else found == value
+        if not same:
+            return f"{name} = {shown(value)}: it has {shown(found)}"
+    return ""
+
+
+def shown(value: object) -> str:
+    """An attribute's value as a study file would say it."""
+    if isinstance(value, frozenset):
+        return ",".join(map(str, sorted(value)))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def processes(pid: int) -> list[int]:
+    """A process and its descendants; parents before their children."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError, IndexError):
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(int(entry.name))
+    found = [pid]
+    for process in found:  # grows while it is walked
+        found += children.get(process, [])
+    return found
+
+
+def tasks(pid: int) -> list[int]:
+    """Threads of a process and of its descendants."""
+    found: list[int] = []
+    for process in processes(pid):
+        with suppress(OSError):
+            found += [int(task.name) for task in Path(f"/proc/{process}/task").iterdir()]
+    return found
+
+
+def _misfits(pid: int, wanted: Schedule) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for tid in tasks(pid):
+        with suppress(ProcessLookupError):
+            if misfit := misfit_of(tid, wanted):
+                found[tid] = misfit
+    return found
+
+
+def _read(tid: int) -> _Attributes:
+    attributes = _Attributes()
+    _call(_GET, tid, ctypes.byref(attributes), ctypes.sizeof(attributes), 0)
+    return attributes
+
+
+def _write(tid: int, wanted: Schedule) -> None:
+    try:
+        if wanted.cpus is not None:
+            os.sched_setaffinity(tid, wanted.cpus)
+        if any(name != "cpus" for name, _ in wanted.given()):
+            _call(_SET, tid, ctypes.byref(_attributes(_read(tid), wanted)), 0)
+    except ProcessLookupError:
+        raise
+    except OSError as error:
+        asked = ", ".join(f"{name} = {shown(value)}" for name, value in wanted.given())
+        raise NotTaken(f"{asked}: {error.strerror}") from None
+
+
+def _attributes(now: _Attributes, wanted: Schedule) -> _Attributes:
+    policy = now.policy if wanted.policy is None else _NUMBERS[wanted.policy]
+    real_time = _WORDS.get(policy) in REAL_TIME
+    return _Attributes(
+        size=ctypes.sizeof(_Attributes),
+        policy=policy,
+        flags=now.flags & _RESET_ON_FORK,
+        nice=now.nice if wanted.nice is None else wanted.nice,
+        priority=(wanted.rt_priority or now.priority or 1) if real_time else 0,
+        # 0: the slice that the kernel gives of itself
+        runtime=0 if wanted.slice_ms is None else round(wanted.slice_ms * 1e6),
+    )
+
+
+def _call(number: int, *arguments: object) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(number, *arguments):
+        code = ctypes.get_errno()
+        # OSError picks the class that goes with the code
+        raise OSError(code, os.strerror(code))

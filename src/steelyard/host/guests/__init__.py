@@ -1,0 +1,1 @@
+"""Kernels and virtual machines: found, unpacked, booted."""

@@ -1,0 +1,175 @@
+"""Boots a guest in QEMU: with KVM where a trial proves it, else emulated in virtual time.
+
+Emulated, the guest's clock counts instructions (`-icount`), one every 2 ns, and nothing else: no
+caches, no TLB, no contention (QEMU: docs/devel/tcg-icount.rst). Wall-clock figures of emulation would
+tell of the host.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from steelyard.host.guests.initramfs import FACT, PROBE
+from steelyard.host.processes.process_mark import with_mark
+from steelyard.study.errors import InputError
+
+Acceleration = Literal["kvm", "tcg"]
+
+_PROGRAMS = {
+    "qemu-system-x86_64": "qemu-system-x86",
+    "busybox": "busybox-static",
+    "mke2fs": "e2fsprogs",
+}
+_PANIC = "Kernel panic"
+# a panic ends the guest at once; every kernel takes the same clock (two vCPUs chose differently)
+_ALWAYS = ("console=ttyS0", "loglevel=4", "panic=-1", "tsc=reliable", "clocksource=tsc")
+# a KVM that does not work may hang for ever; emulation on a busy machine takes its time
+_TRIAL_S: Mapping[Acceleration, float] = {"kvm": 30.0, "tcg": 600.0}
+_LAST_LINES = 5
+
+
+class GuestFailed(Exception):
+    """The guest panicked, hung or did not start: the text says which, with its last words."""
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A machine to boot. words: of the kernel's command line; disks: raw images, read-only but the last."""
+
+    kernel: Path
+    initramfs: Path
+    words: Sequence[str] = ()
+    disks: Sequence[Path] = ()
+    acceleration: Acceleration = "tcg"
+    cpus: int = 1
+    memory_mib: int = 1024
+    mark: str = field(default="", repr=False)
+
+    def command(self) -> list[str]:
+        """How QEMU is started."""
+        words = " ".join((*_ALWAYS, *self.words))
+        return [
+            program("qemu-system-x86_64"), "-nodefaults", "-no-user-config", "-no-reboot",
+            "-display", "none", "-m", str(self.memory_mib), "-smp", str(self.cpus),
+            *(
+                ("-accel", "kvm", "-cpu", "host")
+                if self.acceleration == "kvm"
+                else ("-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", "-cpu", "max")
+            ),
+            "-rtc", "base=utc,clock=vm",
+            "-kernel", str(self.kernel), "-initrd", str(self.initramfs), "-append", words,
+            "-serial", "stdio",
+            *(word for number, disk in enumerate(self.disks) for word in self._disk(number, disk)),
+        ]  # fmt: skip
+
+    def _disk(self, number: int, disk: Path) -> tuple[str, ...]:
+        read_only = "off" if number == len(self.disks) - 1 else "on"
+        # a comma in a path is doubled: QEMU parts options by it
+        path = str(disk).replace(",", ",,")
+        drive = f"file={path},format=raw,if=none,id=disk{number},readonly={read_only},cache=unsafe"
+        return ("-drive", drive, "-device", f"virtio-blk-pci,drive=disk{number}")
+
+
+def check_programs() -> None:
+    """Raises InputError with what to install when a program that guests need is missing."""
+    missing = [package for name, package in _PROGRAMS.items() if not _found(name) or _needs_libraries(name)]
+    if missing:
+        raise InputError(
+            f"virtual machines need {' and '.join(missing)}",
+            f"apt-get install --no-install-recommends {' '.join(missing)}",
+            ("subject", "kind"),
+        )
+
+
+def _needs_libraries(name: str) -> bool:
+    """Whether it is the busybox that cannot run alone: an ELF file that names a loader."""
+    with Path(program(name)).open("rb") as file:
+        return name == "busybox" and b"/ld-linux" in file.read(4096)
+
+
+def program(name: str) -> str:
+    """The whole path of a program that `check_programs` has found."""
+    return _found(name) or name
+
+
+def _found(name: str) -> str | None:
+    # mke2fs is for root's path only, on Debian
+    return shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
+
+
+def boot(guest: Guest, console: Path, limit_s: float, tick: Callable[[], None] = lambda: None) -> None:
+    """Boots and waits until the guest has turned itself off; its console goes into a file.
+
+    tick: called several times a second. Raises GuestFailed.
+    """
+    with (
+        console.open("wb") as log,
+        subprocess.Popen(
+            guest.command(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=with_mark(guest.mark) if guest.mark else None,
+        ) as qemu,
+        selectors.DefaultSelector() as ready,
+    ):
+        assert qemu.stdout is not None
+        ready.register(qemu.stdout, selectors.EVENT_READ)
+        deadline = time.monotonic() + limit_s
+        try:
+            while True:
+                tick()
+                if ready.select(0.2):
+                    text = os.read(qemu.stdout.fileno(), 1 << 16)
+                    if not text:
+                        break
+                    log.write(text)
+                    log.flush()
+                if time.monotonic() > deadline:
+                    raise GuestFailed(f"the guest hung: not done after {limit_s:g} s; {_last(console)}")
+        except BaseException:
+            qemu.kill()
+            raise
+    if panic := next((line for line in lines(console) if _PANIC in line), ""):
+        raise GuestFailed(f"the guest panicked: {panic[panic.index(_PANIC) :]}")
+    if qemu.returncode:
+        raise GuestFailed(f"qemu ended with exit code {qemu.returncode}; {_last(console)}")
+
+
+def told(console: Path) -> dict[str, str]:
+    """What the guest said of itself while it started."""
+    rows = (line.split(maxsplit=2) for line in lines(console) if line.startswith(FACT))
+    return {row[1]: row[2] for row in rows if len(row) > 2}
+
+
+def lines(console: Path) -> Iterator[str]:
+    """A console's lines."""
+    return iter(console.read_text(errors="replace").replace("\r", "").splitlines())
+
+
+def trial(guest: Guest, console: Path) -> Mapping[str, str]:
+    """What a guest says of itself when it is booted for that alone. Raises GuestFailed."""
+    alone = replace(guest, words=(*guest.words, PROBE), disks=())
+    boot(alone, console, _TRIAL_S[guest.acceleration])
+    facts = told(console)
+    if "release" not in facts:
+        raise GuestFailed(f"the guest said nothing of itself; {_last(console)}")
+    return facts
+
+
+def kvm_offered() -> bool:
+    """Whether there is a KVM to be tried: that it opens proves nothing."""
+    return os.access("/dev/kvm", os.R_OK | os.W_OK)
+
+
+def _last(console: Path) -> str:
+    said = [line for line in lines(console) if line.strip()][-_LAST_LINES:]
+    return "its last words: " + " | ".join(said) if said else "it said nothing"

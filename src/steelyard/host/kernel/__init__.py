@@ -1,0 +1,1 @@
+"""Settings of the kernel, tracepoints and uprobes."""

@@ -1,0 +1,1 @@
+"""Processes of ours: marked, guarded, ended; signals and limits."""

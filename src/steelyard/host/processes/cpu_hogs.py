@@ -1,0 +1,76 @@
+"""Batch work beside the load: processes of ours that do nothing but use their CPU.
+
+A hog's work fits into the smallest cache: it takes CPU time from the server, not cache or memory.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+
+from steelyard.host.cpus.placement import pin
+from steelyard.host.cpus.scheduling import impose
+from steelyard.host.processes.guard import Guard
+from steelyard.host.processes.limits import within
+from steelyard.host.processes.parent import end_with
+from steelyard.host.processes.process_mark import Mark, end_marked, with_mark
+from steelyard.study.host_settings import Schedule
+
+_READY_S = 30.0
+
+
+class Hogs:
+    """Running hogs, children of one process. They end with stop(), and with the lab."""
+
+    def __init__(self, count: int, cpus: Iterable[int], schedule: Schedule, guard: Guard) -> None:
+        """Raises NotTaken when the kernel does not take the schedule."""
+        self._guard = guard
+        self._mark = Mark()
+        self._promise = guard.stop_marked(self._mark)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "steelyard.host.processes.cpu_hogs", str(count), str(os.getpid())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            env=with_mark(self._mark.value),
+        )
+        self.pid = self._process.pid
+        try:
+            pin(self.pid, cpus)
+            assert self._process.stdout is not None
+            within(_READY_S, "starting the hogs", self._process.stdout.readline)
+            impose(self.pid, schedule)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Ends them all."""
+        end_marked(self._mark)
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._guard.forget(self._promise)
+
+
+def main(count: int, parent: int) -> None:
+    """The process that holds the hogs: starts them, then waits to be ended."""
+    if not end_with(parent):
+        return
+    holder = os.getpid()
+    for _ in range(count):
+        if os.fork() == 0:
+            if not end_with(holder):
+                return
+            while True:
+                pass
+    print("ready", flush=True)
+    while True:
+        signal.pause()
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,145 @@
+"""Finds the processes of something that the lab started, and ends all of them.
+
+A process carries a mark in its environment from the moment it begins. Children of PostgreSQL overwrite that
+memory with their titles, so three more signs count: it is a program of the server's own installation that
+works in the server's data folder, it is the process that the lab started, or it descends from one of these.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from uuid import uuid4
+
+from steelyard.host.processes.shared_memory import free, orphans, shared_memory
+
+VARIABLE = "STEELYARD_MARK"
+# PostgreSQL ends within a fraction of this; what it leaves then is removed here
+_GRACE_S = 3.0
+_KILL_S = 5.0
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What processes are found by.
+
+    value: stands in their environment. home: folder that they work in, with programs: the folder of their
+    executables. pid: the process that was started, once it is known, with born: its start time in ticks.
+    uid: a user that runs servers of studies and nothing else; 0: none.
+    """
+
+    value: str = field(default_factory=lambda: uuid4().hex)
+    home: str = ""
+    programs: str = ""
+    pid: int = 0
+    born: int = 0
+    uid: int = 0
+
+    @classmethod
+    def of_server(cls, home: Path, program: Path, uid: int) -> Mark:
+        """For a server whose processes work in home."""
+        return cls(home=str(home.resolve()), programs=str(program.resolve().parent), uid=uid)
+
+    def started(self, pid: int) -> Mark:
+        """The mark, now that the process is known."""
+        return replace(self, pid=pid, born=born(pid))
+
+
+def with_mark(value: str, without: Callable[[str], bool] = lambda _: False) -> Mapping[str, str]:
+    """Our environment and the mark: what a process to be found again is started with.
+
+    without: says of a variable's name that the process does not get it.
+    """
+    return {**{name: text for name, text in os.environ.items() if not without(name)}, VARIABLE: value}
+
+
+def born(pid: int) -> int:
+    """When a process began, in ticks since boot; 0 when it is gone (proc_pid_stat(5), field 22)."""
+    try:
+        return int(_stat(pid)[19])
+    except (OSError, IndexError):
+        return 0
+
+
+def marked(mark: Mark) -> list[int]:
+    """Living processes that carry the mark or descend from one that does."""
+    parents: dict[int, int] = {}
+    found: set[int] = set()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        pid = int(entry.name)
+        with suppress(OSError, IndexError):
+            state, parent = _stat(pid)[:2]
+            if state in "ZX":
+                continue
+            parents[pid] = int(parent)
+        if _carries(entry, mark) or (mark.pid == pid and mark.born == born(pid)):
+            found.add(pid)
+    grown = True
+    while grown:
+        more = {pid for pid, parent in parents.items() if parent in found} - found
+        found |= more
+        grown = bool(more)
+    return sorted((found & parents.keys()) - {os.getpid()})
+
+
+def end_marked(mark: Mark, how: signal.Signals = signal.SIGKILL) -> None:
+    """Ends them all with what they hold of shared memory; never raises.
+
+    how: signal that is sent to the topmost first, and given three seconds; stopped processes go on for it.
+    """
+    pids = marked(mark)
+    memory = shared_memory({*pids, *([mark.pid] if mark.pid else [])})
+    if how != signal.SIGKILL and pids:
+        tops = [pid for pid in pids if _parent(pid) not in pids]
+        _send(tops, how)
+        _send(pids, signal.SIGCONT)
+        _await_end(mark, time.monotonic() + _GRACE_S)
+    deadline = time.monotonic() + _KILL_S
+    while (pids := marked(mark)) and time.monotonic() < deadline:
+        memory |= shared_memory(pids)
+        _send(pids, signal.SIGKILL)
+        time.sleep(0.005)
+    # what was killed from outside before we looked shows by its owner alone
+    free(memory | orphans(mark.uid) if mark.uid else memory)
+
+
+def _await_end(mark: Mark, deadline: float) -> None:
+    while marked(mark) and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def _send(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def _carries(entry: Path, mark: Mark) -> bool:
+    with suppress(OSError):
+        if f"{VARIABLE}={mark.value}".encode() in (entry / "environ").read_bytes().split(b"\0"):
+            return True
+    if not mark.home:
+        return False
+    # a shell that somebody opened in the folder is none of the server's programs
+    with suppress(OSError):
+        works_in, program = (entry / "cwd").readlink(), (entry / "exe").readlink()
+        return works_in.is_relative_to(mark.home) and str(program.parent) == mark.programs
+    return False
+
+
+def _parent(pid: int) -> int:
+    with suppress(OSError, IndexError):
+        return int(_stat(pid)[1])
+    return 0
+
+
+def _stat(pid: int) -> list[str]:
+    """Fields from the third on: state, parent, ..."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -1,0 +1,1 @@
+"""What this machine and user permit, with remedies."""

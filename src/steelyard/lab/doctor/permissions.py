@@ -1,0 +1,168 @@
+"""What the kernel lets this user do: sources of figures, descriptors, capabilities."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from steelyard import _core
+from steelyard.host.kernel.tracefs import mount_tracefs, tracefs_folder, with_cause
+from steelyard.host.kernel.uprobes import new_group
+from steelyard.host.processes.guard import Guard
+from steelyard.lab.doctor.finding import Finding
+from steelyard.lab.environment.machine import read_text
+from steelyard.lab.machine.refused_settings import own_slice_ms, refusals
+from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs
+
+_PROC, _SYS = Path("/proc"), Path("/sys")
+
+_FILES_PER_CLIENT = 1
+_FILES_OF_OUR_OWN = 256
+
+_IO_URING_SETUP = 425  # the same number on every architecture
+_IO_URING_PARAMS_BYTES = 120
+
+# What each capability will be used for; bit numbers from linux/capability.h.
+_CAPABILITIES = {
+    "CAP_PERFMON": (38, "tracepoints: kernel locks, scheduling"),
+    "CAP_SYSLOG": (34, "names of kernel functions"),
+    "CAP_SYS_PTRACE": (19, "I/O and symbols of other users' processes"),
+    "CAP_SYS_ADMIN": (21, "uprobes: waits for latches"),
+}
+
+
+def cpu_stalled_us() -> int | None:
+    """How long some task waited for a CPU since boot; None without pressure stall figures."""
+    found = re.search(r"^some .*total=(\d+)", read_text(_PROC / "pressure/cpu"), re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+def pressure() -> Finding:
+    """Pressure stall figures."""
+    if cpu_stalled_us() is None:
+        return Finding(
+            "pressure stall",
+            "missing",
+            "/proc/pressure cannot be read: no figures for waiting on CPU, disk and memory",
+            "boot with psi=1 on a kernel with CONFIG_PSI",
+        )
+    return Finding("pressure stall", "ok", "/proc/pressure can be read", "nothing to do")
+
+
+def open_files() -> Finding:
+    """Descriptors against clients."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    clients = max(0, (soft - _FILES_OF_OUR_OWN) // _FILES_PER_CLIENT)
+    text = f"{soft} allowed (hard limit {hard}): up to {clients} clients"
+    if clients < 1000:
+        return Finding("open files", "warning", text, f"ulimit -n {max(hard, 65_536)}")
+    return Finding("open files", "ok", text, "for more clients: ulimit -n 65536")
+
+
+def io_uring() -> Finding:
+    """Whether io_uring may be used, by trying."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    params = ctypes.create_string_buffer(_IO_URING_PARAMS_BYTES)
+    fd = int(libc.syscall(_IO_URING_SETUP, 4, params))
+    if fd >= 0:
+        os.close(fd)
+        return Finding("io_uring", "ok", "usable", "nothing to do")
+    why = os.strerror(ctypes.get_errno())
+    disabled = read_text(_PROC / "sys/kernel/io_uring_disabled")
+    if disabled in ("1", "2"):
+        hint = "sudo sysctl kernel.io_uring_disabled=0"
+    else:
+        hint = "allow it in the container's seccomp profile, or use a kernel from 5.19"
+    return Finding("io_uring", "missing", f"refused: {why}; epoll is used instead", hint)
+
+
+def kernel_probes() -> Iterator[Finding]:
+    """Each probe of the kernel, by opening it."""
+    bindir = embedded_bindir() or next(iter(installed_bindirs()), None)
+    plan: dict[str, Any] = {"profile_hz": 1, "locks": True, "sched": True, "roots": []}
+    no_tracefs = mount_tracefs()
+    with Guard() as guard:
+        if bindir is not None:
+            plan["latches"] = {"program": str(bindir / "postgres"), "group": new_group()}
+            guard.take_away(plan["latches"]["group"])
+        probe = _core.Probe(json.dumps(plan))
+        refused = {source: with_cause(why, no_tracefs) for source, why in probe.refused}
+        probe.finish()
+    for name, use in (
+        ("profile", "--profile: where CPU time goes"),
+        ("locks", "--locks: who waits for kernel locks"),
+        ("sched", "--sched: run-queue waits, slices, switches"),
+        ("kernel symbols", "names of kernel functions"),
+        ("latches", "sleeps for PostgreSQL's latches, in measured runs"),
+    ):
+        if name == "latches" and bindir is None:
+            continue
+        if (reason := refused.get(name)) is None:
+            yield Finding(f"probe: {name}", "ok", f"permitted: {use}", "nothing to do")
+        else:
+            cause, _, hint = reason.rstrip(")").partition(" (")
+            yield Finding(f"probe: {name}", "missing", f"{cause}: no {use}", hint)
+
+
+def tracefs() -> Finding:
+    """Tracepoints."""
+    before = tracefs_folder()
+    if not (cause := mount_tracefs()):
+        text = f"{before} can be read" if before else "mounted by root for the time of a command"
+        return Finding("tracefs", "ok", text, "nothing to do")
+    hint = (
+        "sudo mount -t tracefs nodev /sys/kernel/tracing; sudo mount -o remount,mode=755 /sys/kernel/tracing"
+    )
+    if os.geteuid() == 0:
+        hint = (
+            "run where CAP_SYS_ADMIN is permitted (docker run --privileged), on a kernel with CONFIG_FTRACE"
+        )
+    return Finding("tracefs", "missing", f"{cause}: no kernel locks and scheduling", hint)
+
+
+def host_settings() -> Iterator[Finding]:
+    """Each kind of host setting, tried on a process of our own."""
+    own = f"; the kernel's own is {own_slice_ms():g} ms" if own_slice_ms() else ""
+    for name, use, settings in (
+        ("host: slices", f"slice_ms of 0.1 to 100{own}", {"server.slice_ms": 0.1}),
+        ("host: policies", "policy = batch, idle", {"server.policy": "batch"}),
+        ("host: real time", "policy = rr, fifo", {"server.policy": "rr"}),
+        ("host: nice", "nice, also below 0", {"server.nice": -5}),
+        ("host: cpus", "cpus = a list", {"server.cpus": str(min(os.sched_getaffinity(0)))}),
+        ("host: cpuset", "cpuset = a list", {"server.cpuset": str(min(os.sched_getaffinity(0)))}),
+        ("host: weights", "cpu_weight, cpu_quota", {"server.cpu_weight": 100, "server.cpu_quota": 1}),
+        ("host: sysctl", "sysctl.NAME", {"sysctl.kernel.sched_rr_timeslice_ms": 1}),
+        ("host: huge pages", "thp = always, madvise, never", {"thp": "-"}),
+        ("host: base slice", "sched.base_slice_ns", {"sched.base_slice_ns": 0}),
+    ):
+        refused = next(iter(refusals(settings)), None)
+        if refused is None:
+            yield Finding(name, "ok", f"permitted: {use}", "nothing to do")
+        else:
+            yield Finding(name, "missing", f"{refused.setting}: {refused.why}", refused.hint)
+
+
+def capabilities() -> Iterator[Finding]:
+    """Each capability that a probe needs."""
+    for name, (_, use) in _CAPABILITIES.items():
+        if _has_capability(name):
+            yield Finding(name, "ok", f"held, for {use}", "nothing to do")
+        else:
+            yield Finding(
+                name,
+                "missing",
+                f"not held: no {use}",
+                f"sudo setcap {name.lower()}+ep $(readlink -f $(command -v python3)), or run as root",
+            )
+
+
+def _has_capability(name: str) -> bool:
+    status = read_text(_PROC / "self/status")
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.MULTILINE)
+    return found is not None and bool(int(found[1], 16) >> _CAPABILITIES[name][0] & 1)

@@ -1,0 +1,1 @@
+"""The lab's engines: what drives a load, or holds in process what is measured."""

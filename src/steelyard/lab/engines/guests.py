@@ -1,0 +1,67 @@
+"""The engine of virtual machines: boots a guest with the plan on a disk, and takes its result from another.
+
+A guest that panics, hangs, or is not the one expected ends the run with its last words.
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from steelyard.host.guests.qemu import Guest, GuestFailed, boot, told
+from steelyard.lab.engines.registry import LoadFailed
+
+RESULT = "result.json"
+_SECTOR_BYTES = 512
+
+
+def run(plan_json: str, say: Callable[[str], None]) -> str:
+    """Runs one guest; returns the result of the load engine within it, as JSON. Raises LoadFailed.
+
+    plan: what to boot (kernel, initramfs, words, disks: image, plan, results; acceleration, cpus,
+    memory_mib, mark), console (file), limit_s, expected (facts that the guest must tell of itself),
+    server (program, data, arguments), load (the plan of the load engine) and probes (keys of a
+    study's [probes]). Nothing is told on the
+    way: a guest that spoke while it measures would measure that too.
+    """
+    plan: dict[str, Any] = json.loads(plan_json)
+    image, asked, results = (Path(disk) for disk in plan["disks"])
+    # io_uring is not in every kernel, or not allowed: the engine must do alike under all
+    load = {**plan["load"], "io": "epoll"}
+    text = json.dumps({"server": plan["server"], "load": load, "probes": plan["probes"]}).encode()
+    asked.write_bytes(text + b"\0" * (_SECTOR_BYTES - len(text) % _SECTOR_BYTES))
+    guest = Guest(
+        kernel=Path(plan["kernel"]),
+        initramfs=Path(plan["initramfs"]),
+        words=plan["words"],
+        disks=(image, asked, results),
+        acceleration=plan["acceleration"],
+        cpus=plan["cpus"],
+        memory_mib=plan["memory_mib"],
+        mark=plan["mark"],
+    )
+    console = Path(plan["console"])
+    try:
+        boot(guest, console, plan["limit_s"])
+    except GuestFailed as error:
+        raise LoadFailed(str(error)) from None
+    facts = told(console)
+    for name, value in plan["expected"].items():
+        if facts.get(name) != value:
+            raise LoadFailed(f"the guest's {name} is {facts.get(name)}, and was {value} when it was tried")
+    if "failed" in facts:
+        raise LoadFailed(f"in the guest, {facts['failed']}")
+    return _result(results)
+
+
+def _result(disk: Path) -> str:
+    try:
+        with tarfile.open(disk) as archive:
+            member = archive.extractfile(RESULT)
+            assert member is not None
+            return member.read().decode()
+    except (tarfile.TarError, KeyError):
+        raise LoadFailed("the guest turned itself off without a result") from None

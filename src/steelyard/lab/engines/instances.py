@@ -1,0 +1,151 @@
+"""Starts copies of a program at one moment and waits for them: forked first, let go together.
+
+Each copy has its CPUs, its process group and its output files before it begins; it dies with us.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard.host.processes.parent import end_with
+
+_NOT_STARTED = 127
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One copy. command: whole path and arguments; environment: on top of ours, empty: not set.
+
+    cpus: those it is bound to; none: those of the engine.
+    """
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    folder: str
+    cpus: Sequence[int]
+    output: Path
+    error: Path
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a copy ended. exit_code: negative for a signal; cpu_ns: with all children it waited for."""
+
+    copy: int
+    exit_code: int
+    end_ns: int
+    cpu_ns: int
+
+
+class Copies:
+    """Copies under way. start_ns: CLOCK_MONOTONIC when all were let go."""
+
+    def __init__(self, copies: Sequence[Copy]) -> None:
+        """Raises OSError naming what could not be done for which copy."""
+        held, gate = os.pipe2(os.O_CLOEXEC)
+        failed, failure = os.pipe2(os.O_CLOEXEC)
+        self._pids: dict[int, int] = {}
+        # a signal would reach whichever thread does not block it, and be lost: each copy has a pidfd
+        self._ends: dict[int, int] = {}
+        parent = os.getpid()
+        for number, copy in enumerate(copies):
+            pid = os.fork()
+            if pid == 0:
+                _become(number, copy, parent, held, gate, failure)
+            self._pids[pid] = number
+            self._ends[pid] = os.pidfd_open(pid)
+        for end in (held, failure):
+            os.close(end)
+        self.start_ns = time.monotonic_ns()
+        os.close(gate)
+        # a successful exec closes the other end: this returns once all run or one has failed
+        told = os.read(failed, 4096).decode()
+        os.close(failed)
+        if told:
+            self.kill()
+            raise OSError(told)
+
+    def next_end(self, deadline_ns: int) -> Ended | None:
+        """The next copy that ends; None at the deadline."""
+        while True:
+            for pid, number in list(self._pids.items()):
+                done, status, usage = os.wait4(pid, os.WNOHANG)
+                if done:
+                    end_ns = time.monotonic_ns()
+                    del self._pids[pid]
+                    os.close(self._ends.pop(pid))
+                    with suppress(ProcessLookupError):
+                        # what it left behind in its group would disturb the next point
+                        os.killpg(pid, signal.SIGKILL)
+                    cpu_ns = round((usage.ru_utime + usage.ru_stime) * 1e9)
+                    return Ended(number, os.waitstatus_to_exitcode(status), end_ns, cpu_ns)
+            left_ms = (deadline_ns - time.monotonic_ns()) / 1e6
+            if left_ms <= 0:
+                return None
+            ended = select.poll()
+            for end in self._ends.values():
+                ended.register(end, select.POLLIN)
+            ended.poll(left_ms)
+
+    @property
+    def running(self) -> list[int]:
+        """Numbers of the copies that have not ended."""
+        return sorted(self._pids.values())
+
+    def kill(self) -> None:
+        """Ends all that still run, with their process groups."""
+        for pid in self._pids:
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for pid in self._pids:
+            os.waitpid(pid, 0)
+            os.close(self._ends[pid])
+        self._pids.clear()
+        self._ends.clear()
+
+
+def _become(number: int, copy: Copy, parent: int, held: int, gate: int, failure: int) -> Any:
+    """The forked child: turns into the copy once the gate opens, or tells why it cannot."""
+    doing = "cannot be started"
+    try:
+        os.setpgid(0, 0)
+        if not end_with(parent):
+            os._exit(_NOT_STARTED)
+        for flags, place, number_of_file in (
+            (os.O_RDONLY, "/dev/null", 0),
+            (os.O_WRONLY | os.O_CREAT | os.O_TRUNC, copy.output, 1),
+            (os.O_WRONLY | os.O_CREAT | os.O_TRUNC, copy.error, 2),
+        ):
+            os.dup2(os.open(place, flags, 0o600), number_of_file)
+        doing = f"cannot enter {copy.folder}"
+        os.chdir(copy.folder)
+        doing = f"cannot run on CPUs {','.join(map(str, copy.cpus))}"
+        if copy.cpus:
+            os.sched_setaffinity(0, copy.cpus)
+        if copy.cpus and os.sched_getaffinity(0) != set(copy.cpus):
+            raise OSError(0, "the machine gives it others (a cpuset?)")
+        # a program expects the signals as a shell leaves them
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        environment = {**os.environ, **copy.environment}
+        os.close(gate)
+        os.read(held, 1)
+        doing = f"cannot start {copy.command[0]}"
+        os.execve(
+            copy.command[0], list(copy.command), {name: text for name, text in environment.items() if text}
+        )
+    except BaseException as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        os.write(failure, f"copy {number}: {doing}: {reason}\n".encode())
+    finally:
+        os._exit(_NOT_STARTED)

@@ -1,0 +1,178 @@
+"""The load engine as a child process: the lab's side, and the child's main.
+
+The plan goes in on standard input; phases, ticks and at last the result come back as lines of JSON. At least
+one line comes per second, `alive` where there is nothing else to say: an engine that hangs is noticed and
+killed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import select
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from steelyard.host.cpus.placement import pin
+from steelyard.host.processes.parent import end_with
+from steelyard.lab.engines.registry import REPORT_THEMSELVES, LoadFailed, engine
+
+_SILENCE_S = 30.0
+_BEAT_S = 1.0
+_LOOK_S = 0.5
+_PART_BYTES = 1 << 16
+_TAIL_BYTES = 2000
+
+
+class LoadProcess:
+    """An engine: `load` drives a server; others have what is weighed inside them.
+
+    It waits for its plan until its results are wanted, so that what watches it can be ready first.
+    """
+
+    def __init__(self, engine: str, plan: Mapping[str, Any], cpus: frozenset[int]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "steelyard.lab.engines.process", engine, str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+        self.pid = self._process.pid
+        self._plan = json.dumps(plan).encode()
+        self._complaints = bytearray()
+        pin(self.pid, cpus)
+
+    def results(
+        self, on_event: Callable[[Mapping[str, Any]], None], limit_s: float = math.inf
+    ) -> dict[str, Any]:
+        """Runs the plan, passes each event on, and returns the result.
+
+        Raises LoadFailed when the engine fails, ends, says nothing for 30 s, or works longer than limit_s.
+        """
+        for line in self._lines(limit_s):
+            try:
+                event = json.loads(line)
+            except ValueError:
+                # killed while it wrote: the exit code below says more
+                break
+            match event["event"]:
+                case "result":
+                    return event["result"]
+                case "failed":
+                    raise LoadFailed(event["cause"])
+                case "alive":
+                    pass
+                case _:
+                    on_event(event)
+        try:
+            code = self._process.wait(_SILENCE_S)
+        except subprocess.TimeoutExpired:
+            raise LoadFailed("the load engine closed its output and did not end") from None
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        tail = self._complaints.decode(errors="replace").strip()
+        raise LoadFailed(f"the load engine ended with {how}" + (f": {tail}" if tail else ""))
+
+    def stop(self) -> None:
+        """Ends the engine now; nothing happens when it has ended."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            assert stream is not None
+            stream.close()
+
+    def _lines(self, limit_s: float) -> Iterator[bytes]:
+        """Sends the plan; gives what the engine writes, line by line, until it ends. Raises LoadFailed."""
+        process, plan, text = self._process, memoryview(self._plan), bytearray()
+        assert process.stdin and process.stdout and process.stderr
+        began_s = heard_s = time.monotonic()
+        with selectors.DefaultSelector() as ready:
+            ready.register(process.stdin, selectors.EVENT_WRITE)
+            ready.register(process.stdout, selectors.EVENT_READ)
+            ready.register(process.stderr, selectors.EVENT_READ)
+            while True:
+                streams = {key.fileobj for key, _ in ready.select(_LOOK_S)}
+                if process.stdin in streams:
+                    plan = _sent(process.stdin.fileno(), plan)
+                    if not plan:
+                        ready.unregister(process.stdin)
+                        process.stdin.close()
+                if process.stderr in streams:
+                    part = os.read(process.stderr.fileno(), _PART_BYTES)
+                    self._complaints[:] = (self._complaints + part)[-_TAIL_BYTES:]
+                    if not part:
+                        ready.unregister(process.stderr)
+                now_s = time.monotonic()
+                if process.stdout in streams:
+                    heard_s = now_s
+                    part = os.read(process.stdout.fileno(), _PART_BYTES)
+                    if not part:
+                        return
+                    *lines, rest = part.split(b"\n")
+                    for line in lines:
+                        yield bytes(text) + line
+                        text.clear()
+                    text += rest
+                if now_s - heard_s > _SILENCE_S:
+                    raise LoadFailed(f"the load engine said nothing for {_SILENCE_S:g} s and was killed")
+                if now_s - began_s > limit_s:
+                    raise LoadFailed(f"the load engine was not done after {limit_s:.0f} s and was killed")
+
+
+def _sent(pipe: int, plan: memoryview) -> memoryview:
+    """What is left of the plan after another part of it, which a pipe ready for writing takes at once."""
+    try:
+        return plan[os.write(pipe, plan[: select.PIPE_BUF]) :]
+    except BrokenPipeError:
+        # the engine has ended: its exit code says why
+        return plan[:0]
+
+
+_over = threading.Event()
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _beat() -> None:
+    # no lock: an engine forks, and its child would find it held for ever; a pipe takes a short line whole
+    while not _over.wait(_BEAT_S):
+        with suppress(OSError):
+            os.write(1, b'{"event": "alive"}\n')
+
+
+def main() -> None:
+    """The child: runs the plan given on standard input."""
+    # the engine must not outlive a killed lab and go on loading a server
+    name, parent = sys.argv[1:]
+    if not end_with(int(parent)):
+        return
+    from steelyard import _core
+
+    run = engine(name)
+    plan = sys.stdin.read()
+    if name not in REPORT_THEMSELVES:
+        threading.Thread(target=_beat, name="alive", daemon=True).start()
+    try:
+        result = run(plan, _say)
+    except (_core.PlanError, _core.LoadError, LoadFailed) as error:
+        _over.set()
+        _say(json.dumps({"event": "failed", "cause": str(error)}))
+    else:
+        _over.set()
+        _say('{"event": "result", "result": ' + result + "}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""Host settings of a run: made before the load, read back, undone after it.
+
+What is told of processes dies with them. What is told of the machine is promised to the guard
+before it is changed, so that it is undone also when the lab is killed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from steelyard.host.cpus.control_group import ControlGroup, dissolve
+from steelyard.host.cpus.placement import Placement
+from steelyard.host.cpus.scheduling import NotTaken, impose
+from steelyard.host.kernel.setting import hold, value_of, write
+from steelyard.host.kernel.uprobes import new_group, take_away
+from steelyard.host.processes.cpu_hogs import Hogs
+from steelyard.host.processes.guard import Guard
+from steelyard.lab.machine.boots import Boot
+from steelyard.study.host_settings import HostSettings, Schedule, Share, host_settings
+from steelyard.study.plan import Option
+from steelyard.subjects import SubjectFailed
+
+
+@dataclass(frozen=True)
+class _Change:
+    """A value of the machine that is ours for now. held: the descriptor that keeps others away."""
+
+    name: str
+    path: Path
+    old: str
+    ours: str
+    held: int
+    promise: int
+
+
+class Host:
+    """The machine of a study: change() and settle() before a run's load, restore() at its end."""
+
+    def __init__(self, guard: Guard, placement: Placement, boot: Boot | None = None) -> None:
+        """boot: what is running, where options may want another; None: that is not our affair."""
+        self._boot = boot
+        self._guard = guard
+        self._placement = placement
+        self._changes: list[_Change] = []
+        self._hogs: Hogs | None = None
+        self._groups: dict[Path, int] = {}
+        self._probes: dict[str, int] = {}
+
+    def change(self, option: Option) -> None:
+        """Makes the option's changes to the machine. Raises SubjectFailed for one not taken, BootNeeded."""
+        if self._boot is not None:
+            self._boot.check(option)
+        for name, path, value in _settings(option).files:
+            try:
+                self._write(name, path, " ".join(value.split()))
+            except BlockingIOError:
+                raise SubjectFailed(f"{name}: another study on this machine is changing it") from None
+            except OSError as error:
+                raise SubjectFailed(f"option {option.label}: {name} = {value}: {error.strerror}") from None
+
+    def settle(self, option: Option, pids: Mapping[str, int]) -> dict[str, int]:
+        """Schedules what is already there as the option wants, and starts its hogs.
+
+        pids: root process by role; returned with that of the hogs. To be called before the load
+        connects: what is started later inherits. Raises SubjectFailed for what was not taken.
+        """
+        settings = _settings(option)
+        role = "hogs"
+        try:
+            if settings.hogs:
+                schedule = settings.schedules.get("hogs", Schedule())
+                self._hogs = Hogs(settings.hogs, self._placement.server, schedule, self._guard)
+                pids = {**pids, "hogs": self._hogs.pid}
+            # a group comes first: to enter one widens the affinity again
+            for role, share in settings.shares.items():
+                self._confine(share, role, pids[role])
+            for role, schedule in settings.schedules.items():
+                if role != "hogs" or role in settings.shares:
+                    impose(pids[role], schedule)
+        except NotTaken as misfit:
+            raise SubjectFailed(f"option {option.label}: the host did not take {role}.{misfit}") from None
+        except KeyError:
+            raise SubjectFailed(f"option {option.label}: no {role} of ours to schedule") from None
+        return dict(pids)
+
+    def name_for_probes(self) -> str:
+        """A group for probes in the kernel: what is in it is taken away by restore(), or after our death."""
+        group = new_group()
+        self._probes[group] = self._guard.take_away(group)
+        return group
+
+    def restore(self) -> None:
+        """Ends the hogs, undoes groups, probes, changes. Raises SubjectFailed when somebody meddled."""
+        if self._hogs is not None:
+            self._hogs.stop()
+            self._hogs = None
+        for folder, promise in self._groups.items():
+            dissolve(folder)
+            self._guard.forget(promise)
+        self._groups.clear()
+        for group, promise in self._probes.items():
+            take_away(group)
+            self._guard.forget(promise)
+        self._probes.clear()
+        meddled = [text for change in reversed(self._changes) if (text := self._undo(change))]
+        self._changes.clear()
+        if meddled:
+            raise SubjectFailed("; ".join(meddled))
+
+    def _confine(self, share: Share, role: str, pid: int) -> None:
+        group = ControlGroup(share, f"steelyard-{uuid4().hex}-{role}")
+        for folder in group.folders:
+            self._groups[folder] = self._guard.dissolve(folder)
+        group.make()
+        group.join(pid)
+
+    def _write(self, name: str, path: Path, ours: str) -> None:
+        held = hold(path)
+        old = value_of(path)
+        promise = self._guard.write_back(path, old, ours)
+        self._changes.append(_Change(name, path, old, ours, held, promise))
+        write(path, ours)
+        if (found := value_of(path)) != ours:
+            write(path, old)
+            raise SubjectFailed(f"the machine did not take {name} = {ours}: it has {found}")
+
+    def _undo(self, change: _Change) -> str:
+        """What is to be told of it; '' when the value was ours until now and is the old one again."""
+        try:
+            found = value_of(change.path)
+            if found == change.ours:
+                write(change.path, change.old)
+            elif found != change.old:
+                return (
+                    f"{change.name} was {change.ours} for the run, and somebody else made it {found}"
+                    f" meanwhile: left so; it was {change.old}"
+                )
+        except OSError as error:
+            return f"{change.name} could not be set back to {change.old}: {error.strerror}"
+        finally:
+            os.close(change.held)
+            self._guard.forget(change.promise)
+        return ""
+
+
+def _settings(option: Option) -> HostSettings:
+    return host_settings(option.changes.get("host", {}))

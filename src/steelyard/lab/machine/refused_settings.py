@@ -1,0 +1,205 @@
+"""Which host settings this machine and user refuse, found by trying on a process of our own.
+
+A file is tried by writing into it the value that it holds. Nothing else of the machine is touched.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from steelyard.host.cpus.control_group import ControlGroup, dissolve
+from steelyard.host.cpus.scheduling import NotTaken, impose, schedule_of
+from steelyard.host.kernel.setting import value_of, write
+from steelyard.study.errors import InputError
+from steelyard.study.host_settings import Schedule, Share, host_settings
+from steelyard.study.plan import Option
+from steelyard.study.settings import Setting
+from steelyard.study.spec import Study
+
+_AUTOGROUP = "sysctl.kernel.sched_autogroup_enabled"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A setting that cannot be had here. hint: what would mend it, '' where nothing is known to."""
+
+    setting: str
+    why: str
+    hint: str = ""
+
+
+def permitted(study: Study, options: Sequence[Option]) -> tuple[list[Option], list[str]]:
+    """The options that this machine can run, and what it refuses, a sentence each.
+
+    A refused setting that all options share is left out of them; an option that differs by a
+    refused one is left out itself. Raises InputError when fewer than two options are left, or the
+    baseline is not.
+    """
+    told: list[str] = []
+    fixed = {refusal.setting: refusal for refusal in refusals(study.host)}
+    left: list[Option] = []
+    for refusal in fixed.values():
+        told.append(f"{_named(refusal, study.host)}; it is left out of all options")
+    for option in options:
+        asked = option.changes.get("host", {})
+        settings = {k: v for k, v in asked.items() if k not in fixed or v != study.host.get(k)}
+        refused = list(refusals(settings))
+        if refused:
+            reasons = "; ".join(_named(refusal, settings) for refusal in refused)
+            told.append(f"option {option.label} is left out: {reasons}")
+        elif len(settings) == len(asked):
+            left.append(option)
+        else:
+            left.append(replace(option, changes={**option.changes, "host": settings}))
+    hint = "steelyard doctor shows what this machine permits"
+    if len(left) < 2:
+        number = {0: "no option is", 1: "one option is"}[len(left)]
+        raise InputError(f"{number} left, a study needs two:\n" + "\n".join(told), hint)
+    if study.plan.baseline is not None and study.plan.baseline not in {o.label for o in left}:
+        raise InputError("the baseline cannot run here:\n" + "\n".join(told), hint, ("plan", "baseline"))
+    return left, told
+
+
+def refusals(settings: Mapping[str, Setting]) -> Iterator[Refusal]:
+    """What this machine refuses of the settings of scope host."""
+    wanted = host_settings(settings)
+    for name, path, value in wanted.files:
+        if refusal := _refused_file(name, path, value):
+            yield refusal
+    for role, share in wanted.shares.items():
+        for refusal in refused_share(share):
+            yield replace(refusal, setting=f"{role}.{refusal.setting}")
+    for role, schedule in wanted.schedules.items():
+        refused = refused_schedule(schedule)
+        for refusal in refused:
+            yield replace(refusal, setting=f"{role}.{refusal.setting}")
+        idle = schedule.nice is not None and _autogroup() and str(settings.get(_AUTOGROUP, "1")) != "0"
+        if idle and "nice" not in {refusal.setting for refusal in refused}:
+            yield Refusal(
+                f"{role}.nice",
+                "has no effect: the kernel schedules sessions as groups, and nice counts only within one",
+                f'[host] "{_AUTOGROUP}" = 0, as root, or sudo sysctl kernel.sched_autogroup_enabled=0',
+            )
+
+
+def _refused_file(name: str, path: Path, value: str) -> Refusal | None:
+    try:
+        # a value that holds already is no change
+        if value_of(path) != " ".join(value.split()):
+            _write_back(path)
+    except FileNotFoundError:
+        mount = "; sudo mount -t debugfs nodev /sys/kernel/debug" if "/debug/" in str(path) else ""
+        return Refusal(name, f"{path} is not there", f"a kernel that has it{mount}")
+    except OSError as error:
+        return Refusal(name, f"{path}: {error.strerror}", "run as root, outside a container")
+    return None
+
+
+@cache
+def _write_back(path: Path) -> None:
+    write(path, value_of(path))
+
+
+@cache
+def refused_schedule(schedule: Schedule) -> tuple[Refusal, ...]:
+    """The attributes that a process of ours does not take."""
+    found: list[Refusal] = []
+    for name, _ in schedule.given():
+        if name == "rt_priority":
+            continue  # goes with its policy
+        only = Schedule(**{name: getattr(schedule, name)})
+        if name == "policy":
+            only = replace(only, rt_priority=schedule.rt_priority)
+        try:
+            _try(only)
+        except NotTaken as misfit:
+            found.append(Refusal(name, str(misfit).partition(": ")[2], _HINTS[name]))
+    return tuple(found)
+
+
+@cache
+def refused_share(share: Share) -> tuple[Refusal, ...]:
+    """The attributes that no control group of ours takes."""
+    found: list[Refusal] = []
+    for name, value in share.given():
+        group: ControlGroup | None = None
+        try:
+            group = ControlGroup(replace(Share(), **{name: value}), f"steelyard-trial-{os.getpid()}")
+            group.make()
+            with _sleeper() as pid:
+                group.join(pid)
+        except NotTaken as misfit:
+            found.append(Refusal(name, str(misfit).partition(": ")[2], _HINTS["share"]))
+        finally:
+            for folder in group.folders if group is not None else ():
+                dissolve(folder)
+    return tuple(found)
+
+
+_HINTS = {
+    "share": "run as root, outside a container; version 2 of control groups:"
+    " echo '+cpu +cpuset' >/sys/fs/cgroup/cgroup.subtree_control",
+    "policy": "run as root, or sudo setcap cap_sys_nice+ep on the interpreter, or ulimit -r 99",
+    "nice": "run as root, or sudo setcap cap_sys_nice+ep on the interpreter, or raise ulimit -e",
+    "slice_ms": "Linux 6.12 or later",
+    "cpus": "name CPUs that taskset -p 1 and the control group allow",
+}
+
+
+def _try(schedule: Schedule) -> None:
+    with _sleeper() as pid:
+        impose(pid, schedule)
+
+
+@contextmanager
+def _sleeper() -> Generator[int]:
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process.pid
+    finally:
+        process.kill()
+        process.wait()
+
+
+def own_slice_ms() -> float:
+    """The slice that the kernel gives of itself; 0 where it does not tell."""
+    with suppress(OSError):
+        return schedule_of(os.getpid()).slice_ms or 0.0
+    return 0.0
+
+
+def _autogroup() -> bool:
+    """Whether each session is scheduled as a group: sched(7), "The autogroup feature"."""
+    try:
+        if value_of(Path("/proc/sys/kernel/sched_autogroup_enabled")) != "1":
+            return False
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return False
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if "cpu" in controllers.split(","):
+            return path == "/"
+    # version 2: a group with the cpu controller takes the place of the session
+    own = Path("/sys/fs/cgroup") / lines[-1].split(":", 2)[2].lstrip("/")
+    for folder in (own, *own.parents):
+        with suppress(OSError):
+            if (folder / "cgroup.type").exists() and "cpu" in (folder / "cgroup.controllers").read_text():
+                return False
+    return True
+
+
+def _named(refusal: Refusal, settings: Mapping[str, Setting]) -> str:
+    hint = f" (mend: {refusal.hint})" if refusal.hint else ""
+    return f"{refusal.setting} = {settings[refusal.setting]}: {refusal.why}{hint}"

@@ -1,0 +1,1 @@
+"""What watches a run: monitors, kernel probes, latches of servers."""

@@ -1,0 +1,124 @@
+"""Runs the monitors beside the load: each at its own rate, and all at the edges of phases.
+
+A monitor waits for what it watches, and that may never answer: the thread that reads is left behind then.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from steelyard.host.processes.limits import TimedOut, within
+from steelyard.monitors import Monitor, Target, Unavailable, make
+
+_OPEN_S = 10.0
+_LAST_READING_S = 5.0
+
+
+class Watch:
+    """Samples of one run. start, mark at each edge of a phase, stop; then columns()."""
+
+    def __init__(self, rates_hz: Mapping[str, float], target: Target, origin_ns: int) -> None:
+        self.notices: list[tuple[str, str]] = []
+        self._origin_ns = origin_ns
+        self._period_ns: dict[str, int] = {}
+        self._monitors: dict[str, Monitor] = {}
+        self._cost_ns: dict[str, int] = {}
+        self._columns: dict[str, list[Any]] = {
+            name: [] for name in ("t_ns", "monitor", "entity", "metric", "value")
+        }
+        self._turn = threading.Condition()
+        self._marks = 0
+        self._over = False
+        self._reading = ""
+        self._thread = threading.Thread(target=self._loop, name="monitors", daemon=True)
+        for name, rate_hz in rates_hz.items():
+            monitor = make(name)
+            try:
+                within(_OPEN_S, "connecting", partial(monitor.open, target))
+            except (Unavailable, TimedOut) as reason:
+                self.notices.append(("monitor-unavailable", f"{name}: {reason}"))
+                continue
+            # a monitor of several sources goes on without those that are not there, and names them
+            for reason in getattr(monitor, "missing", ()):
+                self.notices.append(("monitor-partial", f"{name}: {reason}"))
+            self._monitors[name] = monitor
+            self._period_ns[name] = int(1e9 / rate_hz)
+            self._cost_ns[name] = 0
+
+    def start(self, cpus: frozenset[int]) -> None:
+        """Begins to read, on these CPUs."""
+        self._cpus = cpus
+        self._thread.start()
+
+    def mark(self) -> None:
+        """Has every monitor read now: a phase begins."""
+        with self._turn:
+            self._marks += 1
+            self._turn.notify()
+
+    def stop(self) -> None:
+        """A last reading, then closes the monitors; leaves one behind that does not answer."""
+        with self._turn:
+            self._over = True
+            self._turn.notify()
+        if self._thread.is_alive():
+            self._thread.join(_LAST_READING_S)
+        if self._thread.is_alive():
+            text = f"{self._reading}: no answer within {_LAST_READING_S:g} s; nothing was read after that"
+            self.notices.append(("monitor-lost", text))
+            # what the thread left behind still adds is not part of the run
+            self._columns = {name: list(values) for name, values in self._columns.items()}
+            return
+        for monitor in self._monitors.values():
+            monitor.close()
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table `samples`, without the run."""
+        return self._columns
+
+    def _loop(self) -> None:
+        os.sched_setaffinity(0, self._cpus)
+        due = dict.fromkeys(self._monitors, time.monotonic_ns())
+        seen = 0
+        while True:
+            now = time.monotonic_ns()
+            with self._turn:
+                wait_s = (min(due.values(), default=now + 10**9) - now) / 1e9
+                if wait_s > 0 and not self._over and self._marks == seen:
+                    self._turn.wait(wait_s)
+                over, marked, seen = self._over, self._marks != seen, self._marks
+            now = time.monotonic_ns()
+            for name in list(self._monitors):
+                if over or marked or due[name] <= now:
+                    self._read(name)
+                while due.get(name, now + 1) <= now:
+                    due[name] += self._period_ns[name]
+                if name not in self._monitors:
+                    del due[name]
+            if over:
+                return
+
+    def _read(self, name: str) -> None:
+        self._reading = name
+        began_ns = time.thread_time_ns()
+        t_ns = time.monotonic_ns() - self._origin_ns
+        try:
+            samples = list(self._monitors[name].read())
+        except Exception as reason:
+            # also for a fault of ours: one monitor must not silence the others
+            self.notices.append(("monitor-lost", f"{name}: {reason}"))
+            self._monitors.pop(name).close()
+            return
+        for entity, metric, value in samples:
+            self._add(t_ns, name, entity, metric, value)
+        self._cost_ns[name] += time.thread_time_ns() - began_ns
+        self._add(t_ns, "monitors", name, "cpu_ns_total", self._cost_ns[name])
+
+    def _add(self, *row: Any) -> None:
+        for values, value in zip(self._columns.values(), row, strict=True):
+            values.append(value)

@@ -1,0 +1,29 @@
+"""One run of a study, as the lab hands it on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.lab.engines.result import Columns
+from steelyard.study.plan import Slot
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run as measured: its place, what became of it, its rate, and its tables as columns.
+
+    A void run has tables only when its load went on to the end and nothing succeeded.
+    """
+
+    slot: Slot
+    attempt: int
+    status: str
+    cause: str
+    started_at: str
+    seconds: float
+    tps: float = 0.0
+    tables: Mapping[str, Columns] = field(default_factory=dict[str, Columns])
+    server_log: str = ""
+    server_facts: Mapping[str, Any] = field(default_factory=dict[str, Any])

@@ -1,0 +1,129 @@
+"""The lab's part within a guest: starts the server, has it under load, watches it, leaves the result.
+
+It runs as root on a read-only image with a tmpfs to write to, and ends with the guest.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from steelyard.host.guests.initramfs import FACT, SCRATCH
+from steelyard.lab.engines.guests import RESULT
+from steelyard.lab.engines.process import LoadProcess
+from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.observe.monitoring import Watch
+from steelyard.lab.observe.probes import Probing
+from steelyard.monitors import Target
+
+_ASKED, _RESULTS = Path("/dev/vdb"), Path("/dev/vdc")
+_DATA, _LOG = Path(SCRATCH) / "data", Path(SCRATCH) / "server.log"
+_USER = 1000
+_READY = "ready to accept connections"
+_START_S = 120.0
+_TAIL = 500
+# what the postmaster writes before it starts its processes anew
+_CRASHED = ("was terminated by signal", "reinitializing")
+
+
+def main() -> None:
+    """Reads the plan from its disk; writes a tar with the result to another."""
+    os.environ |= {"PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": SCRATCH}
+    try:
+        _leave(_measured(json.loads(_ASKED.read_bytes().rstrip(b"\0"))))
+    except Exception as error:
+        # whatever it is, the lab outside is to hear of it
+        print(f"{FACT} failed {' '.join(str(error).split()) or type(error).__name__}", flush=True)
+
+
+def _measured(plan: Mapping[str, Any]) -> dict[str, Any]:
+    server = _serve(plan["server"])
+    _await_ready(server)
+    result = _load(server.pid, plan["load"], plan["probes"])
+    log = _LOG.read_text(errors="replace")
+    if server.poll() is not None or any(sign in log for sign in _CRASHED):
+        raise LoadFailed(f"the server crashed under load: {log[-_TAIL:]}")
+    return result
+
+
+def _leave(result: Mapping[str, Any]) -> None:
+    text = json.dumps(result).encode()
+    with _RESULTS.open("wb") as disk:
+        with tarfile.open(fileobj=disk, mode="w") as archive:
+            entry = tarfile.TarInfo(RESULT)
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text))
+        disk.flush()
+        os.fsync(disk.fileno())
+
+
+def _serve(plan: Mapping[str, Any]) -> subprocess.Popen[bytes]:
+    shutil.copytree(plan["data"], _DATA, symlinks=True)
+    for path in (_DATA, *_DATA.rglob("*")):
+        os.chown(path, _USER, _USER, follow_symlinks=False)
+    _DATA.chmod(0o700)
+    with _LOG.open("wb") as log:
+        return subprocess.Popen[bytes](
+            [plan["program"], "-D", _DATA, *plan["arguments"]],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd="/",
+            user=_USER,
+            group=_USER,
+            extra_groups=[],
+        )
+
+
+def _await_ready(server: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + _START_S
+    while time.monotonic() < deadline and server.poll() is None:
+        if _READY in _LOG.read_text(errors="replace"):
+            return
+        time.sleep(0.05)
+    raise LoadFailed(f"the server did not start: {_LOG.read_text(errors='replace')[-_TAIL:]}")
+
+
+def _load(server: int, plan: Mapping[str, Any], probes: Mapping[str, Any]) -> dict[str, Any]:
+    cpus = frozenset(os.sched_getaffinity(0))
+    engine = LoadProcess("load", plan, cpus)
+    pids = {"server": server, "engine": engine.pid, "monitors": os.getpid()}
+    target = Target(pids=pids)
+    watch = Watch({"processes": 1.0}, target, 0)
+    probing = Probing(probes, target, cpus)
+    watch.start(cpus)
+
+    def heard(event: Mapping[str, Any]) -> None:
+        if event["event"] == "phase":
+            probing.phase(event)
+            watch.mark()
+
+    try:
+        result = engine.results(heard)
+    finally:
+        engine.stop()
+        watch.stop()
+        probing.stop()
+    told = (*watch.notices, *probing.notices())
+    samples = watch.columns()
+    for row in probing.samples(0):
+        for name, value in zip(samples, row, strict=True):
+            samples[name].append(value)
+    notices = result["notices"]
+    return {
+        **result,
+        "samples": samples,
+        "probes": probing.told(),
+        "notices": {
+            "code": [*notices["code"], *(code for code, _ in told)],
+            "text": [*notices["text"], *(text for _, text in told)],
+        },
+    }

@@ -1,0 +1,1 @@
+"""MariaDB's own counters and latches."""

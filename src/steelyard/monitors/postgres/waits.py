@@ -1,0 +1,90 @@
+"""What PostgreSQL's clients wait for, sampled from its activity view; ten readings a second."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import psycopg
+
+from steelyard.monitors import Sample, Target, Unavailable
+from steelyard.monitors.postgres.connection import (
+    APPLICATION_NAME,
+    connect,
+    disconnect,
+    leave_statements_alone,
+    told,
+)
+
+RUNNING = "CPU:running"  # no wait event: on the CPU, waiting for it, or in a spin loop
+
+# The function behind pg_stat_activity, without the view's joins.
+_QUERY = f"""
+    select wait_event_type, wait_event, count(*)
+    from pg_stat_get_activity(null)
+    where backend_type = 'client backend' and state = 'active'
+      and application_name <> '{APPLICATION_NAME}'
+    group by 1, 2"""
+
+_ALLOWED = """
+    select coalesce(bool_or(pg_has_role(oid, 'member')), false)
+        or (select rolsuper from pg_roles where rolname = current_user),
+        current_setting('track_activities') = 'on'
+    from pg_roles where rolname = 'pg_read_all_stats'"""
+
+
+class PostgresWaitsMonitor:
+    """Counts, for each wait event, in how many samples an active session was in it.
+
+    Time waited is samples x the interval between readings; shares need no interval.
+    """
+
+    def __init__(self) -> None:
+        self._target = Target()
+        self._connection: psycopg.Connection[Any] | None = None
+        self._samples: Counter[str] = Counter()
+        self._readings = 0
+
+    def open(self, target: Target) -> None:
+        """Connects; raises Unavailable when others' sessions may not be seen."""
+        self._target = target
+        self._samples.clear()
+        self._readings = 0
+        self._connection = connection = connect(target)
+        try:
+            allowed, tracked = connection.execute(_ALLOWED).fetchone() or (False, False)
+        except psycopg.Error as error:
+            self.close()
+            raise Unavailable(f"the server stopped answering: {told(error)}") from error
+        if not allowed or not tracked:
+            self.close()
+            raise Unavailable(
+                "track_activities is off (set it on)"
+                if allowed
+                else "other sessions' waits are hidden from this user (grant pg_monitor to it)"
+            )
+        leave_statements_alone(connection)
+
+    def read(self) -> Iterable[Sample]:
+        """Totals since open; none when the server did not answer in time; raises Unavailable."""
+        if self._connection is None:
+            raise Unavailable("the connection is closed")
+        try:
+            rows = self._connection.execute(_QUERY, prepare=True).fetchall()
+        except psycopg.errors.QueryCanceled:
+            return []
+        except psycopg.Error as error:
+            raise Unavailable(f"the server stopped answering: {told(error)}") from error
+        self._readings += 1
+        for kind, event, count in rows:
+            self._samples[f"{kind}:{event}" if event else RUNNING] += count
+        samples = [Sample(entity, "samples_total", n) for entity, n in self._samples.items()]
+        samples.append(Sample("sessions", "active_samples_total", self._samples.total()))
+        samples.append(Sample("sessions", "readings_total", self._readings))
+        return samples
+
+    def close(self) -> None:
+        """Closes the connection."""
+        disconnect(self._connection, self._target)
+        self._connection = None

@@ -1,0 +1,215 @@
+"""The whole machine: CPU by core and mode, memory, disks, network, pressure stalls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from steelyard.monitors import Sample, Target, Unavailable
+from steelyard.monitors.system.procfs import Budget, ProcFile, reason
+
+_NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+_SECTOR_BYTES = 512  # in diskstats, whatever the disk's own sector
+_NS_PER_MS = 1_000_000
+_NS_PER_US = 1_000
+
+# The order of the columns of /proc/stat; user includes guest, nice includes guest_nice.
+_MODES = (
+    "user",
+    "nice",
+    "system",
+    "idle",
+    "iowait",
+    "irq",
+    "softirq",
+    "steal",
+    "guest",
+    "guest_nice",
+)
+_MODE_METRICS = tuple(f"{mode}_ns_total" for mode in _MODES)
+
+_STAT_METRICS = {
+    b"ctxt": "context_switches_total",
+    b"intr": "interrupts_total",
+    b"processes": "forks_total",
+    b"procs_running": "runqueue_tasks",
+    b"procs_blocked": "blocked_tasks",
+}
+_MEMORY_METRICS = {
+    b"MemAvailable": "memory_available_bytes",
+    b"Dirty": "memory_dirty_bytes",
+    b"Cached": "memory_cached_bytes",
+}
+_NOT_DISKS = ("loop", "ram", "zram", "fd", "sr")
+
+_MENDING = {
+    "pressure/cpu": "boot with psi=1 on a kernel with CONFIG_PSI",
+    "pressure/io": "boot with psi=1 on a kernel with CONFIG_PSI",
+    "pressure/memory": "boot with psi=1 on a kernel with CONFIG_PSI",
+    "diskstats": "needs /proc/diskstats and /sys/block",
+}
+
+
+class HostMonitor:
+    """Reads /proc/stat, meminfo, vmstat, diskstats, net/dev and pressure.
+
+    missing: what cannot be read here, each with its reason; the rest is read all the same.
+    """
+
+    def __init__(self, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> None:
+        self._proc = proc
+        self._sys = sys
+        self._files: dict[str, ProcFile] = {}
+        self._disks: frozenset[bytes] = frozenset()
+        self._missing: dict[str, str] = {}
+        self._highest: dict[tuple[str, str], int] = {}
+        self._parsers: dict[str, Callable[[bytes], Iterator[Sample]]] = {
+            "stat": self._stat,
+            "meminfo": _meminfo,
+            "vmstat": _vmstat,
+            "diskstats": self._diskstats,
+            "net/dev": _net,
+            "pressure/cpu": _psi_cpu,
+            "pressure/io": _psi_io,
+            "pressure/memory": _psi_memory,
+        }
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """`/proc/pressure/cpu: Operation not supported (boot with psi=1 ...)`, one a source."""
+        return tuple(self._missing.values())
+
+    def open(self, target: Target) -> None:
+        """Opens every source; raises Unavailable when none can be read."""
+        self._missing.clear()
+        self._find_disks()
+        budget = Budget()
+        for name in self._parsers:
+            try:
+                file = ProcFile(self._proc / name, budget)
+                file.read()  # some files open, and refuse to be read: PSI when it is switched off
+            except OSError as error:
+                self._note(name, reason(error))
+            else:
+                self._files[name] = file
+        if not self._files:
+            raise Unavailable(f"nothing can be read below {self._proc}: mount -t proc proc {self._proc}")
+
+    def read(self) -> Iterable[Sample]:
+        """All metrics now; raises Unavailable when no source is left."""
+        samples: list[Sample] = []
+        for name, file in list(self._files.items()):
+            try:
+                samples.extend(self._parsers[name](file.read()))
+            except (OSError, ValueError, IndexError) as error:
+                why = reason(error) if isinstance(error, OSError) else "not in the known form"
+                self._note(name, why)
+                self._files.pop(name).close()
+        if not self._files:
+            raise Unavailable(f"nothing can be read below {self._proc} any longer")
+        return samples
+
+    def close(self) -> None:
+        """Closes the files."""
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+
+    def _note(self, name: str, why: str) -> None:
+        hint = _MENDING.get(name)
+        self._missing[name] = f"{self._proc / name}: {why}" + (f" ({hint})" if hint else "")
+
+    def _find_disks(self) -> None:
+        """Whole disks only: a partition's traffic is in its disk's already."""
+        block = self._sys / "block"
+        try:
+            names = [path.name for path in block.iterdir()]
+        except OSError as error:
+            names = []
+            self._missing["block"] = f"{block}: {reason(error)} (disks are not read)"
+        self._disks = frozenset(n.encode() for n in names if not n.startswith(_NOT_DISKS))
+
+    def _stat(self, text: bytes) -> Iterator[Sample]:
+        for line in text.splitlines():
+            key, _, rest = line.partition(b" ")
+            if key.startswith(b"cpu"):
+                entity = key.decode()
+                for metric, ticks in zip(_MODE_METRICS, rest.split(), strict=False):
+                    yield self._mode(entity, metric, int(ticks) * _NS_PER_TICK)
+            elif key in _STAT_METRICS:
+                # the sum comes first; the line of interrupts goes on for kilobytes
+                yield Sample("host", _STAT_METRICS[key], int(rest.split(None, 1)[0]))
+
+    def _mode(self, entity: str, metric: str, value: int) -> Sample:
+        # The kernel takes idle and iowait back now and then (proc(5)); a counter never falls here.
+        highest = max(value, self._highest.get((entity, metric), 0))
+        self._highest[entity, metric] = highest
+        return Sample(entity, metric, highest)
+
+    def _diskstats(self, text: bytes) -> Iterator[Sample]:
+        for line in text.splitlines():
+            field = line.split()
+            if field[2] not in self._disks:
+                continue
+            disk = f"disk:{field[2].decode()}"
+            yield Sample(disk, "reads_total", int(field[3]))
+            yield Sample(disk, "read_bytes_total", int(field[5]) * _SECTOR_BYTES)
+            yield Sample(disk, "writes_total", int(field[7]))
+            yield Sample(disk, "written_bytes_total", int(field[9]) * _SECTOR_BYTES)
+            yield Sample(disk, "busy_ns_total", int(field[12]) * _NS_PER_MS)
+
+
+def _meminfo(text: bytes) -> Iterator[Sample]:
+    swap_kb: dict[bytes, int] = {}
+    for line in text.splitlines():
+        key, _, rest = line.partition(b":")
+        if key in _MEMORY_METRICS:
+            yield Sample("host", _MEMORY_METRICS[key], int(rest.split()[0]) * 1024)
+        elif key in (b"SwapTotal", b"SwapFree"):
+            swap_kb[key] = int(rest.split()[0])
+    if len(swap_kb) == 2:
+        total = swap_kb[b"SwapTotal"] * 1024
+        yield Sample("host", "swap_used_bytes", total - swap_kb[b"SwapFree"] * 1024)
+        if total:
+            yield Sample("host", "swap_used_bytes_limit", total)
+
+
+def _vmstat(text: bytes) -> Iterator[Sample]:
+    _, found, rest = text.partition(b"\npgmajfault ")
+    if found:
+        yield Sample("host", "page_faults_major_total", int(rest.split(None, 1)[0]))
+
+
+def _net(text: bytes) -> Iterator[Sample]:
+    for line in text.splitlines()[2:]:
+        name, _, rest = line.partition(b":")
+        field = rest.split()
+        if field[1] == field[9] == b"0":
+            continue  # never carried a packet: dummy and tunnel interfaces by the dozen
+        entity = f"net:{name.strip().decode()}"
+        yield Sample(entity, "received_bytes_total", int(field[0]))
+        yield Sample(entity, "received_packets_total", int(field[1]))
+        yield Sample(entity, "sent_bytes_total", int(field[8]))
+        yield Sample(entity, "sent_packets_total", int(field[9]))
+
+
+def _psi(entity: str, text: bytes, kinds: tuple[bytes, ...]) -> Iterator[Sample]:
+    for line in text.splitlines():
+        kind, _, rest = line.partition(b" ")
+        if kind in kinds:
+            stalled_us = int(rest.rpartition(b"total=")[2])
+            yield Sample(entity, f"{kind.decode()}_ns_total", stalled_us * _NS_PER_US)
+
+
+def _psi_cpu(text: bytes) -> Iterator[Sample]:
+    # `full` is undefined for the CPU of a whole machine, and reported as 0
+    return _psi("psi:cpu", text, (b"some",))
+
+
+def _psi_io(text: bytes) -> Iterator[Sample]:
+    return _psi("psi:io", text, (b"some", b"full"))
+
+
+def _psi_memory(text: bytes) -> Iterator[Sample]:
+    return _psi("psi:memory", text, (b"some", b"full"))

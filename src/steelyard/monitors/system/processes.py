@@ -1,0 +1,262 @@
+"""Processes and threads by role: CPU, switches, run-queue wait, memory, I/O of whole trees."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from steelyard.monitors import Sample, Target, Unavailable
+from steelyard.monitors.system.procfs import Budget, ProcFile, reason
+from steelyard.monitors.system.task import CPU, SYSTEM, USAGE, USER, Process, added, nothing, parse_stat
+
+OWN_ROLE = "monitors"  # whose connections Target.own_backends serve
+
+
+class Role:
+    """The sums of one role; they never fall, though its processes come and go."""
+
+    def __init__(self) -> None:
+        self.retained = nothing()  # of processes that died, or moved to another role
+        self.retained_io = [0, 0]
+        self._totals = nothing()
+        self._io = [0, 0]
+
+    def totals(self, processes: list[Process]) -> list[int]:
+        """Totals in the order of USAGE; user and system CPU scaled so that their sum is the CPU."""
+        raw = added(self.retained, *(process.used() for process in processes))
+        before = self._totals
+        now = list(map(max, before, raw))
+        # The kernel splits exact time by ticks and shows it rounded down, a tick a process: the
+        # user's part follows the long-run ratio, and neither part ever falls.
+        ticks = raw[USER] + raw[SYSTEM]
+        target = now[CPU] * raw[USER] // ticks if ticks > 0 else 0
+        now[USER] = min(max(target, before[USER]), before[USER] + now[CPU] - before[CPU])
+        now[SYSTEM] = now[CPU] - now[USER]
+        self._totals = now
+        return now
+
+    def io(self, processes: list[Process]) -> list[int] | None:
+        """Bytes read from and written to storage; None when no process lets us see."""
+        seen = [process.io for process in processes if process.io is not None]
+        if not seen:
+            return None
+        for i in range(2):
+            now = self.retained_io[i] + sum(io[i] for io in seen)
+            self._io[i] = max(self._io[i], now)
+        return self._io
+
+
+class ProcessMonitor:
+    """Sums by role over the whole tree below each pid of the target; entity is the role.
+
+    A tree ends where another role's begins. Backends in Target.own_backends count as "monitors".
+    A process counts from its birth; one whose parent died stays where it was.
+    files_max: how many files stay open between readings; default: by the limit of the process.
+    missing: what cannot be read here, each with its reason.
+    """
+
+    def __init__(self, proc: Path = Path("/proc"), files_max: int | None = None) -> None:
+        self._proc = proc
+        self._target = Target()
+        self._processes: dict[int, Process] = {}
+        self._roles: dict[str, Role] = {}
+        self._missing: dict[str, str] = {}
+        self._budget = Budget(files_max)
+        self._loadavg: ProcFile | None = None
+        self._last_pid = b""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What cannot be read here, each with its reason."""
+        return tuple(self._missing.values())
+
+    def open(self, target: Target) -> None:
+        """Finds the trees; raises Unavailable when no process of the target can be read."""
+        self._target = target
+        self._missing.clear()
+        self._roles = {role: Role() for role in target.pids}
+        try:
+            self._loadavg = ProcFile(self._proc / "loadavg", self._budget)
+        except OSError as error:
+            self._missing["loadavg"] = (
+                f"{self._proc}/loadavg: {reason(error)} (every reading searches for new processes)"
+            )
+        self._adopt_roots()
+        if not self._processes:
+            self.close()
+            raise Unavailable(
+                "; ".join(self._missing.values())
+                or "the target names no process: a server behind a dsn runs out of our sight; "
+                "run steelyard on its machine to see its processes"
+            )
+        self._update()
+
+    def read(self) -> Iterable[Sample]:
+        """All metrics now; a role without a living process is left out."""
+        if not self._processes:
+            raise Unavailable("every process watched has ended")
+        self._update()
+        by_role: dict[str, list[Process]] = {}
+        for process in self._processes.values():
+            by_role.setdefault(process.role, []).append(process)
+        samples: list[Sample] = []
+        for role, processes in by_role.items():
+            if any(not process.stat.zombie for process in processes):
+                samples.extend(self._samples(role, processes))
+        if not samples:
+            raise Unavailable("every process watched has ended")
+        return samples
+
+    def close(self) -> None:
+        """Closes the files."""
+        for process in self._processes.values():
+            process.close()
+        self._processes.clear()
+        if self._loadavg is not None:
+            self._loadavg.close()
+            self._loadavg = None
+        self._last_pid = b""
+
+    def _samples(self, role: str, processes: list[Process]) -> Iterable[Sample]:
+        sums = self._roles[role]
+        timed = all(process.timed for process in processes)
+        for metric, value in zip(USAGE, sums.totals(processes), strict=True):
+            if timed or metric not in ("runqueue_wait_ns", "slices"):
+                yield Sample(role, f"{metric}_total", value)
+        if (io := sums.io(processes)) is not None:
+            yield Sample(role, "read_bytes_total", io[0])
+            yield Sample(role, "written_bytes_total", io[1])
+        alive = [process for process in processes if not process.stat.zombie]
+        private = sum(process.private_bytes for process in alive)
+        # One segment mapped by every process: the largest part that any one has touched, which is
+        # the least that it can be. Summing it would count shared_buffers once a backend.
+        shared = max(process.shared_bytes for process in alive)
+        yield Sample(role, "memory_private_bytes", private)
+        yield Sample(role, "memory_shared_bytes", shared)
+        yield Sample(role, "memory_bytes", private + shared)
+        yield Sample(role, "threads", sum(process.stat.threads for process in alive))
+        yield Sample(role, "processes", len(alive))
+
+    def _update(self) -> None:
+        """Reads every process, parents before children: a child that dies between is then
+        missing from its parent's sum until the next reading, and never counted twice."""
+        self._adopt_roots()
+        discover = self._tasks_may_have_come()
+        roots = set(self._target.pids.values())
+        queue = list(self._processes.values())
+        born: dict[int, list[int]] | None = None
+        for process in queue:  # grows while it is walked
+            try:
+                process.read(discover)
+                if not discover:
+                    continue
+                children = process.children()
+            except (OSError, ValueError) as error:  # a file cut short: it is about to go
+                self._bury(process, error)
+                continue
+            if children is None:
+                born = self._children_by_scan() if born is None else born
+                children = born.get(process.pid, [])
+            for pid in children:
+                if pid not in self._processes and pid not in roots:
+                    queue.extend(self._adopt(pid, process.role))
+        # Not before: a child of another role, dead when its parent was read, is only now known.
+        for process in self._processes.values():
+            process.settle()
+        self._move_own_backends()
+
+    def _tasks_may_have_come(self) -> bool:
+        """Whether any process or thread was started since: the last pid given out has changed."""
+        if self._loadavg is None:
+            return True
+        last_pid = self._loadavg.read().split()[-1]
+        changed = last_pid != self._last_pid
+        self._last_pid = last_pid
+        return changed
+
+    def _adopt_roots(self) -> None:
+        for role, pid in self._target.pids.items():
+            known = self._processes.get(pid)
+            if known is None:
+                self._adopt(pid, role)
+            elif known.role != role and pid not in self._target.own_backends:
+                self._move(known, role)
+
+    def _adopt(self, pid: int, role: str) -> list[Process]:
+        try:
+            process = Process(self._proc, pid, role, self._budget)
+        except OSError as error:
+            if pid in self._target.pids.values():
+                self._missing[role] = f"{role}: process {pid}: {reason(error)}"
+            return []
+        self._missing.pop(role, None)
+        self._processes[pid] = process
+        self._roles.setdefault(role, Role())
+        self._note_gaps(process)
+        return [process]
+
+    def _note_gaps(self, process: Process) -> None:
+        role = process.role
+        if not process.timed:
+            self._missing["schedstat"] = (
+                "schedstat: CPU time in ticks of 10 ms, no run-queue wait "
+                "(needs a kernel with CONFIG_SCHED_INFO)"
+            )
+        if not process.sees_io:
+            self._missing[f"{role}/io"] = (
+                f"{role}: /proc/{process.pid}/io cannot be read "
+                "(run as the same user, or with CAP_SYS_PTRACE)"
+            )
+
+    def _bury(self, process: Process, error: Exception) -> None:
+        """Books what a process used on its parent, which the kernel did too, or on its role."""
+        del self._processes[process.pid]
+        process.close()
+        self._last_pid = b""  # its pid may have been taken over: search at the next reading
+        if isinstance(error, PermissionError):
+            self._missing[process.role] = f"{process.role}: process {process.pid}: {reason(error)}"
+        process.settle()
+        used, io = process.used(), process.io or (0, 0)
+        parent = self._processes.get(process.stat.ppid)
+        role = self._roles[process.role]
+        if parent is not None and parent.role == process.role:
+            parent.reaped.add(used)
+            if parent.reaps:
+                return
+        else:
+            role.retained = added(role.retained, used)
+            if parent is not None:
+                parent.reaped.foreign = added(parent.reaped.foreign, used)
+                if parent.reaps:
+                    other = self._roles[parent.role]
+                    other.retained_io = [other.retained_io[i] - io[i] for i in range(2)]
+        role.retained_io = [role.retained_io[i] + io[i] for i in range(2)]
+
+    def _move(self, process: Process, role: str) -> None:
+        """What it used so far stays with its old role."""
+        old, new = self._roles[process.role], self._roles.setdefault(role, Role())
+        used, io = process.used(), process.io or (0, 0)
+        old.retained = added(old.retained, used)
+        new.retained = added(new.retained, [-value for value in used])
+        old.retained_io = [old.retained_io[i] + io[i] for i in range(2)]
+        new.retained_io = [new.retained_io[i] - io[i] for i in range(2)]
+        process.role = role
+
+    def _move_own_backends(self) -> None:
+        for pid in self._target.own_backends:
+            process = self._processes.get(pid)
+            if process is not None and process.role == "server":
+                self._move(process, OWN_ROLE)
+
+    def _children_by_scan(self) -> dict[int, list[int]]:
+        """Children by parent from all of /proc, for kernels without task/TID/children."""
+        children: dict[int, list[int]] = {}
+        for name in os.listdir(self._proc):  # noqa: PTH208
+            if name.isdigit():
+                try:
+                    stat = parse_stat((self._proc / name / "stat").read_bytes())
+                except (OSError, ValueError):
+                    continue
+                children.setdefault(stat.ppid, []).append(int(name))
+        return children

@@ -1,0 +1,277 @@
+"""What one process and its threads have used since their birth, from /proc."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from operator import add
+from pathlib import Path
+from typing import NamedTuple
+
+from steelyard.monitors.system.procfs import Budget, ProcFile
+
+NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+# What is added up, in this order; io is kept apart because a parent's already holds its children's.
+USAGE = (
+    "cpu_ns",
+    "user_cpu_ns",
+    "system_cpu_ns",
+    "runqueue_wait_ns",
+    "slices",
+    "voluntary_switches",
+    "involuntary_switches",
+)
+CPU, USER, SYSTEM = 0, 1, 2
+
+_SWITCHES = re.compile(rb"\nvoluntary_ctxt_switches:\t(\d+)\nnonvoluntary_ctxt_switches:\t(\d+)")
+_MEMORY = re.compile(rb"\nRssAnon:\s+(\d+) kB\nRssFile:\s+\d+ kB\nRssShmem:\s+(\d+) kB")
+_IGNORED_SIGNALS = re.compile(rb"\nSigIgn:\t([0-9a-f]+)")
+_IO = re.compile(rb"\nread_bytes: (\d+)\nwrite_bytes: (\d+)")
+_SIGCHLD_BIT = 1 << 16
+
+
+def added(first: list[int], *others: list[int]) -> list[int]:
+    """The sums, place by place."""
+    total = list(first)
+    for other in others:
+        total = list(map(add, total, other))
+    return total
+
+
+def nothing() -> list[int]:
+    """A usage of zero."""
+    return [0] * len(USAGE)
+
+
+class Stat(NamedTuple):
+    """The fields of /proc/PID/stat that are used; times in ns, rounded down to ticks."""
+
+    ppid: int
+    zombie: bool
+    user_ns: int
+    system_ns: int
+    children_user_ns: int
+    children_system_ns: int
+    threads: int
+    born_ticks: int
+
+
+def parse_stat(text: bytes) -> Stat:
+    """From the text of /proc/PID/stat; the name in brackets may hold blanks and brackets."""
+    f = text[text.rindex(b")") + 2 :].split(None, 20)
+    user, system, children_user, children_system = map(int, f[11:15])
+    return Stat(
+        int(f[1]),
+        f[0] in b"ZX",
+        user * NS_PER_TICK,
+        system * NS_PER_TICK,
+        children_user * NS_PER_TICK,
+        children_system * NS_PER_TICK,
+        int(f[17]),
+        int(f[19]),
+    )
+
+
+class Thread:
+    """One thread: run time, run-queue wait, slices, switches; its children's pids."""
+
+    __slots__ = ("_children", "_schedstat", "_status", "used")
+
+    def __init__(self, task: Path, budget: Budget, status: ProcFile | None = None) -> None:
+        self._schedstat = _optional(task / "schedstat", budget)
+        self._children = _optional(task / "children", budget)
+        self._status = ProcFile(task / "status", budget) if status is None else None
+        self.used = nothing()
+
+    def read(self, status: bytes | None = None) -> None:
+        """Brings `used` up to date; status: its text when the process has read it already."""
+        if self._schedstat is not None:
+            run, wait, slices = self._schedstat.read().split()
+            self.used[CPU], self.used[3], self.used[4] = int(run), int(wait), int(slices)
+        if status is None and self._status is not None:
+            status = self._status.read()
+        if status is not None and (found := _SWITCHES.search(status)):
+            self.used[5], self.used[6] = int(found[1]), int(found[2])
+
+    def children(self) -> list[int] | None:
+        """Pids of the processes that it started; None when the kernel does not tell."""
+        if self._children is None:
+            return None
+        return [int(pid) for pid in self._children.read().split()]
+
+    @property
+    def timed(self) -> bool:
+        """Whether the kernel gives exact run time and run-queue wait."""
+        return self._schedstat is not None
+
+    def close(self) -> None:
+        """Closes the files."""
+        for file in (self._schedstat, self._children, self._status):
+            if file is not None:
+                file.close()
+
+
+@dataclass
+class Reaped:
+    """What the dead children of one process used.
+
+    The kernel adds a child's CPU time, exact, to its parent's when the parent waits for it, but
+    shows the sum in ticks; what we saw of a child last is exact but lacks its end. The larger of
+    both is kept: short by at most two ticks a process, also for children that we never saw.
+    Lost with a child are its run-queue wait, slices and switches since our last reading of it:
+    the kernel adds those up too, and shows them to the parent only.
+    seen: as we last saw them. foreign: of children counted under another role.
+    """
+
+    seen: list[int]
+    foreign: list[int] = field(default_factory=nothing)
+    used: list[int] = field(default_factory=nothing)
+    _told: tuple[int, int, int] = (-1, 0, 0)
+
+    def add(self, used: list[int]) -> None:
+        """Books a dead child as we last saw it."""
+        self.seen = added(self.seen, used)
+        self._told = (-1, 0, 0)
+
+    def update(self, stat: Stat) -> None:
+        """Brings `used` up to date; it never falls."""
+        user, system = stat.children_user_ns, stat.children_system_ns
+        told = (user + system, user, system)
+        if told == self._told:
+            return  # nobody was waited for: most processes never have a child
+        self._told = told
+        for i, seen in enumerate(self.seen):
+            now = max(seen, told[i] - self.foreign[i]) if i < len(told) else seen
+            if now > self.used[i]:
+                self.used[i] = now
+
+
+class Process:
+    """One process with its threads: what it used, and what its dead children did."""
+
+    def __init__(self, proc: Path, pid: int, role: str, budget: Budget) -> None:
+        self.pid = pid
+        self.role = role
+        self._dir = proc / str(pid)
+        self._budget = budget
+        self._stat = ProcFile(self._dir / "stat", budget)
+        try:
+            self._status = ProcFile(self._dir / "status", budget)
+            self._io = _optional(self._dir / "io", budget)
+            self._threads = {pid: Thread(self._dir / "task" / str(pid), budget, self._status)}
+            self.stat = parse_stat(self._stat.read())
+        except OSError:
+            self.close()
+            raise
+        children = [self.stat.children_user_ns, self.stat.children_system_ns]
+        self.reaped = Reaped([sum(children), *children, 0, 0, 0, 0])
+        self._gone = nothing()  # of its threads that ended
+        self._used = nothing()
+        self.reaps = True
+        self.private_bytes = 0
+        self.shared_bytes = 0
+        self.io: tuple[int, int] | None = None  # read and written, its reaped children's included
+
+    def read(self, discover: bool) -> None:
+        """Brings everything up to date; raises OSError when gone. discover: threads may have come."""
+        stat = parse_stat(self._stat.read())
+        if stat.born_ticks != self.stat.born_ticks:
+            raise ProcessLookupError(f"process {self.pid} is another one now")
+        self.stat = stat
+        status = self._status.read()
+        if found := _MEMORY.search(status):
+            self.private_bytes, self.shared_bytes = int(found[1]) * 1024, int(found[2]) * 1024
+        if found := _IGNORED_SIGNALS.search(status):
+            self.reaps = not int(found[1], 16) & _SIGCHLD_BIT
+        if discover and stat.threads > 1:
+            self._find_threads()
+        for tid in list(self._threads):
+            self._read_thread(tid, status if tid == self.pid else None)
+        self._read_io()
+
+    def settle(self) -> None:
+        """Books what the dead children used, once all of them are known to be dead."""
+        self.reaped.update(self.stat)
+
+    def used(self) -> list[int]:
+        """Totals in the order of USAGE, of dead threads and children too; they never fall."""
+        own = added(self._gone, *(thread.used for thread in self._threads.values()))
+        # ticks hold the ends of threads that we missed; they are rounded down, hence the larger
+        own[CPU] = max(own[CPU], self.stat.user_ns + self.stat.system_ns)
+        own[USER], own[SYSTEM] = self.stat.user_ns, self.stat.system_ns
+        self._used = list(map(max, self._used, own))
+        return added(self._used, self.reaped.used)
+
+    def children(self) -> list[int] | None:
+        """Pids of its children, whichever thread started them; None when the kernel tells none."""
+        pids: list[int] = []
+        for thread in self._threads.values():
+            found = thread.children()
+            if found is None:
+                return None
+            pids.extend(found)
+        return pids
+
+    @property
+    def sees_io(self) -> bool:
+        """Whether we may see what it read and wrote."""
+        return self._io is not None
+
+    @property
+    def timed(self) -> bool:
+        """Whether the kernel gives exact run time and run-queue wait."""
+        return all(thread.timed for thread in self._threads.values())
+
+    def close(self) -> None:
+        """Closes the files, also of a process half opened."""
+        for name in ("_stat", "_status", "_io"):
+            file: ProcFile | None = getattr(self, name, None)
+            if file is not None:
+                file.close()
+        threads: dict[int, Thread] = getattr(self, "_threads", {})
+        for thread in threads.values():
+            thread.close()
+
+    def _find_threads(self) -> None:
+        for name in os.listdir(self._dir / "task"):  # noqa: PTH208  Path.iterdir is thrice as slow
+            tid = int(name)
+            if tid not in self._threads:
+                try:
+                    self._threads[tid] = Thread(self._dir / "task" / name, self._budget)
+                except (FileNotFoundError, ProcessLookupError):
+                    continue  # it came and went
+
+    def _read_thread(self, tid: int, status: bytes | None) -> None:
+        thread = self._threads[tid]
+        try:
+            thread.read(status)
+        except (FileNotFoundError, ProcessLookupError):
+            if tid == self.pid:
+                raise
+            self._gone = added(self._gone, thread.used)
+            self._threads.pop(tid).close()
+
+    def _read_io(self) -> None:
+        if self._io is None:
+            return
+        try:
+            found = _IO.search(self._io.read())
+        except PermissionError:
+            self._io.close()
+            self._io = None
+            self.io = None
+            return
+        if found:
+            self.io = (int(found[1]), int(found[2]))
+
+
+def _optional(path: Path, budget: Budget) -> ProcFile | None:
+    """The file, or None where this kernel or user does not have it."""
+    try:
+        file = ProcFile(path, budget)
+        file.read()
+    except (FileNotFoundError, PermissionError):
+        return None
+    return file

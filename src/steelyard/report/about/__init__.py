@@ -1,0 +1,1 @@
+"""What was measured on what: the machine and the study."""

@@ -1,0 +1,125 @@
+"""Why: which part of a transaction's cost differs."""
+
+from __future__ import annotations
+
+from steelyard.analysis.judgement.results import CostDifference, Judgement
+from steelyard.analysis.words import each
+from steelyard.report import format as fmt
+from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
+from steelyard.report.presented.about import About
+from steelyard.report.presented.ranking import over_points, spoken_of
+
+
+def figure(judgement: Judgement, about: About) -> Figure | None:
+    """Differences in time per transaction of the option that the verdict speaks of."""
+    if not judgement.costs:
+        return None
+    option = spoken_of(judgement)
+    mine = [cost for cost in judgement.costs if cost.option == option]
+    if not mine:
+        option = judgement.costs[0].option
+        mine = [cost for cost in judgement.costs if cost.option == option]
+    timed = [cost for cost in mine if cost.unit in ("us", "us/txn")]
+    titles = {metric.name: metric.title for metric in judgement.metrics}
+    work = _work(judgement, mine)
+    panels = (
+        (Panel("costs", f"{option} minus {judgement.baseline}", _bars(timed, titles, work)),) if timed else ()
+    )
+    return Figure(
+        name="costs",
+        title=f"Why: the cost {work}",
+        caption=(
+            f"The cost {work} under {option}, less that under {judgement.baseline}, with "
+            "95 % intervals. Bars to the left are savings. "
+            f"Geometric means over blocks{over_points(about, ' and ')}, as in the other tables."
+        ),
+        panels=panels,
+        table=_table(mine if len(judgement.options) > 8 else list(judgement.costs), titles, work),
+    )
+
+
+def _work(judgement: Judgement, costs: list[CostDifference]) -> str:
+    """What costs are counted for: transactions, or the score of a program."""
+    metric = next((metric for metric in judgement.metrics if metric.name == costs[0].metric), None)
+    if metric is None:
+        return "of a transaction"
+    return f"of {each(metric)}" if metric.per_txn else each(metric)
+
+
+def _title(metric: str, titles: dict[str, str]) -> str:
+    return titles.get(metric) or metric.removesuffix("_per_txn").removesuffix("_us").replace("_", " ")
+
+
+def _bars(costs: list[CostDifference], titles: dict[str, str], work: str) -> Spec:
+    rows = [
+        {
+            "cost": _title(cost.metric, titles),
+            "difference": cost.after - cost.before,
+            "low": cost.low,
+            "high": cost.high,
+            "sign": "less" if cost.after <= cost.before else "more",
+            "text": f"{fmt.significant(cost.before)} → {fmt.significant(cost.after)} µs",
+        }
+        for cost in costs
+    ]
+    order = [row["cost"] for row in rows]
+    y = nominal("cost", None, sort=order, axis={"labelLimit": 170})
+    x = quantitative(
+        "difference", f"difference, µs {work}".replace(" of a", " a"), axis={"grid": True, "tickCount": 6}
+    )
+    return view(
+        34 * len(rows),
+        [
+            {
+                "mark": {"type": "bar", "height": 16},
+                "encoding": {
+                    "y": y,
+                    "x": x,
+                    "color": {
+                        "field": "sign",
+                        "type": "nominal",
+                        "scale": {"domain": ["less", "more"], "range": ["#0072B2", "#D55E00"]},
+                        "legend": None,
+                    },
+                    "tooltip": [
+                        {"field": "cost", "type": "nominal"},
+                        {"field": "text", "type": "nominal", "title": work.removeprefix("of ")},
+                    ],
+                },
+            },
+            {
+                "mark": {"type": "rule", "style": "inkline", "strokeWidth": 1.5},
+                "encoding": {"y": y, "x": {**x, "field": "low"}, "x2": {"field": "high"}},
+            },
+            {
+                "data": {"values": [{"at": 0}]},
+                "mark": {"type": "rule", "style": "mutedline"},
+                "encoding": {"x": {**x, "field": "at"}},
+            },
+        ],
+        rows,
+    )
+
+
+def _table(costs: list[CostDifference], titles: dict[str, str], work: str) -> Table:
+    return Table(
+        (
+            f"cost {work}",
+            "option",
+            "baseline's",
+            "its own",
+            "difference [95 % interval]",
+            "share of CPU difference",
+        ),
+        tuple(
+            (
+                _title(cost.metric, titles),
+                cost.option,
+                fmt.quantity(cost.before, cost.unit),
+                fmt.quantity(cost.after, cost.unit),
+                fmt.interval(cost.after - cost.before, cost.low, cost.high, cost.unit),
+                "" if cost.share is None else fmt.share(cost.share),
+            )
+            for cost in costs
+        ),
+    )

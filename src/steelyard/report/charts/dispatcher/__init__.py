@@ -1,0 +1,1 @@
+"""Charts of simulated machines: priorities, traces, where a table wins."""

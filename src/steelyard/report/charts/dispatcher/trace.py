@@ -1,0 +1,116 @@
+"""Chosen threads of a simulated machine: which CPU they had, and what priority, over a small window."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from steelyard.report.charts.figure import (
+    Figure,
+    Panel,
+    Spec,
+    Table,
+    nominal,
+    own_legend,
+    quantitative,
+    slug,
+    view,
+)
+from steelyard.report.presented.about import Series, rows
+
+_WHY = {
+    "start": "a new thread",
+    "expired": "slice used (tqexp)",
+    "waited": "maxwait over, off the CPU (lwait)",
+    "returned": "maxwait over, on the CPU (slpret)",
+    "forked": "forked (tqexp)",
+}
+
+
+def figure(series: Series) -> Figure | None:
+    """Two panels an option: the CPUs, and priority over time. None where nothing was traced."""
+    data = rows(series.trace)
+    if not any(row["reason"] == "ran" for row in data):
+        return None
+    options = list(dict.fromkeys(str(row["option"]) for row in data))
+    end_s = max(row["end_s"] for row in data)
+    panels: list[Panel] = []
+    for option in options:
+        mine = [row for row in data if row["option"] == option]
+        panels += [
+            Panel(f"gantt-{slug(option)}", f"{option}: CPUs", _gantt(mine, end_s)),
+            Panel(f"priority-{slug(option)}", f"{option}: priority", _priority(mine, end_s)),
+        ]
+    return Figure(
+        name="trace",
+        title="The life of chosen threads",
+        caption="One run of each option, at the most threads, from the start of measure: stints on the CPUs,"
+        " and the global priority. The same threads meet the same bursts under every option.",
+        panels=tuple(panels),
+        table=_table(data, options),
+        layout="pairs",
+    )
+
+
+def _time(end_s: float) -> Spec:
+    return {"scale": {"domain": [0, end_s], "nice": False}, "axis": {"tickCount": 5}}
+
+
+def _thread() -> Spec:
+    return nominal("thread", None, legend=own_legend())
+
+
+def _gantt(data: list[dict[str, Any]], end_s: float) -> Spec:
+    ran = [{**row, "cpu": int(row["cpu"])} for row in data if row["reason"] == "ran"]
+    cpus = sorted({row["cpu"] for row in ran})
+    y: Spec = {"field": "cpu", "type": "ordinal", "title": "CPU", "scale": {"domain": cpus}}
+    tip = [
+        {"field": "thread", "type": "nominal"},
+        {"field": "cpu", "type": "nominal", "title": "CPU"},
+        {"field": "start_s", "type": "quantitative", "title": "from (s)", "format": ".4f"},
+        {"field": "end_s", "type": "quantitative", "title": "to (s)", "format": ".4f"},
+        {"field": "priority", "type": "quantitative"},
+    ]
+    encoding = {
+        "x": quantitative("start_s", "s", **_time(end_s)),
+        "x2": {"field": "end_s"},
+        "y": y,
+        "color": _thread(),
+        "tooltip": tip,
+    }
+    height = max(80, 14 * len(cpus))
+    return view(height, [{"mark": {"type": "bar", "height": {"band": 0.75}}, "encoding": encoding}], ran)
+
+
+def _priority(data: list[dict[str, Any]], end_s: float) -> Spec:
+    """Known where it changes, and while a thread runs."""
+    drawn = [
+        {"thread": row["thread"], "t_s": t_s, "priority": row["priority"]}
+        for row in sorted(data, key=lambda row: (row["start_s"], row["end_s"]))
+        for t_s in dict.fromkeys((row["start_s"], row["end_s"]))
+    ]
+    top = max(60, *(row["priority"] for row in drawn)) if drawn else 60
+    encoding = {
+        "x": quantitative("t_s", "s", **_time(end_s)),
+        "y": quantitative("priority", "priority", axis={"tickCount": 6}, scale={"domain": [0, top]}),
+        "color": _thread(),
+        "tooltip": [
+            {"field": "thread", "type": "nominal"},
+            {"field": "t_s", "type": "quantitative", "title": "s", "format": ".4f"},
+            {"field": "priority", "type": "quantitative"},
+        ],
+    }
+    return view(160, [{"mark": {"type": "line", "interpolate": "step-after"}, "encoding": encoding}], drawn)
+
+
+def _table(data: list[dict[str, Any]], options: list[str]) -> Table:
+    lines: list[tuple[str, ...]] = []
+    for option in options:
+        for thread in dict.fromkeys(str(row["thread"]) for row in data):
+            mine = [row for row in data if row["option"] == option and row["thread"] == thread]
+            ran = [row for row in mine if row["reason"] == "ran"]
+            on_cpu_s = sum(row["end_s"] - row["start_s"] for row in ran)
+            why = Counter(str(row["reason"]) for row in mine if row["reason"] != "ran")
+            told = ", ".join(f"{_WHY[reason]} {times}" for reason, times in sorted(why.items())) or "none"
+            lines.append((f"{option}, {thread}", f"{on_cpu_s:.3f}", str(len(ran)), told))
+    return Table(("thread", "s on a CPU", "stints", "changes of priority or quantum"), tuple(lines))

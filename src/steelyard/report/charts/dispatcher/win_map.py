@@ -1,0 +1,117 @@
+"""Where one dispatch table wins: a cell each combination of the other factors and number of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.analysis.judgement.results import Judgement, RegionCell
+from steelyard.report import format as fmt
+from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, slug, view
+
+_MARGIN = 0.01  # of the question that was published: more than 1 %
+
+
+def figure(judgement: Judgement) -> Figure | None:
+    """A panel a level of the last factor, a row a level of those before. None without tables compared."""
+    cells = judgement.region
+    if not cells:
+        return None
+    names = list(cells[0].others)
+    level, baseline = cells[0].level, cells[0].baseline
+    panels = list(dict.fromkeys(_panel_of(cell) for cell in cells))
+    largest = max(abs(cell.ratio - 1) for cell in cells)
+    return Figure(
+        name="region",
+        title=f"Where {level} gives more than {baseline}",
+        caption=f"Throughput under {level} against {baseline}, in %, all else alike"
+        + (f" ({' and '.join(names)})" if names else "")
+        + f". ▲ more, ▼ less by more than {_MARGIN:.0%}, the 95 % interval of the cell included.",
+        panels=tuple(
+            Panel(
+                f"region-{slug(name)}",
+                name,
+                _heat([cell for cell in cells if _panel_of(cell) == name], largest),
+            )
+            for name in panels
+        ),
+        table=_table(cells, names),
+        layout="grid",
+    )
+
+
+def _panel_of(cell: RegionCell) -> str:
+    codes = list(cell.others.items())
+    last = f", {codes[-1][0]} {codes[-1][1]}" if len(codes) > 1 else ""
+    return f"{cell.level} against {cell.baseline}{last}"
+
+
+def _row_of(cell: RegionCell) -> str:
+    codes = list(cell.others.values())
+    return ", ".join(codes[:-1] if len(codes) > 1 else codes) or f"{cell.level} / {cell.baseline}"
+
+
+def _said(cell: RegionCell) -> str:
+    mark = "▲ " if cell.low > 1 + _MARGIN else "▼ " if cell.high < 1 - _MARGIN else ""
+    return f"{mark}{100 * (cell.ratio - 1):+.1f}".replace("-", "−")
+
+
+def _heat(cells: Sequence[RegionCell], largest: float) -> Spec:
+    drawn = [
+        {
+            "row": _row_of(cell),
+            "threads": str(cell.clients),
+            "change": 100 * (cell.ratio - 1),
+            "text": _said(cell),
+            "interval": fmt.ratio(cell.ratio, cell.low, cell.high),
+            # black or white, whichever reads on the colour of the cell
+            "light": abs(cell.ratio - 1) < 0.7 * largest,
+        }
+        for cell in cells
+    ]
+    order = list(dict.fromkeys(item["row"] for item in drawn))
+    place = {
+        "x": nominal("threads", "threads", sort=None, axis={"labelAngle": 0}),
+        "y": nominal("row", None, sort=order),
+    }
+    edge = max(100 * largest, 0.1)
+    colour: Spec = {
+        "field": "change",
+        "type": "quantitative",
+        "title": "%",
+        "scale": {"domain": [-edge, 0, edge], "range": ["#B85000", "#F2F2F2", "#005B94"]},
+        "legend": None,
+    }
+    tip = [
+        {"field": "row", "type": "nominal", "title": "levels"},
+        {"field": "threads", "type": "nominal"},
+        {"field": "interval", "type": "nominal", "title": "ratio"},
+    ]
+    text: Spec = {"condition": {"test": "datum.light", "value": "#1B1F24"}, "value": "#FFFFFF"}
+    layers: list[Spec] = [
+        {"mark": {"type": "rect"}, "encoding": {**place, "color": colour, "tooltip": tip}},
+        {
+            "mark": {"type": "text", "fontSize": 12},
+            "encoding": {
+                **place,
+                "text": {"field": "text", "type": "nominal"},
+                "color": text,
+                "detail": {"field": "light"},
+            },
+        },
+    ]
+    return view(max(44, 34 * len(order)), layers, drawn)
+
+
+def _table(cells: Sequence[RegionCell], names: Sequence[str]) -> Table:
+    return Table(
+        ("tables", *names, "threads", "ratio [95 % interval]"),
+        tuple(
+            (
+                f"{cell.level} / {cell.baseline}",
+                *(cell.others[name] for name in names),
+                str(cell.clients),
+                fmt.ratio(cell.ratio, cell.low, cell.high),
+            )
+            for cell in cells
+        ),
+    )

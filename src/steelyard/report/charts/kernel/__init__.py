@@ -1,0 +1,1 @@
+"""Charts of the kernel's probes: profile, locks, scheduling."""

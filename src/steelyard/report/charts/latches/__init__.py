@@ -1,0 +1,1 @@
+"""Charts of latches: counters, times, predictions, sleeps."""

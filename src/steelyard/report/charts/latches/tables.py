@@ -1,0 +1,205 @@
+"""The latch tables of a study; misses, sleeps and hand-overs as pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.analysis.judgement.latches import LatchRow
+from steelyard.analysis.judgement.results import Judgement
+from steelyard.report import format as fmt
+from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, view
+from steelyard.report.charts.theme import Colours, paint
+from steelyard.report.presented.about import About
+
+_HEAD = (
+    "gets",
+    "misses",
+    "spin gets",
+    "sleeps",
+    "time asleep",
+    "time of all gets",
+    "% misses per get",
+    "% sleeps per miss",
+    "gets per {work}",
+    "wait per sleep",
+    "hand-overs/s",
+    "hold",
+    "measured gets/s",
+)
+_ALWAYS = 5  # the counters of the published table are shown even where they are not available
+
+
+def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | None:
+    """None where no latch was watched. A table an option, the baseline's open."""
+    rows = [row for row in judgement.latches if not row.sleeps_only]
+    if not rows:
+        return None
+    series: dict[tuple[str, str], list[LatchRow]] = {}
+    for row in rows:
+        series.setdefault((row.option, row.latch), []).append(row)
+    tables = {f"{option}, {latch}": _table(mine, about) for (option, latch), mine in series.items()}
+    first = next(
+        (name for (option, _), name in zip(series, tables, strict=True) if option == judgement.baseline), ""
+    )
+    first = first or next(iter(tables))
+    measured = any(row.hold_is_measured for row in rows)
+    drawn = (
+        _panel(rows, palette, about, "misses", "% misses per get", 100),
+        _panel(rows, palette, about, "sleeps", "% sleeps per miss", 100),
+        _hand_overs(rows, palette, about),
+    )
+    return Figure(
+        name="latches",
+        title=f"Latch {rows[0].latch} under {rows[0].option}" if len(tables) == 1 else "Latches",
+        caption="All runs pooled: counters are sums, rates and ratios those of the sums."
+        " A get that fails at first is a miss; a miss that spins in vain sleeps. n/a: not available,"
+        " which is not zero. Hold: "
+        + (
+            "mean of those measured, with what preemption added."
+            if measured
+            else f"the time that would explain the misses, given the gets with one {about.point_is} less."
+        ),
+        panels=tuple(panel for panel in drawn if panel),
+        table=tables[first],
+        layout="grid",
+        key="line",
+        notes=_beyond(judgement, about),
+        open=True,
+        numbers="Numbers" if len(tables) == 1 else first,
+        folded=tuple((name, table) for name, table in tables.items() if name != first),
+    )
+
+
+def _beyond(judgement: Judgement, about: About) -> tuple[str, ...]:
+    over = [point.clients for one in judgement.scaling for point in one.points if point.oversubscribed]
+    if not over:
+        return ()
+    return (
+        f"From {fmt.count(min(over), about.point_is, about.points_are)} on there are more of them than CPUs:"
+        " what is missed and slept there is also waiting for a holder that lost its CPU, not parallelism.",
+    )
+
+
+def _table(rows: Sequence[LatchRow], about: About) -> Table:
+    every = [
+        (
+            str(row.clients),
+            _count(row.gets),
+            _count(row.misses),
+            _count(row.spin_gets),
+            _count(row.sleeps),
+            _time(row.wait_ns),
+            _time(row.get_ns),
+            _percent(row.misses_per_get),
+            _percent(row.sleeps_per_miss),
+            _number(row.gets_per_txn),
+            _time(row.wait_per_sleep_ns),
+            _number(row.hand_overs_per_s),
+            _time(row.hold_ns),
+            _number(row.gets_per_s),
+        )
+        for row in rows
+    ]
+    # a column of which nothing is known says nothing
+    head = (about.points_are, *(name.format(work=about.work_is) for name in _HEAD))
+    kept = [i for i in range(len(head)) if i <= _ALWAYS or any(cells[i] != fmt.MISSING for cells in every)]
+    return Table(tuple(head[i] for i in kept), tuple(tuple(cells[i] for i in kept) for cells in every))
+
+
+def _hand_overs(rows: Sequence[LatchRow], palette: Colours, about: About) -> Panel | None:
+    """A latch that batches looks fast because it hands over rarely: both at once."""
+    drawn: list[Spec] = [
+        {
+            "option": row.option,
+            "clients": row.clients,
+            "handed": row.hand_overs_per_s,
+            "gets": row.gets_per_s,
+        }
+        for row in rows
+        if row.hand_overs_per_s and row.gets_per_s
+    ]
+    if len(drawn) < 2:
+        return None
+    log = {"type": "log"}
+    encoding = {
+        "x": quantitative("handed", "hand-overs/s", scale=log, axis=plain_axis(tickCount=5)),
+        "y": quantitative("gets", "gets/s", scale=log, axis=plain_axis(tickCount=5)),
+        "color": palette.encode(),
+        "tooltip": [
+            {"field": "option", "type": "nominal"},
+            {"field": "clients", "type": "quantitative", "title": about.points_are},
+            {"field": "handed", "type": "quantitative", "title": "hand-overs/s", "format": ".3~s"},
+            {"field": "gets", "type": "quantitative", "title": "gets/s", "format": ".3~s"},
+        ],
+    }
+    mark = {"type": "point", "filled": True, "size": 60, "opacity": 1}
+    layers: list[Spec] = [{"mark": mark, "encoding": encoding}]
+    return Panel(
+        "latches-hand-overs", "Gets over hand-overs to another", view(200, layers, paint(drawn, palette))
+    )
+
+
+def _panel(
+    rows: Sequence[LatchRow], palette: Colours, about: About, name: str, title: str, scale: float
+) -> Panel | None:
+    drawn: list[Spec] = []
+    for row in rows:
+        both = {
+            "misses": (row.misses_per_get, row.predicted_misses_per_get),
+            "sleeps": (row.sleeps_per_miss, None),
+        }[name]
+        for kind, value in zip(("measured", "predicted"), both, strict=True):
+            if value is not None:
+                drawn.append(
+                    {
+                        "option": row.option,
+                        "series": f"{row.option}, {row.latch}",
+                        "clients": row.clients,
+                        "kind": kind,
+                        "value": scale * value,
+                        "text": _percent(value),
+                    }
+                )
+    if len({item["clients"] for item in drawn}) < 2:
+        return None
+    x = quantitative("clients", about.points_are, axis={"format": "d", "tickMinStep": 1})
+    y = quantitative("value", None, axis={"tickCount": 5, "format": "~r"}, scale={"zero": True})
+    dash = {
+        "field": "kind",
+        "type": "nominal",
+        "scale": {"domain": ["measured", "predicted"], "range": [[1, 0], [5, 4]]},
+        "legend": None,
+    }
+    detail = [{"field": "series"}, {"field": "kind"}]
+    colour = palette.encode()
+    tip = [
+        {"field": "series", "type": "nominal", "title": "latch"},
+        {"field": "kind", "type": "nominal"},
+        {"field": "clients", "type": "quantitative", "title": about.points_are},
+        {"field": "text", "type": "nominal", "title": title},
+    ]
+    shared = {"x": x, "y": y, "color": colour, "detail": detail}
+    layers: list[Spec] = [
+        {"mark": {"type": "line"}, "encoding": {**shared, "strokeDash": dash}},
+        {
+            "mark": {"type": "point", "filled": True, "size": 50, "opacity": 1},
+            "encoding": {**shared, "tooltip": tip},
+        },
+    ]
+    return Panel(f"latches-{name}", title, view(200, layers, paint(drawn, palette)))
+
+
+def _count(value: float | None) -> str:
+    return fmt.MISSING if value is None else f"{value:,.0f}"
+
+
+def _time(ns: float | None) -> str:
+    return fmt.MISSING if ns is None else fmt.quantity(ns, "ns") if ns else "0"
+
+
+def _number(value: float | None) -> str:
+    return fmt.MISSING if value is None else fmt.significant(value)
+
+
+def _percent(share: float | None) -> str:
+    return fmt.MISSING if share is None else fmt.significant(100 * share)

@@ -1,0 +1,1 @@
+"""Charts of the load: throughput, latency, clients, gauges."""

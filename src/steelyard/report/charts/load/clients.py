@@ -1,0 +1,128 @@
+"""What each client got: level bars are fair, a step among them is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.analysis.judgement.results import Fairness, Judgement
+from steelyard.report import format as fmt
+from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, slug, view
+from steelyard.report.charts.theme import Colours, paint
+from steelyard.report.presented.about import About, Series, rows
+from steelyard.report.presented.ranking import headline, ranked, spoken_of
+
+_MOST_PANELS = 4
+
+
+def figure(judgement: Judgement, series: Series, about: About, palette: Colours) -> Figure | None:
+    """Bars of the winner, the baseline, options that were unfair, the slowest; at the most clients."""
+    data = rows(series.clients)
+    if not data:
+        return None
+    most = max(int(row["clients"]) for row in data)
+    at_most = [row for row in data if int(row["clients"]) == most]
+    chosen = _chosen(judgement, {str(row["option"]) for row in at_most}, most)
+    found = headline(judgement.metrics)
+    noun, work = about.point_is, found.work if found.each else f"{about.work_is}s"
+    plural = f"{work} of each of {fmt.count(most, about.point_is, about.points_are)}"
+    served = "the server" if noun == "client" else "the machine"
+    top = max((row["transactions"] or 0 for row in at_most if row["option"] in chosen), default=1)
+    return Figure(
+        name="clients",
+        title=f"{noun.capitalize()} by {noun}",
+        caption=(
+            f"{plural[0].upper()}{plural[1:]}, geometric mean over runs; the dashed line is their mean. "
+            f"Equal bars mean that {served} served all alike. Indices in the table are medians over runs."
+        ),
+        panels=tuple(
+            Panel(
+                f"clients-{slug(option)}",
+                option,
+                _bars([row for row in at_most if row["option"] == option], top, palette, noun),
+            )
+            for option in chosen
+        ),
+        table=_table(judgement.fairness, data, about),
+        layout="grid",
+    )
+
+
+def _chosen(judgement: Judgement, known: set[str], clients: int) -> list[str]:
+    order = [row.label for row in ranked(judgement)]
+    unfair = [item.option for item in judgement.fairness if item.unfair and item.clients == clients]
+    wanted = [spoken_of(judgement), judgement.baseline, *unfair, *order[-1:], *order]
+    found = [label for label in dict.fromkeys(wanted) if label in known]
+    return found[:_MOST_PANELS] if len(order) > _MOST_PANELS else [o for o in order if o in known]
+
+
+def _bars(data: list[dict[str, Any]], top: float, palette: Colours, noun: str) -> Spec:
+    known = [row["transactions"] for row in data if row["transactions"] is not None]
+    mean = sum(known) / len(known) if known else 0
+    x: Spec = {
+        "field": "client",
+        "type": "ordinal",
+        "title": noun,
+        "axis": {"labelOverlap": True, "labelAngle": 0, "ticks": False},
+        "scale": {"paddingInner": 0.15},
+    }
+    return view(
+        150,
+        [
+            {
+                "mark": {"type": "bar"},
+                "encoding": {
+                    "x": x,
+                    "y": quantitative(
+                        "transactions", None, scale={"domain": [0, top]}, axis=plain_axis(tickCount=4)
+                    ),
+                    "color": palette.encode(legend=False),
+                    "tooltip": [
+                        {"field": "client", "type": "ordinal"},
+                        {"field": "transactions", "type": "quantitative", "format": ",.0f"},
+                    ],
+                },
+            },
+            {
+                "data": {"values": [{"mean": mean}]},
+                "mark": {"type": "rule", "style": "inkline", "strokeDash": [4, 3]},
+                "encoding": {"y": quantitative("mean", None)},
+            },
+        ],
+        paint(data, palette),
+    )
+
+
+def _table(fairness: tuple[Fairness, ...], data: list[dict[str, Any]], about: About) -> Table:
+    if not fairness:
+        return Table(
+            ("option", about.points_are, about.point_is, f"{about.work_is}s"),
+            tuple(
+                (str(row["option"]), str(row["clients"]), str(row["client"]), str(row["transactions"]))
+                for row in data
+            ),
+        )
+    return Table(
+        (
+            "option",
+            about.points_are,
+            "Jain's index",
+            "by chance alone",
+            "least / mean",
+            "most / least",
+            "CV",
+            "fair",
+        ),
+        tuple(
+            (
+                item.option,
+                str(item.clients),
+                f"{item.jain:.4f}",
+                f"{item.jain_null:.4f}" if about.point_is != "copy" else fmt.MISSING,
+                fmt.significant(item.min_over_mean),
+                fmt.significant(item.max_over_min),
+                fmt.share(item.cv),
+                "no" if item.unfair else "yes",
+            )
+            for item in fairness
+        ),
+    )

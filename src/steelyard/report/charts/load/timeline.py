@@ -1,0 +1,231 @@
+"""Throughput and CPU over the whole study: every run after the other, as they were executed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from steelyard.report import format as fmt
+from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, plain_axis, quantitative, view
+from steelyard.report.charts.theme import Colours, paint
+from steelyard.report.presented.about import About, Series, rows
+
+_MOST_ROWS = 4000
+_MOST_LABELS = 32
+_LEFT = 34  # px: both panels begin at the same place
+_CLOCK = (
+    "(datum.value >= 3600"
+    " ? floor(datum.value / 3600) + ':' + pad(floor(datum.value / 60) % 60, 2, '0', 'left')"
+    " : floor(datum.value / 60)) + ':' + pad(floor(datum.value) % 60, 2, '0', 'left')"
+)
+
+Rows = list[dict[str, Any]]
+
+
+def figure(series: Series, palette: Colours, about: About) -> Figure | None:
+    """TPS above, CPU below, on the same time axis; the table lists each run's time mark and label."""
+    tps = rows(series.throughput)
+    cpu = rows(series.cpu)
+    if not tps:
+        return None
+    runs = paint(_runs(tps), palette)
+    end = max(run["end"] for run in runs)
+    panels = [
+        Panel("timeline-tps", f"{about.work_is.capitalize()}s a second", _tps(tps, runs, end, palette)),
+    ]
+    if cpu:
+        panels.append(Panel("timeline-cpu", "CPU, % of one core", _cpu(cpu, runs, end, palette)))
+    named = " Labels name the option of each run." if len(runs) <= _MOST_LABELS else ""
+    return Figure(
+        name="timeline",
+        title="Over time, every run",
+        caption=(
+            f"{fmt.count(len(runs), 'run')} in the order of execution; set-up and warm-up are left "
+            f"out.{named} "
+            "Within a run the line should be level; a slope from left to right is drift."
+        ),
+        panels=tuple(panels),
+        table=_table(runs, cpu, about),
+        key="none" if len(runs) <= _MOST_LABELS and palette.by_option else "line",
+    )
+
+
+def _runs(tps: Rows) -> Rows:
+    """One row a run: option, start, end, mean of what is drawn, parity (for the ground's stripes)."""
+    grouped: dict[int, Rows] = defaultdict(list)
+    for row in tps:
+        grouped[int(row["run"])].append(row)
+    out: Rows = []
+    for number, mine in sorted(grouped.items(), key=lambda pair: min(row["t_s"] for row in pair[1])):
+        values = [row["tps"] for row in mine if row["tps"] is not None]
+        start, last = min(row["t_s"] for row in mine), max(row["t_s"] for row in mine)
+        step = (last - start) / (len(mine) - 1) if len(mine) > 1 else 1.0
+        out.append(
+            {
+                "run": number,
+                "option": mine[0]["option"],
+                "start": start,
+                "end": last + step,
+                "middle": (start + last + step) / 2,
+                "mean": sum(values) / len(values) if values else None,
+                "parity": len(out) % 2,
+            }
+        )
+    return out
+
+
+def _tps(tps: Rows, runs: Rows, end: float, palette: Colours) -> Spec:
+    data = paint(_thinned(tps, ("run",), "tps"), palette)
+    top = max((row["tps"] or 0 for row in data), default=1.0)
+    y = quantitative(
+        "tps", None, axis=plain_axis(tickCount=5, minExtent=_LEFT), scale={"domain": [0, top * 1.08]}
+    )
+    line: Spec = {
+        "mark": {"type": "line", "interpolate": "monotone", "clip": True},
+        "encoding": {
+            "x": _time(end),
+            "y": y,
+            "detail": {"field": "run"},
+            "color": palette.encode(legend=len(runs) > _MOST_LABELS or not palette.by_option),
+            "tooltip": [
+                {"field": "option", "type": "nominal"},
+                {"field": "run", "type": "quantitative"},
+                {"field": "tps", "type": "quantitative", "format": ",.0f"},
+            ],
+        },
+    }
+    return view(200, [*_ground(runs, end), line, *_labels(runs, end, line["encoding"]["color"])], data)
+
+
+def _cpu(cpu: Rows, runs: Rows, end: float, palette: Colours) -> Spec:
+    drawn = [row for row in cpu if row["role"] != "idle"] or cpu
+    data = paint(_thinned(drawn, ("run", "role"), "percent"), palette)
+    roles = sorted({str(row["role"]) for row in data}, key=lambda role: (role != "server", role))
+    line: Spec = {
+        "mark": {"type": "line", "interpolate": "monotone", "strokeWidth": 1.75},
+        "encoding": {
+            "x": _time(end),
+            "y": quantitative("percent", None, axis={"tickCount": 5, "minExtent": _LEFT}),
+            "detail": {"field": "run"},
+            "color": palette.encode(legend=False),
+            "strokeDash": nominal(
+                "role",
+                None,
+                scale={"domain": roles, "range": [[1, 0], [3, 2], [1, 3], [8, 2, 2, 2]][: len(roles)]},
+                legend=None,
+            ),
+            "tooltip": [
+                {"field": "option", "type": "nominal"},
+                {"field": "role", "type": "nominal"},
+                {"field": "percent", "type": "quantitative", "format": ".1f"},
+            ],
+        },
+    }
+    names: Spec = {
+        "data": {"values": _last(data, roles) if len(roles) > 1 else []},
+        "mark": {"type": "text", "align": "left", "dx": 6, "style": "muted"},
+        "encoding": {
+            "x": {"value": "width"},
+            "y": quantitative("percent", None),
+            "text": {"field": "role"},
+        },
+    }
+    return view(150, [*_ground(runs, end), line, names], data)
+
+
+def _last(data: Rows, roles: list[str]) -> Rows:
+    """The last known row of each role: its name is written there."""
+    known = {str(row["role"]): row for row in data if row["percent"] is not None}
+    return [{"role": role, "percent": known[role]["percent"]} for role in roles if role in known]
+
+
+def _time(end: float) -> Spec:
+    return quantitative(
+        "t_s",
+        "time in the study (min:s)",
+        scale={"domain": [0, end], "nice": False},
+        axis={"labelExpr": _CLOCK, "tickCount": 8, "labelOverlap": True},
+    )
+
+
+def _ground(runs: Rows, end: float) -> list[Spec]:
+    stripes = [run for run in runs if run["parity"]] if len(runs) <= 2 * _MOST_LABELS else []
+    return [
+        {
+            "data": {"values": stripes},
+            "mark": {"type": "rect", "style": "faint", "opacity": 0.08},
+            "encoding": {"x": {**_time(end), "field": "start"}, "x2": {"field": "end"}},
+        }
+    ]
+
+
+def _labels(runs: Rows, end: float, colour: Spec) -> list[Spec]:
+    if len(runs) > _MOST_LABELS:
+        return []
+    return [
+        {
+            "data": {"values": runs},
+            "mark": {
+                "type": "text",
+                "angle": 270,
+                "align": "left",
+                "baseline": "middle",
+                "fontSize": 10.5,
+                "limit": 150,
+                "clip": False,
+            },
+            "encoding": {
+                "x": {**_time(end), "field": "middle"},
+                "y": {"value": -5},
+                "text": {"field": "option"},
+                "color": colour,
+            },
+        }
+    ]
+
+
+def _thinned(data: Rows, keys: tuple[str, ...], value: str) -> Rows:
+    """At most _MOST_ROWS rows: neighbours within a line are drawn as their mean."""
+    every = -(-len(data) // _MOST_ROWS)
+    if every <= 1:
+        return data
+    lines: dict[tuple[Any, ...], Rows] = defaultdict(list)
+    for row in data:
+        lines[tuple(row[key] for key in keys)].append(row)
+    out: Rows = []
+    for line in lines.values():
+        for first in range(0, len(line), every):
+            part = line[first : first + every]
+            known = [row[value] for row in part if row[value] is not None]
+            out.append({**part[0], value: sum(known) / len(known) if known else None})
+    return out
+
+
+def _table(runs: Rows, cpu: Rows, about: About) -> Table:
+    busy: dict[int, list[float]] = defaultdict(list)
+    for row in cpu:
+        if row["role"] == "server" and row["percent"] is not None:
+            busy[int(row["run"])].append(row["percent"])
+    return Table(
+        (
+            "time",
+            "run",
+            "option",
+            f"{about.work_is}s/s, mean",
+            f"CPU of the {about.who_works}, % of one core",
+        ),
+        tuple(
+            (
+                fmt.clock(run["start"]),
+                str(run["run"]),
+                str(run["option"]),
+                fmt.MISSING if run["mean"] is None else fmt.significant(run["mean"]),
+                _mean(busy.get(run["run"], [])),
+            )
+            for run in runs
+        ),
+    )
+
+
+def _mean(values: list[float]) -> str:
+    return fmt.significant(sum(values) / len(values)) if values else fmt.MISSING

@@ -1,0 +1,1 @@
+"""The judgement as Markdown, JSON and pictures."""

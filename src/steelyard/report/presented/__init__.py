@@ -1,0 +1,1 @@
+"""What every way of showing needs: the ranking, footnotes, the series to draw."""

@@ -1,0 +1,79 @@
+"""Warnings as footnotes: what is said alike of several options or metrics is said once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from steelyard.analysis.judgement.results import Judgement, Notice
+from steelyard.analysis.words import listed, span
+from steelyard.report.presented.about import About
+
+_MOST_DETAILS = 4
+_RUNS = re.compile(r"\d+(?= runs\b)")
+
+
+@dataclass(frozen=True)
+class Footnote:
+    """Equal notices, gathered. about: by option, the details that belong to it; empty: the whole study.
+
+    overall: details that belong to no option.
+    """
+
+    code: str
+    text: str
+    about: Mapping[str, tuple[str, ...]]
+    runs: tuple[int, ...] = ()
+    overall: Sequence[str] = ()
+
+    @property
+    def sentence(self) -> str:
+        """Its text, with the options that it is about in front unless the text names the only one."""
+        if self.overall:
+            return f"{listed(self.overall, _MOST_DETAILS)}: {self.text}"
+        details = set(self.about.values())
+        if not self.about or (
+            len(self.about) == 1 and details == {()} and next(iter(self.about)) in self.text
+        ):
+            return self.text
+        # said once where it is the same of many
+        alike = len(self.about) > 1 and len(details) == 1 and details != {()}
+        named = [
+            f"{option} ({listed(details, _MOST_DETAILS)})" if details and not alike else option
+            for option, details in self.about.items()
+        ]
+        each = f" (each {listed(details.pop(), _MOST_DETAILS)})" if alike else ""
+        return f"{listed(named)}{each}: {self.text}"
+
+
+def footnotes(judgement: Judgement, about: About) -> list[Footnote]:
+    """Notices of the analysis, of the lab and of comparisons; first those of the whole study."""
+    warnings = (notice for item in judgement.comparisons for notice in item.warnings)
+    alike: dict[tuple[str, str], list[Notice]] = {}
+    for notice in (*judgement.notices, *about.notices, *warnings):
+        alike.setdefault((notice.code, _RUNS.sub("", notice.text)), []).append(notice)
+    found = [_gathered(notices) for notices in alike.values()]
+    return sorted(found, key=lambda footnote: bool(footnote.about))
+
+
+def _gathered(notices: Sequence[Notice]) -> Footnote:
+    """Notices of one code and text as one."""
+    details: dict[str, dict[str, None]] = {}
+    for notice in notices:
+        mine = details.setdefault(notice.subject, {})
+        mine.update({notice.detail: None} if notice.detail else {})
+    overall = tuple(details.pop("", {}))
+    return Footnote(
+        code=notices[0].code,
+        text=_text([notice.text for notice in notices]),
+        about={option: tuple(mine) for option, mine in details.items()},
+        runs=tuple(sorted({run for notice in notices for run in notice.runs})),
+        overall=overall if not details else (),
+    )
+
+
+def _text(texts: Sequence[str]) -> str:
+    """One text for those that differ in a number of runs only: `0 in 2 to 12 runs`."""
+    counts = [int(found[0]) for text in texts if (found := _RUNS.search(text))]
+    return _RUNS.sub(span(counts, str), texts[0], count=1) if counts else texts[0]

@@ -1,0 +1,61 @@
+"""What the charts of a simulated machine draw: time at each priority, and the life of chosen threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.analysis.verdict.win_map import table_factor
+from steelyard.bundle.reader import Bundle
+
+_MOST_OPTIONS = 4  # baseline first; a page cannot show the threads of more
+
+# counters grow from point to point: what a point adds is its highest reading less that at its start
+_PRIORITIES = """
+    with readings as (
+        select s.run, m.point, s.entity, m.start_ns, m.end_ns, s.t_ns, s.value
+        from samples s join measures m using (run)
+        where s.metric = 'priority_ns_total' and starts_with(s.entity, '{scaled}:') and s.t_ns <= m.end_ns
+    ), grown as (
+        select run, point, try_cast(split_part(entity, ':', 2) as integer) as priority,
+            (max(value) - coalesce(max(value) filter (t_ns <= start_ns), 0)) / 1e9 as seconds
+        from readings group by run, point, entity
+    ), counted as (
+        select u.option, p.clients, count(distinct run) as runs from used_runs u
+        join phases p using (run) where p.phase = 'measure' group by u.option, p.clients
+    )
+    select u.option, p.clients, g.priority, sum(g.seconds) / any_value(c.runs) as seconds
+    from grown g join used_runs u using (run)
+    join phases p on p.run = g.run and p.point = g.point and p.phase = 'measure'
+    join counted c on c.option = u.option and c.clients = p.clients
+    where u.option in ({options}) group by u.option, p.clients, g.priority
+    having sum(g.seconds) > 0 order by list_position([{options}], u.option), p.clients, g.priority
+"""
+
+_TRACE = """
+    with whole as (select t.*, u.option, min(t.start_ns) over (partition by t.run) as first_ns
+        from trace t join used_runs u using (run) where u.option in ({options}))
+    select option, thread, reason, cpu, (start_ns - first_ns) / 1e9 as start_s,
+        (end_ns - first_ns) / 1e9 as end_s, priority
+    from whole order by list_position([{options}], option), thread, start_ns
+"""
+
+
+def scheduling(bundle: Bundle, scaled: str) -> dict[str, Any]:
+    """The series `priorities` and `trace`. scaled: the group of threads that is weighed.
+
+    Of the options those are shown that differ from the baseline in their table alone.
+    """
+    factor = table_factor(bundle.study)
+    levels = {option["label"]: option["levels"] for option in bundle.head["options"]}
+    baseline = bundle.head["baseline"]
+
+    def alike(label: str) -> bool:
+        return all(levels[label][name] == code for name, code in levels[baseline].items() if name != factor)
+
+    others = [label for label in levels if label != baseline and alike(label)]
+    shown = [baseline, *others][:_MOST_OPTIONS]
+    options = ", ".join(f"'{label}'" for label in shown)
+    return {
+        "priorities": bundle.columns(_PRIORITIES.format(scaled=scaled, options=options)),
+        "trace": bundle.columns(_TRACE.format(options=options)),
+    }

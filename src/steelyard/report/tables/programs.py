@@ -1,0 +1,55 @@
+"""Copies of a program as published tables show them: in total and each, by number of copies."""
+
+from __future__ import annotations
+
+from steelyard.analysis.judgement.results import Estimate, Judgement
+from steelyard.report import format as fmt
+from steelyard.report.charts.figure import Table
+from steelyard.report.presented.about import About
+from steelyard.report.presented.ranking import MARKS, headline
+
+
+def copies_table(judgement: Judgement, about: About) -> Table | None:
+    """A row a number of copies and option; None where no program was run."""
+    found = headline(judgement.metrics)
+    if found.throughput is None or found.each is None:
+        return None
+    only = about.phases.clients[0]
+    by = {(e.metric, e.clients or only, e.option): e for e in _by_point(judgement, about)}
+    against = {
+        (c.clients or only, c.option): c
+        for c in judgement.comparisons
+        if c.metric == found.throughput.name and _at_point(c.clients, about)
+    }
+    rows: list[tuple[str, ...]] = []
+    for copies in about.phases.clients:
+        for option in judgement.options:
+            total = by.get((found.throughput.name, copies, option))
+            each = by.get((found.each.name, copies, option))
+            cpus = by.get(("cpus_used", copies, option))
+            versus = against.get((copies, option))
+            missing = "baseline" if option == judgement.baseline else fmt.MISSING
+            rows.append(
+                (
+                    f"{MARKS[versus.outcome] if versus else '·'} {copies} × {option}",
+                    _interval(total),
+                    _interval(each),
+                    fmt.ratio(versus.ratio, versus.low, versus.high) if versus else missing,
+                    fmt.significant(cpus.value) if cpus else fmt.MISSING,
+                )
+            )
+    unit = found.throughput.unit
+    return Table(("  copies × option", unit, f"{unit}/copy", "ratio", "CPUs"), tuple(rows))
+
+
+def _at_point(clients: int | None, about: About) -> bool:
+    """Estimates over all points are those of the only one, where there is one."""
+    return clients is not None or len(about.phases.clients) == 1
+
+
+def _by_point(judgement: Judgement, about: About) -> list[Estimate]:
+    return [e for e in judgement.estimates if _at_point(e.clients, about)]
+
+
+def _interval(estimate: Estimate | None) -> str:
+    return fmt.thousands(estimate.value, estimate.low, estimate.high) if estimate else fmt.MISSING

@@ -1,0 +1,44 @@
+"""Query by query: what each takes under the baseline, and its ratio under the other options."""
+
+from __future__ import annotations
+
+from steelyard.analysis.judgement.results import Judgement, QueryRow
+from steelyard.report import format as fmt
+from steelyard.report.charts.figure import Table
+from steelyard.report.presented.about import About
+from steelyard.report.presented.ranking import MARKS
+
+_MOST_OPTIONS = 2
+
+
+def query_table(judgement: Judgement, about: About) -> Table | None:
+    """Of the power run, or what comes nearest to it: a row a query; None where there was none."""
+    if not judgement.queries:
+        return None
+    fewest = min(row.clients for row in judgement.queries)
+    by = {(row.query, row.option): row for row in judgement.queries if row.clients == fewest}
+    others = [label for label in judgement.options if label != judgement.baseline][:_MOST_OPTIONS]
+    columns = [part for label in others for part in (label, "ratio")]
+    rows: list[tuple[str, ...]] = []
+    for query in dict.fromkeys(name for name, _ in by):
+        cells = [_time(by.get((query, judgement.baseline)))]
+        mark = " "
+        for label in others:
+            row = by.get((query, label))
+            cells += [_time(row), _ratio(row)]
+            if len(others) == 1 and row and row.comparison:
+                mark = MARKS[row.comparison.outcome]
+        rows.append((f"{mark} {query}", *cells))
+    return Table(
+        (f"  {fmt.count(fewest, about.point_is, about.points_are)}", judgement.baseline, *columns),
+        tuple(rows),
+    )
+
+
+def _time(row: QueryRow | None) -> str:
+    return fmt.quantity(row.ns, "ns") if row else fmt.MISSING
+
+
+def _ratio(row: QueryRow | None) -> str:
+    c = row.comparison if row else None
+    return fmt.ratio_or_none(c.ratio, c.low, c.high) if c else fmt.MISSING

@@ -1,0 +1,244 @@
+"""Settings of scope `host`: how the scheduler treats each role, and what the whole machine is set to.
+
+server.slice_ms, server.policy, server.rt_priority, server.nice, server.cpus
+server.cpuset, server.cpu_weight, server.cpu_quota
+the same of engine. and hogs.; hogs.count; thp, thp_defrag, preempt; sched.base_slice_ns; sysctl.NAME
+kernel, and cmdline.NAME of its command line: what takes a boot
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TypeVar
+
+from steelyard.study.errors import nearest
+from steelyard.study.settings import Setting
+
+ROLES = ("server", "engine", "hogs")
+POLICIES = ("other", "batch", "idle", "rr", "fifo")
+REAL_TIME = ("rr", "fifo")
+
+# the kernel clamps to these without a word (kernel/sched/syscalls.c, __setparam_fair)
+_SLICE_MS_MIN, _SLICE_MS_MAX = 0.1, 100.0
+_HOGS_MAX = 1000
+# a quota is counted in periods of 100 ms, and the kernel takes none below 1 ms
+_QUOTA_MIN, _QUOTA_MAX = 0.01, 8192.0
+_LISTS = ("cpus", "cpuset")
+_LONGEST_LIST = 1000
+# of what holds one word of a few
+_WORDS = {
+    "thp": ("always", "madvise", "never"),
+    "thp_defrag": ("always", "defer", "defer+madvise", "madvise", "never"),
+    "preempt": ("none", "voluntary", "full", "lazy"),
+}
+_MACHINE = {
+    "thp": Path("/sys/kernel/mm/transparent_hugepage/enabled"),
+    "thp_defrag": Path("/sys/kernel/mm/transparent_hugepage/defrag"),
+    "preempt": Path("/sys/kernel/debug/sched/preempt"),
+    "sched.base_slice_ns": Path("/sys/kernel/debug/sched/base_slice_ns"),
+}
+KERNEL = "kernel"
+_CMDLINE = re.compile(r"cmdline\.([A-Za-z][\w.-]*)")
+_WORD = re.compile(r"[\x21\x23-\x7e]*")  # printable, no blank, no quote
+_SYSCTL = re.compile(r"sysctl\.(\w[\w-]*(?:[./][\w-]+)+)")
+
+
+class _Attributes:
+    """What a role is given; None: left as it is."""
+
+    def given(self) -> Iterator[tuple[str, object]]:
+        """Name and value of each attribute that is not left as it is."""
+        for name, value in vars(self).items():
+            if value is not None:
+                yield name, value
+
+
+@dataclass(frozen=True)
+class Schedule(_Attributes):
+    """What the scheduler is told of each thread of a role."""
+
+    policy: str | None = None
+    rt_priority: int | None = None
+    nice: int | None = None
+    slice_ms: float | None = None
+    cpus: frozenset[int] | None = None
+
+
+@dataclass(frozen=True)
+class Share(_Attributes):
+    """What a control group gives to all processes of a role together.
+
+    cpuset: the CPUs that none of them can leave; cpu_weight: against other groups, 100 is what each has
+    of itself; cpu_quota: CPU time a second, in seconds.
+    """
+
+    cpuset: frozenset[int] | None = None
+    cpu_weight: int | None = None
+    cpu_quota: float | None = None
+
+
+_Given = TypeVar("_Given", Schedule, Share)
+
+
+@dataclass(frozen=True)
+class HostSettings:
+    """schedules, shares: by role, only roles with any; files: name of the setting, file, value to write."""
+
+    schedules: Mapping[str, Schedule]
+    shares: Mapping[str, Share]
+    hogs: int
+    files: tuple[tuple[str, Path, str], ...]
+
+
+def host_settings(settings: Mapping[str, Setting]) -> HostSettings:
+    """Settings of scope host, by name, as what is to be done. They must have passed check_setting."""
+    return HostSettings(
+        schedules=_by_role(Schedule, settings),
+        shares=_by_role(Share, settings),
+        hogs=int(settings.get("hogs.count", 0)),
+        files=tuple(
+            (key, path, str(int(value) if isinstance(value, bool) else value))
+            for key, value in settings.items()
+            if (path := file_of(key)) is not None
+        ),
+    )
+
+
+def _by_role(kind: type[_Given], settings: Mapping[str, Setting]) -> dict[str, _Given]:
+    found: dict[str, _Given] = {}
+    for role in ROLES:
+        mine: dict[str, object] = {}
+        for name in _names(kind):
+            if (value := settings.get(f"{role}.{name}")) is not None:
+                mine[name] = cpus_of(str(value)) if name in _LISTS else value
+        if mine:
+            found[role] = kind(**mine)  # pyright: ignore[reportArgumentType]
+    return found
+
+
+def _names(kind: type[Schedule] | type[Share]) -> list[str]:
+    return [field.name for field in fields(kind)]
+
+
+def file_of(key: str) -> Path | None:
+    """The file that holds a machine-wide setting; None for one of a role."""
+    if found := _SYSCTL.fullmatch(key):
+        # as sysctl(8): dots part names, unless slashes do
+        name = found[1] if "/" in found[1] else found[1].replace(".", "/")
+        return Path("/proc/sys") / name
+    return _MACHINE.get(key)
+
+
+def known_settings() -> list[str]:
+    """Every name, with sysctl.<name> for all of its kind."""
+    attributes = [*_names(Schedule), *_names(Share)]
+    each = [f"{role}.{attribute}" for role in ROLES for attribute in attributes]
+    return [*each, "hogs.count", *_MACHINE, "sysctl.<name>", KERNEL, "cmdline.<name>"]
+
+
+def boot_words(settings: Mapping[str, Setting]) -> tuple[str, ...]:
+    """Words of the kernel's command line: `preempt=full`; true is the bare name, false leaves it out."""
+    found = {match[1]: value for key, value in settings.items() if (match := _CMDLINE.fullmatch(key))}
+    return tuple(
+        name if value is True else f"{name}={value}" for name, value in found.items() if value is not False
+    )
+
+
+def boot_of(settings: Mapping[str, Setting]) -> tuple[tuple[str, Setting], ...]:
+    """Those settings of scope host that take a boot, in an order of their own."""
+    return tuple(sorted((key, value) for key, value in settings.items() if takes_boot(key)))
+
+
+def takes_boot(key: str) -> bool:
+    """Whether a setting of scope host holds from the start of a kernel on."""
+    return key == KERNEL or _CMDLINE.fullmatch(key) is not None
+
+
+def check_setting(key: str, value: Setting) -> None:
+    """Raises ValueError for a name that is none of these, or a value that it cannot have."""
+    role, _, attribute = key.partition(".")
+    if key == "hogs.count":
+        _whole(key, value, 0, _HOGS_MAX)
+    elif key in _WORDS:
+        _word(key, value, _WORDS[key])
+    elif key == "sched.base_slice_ns":
+        _whole(key, value, 100_000, 1_000_000_000)
+    elif _SYSCTL.fullmatch(key):
+        return
+    elif takes_boot(key):
+        if not _WORD.fullmatch(str(value)) or (key == KERNEL and not str(value)):
+            raise ValueError(f"{key} = {value!r}: one word without blanks")
+    elif role not in ROLES or attribute not in {*_names(Schedule), *_names(Share)}:
+        raise ValueError(f'no setting "{key}" of scope host{nearest(key, known_settings())}')
+    elif attribute == "policy":
+        _word(key, value, POLICIES)
+    elif attribute == "rt_priority":
+        _whole(key, value, 1, 99)
+    elif attribute == "nice":
+        _whole(key, value, -20, 19)
+    elif attribute in _LISTS:
+        cpus_of(str(value))
+    elif attribute == "cpu_weight":
+        _whole(key, value, 1, 10_000)
+    elif attribute == "cpu_quota":
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not _QUOTA_MIN <= value <= _QUOTA_MAX
+        ):
+            raise ValueError(
+                f"{key} = {value}: CPUs, from {_QUOTA_MIN} to {_QUOTA_MAX:g}; 1.5 is one and a half"
+            )
+    elif not isinstance(value, int | float) or not _SLICE_MS_MIN <= value <= _SLICE_MS_MAX:
+        raise ValueError(
+            f"{key} = {value}: milliseconds from {_SLICE_MS_MIN} to {_SLICE_MS_MAX:g}:"
+            " beyond these the kernel takes the nearest without a word"
+        )
+
+
+def idle(settings: Mapping[str, Setting]) -> dict[str, str]:
+    """Why a setting has no effect beside the others, by its name."""
+    found: dict[str, str] = {}
+    for key in settings:
+        role, _, attribute = key.partition(".")
+        policy = str(settings.get(f"{role}.policy", "other"))
+        if role == "hogs" and key != "hogs.count" and not settings.get("hogs.count"):
+            found[key] = "there are no hogs (hogs.count)"
+        elif attribute == "cpus" and f"{role}.cpuset" in settings:
+            found[key] = f"{role}.cpuset says already which CPUs"
+        elif attribute == "cpu_weight" and policy in REAL_TIME:
+            found[key] = f"{role}.policy is {policy}; real-time processes go before every weight"
+        elif attribute == "rt_priority" and policy not in REAL_TIME:
+            found[key] = f"{role}.policy is {policy}; only rr and fifo have real-time priorities"
+        elif attribute == "nice" and policy in (*REAL_TIME, "idle"):
+            found[key] = f"{role}.policy = {policy} does not look at nice"
+        elif attribute == "slice_ms" and policy not in ("other", "batch"):
+            found[key] = f"{role}.policy = {policy} has no slice of its own"
+    return found
+
+
+def cpus_of(text: str) -> frozenset[int]:
+    """`0-2,5` as numbers. Raises ValueError."""
+    if len(text) > _LONGEST_LIST:
+        raise ValueError(f"a list of CPUs of {len(text):,} characters")
+    found: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,4})(?:-(\d{1,4}))?\s*", part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if first > last:
+            raise ValueError(f'"{text}" is no list of CPUs, such as 0-1,4')
+        found |= set(range(first, last + 1))
+    return frozenset(found)
+
+
+def _word(key: str, value: Setting, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f'unknown {key} "{value}"{nearest(str(value), known)}')
+
+
+def _whole(key: str, value: Setting, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ValueError(f"{key} = {value}: a whole number from {low} to {high}")

@@ -1,0 +1,1 @@
+"""What a study file may say of its workload: one file per kind."""

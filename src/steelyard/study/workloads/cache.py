@@ -1,0 +1,62 @@
+"""The workload of a shared cache: lookups by key, each holding a latch for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from steelyard.study.workloads.workload import KeyPath, Workload
+
+_Ns = Annotated[int, Field(ge=0, le=10_000_000_000)]
+_Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class CacheWorkload(Workload):
+    """Workers look keys up in one shared cache, as fast as they can or thinking between."""
+
+    POINT: ClassVar[str] = "worker"
+    POINTS: ClassVar[str] = "workers"
+    WORK: ClassVar[str] = "lookup"
+    WHO: ClassVar[str] = "workers"
+    CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
+        key: (key,)
+        for key in (
+            "keys", "skew", "payload_bytes", "read_share", "gets_per_lookup", "hold_ns", "think_ns",
+            "hold_tail_share", "hold_tail_ns", "affinity",
+        )
+    }  # fmt: skip
+
+    kind: Literal["cache"]
+    keys: int = Field(default=1000, ge=1, le=10_000_000, description="entries in the cache")
+    skew: float = Field(default=0.0, ge=0, le=4, description="Zipf exponent of the keys; 0: all as likely")
+    payload_bytes: int = Field(default=48, ge=8, le=1 << 20, description="what a lookup copies out")
+    read_share: _Share = Field(default=1.0, description="lookups that only read; the others replace")
+    gets_per_lookup: int = Field(
+        default=2, ge=1, le=16, description="latch gets of one lookup; the published study saw two"
+    )
+    hold_ns: _Ns = Field(default=0, description="time added while the latch is held")
+    think_ns: _Ns = Field(default=0, description="time between two lookups")
+    hold_tail_share: _Share = Field(default=0.0, description="holds that are long, of all")
+    hold_tail_ns: _Ns = Field(default=0, description="length of a long hold")
+    affinity: Literal["uniform", "own"] = Field(
+        default="uniform",
+        description="uniform: all workers use all keys; own: each uses those of its own child latches",
+    )
+
+    def idle(self) -> Iterator[tuple[KeyPath, str]]:
+        """The halves of a tail without the other half."""
+        if not self.hold_tail_share:
+            yield ("hold_tail_ns",), "hold_tail_share is 0: no hold is long"
+        if not self.hold_tail_ns:
+            yield ("hold_tail_share",), "hold_tail_ns is 0: a long hold would be none"
+
+    def summary(self) -> dict[str, str]:
+        """Size, mix and times."""
+        return {
+            "workload": f"cache of {self.keys:,} keys, {self.payload_bytes:,} bytes each",
+            "lookups": f"{self.read_share:.0%} read, {self.gets_per_lookup} latch gets each,"
+            f" Zipf {self.skew:g}, keys of a worker: {self.affinity}",
+            "times": f"hold {self.hold_ns:g} ns, think {self.think_ns:g} ns",
+        }

@@ -1,0 +1,181 @@
+"""The workload of any program that tells a score: N copies at once, each started, timed, and read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from steelyard.study.errors import nearest
+from steelyard.study.passwords import VARIABLE, from_environment, is_secret, only_variables
+from steelyard.study.settings import Setting, Strict
+from steelyard.study.workloads.workload import KeyPath, Workload
+
+# what the lab fills into a command by itself
+FILLED = ("instance", "instances", "cpus", "seconds", "warm_up_seconds", "scratch", "programs")
+_PLACE = re.compile(r"\{\{|\}\}|(?<!\$)\{(\w+)\}|\$\{(\w+)\}")
+_Words = dict[str, Setting]
+
+
+def filled(text: str, values: Mapping[str, Setting]) -> str:
+    """text with each {name} replaced by its value, ${NAME} by the environment's; {{ and }} are braces.
+
+    Raises KeyError; InputError where the environment has no NAME.
+    """
+
+    def one(match: re.Match[str]) -> str:
+        if match[2]:
+            return from_environment(match[2], "workload.environment")
+        return str(values[match[1]]) if match[1] else match[0][0]
+
+    return _PLACE.sub(one, text)
+
+
+def names_in(text: str) -> set[str]:
+    """The {names} that a text asks for."""
+    return {match[1] for match in _PLACE.finditer(text) if match[1]}
+
+
+class Reading(Strict):
+    """Where a number stands in what a program printed; the last place counts."""
+
+    pattern: str | None = Field(
+        default=None, description="regular expression with one group, of standard output or error"
+    )
+    json_path: str | None = Field(
+        default=None,
+        pattern=r"^[^.]+(\.[^.]+)*$",
+        description="keys and indices joined by dots, of the JSON on standard output: results.0.score",
+    )
+
+    @field_validator("pattern")
+    @classmethod
+    def _one_group(cls, pattern: str | None) -> str | None:
+        if pattern is not None:
+            try:
+                groups = re.compile(pattern).groups
+            except (re.error, OverflowError, RecursionError) as error:
+                raise ValueError(f"not a regular expression: {error}") from None
+            if groups != 1:
+                raise ValueError(f"needs exactly one group (...) around the number, has {groups}")
+        return pattern
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Reading:
+        if (self.pattern is None) == (self.json_path is None):
+            raise ValueError("needs either pattern or json_path")
+        return self
+
+
+class ProgramWorkload(Workload):
+    """Copies of a program, as many as the point says, started at the same moment."""
+
+    CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {"deadline_s": ("deadline_s",)}
+    POINT: ClassVar[str] = "copy"
+    POINTS: ClassVar[str] = "copies"
+
+    kind: Literal["program"]
+    command: list[str] = Field(
+        min_length=1,
+        description="program and arguments; {instance} (from 0), {instances}, {cpus} (how many a copy may"
+        " use), {seconds} and {warm_up_seconds} (the plan's), {scratch}, {programs} and the study's own"
+        " {words} are filled in; {{ is a brace",
+    )
+    words: _Words = Field(
+        default_factory=_Words, description="the study's own {words}, which factors of scope client change"
+    )
+    environment: _Words = Field(
+        default_factory=_Words,
+        description="variables of each copy, filled in like the command, ${NAME} from the environment of"
+        " steelyard, which secrets need; empty: not set",
+    )
+    folder: str = Field(default="{scratch}", description="working folder of the copies, filled in as well")
+    prepare: list[str] = Field(
+        default_factory=list[str],
+        description="run once before the first run (compile, fill a database), with {scratch}, {programs} and"
+        " those variables that ask for nothing else",
+    )
+    score: Reading
+    unit: str = Field(
+        default="score",
+        pattern=r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]{0,23}$",
+        description="of the score: bops, tps",
+    )
+    time: Reading | None = Field(
+        default=None, description="seconds as the program tells them; default: from its start to its end"
+    )
+    exit_code: int = Field(default=0, ge=0, le=255, description="any other voids the run")
+    deadline_s: float = Field(default=600, ge=0.001, le=86_400, description="a copy still running is killed")
+    install: str = Field(default="", description="what to type where the program is not installed")
+
+    @field_validator("environment")
+    @classmethod
+    def _no_secret(cls, environment: _Words) -> _Words:
+        for name, text in environment.items():
+            if is_secret(name) and not only_variables(str(text)):
+                raise ValueError(
+                    f"{name}: a secret written here would travel in every bundle; write ${{NAME}} in its"
+                    " place and set NAME in the environment"
+                )
+        return environment
+
+    @model_validator(mode="after")
+    def _known_names(self) -> ProgramWorkload:
+        for text in (*self.command, *self.prepare, self.folder):
+            if VARIABLE.search(text):
+                raise ValueError(
+                    "${NAME} is filled in under environment alone: everybody can read a command line;"
+                    " of a shell's own write ${{NAME}}"
+                )
+        for name in self.words:
+            if name in FILLED or not re.fullmatch(r"\w+", name):
+                raise ValueError(f'words: "{name}" cannot be one: the lab fills {", ".join(FILLED)}')
+        for key, asked, known in (
+            ("command", self._asked(), {*FILLED, *self.words}),
+            ("prepare", _asked_by(self.prepare), {"scratch", "programs"}),
+        ):
+            if unknown := sorted(asked - known):
+                raise ValueError(f"{key}: nothing fills {{{unknown[0]}}}{nearest(unknown[0], known)}")
+        return self
+
+    def client_settings(self) -> dict[str, KeyPath]:
+        """The study's own words, `env.NAME` for each variable, and the deadline."""
+        return {
+            **self.CLIENT_SETTINGS,
+            **{name: ("words", name) for name in self.words},
+            **{f"env.{name}": ("environment", name) for name in self.environment},
+        }
+
+    def idle(self) -> Iterator[tuple[KeyPath, str]]:
+        """Words that nothing asks for."""
+        for name in self.words.keys() - self._asked():
+            yield ("words", name), f"neither command, environment nor folder says {{{name}}}"
+
+    @property
+    def engine_threads(self) -> int:
+        """None: the engine starts the copies and waits."""
+        return 0
+
+    @property
+    def rate_unit(self) -> str:
+        """The score's own."""
+        return f" {self.unit}"
+
+    def summary(self) -> dict[str, str]:
+        """The command as it stands, and how its score is found."""
+        where = self.score.json_path or self.score.pattern
+        return {
+            "workload": " ".join(self.command),
+            "score": f"{where} ({self.unit})",
+            **{f"word {name}": str(value) for name, value in self.words.items()},
+            **{f"variable {name}": str(value) for name, value in self.environment.items()},
+        }
+
+    def _asked(self) -> set[str]:
+        return _asked_by([*self.command, *map(str, self.environment.values()), self.folder])
+
+
+def _asked_by(texts: Sequence[str]) -> set[str]:
+    return {name for text in texts for name in names_in(text)}

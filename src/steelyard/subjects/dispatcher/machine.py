@@ -1,0 +1,185 @@
+"""A simulated machine under Solaris dispatch tables: CPUs, caches, memory latency, tables as settings.
+
+Seconds are simulated, so nothing outside can be watched: the simulation counts for itself. Blocks are
+seeds, and within a block every option meets the same bursts and sleeps.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard import _core
+from steelyard.study.errors import InputError, nearest
+from steelyard.study.factors import settings_of
+from steelyard.study.host_settings import cpus_of
+from steelyard.study.plan import Option, options, settings_at, workload_of
+from steelyard.study.settings import Setting
+from steelyard.study.spec import Study
+from steelyard.study.workloads.threads import ThreadsWorkload
+from steelyard.subjects import Bench, Inside
+from steelyard.subjects.dispatcher.tables import read_table
+
+TAKES = ThreadsWorkload
+
+_NEEDED = ("cpus", "clock_ghz", "memory_latency_ns", "cache_kib")
+_MACHINE = (
+    *_NEEDED, "cpus_per_chip", "lgroups", "remote_latency_ns", "line_bytes", "mlp", "switch_cycles",
+    "ast_delay_us", "nosteal_us", "rechoose_ticks",
+)  # fmt: skip
+_CLOCK = ("hz", "update_s")
+_TABLES = {"table": "TS", "rt_table": "RT", "fx_table": "FX"}
+_TRACE = ("trace_threads", "trace_s")
+_SET = "set."
+_KNOWN = (*_MACHINE, *_CLOCK, *_TABLES, *_TRACE)
+
+
+def check(study: Study) -> None:
+    """Settings of a machine, each table read, and each option's plan. Raises InputError."""
+    for key in ("session", "bindir", "dsn"):
+        if getattr(study.subject, key):
+            raise InputError("a simulated machine has no such thing", "leave it out", ("subject", key))
+    for key in ("monitors", "host"):
+        if getattr(study, key):
+            raise InputError(
+                "a simulated machine has a clock of its own: nothing outside acts on it or watches it",
+                "leave it out",
+                (key,),
+            )
+    for at, key, value in _given(study):
+        if key not in _KNOWN and not key.startswith(_SET):
+            known = nearest(key, (*_KNOWN, "set.NAME"))
+            raise InputError(f'a simulated machine has no setting "{key}"{known}', at=at)
+        try:
+            _read(key, value)
+        except ValueError as error:
+            raise InputError(str(error), at=at) from None
+        except InputError as error:
+            raise InputError(str(error), error.hint, at) from None
+    found = options(study)
+    for option in found:
+        missing = [key for key in _NEEDED if key not in _settings(study, option)]
+        if missing:
+            raise InputError(
+                f"the machine needs {', '.join(missing)}", f"{missing[0]} = ...", ("subject", "settings")
+            )
+        try:
+            for clients in (min(study.plan.clients), max(study.plan.clients)):
+                _core.dispatch_run(json.dumps(_trial(study, option, clients)), _unheard)
+        except _core.PlanError as error:
+            raise InputError(
+                f"option {option.label}: {error}",
+                "change the setting, or leave the combination out with [[exclude]]",
+                ("factors",),
+            ) from None
+
+
+def make(bench: Bench) -> Dispatcher:
+    """The machine of a study."""
+    return Dispatcher(bench)
+
+
+class Dispatcher:
+    """A plan for the dispatch engine; each run is a simulation from its own beginning."""
+
+    monitors: tuple[str, ...] = ()
+
+    def __init__(self, bench: Bench) -> None:
+        self._study = bench.study
+
+    def start(self, option: Option) -> Inside:
+        """The option's machine, tables and threads."""
+        settings = _settings(self._study, option)
+        return Inside(
+            "dispatch",
+            _plan(self._study, option),
+            simulated=True,
+            facts={
+                "version": "simulated machine",
+                "simulated_cpus": settings["cpus"],
+                "settings": settings,
+                "sources": dict.fromkeys(settings, "study"),
+            },
+        )
+
+    def reset(self) -> None:
+        """Each run simulates from the beginning."""
+
+    def stop(self) -> str:
+        """The engine has ended; it keeps no log."""
+        return ""
+
+
+def _given(study: Study) -> list[tuple[tuple[str, ...], str, Setting]]:
+    """Every setting of the machine with its place in the study."""
+    found: list[tuple[tuple[str, ...], str, Setting]] = [
+        (("subject", "settings", key), key, value) for key, value in study.subject.settings.items()
+    ]
+    for name, factor in study.factors.items():
+        if factor.scope not in ("server", "client"):
+            raise InputError(
+                f"scope '{factor.scope}' cannot act on a simulated machine",
+                "server: the machine and its tables; client: the threads",
+                ("factors", name, "scope"),
+            )
+        if factor.scope == "server":
+            for code, settings in settings_of(name, factor).items():
+                found += [(("factors", name, "levels", code), key, settings[key]) for key in settings]
+    return found
+
+
+def _read(key: str, value: Setting) -> Any:
+    """A setting as the engine takes it. Raises ValueError, and InputError for a table."""
+    if key in _TABLES:
+        table = read_table(str(value), _TABLES[key])
+        return table.text if table.name not in ("standard", "extended") or key != "table" else table.name
+    if key == "trace_threads":
+        return [name.strip() for name in str(value).split(",")]
+    if key.startswith(_SET):
+        return sorted(cpus_of(str(value)))
+    if isinstance(value, str | bool):
+        raise ValueError(f"{key} is a number (given: {value!r})")
+    return value
+
+
+def _settings(study: Study, option: Option) -> dict[str, Setting]:
+    return {"table": "standard", **settings_at(study, option)}
+
+
+def _plan(study: Study, option: Option) -> dict[str, Any]:
+    workload = workload_of(study, option)
+    assert isinstance(workload, ThreadsWorkload)
+    settings = {key: _read(key, value) for key, value in _settings(study, option).items()}
+    own = (_group(name, group) for name, group in workload.model_dump(exclude_none=True)["groups"].items())
+    return {
+        "machine": {key: settings[key] for key in _MACHINE if key in settings},
+        "sets": {k.removeprefix(_SET): cpus for k, cpus in settings.items() if k.startswith(_SET)},
+        "tables": {
+            {"table": "ts"}.get(key, key.partition("_")[0]): settings[key]
+            for key in _TABLES
+            if key in settings
+        },
+        **{key: settings[key] for key in _CLOCK if key in settings},
+        "groups": list(own),
+        "scaled": workload.scaled,
+        "trace": {"threads": settings.get("trace_threads", []), "window_s": settings.get("trace_s", 2)},
+    }
+
+
+def _group(name: str, keys: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": name, "count": 1, **keys}
+
+
+def _trial(study: Study, option: Option, clients: int) -> dict[str, Any]:
+    """A plan of a thousandth of a second: what the engine refuses, it refuses here."""
+    plan = _plan(study, option)
+    groups: Sequence[Mapping[str, Any]] = plan["groups"]
+    counted = [{**g, "count": clients} if g["name"] == plan["scaled"] else g for g in groups]
+    trace = {"threads": plan["trace"]["threads"], "to_s": plan["trace"]["window_s"]}
+    del plan["scaled"]
+    return {**plan, "groups": counted, "trace": trace, "warm_up_s": 0, "measure_s": 1e-3, "seed": 0}
+
+
+def _unheard(_line: str) -> None:
+    """A trial has no listener."""

@@ -1,0 +1,1 @@
+"""A server in a virtual machine that is booted for each run."""

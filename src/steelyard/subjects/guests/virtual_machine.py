@@ -1,0 +1,256 @@
+"""PostgreSQL in a virtual machine that is booted for each run: kernels and their command lines as factors.
+
+[host] kernel: "6.12" (the newest cloud package of it), a package, or the path of a vmlinuz;
+cmdline.NAME: words of its command line. Emulated, a guest's time counts instructions.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from steelyard.host.guests.initramfs import SCRATCH, initramfs
+from steelyard.host.guests.kernels import Kernel, check_kernel, find_kernel
+from steelyard.host.guests.qemu import (
+    Acceleration,
+    Guest,
+    GuestFailed,
+    check_programs,
+    kvm_offered,
+    lines,
+    program,
+    trial,
+)
+from steelyard.host.processes.process_mark import Mark, end_marked
+from steelyard.study.errors import InputError, nearest
+from steelyard.study.factors import settings_of
+from steelyard.study.host_settings import KERNEL, boot_words, takes_boot
+from steelyard.study.plan import Option, options
+from steelyard.study.settings import Setting
+from steelyard.study.spec import Study
+from steelyard.subjects import SERVERS, Bench, Endpoint, Inside, SubjectFailed
+from steelyard.subjects.guests.image import DATA, build_image
+from steelyard.subjects.postgres.binaries import find_bindir, version_of
+from steelyard.subjects.postgres.server import DEFAULTS, TEMPLATE, Postgres
+from steelyard.subjects.postgres.settings import written
+
+TAKES = SERVERS
+BOOTS_ITSELF = True
+
+_PORT = 5432
+_MACHINE: dict[str, Setting] = {
+    "vm.acceleration": "auto",
+    "vm.cpus": 1,
+    "vm.memory_mib": 1024,
+    "vm.limit_s": 900,
+}
+_ACCELERATIONS = ("auto", "kvm", "tcg")
+_RESULT_BYTES = 64 * 1024 * 1024
+_TAIL_LINES = 60
+
+
+def check(study: Study) -> None:
+    """Programs, kernels, and factors that a guest has. Raises InputError."""
+    if platform.machine() != "x86_64":
+        raise InputError(f"guests are x86_64 machines; this one is {platform.machine()}")
+    check_programs()
+    for key in ("session", "dsn"):
+        if getattr(study.subject, key):
+            raise InputError("a virtual machine has no such thing", "leave it out", ("subject", key))
+    for key, value in study.subject.settings.items():
+        _check_setting(key, value)
+    find_bindir(study.subject.bindir)
+    for name, factor in study.factors.items():
+        if factor.scope not in ("host", "client"):
+            raise InputError(
+                f"scope '{factor.scope}' cannot change in a virtual machine",
+                'scope = "host" (kernel, cmdline.NAME) or "client"',
+                ("factors", name, "scope"),
+            )
+        if factor.scope == "host":
+            for code, settings in settings_of(name, factor).items():
+                _check_host(settings, ("factors", name, "levels", code))
+    _check_host(study.host, ("host",))
+    for option in options(study):
+        if KERNEL not in option.changes.get("host", {}):
+            raise InputError(
+                f"option {option.label} names no kernel", 'kernel = "6.12" under [host], or a factor of it'
+            )
+    if study.monitors:
+        raise InputError("a guest is watched from within", "leave them out", ("monitors",))
+
+
+def make(bench: Bench) -> VirtualMachine:
+    """The guests of a study."""
+    return VirtualMachine(bench)
+
+
+class VirtualMachine:
+    """Boots nothing itself: says for each run which machine the engine `guest` is to boot."""
+
+    monitors: tuple[str, ...] = ()
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._settings = {**_MACHINE, **bench.study.subject.settings}
+        self._image = bench.folder / "root.img"
+        self._results = bench.folder / "results.img"
+        self._console = bench.folder / "console.log"
+        self._bindir = Path()
+        self._guests: dict[str, Guest] = {}
+        self._facts: dict[str, Mapping[str, str]] = {}
+        self._mark = Mark()
+        self._promise = 0
+
+    def start(self, option: Option) -> Inside:
+        """The plan of the option's guest; the first time, after every option's guest has been tried."""
+        self._mark = Mark()
+        self._promise = self._bench.guard.stop_marked(self._mark)
+        if not self._guests:
+            self._prepare(option)
+        guest = self._guests[option.label]
+        self._results.unlink(missing_ok=True)
+        self._results.touch()
+        os.truncate(self._results, _RESULT_BYTES)
+        given = {key: value for key, value in self._settings.items() if key not in _MACHINE}
+        settings = {
+            **DEFAULTS, "jit": False, "timezone": "GMT", "log_timezone": "GMT", **given,
+            "port": _PORT, "listen_addresses": "", "unix_socket_directories": SCRATCH,
+        }  # fmt: skip
+        facts = self._facts[option.label]
+        emulated = guest.acceleration == "tcg"
+        return Inside(
+            engine="guest",
+            plan={
+                "kernel": str(guest.kernel),
+                "initramfs": str(guest.initramfs),
+                "words": list(guest.words),
+                "disks": [str(self._image), str(self._bench.folder / "plan.img"), str(self._results)],
+                "acceleration": guest.acceleration,
+                "cpus": guest.cpus,
+                "memory_mib": guest.memory_mib,
+                "mark": self._mark.value,
+                "console": str(self._console),
+                "limit_s": self._settings["vm.limit_s"],
+                "expected": {name: facts[name] for name in ("release", "clock_source")},
+                "server": {
+                    "program": str(self._bindir / "postgres"),
+                    "data": DATA,
+                    "arguments": [f"--{name}={written(value)}" for name, value in settings.items()],
+                },
+            },
+            simulated=True,
+            within=Endpoint(host=SCRATCH, port=_PORT, user="postgres", database=TEMPLATE, facts={}),
+            facts={
+                "version": f"PostgreSQL {version_of(self._bindir)} on Linux {facts['release']}",
+                "clock": "instructions" if emulated else "time",
+                "acceleration": guest.acceleration,
+                "simulated_cpus": guest.cpus,
+                "guest": dict(facts),
+                "settings": {**settings, **{k: v for k, v in self._settings.items() if k in _MACHINE}},
+                "sources": dict.fromkeys(self._bench.study.subject.settings, "study"),
+            },
+        )
+
+    def reset(self) -> None:
+        """Every guest starts from the same image, which none can write to."""
+
+    def stop(self) -> str:
+        """Ends the guest of the run, should it still be there; returns the end of its console."""
+        if not self._promise:
+            return ""
+        end_marked(self._mark)
+        self._bench.guard.forget(self._promise)
+        self._promise = 0
+        return "\n".join(list(lines(self._console))[-_TAIL_LINES:]) if self._console.exists() else ""
+
+    def _prepare(self, option: Option) -> None:
+        study = self._bench.study
+        found = options(study)
+        try:
+            kernels = {o.label: find_kernel(str(o.changes["host"][KERNEL])) for o in found}
+        except InputError as error:
+            raise SubjectFailed(f"{error} ({error.hint})" if error.hint else str(error)) from None
+        guests = {o.label: self._guest(o, kernels[o.label]) for o in found}
+        acceleration, self._facts = self._tried(guests)
+        clocks = {label: facts["clock_source"] for label, facts in self._facts.items()}
+        if len(set(clocks.values())) > 1:
+            told = ", ".join(f"{label}: {clock}" for label, clock in clocks.items())
+            raise SubjectFailed(
+                f"the guests take different clocks ({told}), so their times cannot be compared"
+            )
+        if not self._image.exists():
+            server = Postgres(self._bench)
+            self._bindir, data = server.prepare(option)
+            build_image(self._image, self._bindir, data)
+        self._guests = {label: replace(guest, acceleration=acceleration) for label, guest in guests.items()}
+
+    def _guest(self, option: Option, kernel: Kernel) -> Guest:
+        place = self._bench.folder / f"initramfs-{kernel.release}"
+        if not place.exists():
+            place.write_bytes(initramfs(kernel, Path(program("busybox"))))
+        return Guest(
+            kernel=kernel.image,
+            initramfs=place,
+            words=boot_words(option.changes["host"]),
+            cpus=int(self._settings["vm.cpus"]),
+            memory_mib=int(self._settings["vm.memory_mib"]),
+            mark=self._mark.value,
+        )
+
+    def _tried(self, guests: Mapping[str, Guest]) -> tuple[Acceleration, dict[str, Mapping[str, str]]]:
+        """KVM where every guest boots with it, else emulation; and what each says of itself."""
+        asked = self._settings["vm.acceleration"]
+        ways: tuple[Acceleration, ...] = ("kvm", "tcg")
+        tries: list[Acceleration] = [
+            way for way in ways if asked in ("auto", way) and (way == "tcg" or kvm_offered())
+        ]
+        if not tries:
+            raise SubjectFailed("vm.acceleration = kvm, and /dev/kvm is not there or not ours to open")
+        for way in tries:
+            try:
+                facts = {
+                    label: trial(replace(guest, acceleration=way), self._console)
+                    for label, guest in guests.items()
+                }
+            except GuestFailed as error:
+                if way == tries[-1]:
+                    raise SubjectFailed(f"with {way}, {error}") from None
+            else:
+                return way, facts
+        raise AssertionError("one way is always the last")
+
+
+def _check_setting(key: str, value: Setting) -> None:
+    at = ("subject", "settings", key)
+    if not key.startswith("vm."):
+        return
+    if key not in _MACHINE:
+        raise InputError(f'no setting "{key}" of a virtual machine{nearest(key, _MACHINE)}', at=at)
+    if key == "vm.acceleration":
+        if value not in _ACCELERATIONS:
+            raise InputError(f'unknown acceleration "{value}"{nearest(str(value), _ACCELERATIONS)}', at=at)
+    elif isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(f"{key} = {value}: a whole number above 0", at=at)
+    elif key == "vm.cpus" and value > 1:
+        # two emulated CPUs in virtual time hang; one that runs natively is still the same machine
+        raise InputError("a guest has one CPU: in virtual time more than one hang", "leave it out", at)
+
+
+def _check_host(settings: Mapping[str, Setting], at: tuple[str, ...]) -> None:
+    for key, value in settings.items():
+        if not takes_boot(key):
+            raise InputError(
+                f"{key} cannot be set in a virtual machine from outside",
+                'words of the kernel\'s command line can: "cmdline.transparent_hugepage",'
+                ' "cmdline.sysctl.vm.swappiness", "cmdline.preempt"',
+                at,
+            )
+        if key == KERNEL:
+            try:
+                check_kernel(str(value))
+            except InputError as error:
+                raise InputError(str(error), error.hint, at) from None

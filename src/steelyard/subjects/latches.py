@@ -1,0 +1,157 @@
+"""A shared cache under a latch: protocol, child latches, spin budget, threads or processes.
+
+Nothing is installed and no server runs: the workers are threads of the engine's process, or
+processes that it forks over shared memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from steelyard import _core
+from steelyard.host.cpus.nearness import shared
+from steelyard.study.errors import InputError, nearest
+from steelyard.study.factors import settings_of
+from steelyard.study.plan import Option, options, settings_at, workload_of
+from steelyard.study.settings import Setting
+from steelyard.study.spec import Study
+from steelyard.study.workloads.cache import CacheWorkload
+from steelyard.subjects import Bench, Inside
+
+TAKES = CacheWorkload
+INSIDE = True
+
+# the settings beneath the workload, and what they are unless the study says otherwise
+_DEFAULTS: dict[str, Setting] = {
+    "protocol": "oracle-x",
+    "workers": "threads",
+    "children": 1,
+    "spin": "default",
+    "placement": "free",
+    "counters": True,
+    "groups": 2,
+    "sample_every": 16,
+}
+
+
+def check(study: Study) -> None:
+    """Settings that a latch has, and combinations that its protocol can do. Raises InputError."""
+    for key in ("session", "bindir", "dsn"):
+        if getattr(study.subject, key):
+            raise InputError("a latch has no sessions and no address", "leave it out", ("subject", key))
+    named: list[tuple[tuple[str, ...], str]] = [
+        (("subject", "settings", key), key) for key in study.subject.settings
+    ]
+    for name, factor in study.factors.items():
+        if factor.scope not in ("server", "client"):
+            raise InputError(
+                f"scope '{factor.scope}' cannot act on a latch",
+                "server: the latch's settings; client: the workload's",
+                ("factors", name, "scope"),
+            )
+        if factor.scope == "server":
+            for code, settings in settings_of(name, factor).items():
+                named += [(("factors", name, "levels", code), key) for key in settings]
+    for at, key in named:
+        if key not in _DEFAULTS:
+            raise InputError(f'a latch has no setting "{key}"{nearest(key, _DEFAULTS)}', at=at)
+    for option in options(study):
+        try:
+            _core.latch_check(json.dumps(_plan(study, option) | _PHASES))
+        except _core.PlanError as error:
+            raise InputError(
+                f"option {option.label}: {error}",
+                "change the level, or leave the combination out with [[exclude]]",
+                ("factors",),
+            ) from None
+
+
+def make(bench: Bench) -> Latch:
+    """The cache of a study."""
+    return Latch(bench)
+
+
+class Latch:
+    """A plan for the latch engine; the machine is calibrated once a study."""
+
+    monitors: tuple[str, ...] = ("host", "processes")
+
+    def __init__(self, bench: Bench) -> None:
+        self._study = bench.study
+
+    def start(self, option: Option) -> Inside:
+        """The option's settings and workload."""
+        settings = {**_DEFAULTS, **settings_at(self._study, option)}
+        return Inside(
+            "latch",
+            _plan(self._study, option),
+            facts={
+                "version": f"latch {settings['protocol']}",
+                "settings": settings,
+                "sources": dict.fromkeys(settings, "study"),
+                "calibration": self._calibration,
+            },
+        )
+
+    def reset(self) -> None:
+        """Each run makes a cache of its own."""
+
+    def stop(self) -> str:
+        """The engine has ended; it keeps no log."""
+        return ""
+
+    @cached_property
+    def _calibration(self) -> Mapping[str, Any]:
+        """Medians in ns; of one CPU there is no hand-over to another, and no wake-up by another.
+
+        cpus: between which; cpus_share: the nearest thing that they share. hand_over_ns is that of a cache
+        line: the latch's own is measured before each point, by the engine.
+        """
+        costs = json.loads(_core.latch_calibrate(sorted(os.sched_getaffinity(0))))
+        known: dict[str, Any] = {
+            name: costs[measured]["median"]
+            for name, measured in _CALIBRATED.items()
+            if costs[measured] is not None
+        }
+        first, last = costs["cpus"]
+        return {
+            **known,
+            "wakes": costs["wakes"] or [],
+            "pauses": costs["pauses"],
+            "cpus": [first, last],
+            "cpus_share": shared(first, last),
+        }
+
+
+# a latch is handed over with its cache line; who sleeps is woken on another CPU
+_CALIBRATED = {
+    "hand_over_ns": "line_transfer_ns",
+    "wake_up_ns": "futex_other_cpu_ns",
+    "wake_up_same_cpu_ns": "futex_same_cpu_ns",
+    "spin_turn_ns": "spin_turn_ns",
+    "clock_ns": "clock_ns",
+}
+
+# a plan is checked before the study's phases are known to the engine
+_PHASES = {"points": [1], "warm_up_s": 0, "measure_s": 1, "cool_down_s": 0, "seed": 0}
+
+
+def _plan(study: Study, option: Option) -> dict[str, Any]:
+    workload = workload_of(study, option)
+    assert isinstance(workload, CacheWorkload)
+    settings = {**_DEFAULTS, **settings_at(study, option)}
+    placement, spin = settings.pop("placement"), settings.pop("spin")
+    keys = workload.model_dump(exclude={"kind", "hold_tail_share", "hold_tail_ns"})
+    return {
+        **keys,
+        **settings,
+        "spin": None if spin == "default" else spin,
+        "cpus": sorted(os.sched_getaffinity(0)) if placement == "pinned" else [],
+        "hold_tail": {"probability": workload.hold_tail_share, "hold_ns": workload.hold_tail_ns}
+        if workload.hold_tail_share
+        else None,
+    }

@@ -1,0 +1,1 @@
+"""MariaDB and MySQL: our own servers, and servers at an address."""

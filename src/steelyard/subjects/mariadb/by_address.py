@@ -1,0 +1,116 @@
+"""A MariaDB that is not ours, by address: loaded as it is; only sessions and clients differ."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+import pymysql
+
+from steelyard.host.mariadb_login import login_methods
+from steelyard.host.processes.limits import TimedOut, within
+from steelyard.study.errors import InputError
+from steelyard.study.passwords import expand
+from steelyard.study.plan import Option
+from steelyard.subjects import Bench, Endpoint
+from steelyard.subjects.mariadb.address import Address, parse
+from steelyard.subjects.mariadb.life import continuity
+from steelyard.subjects.mariadb.session import (
+    INSPECT,
+    read_back_session,
+    session_statements,
+    told,
+    variables,
+)
+
+_CONNECT_S = 10
+_ANSWER_S = 30.0
+
+
+class ForeignMariaDB:
+    """Connects; starts nothing, changes nothing, makes no tables."""
+
+    monitors: tuple[str, ...] = ("host", "processes", "mariadb")
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+
+    def start(self, option: Option) -> Endpoint:
+        """The server at the address, its tables there already. Raises InputError, SubjectFailed."""
+        subject = self._bench.study.subject
+        dsn = expand(subject.dsn or "")
+        address = parse(dsn)
+
+        def read_back() -> dict[str, str]:
+            with closing(_connect(address)) as connection:
+                self._check_tables(connection, address.database)
+                read_back_session(connection, subject, option)
+                return variables(connection, "global")
+
+        try:
+            shown = within(_ANSWER_S, "connecting to subject.dsn", read_back)
+            interruption = continuity(lambda: _connect(address))
+        except TimedOut as error:
+            raise InputError(f"subject.dsn: {error}", "check address and server") from None
+        except (pymysql.MySQLError, OSError) as error:
+            cause = told(error) if isinstance(error, pymysql.MySQLError) else str(error)
+            raise InputError(f"subject.dsn: {cause}", "check address, user and password") from None
+        return Endpoint(
+            protocol="mysql",
+            socket=address.socket,
+            host=address.host,
+            port=address.port,
+            user=address.user,
+            database=address.database,
+            password=address.password,
+            tls=address.tls,
+            ca_file=address.ca_file,
+            dsn=dsn,
+            session=session_statements(subject, option),
+            inspect=INSPECT,
+            interruption=interruption,
+            facts={
+                "origin": "a server that is not ours",
+                "version": shown["version"],
+                "settings": shown,
+            },
+        )
+
+    def _check_tables(self, connection: pymysql.Connection[Any], database: str) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "select table_name from information_schema.tables where table_schema = %s", (database,)
+            )
+            there = {str(name) for (name,) in cursor.fetchall()}
+        missing = [
+            table.name
+            for table in (*self._bench.work.files, *self._bench.work.tables)
+            if table.name not in there
+        ]
+        if missing:
+            raise InputError(
+                f"the database {database} has no table {', '.join(missing)}",
+                f"steelyard data STUDY | mariadb {database} makes and fills them",
+            )
+
+    def reset(self) -> None:
+        """Nothing: its data are not ours to change."""
+
+    def stop(self) -> str:
+        """Nothing: it goes on, and its log is not ours to read."""
+        return ""
+
+
+def _connect(address: Address) -> pymysql.Connection[Any]:
+    return pymysql.connect(
+        host=address.host,
+        port=address.port,
+        unix_socket=address.socket,
+        user=address.user,
+        password=address.password or "",
+        database=address.database,
+        ssl=address.context,
+        auth_plugin_map=login_methods(private=address.private),
+        connect_timeout=_CONNECT_S,
+        autocommit=True,
+    )

@@ -1,0 +1,217 @@
+"""MariaDB of our own: the programs found on the machine, never the system's instance or its data."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pymysql
+
+from steelyard.host.processes.limits import TimedOut, within
+from steelyard.study.errors import InputError
+from steelyard.study.plan import Option, settings_at
+from steelyard.study.settings import Setting
+from steelyard.study.spec import Study
+from steelyard.subjects import SERVERS, Bench, Endpoint, Subject, SubjectFailed
+from steelyard.subjects.mariadb.binaries import beside, find_server, version_of
+from steelyard.subjects.mariadb.by_address import ForeignMariaDB
+from steelyard.subjects.mariadb.life import continuity
+from steelyard.subjects.mariadb.session import (
+    INSPECT,
+    read_back_session,
+    refuse_not_taken,
+    session_statements,
+    told,
+    variables,
+)
+from steelyard.subjects.mariadb.settings import taken, written
+from steelyard.subjects.mariadb.tables import load
+from steelyard.subjects.postgres.binaries import identity_of, named_bindirs
+from steelyard.subjects.servers.account import account_of_servers
+from steelyard.subjects.servers.by_address import check_foreign
+from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
+
+TAKES = SERVERS
+_DATABASE = "steelyard"
+_SQL_S = 30.0
+_CONNECT_S = 5.0
+_LATCHES = ("mutex", "rwlock", "sxlock")
+
+# what a laboratory wants unless the study says otherwise: no work that comes at its own times
+_DEFAULTS: dict[str, Setting] = {
+    "innodb_buffer_pool_size": "256M",
+    "innodb_flush_log_at_trx_commit": 2,
+    "innodb_log_file_size": "64M",
+    "innodb_buffer_pool_load_at_startup": False,
+    "innodb_buffer_pool_dump_at_shutdown": False,
+    "max_connections": 200,
+    "performance_schema": False,
+}
+
+
+def check(study: Study) -> None:
+    """The programs of every version are there. Raises InputError."""
+    if study.subject.dsn:
+        check_foreign(study)
+        return
+    for at, bindir in named_bindirs(study):
+        try:
+            beside(find_server(bindir), "mariadb-install-db")
+        except InputError as error:
+            raise InputError(str(error), error.hint, error.at or at) from None
+
+
+def make(bench: Bench) -> Subject:
+    """A server of ours, or the one at the address that the study gives."""
+    return ForeignMariaDB(bench) if bench.study.subject.dsn else MariaDB(bench)
+
+
+class MariaDB:
+    """Starts a server for each run on a fresh copy of the same data."""
+
+    monitors: tuple[str, ...] = ("host", "processes", "mariadb")
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._account = account_of_servers()
+        # whom the server lets in without a password: who the kernel says comes through the socket
+        self._user = self._account.caller
+        self._server = Daemon(bench, self._account, "MariaDB", "server.log", reason=_error)
+        self._account.admit(bench.folder)
+        self._own = self._account.private(bench.folder / "sockets")
+        self._socket = self._own / "mariadb.sock"
+        self._data = bench.folder / "data"
+        check_socket(self._socket)
+
+    def start(self, option: Option) -> Endpoint:
+        """A server with the option's settings and the data loaded, or SubjectFailed."""
+        subject = self._bench.study.subject
+        version = option.changes.get("version", {})
+        server = find_server(str(version["bindir"]) if "bindir" in version else subject.bindir)
+        template = self._template(server)
+        shutil.rmtree(self._data, ignore_errors=True)
+        # a copy of files: the same pages at the same places for every run
+        subprocess.run(["cp", "-a", "--reflink=auto", template, self._data], check=True)
+        settings = {**_DEFAULTS, **settings_at(self._bench.study, option)}
+        pid = self._launch(server, self._data, settings)
+
+        def read_back() -> dict[str, str]:
+            with closing(self._connect(_DATABASE)) as connection:
+                shown = variables(connection, "global")
+                refuse_not_taken(shown, settings, option)
+                read_back_session(connection, subject, option)
+                return shown
+
+        try:
+            shown = within(_SQL_S, "reading the settings back", read_back)
+            interruption = continuity(lambda: self._connect(_DATABASE), self._server.ended)
+        except pymysql.MySQLError as error:
+            raise SubjectFailed(f"option {option.label}: {told(error)}") from error
+        return Endpoint(
+            protocol="mysql",
+            socket=str(self._socket),
+            host="localhost",
+            port=3306,
+            user=self._user,
+            database=_DATABASE,
+            pid=pid,
+            dsn=f"mysql://{quote(self._user)}@localhost/{_DATABASE}?socket={self._socket}",
+            session=session_statements(subject, option),
+            inspect=INSPECT,
+            interruption=interruption,
+            facts={
+                "origin": str(server),
+                "version": version_of(server),
+                "build": shown["version"],
+                "settings": shown,
+                "sources": dict.fromkeys(settings, "command line"),
+            },
+        )
+
+    def reset(self) -> None:
+        """The data came anew with the start."""
+
+    def stop(self) -> str:
+        """Ends the server at once; its data are never used again."""
+        return self._server.stop()
+
+    def _template(self, server: Path) -> Path:
+        """A data directory of this build with the tables in it, made once a study."""
+        template = self._bench.folder / f"template-{version_of(server)}-{identity_of(server)}"
+        if template.exists():
+            return template
+        draft = template.with_suffix(".draft")
+        shutil.rmtree(draft, ignore_errors=True)
+        self._account.private(draft)
+        limit_s = self._bench.study.plan.set_up_limit_s
+        made = finish(
+            self._bench.guard,
+            self._account,
+            [
+                beside(server, "mariadb-install-db"), "--no-defaults", f"--datadir={draft}",
+                "--auth-root-authentication-method=socket", f"--auth-root-socket-user={self._user}",
+                "--skip-test-db", f"--tmpdir={self._own}",
+                f"--innodb-log-file-size={_DEFAULTS['innodb_log_file_size']}",
+            ],
+            draft,
+            limit_s,
+        )  # fmt: skip
+        if made.returncode:
+            raise SubjectFailed(f"mariadb-install-db failed: {(made.stderr or made.stdout).strip()[-500:]}")
+        self._launch(server, draft, {**_DEFAULTS, "innodb_fast_shutdown": 0})
+        try:
+            within(limit_s, "loading the data", self._load)
+            self._server.wait()
+        except OSError as error:
+            raise SubjectFailed(f"the data could not be loaded: {error}") from error
+        except pymysql.MySQLError as error:
+            raise SubjectFailed(f"the data could not be loaded: {told(error)}") from error
+        except TimedOut as error:
+            raise SubjectFailed(f"{error} (plan.set_up_limit_s)") from None
+        finally:
+            self.stop()
+        draft.rename(template)
+        return template
+
+    def _load(self) -> None:
+        with closing(self._connect("")) as connection, connection.cursor() as cursor:
+            cursor.execute(f"create database {_DATABASE}")
+            cursor.execute(f"use {_DATABASE}")
+            load(connection, self._bench.work, self._bench.folder)
+            cursor.execute("shutdown")
+
+    def _launch(self, server: Path, data: Path, settings: dict[str, Setting]) -> int:
+        """Starts the server and waits until it answers; its pid."""
+        arguments = [f"--{name.replace('_', '-')}={written(value)}" for name, value in settings.items()]
+        if taken(True, written(settings["performance_schema"])):
+            # the server shows its instruments nowhere among its settings
+            arguments += [f"--performance-schema-instrument=wait/synch/{kind}/%=ON" for kind in _LATCHES]
+        return self._server.start(
+            [
+                server, "--no-defaults", f"--datadir={data}", f"--socket={self._socket}",
+                "--skip-networking", f"--pid-file={data / 'pid'}", "--skip-log-bin",
+                f"--tmpdir={self._own}", *arguments,
+            ],
+            self._answers,
+            data,
+        )  # fmt: skip
+
+    def _answers(self) -> bool:
+        with suppress(pymysql.MySQLError, TimedOut):
+            within(_CONNECT_S, "connecting", lambda: self._connect("").close())
+            return True
+        return False
+
+    def _connect(self, database: str) -> pymysql.Connection[Any]:
+        return pymysql.connect(
+            unix_socket=str(self._socket), user=self._user, database=database or None, connect_timeout=2
+        )
+
+
+def _error(log: str) -> str:
+    lines = [line for line in log.splitlines() if "[ERROR]" in line]
+    return lines[0] if lines else log

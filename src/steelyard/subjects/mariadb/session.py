@@ -1,0 +1,78 @@
+"""What a session of MariaDB is told, is asked, and tells of its server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pymysql
+
+from steelyard.study.plan import Option
+from steelyard.study.settings import Setting
+from steelyard.study.spec import Subject
+from steelyard.subjects import SubjectFailed
+from steelyard.subjects.mariadb.settings import taken, written
+
+_STATUS = "(select variable_value from information_schema.session_status where variable_name = '{}')"
+
+# what one session shows of itself
+INSPECT = {
+    "prepared": "select "
+    + ", ".join(
+        f"{_STATUS.format(f'Com_stmt_{name}')} as {name}s" for name in ("prepare", "execute", "close")
+    ),
+    "memory": f"select {_STATUS.format('Memory_used')} as session_bytes",
+}
+
+
+def session_statements(subject: Subject, option: Option) -> tuple[str, ...]:
+    """SET statements of the study's session settings, the option's last."""
+    return tuple(
+        f"set session {name} = {_literal(value)}" for name, value in _settings(subject, option).items()
+    )
+
+
+def read_back_session(connection: pymysql.Connection[Any], subject: Subject, option: Option) -> None:
+    """Sets them in this session and reads each back. Raises SubjectFailed naming those not taken."""
+    for statement in session_statements(subject, option):
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(statement)
+        except pymysql.MySQLError as error:
+            raise SubjectFailed(f"option {option.label}: {statement}: {told(error)}") from error
+    asked = _settings(subject, option)
+    refuse_not_taken(variables(connection, "session"), asked, option)
+
+
+def variables(connection: pymysql.Connection[Any], scope: str) -> dict[str, str]:
+    """Every variable of the scope, global or session. Raises pymysql.MySQLError."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"show {scope} variables")
+        return {str(name): str(value) for name, value in cursor.fetchall()}
+
+
+def refuse_not_taken(shown: Mapping[str, str], asked: Mapping[str, Setting], option: Option) -> None:
+    """Raises SubjectFailed for what the server does not show as it was asked."""
+    for name, value in asked.items():
+        has = shown.get(name.replace("-", "_").lower())
+        if has is None:
+            raise SubjectFailed(f"option {option.label}: this server has no setting {name}")
+        if not taken(value, has):
+            raise SubjectFailed(
+                f"option {option.label}: the server did not take {name} = {written(value)}: it has {has}"
+            )
+
+
+def told(error: pymysql.MySQLError) -> str:
+    """What the server said, with its number: pymysql gives both as the error's arguments."""
+    return " ".join(str(part) for part in error.args)
+
+
+def _settings(subject: Subject, option: Option) -> dict[str, Setting]:
+    return {**subject.session, **option.changes.get("session", {})}
+
+
+def _literal(value: Setting) -> str:
+    if isinstance(value, bool | int | float):
+        return written(value)
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"

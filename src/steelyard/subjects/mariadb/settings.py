@@ -1,0 +1,38 @@
+"""Whether a MariaDB server took a setting: compares what was asked with what it says it has."""
+
+from __future__ import annotations
+
+from steelyard.study.settings import Setting
+
+# https://mariadb.com/docs/server/server-management/variables-and-modes: sizes take K, M, G, T, P, E
+_SUFFIXES = {letter: 1024**power for power, letter in enumerate("KMGTPE", start=1)}
+_TRUE, _FALSE = {"on", "true", "yes", "1"}, {"off", "false", "no", "0"}
+
+
+def written(value: Setting) -> str:
+    """A setting as an option of the server writes it."""
+    if isinstance(value, bool):
+        return "ON" if value else "OFF"
+    return str(value)
+
+
+def taken(asked: Setting, shown: str) -> bool:
+    """Whether `shown`, of SHOW VARIABLES, is what was asked."""
+    want, have = written(asked).strip().lower(), shown.strip().lower()
+    if want == have:
+        return True
+    for words in (_TRUE, _FALSE):
+        if want in words:
+            return have in words
+    number = _amount(want)
+    return number is not None and number == _amount(have)
+
+
+def _amount(text: str) -> float | None:
+    digits, factor = text, 1
+    if text[-1:].upper() in _SUFFIXES:
+        digits, factor = text[:-1], _SUFFIXES[text[-1].upper()]
+    try:
+        return float(digits) * factor
+    except ValueError:
+        return None

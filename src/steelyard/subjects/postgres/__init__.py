@@ -1,0 +1,1 @@
+"""PostgreSQL: our own servers, servers at an address, pgbouncer before them."""

@@ -1,0 +1,92 @@
+"""A PostgreSQL that is not ours, by address: loaded as it is; only sessions and clients differ."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import psycopg
+
+from steelyard.host.processes.limits import TimedOut, within
+from steelyard.study.errors import InputError
+from steelyard.study.passwords import expand
+from steelyard.study.plan import Option
+from steelyard.subjects import Bench, Endpoint
+from steelyard.subjects.postgres.address import check
+from steelyard.subjects.postgres.life import continuity
+from steelyard.subjects.postgres.session import INSPECT, read_back_session, session_statements
+
+_ANSWER_S = 30.0
+
+
+class ForeignPostgres:
+    """Connects; starts nothing, changes nothing, makes no tables."""
+
+    monitors: tuple[str, ...] = ("host", "processes", "postgres", "postgres-waits")
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+
+    def start(self, option: Option) -> Endpoint:
+        """The server at the address, its tables there already. Raises InputError."""
+        dsn = expand(self._bench.study.subject.dsn or "")
+        try:
+            check(dsn)
+            endpoint = within(_ANSWER_S, "connecting to subject.dsn", lambda: self._endpoint(dsn, option))
+            return replace(endpoint, interruption=continuity(dsn))
+        except TimedOut as error:
+            raise InputError(f"subject.dsn: {error}", "check address and server") from None
+        except psycopg.OperationalError as error:
+            raise InputError(
+                f"subject.dsn: {str(error).strip()}", "check address, user and password"
+            ) from None
+        except psycopg.ProgrammingError:
+            # its text may quote the address, password and all
+            raise InputError(
+                "subject.dsn: not an address that libpq reads", "postgresql://user:${PASSWORD}@host/database"
+            ) from None
+
+    def _endpoint(self, dsn: str, option: Option) -> Endpoint:
+        with psycopg.connect(dsn, connect_timeout=10, autocommit=True) as connection:
+            info = connection.info
+            self._check_tables(connection)
+            read_back_session(connection, self._bench.study.subject, option)
+            parameters = info.get_parameters()
+            verified = parameters.get("sslmode") == "verify-full"
+            return Endpoint(
+                host=parameters.get("hostaddr", info.host),
+                port=info.port,
+                user=info.user,
+                database=info.dbname,
+                password=info.password or None,
+                # prefer and allow, and any mode by Unix socket: as this connection did
+                tls="disable"
+                if not connection.pgconn.ssl_in_use
+                else "verify-full"
+                if verified
+                else "require",
+                ca_file=parameters.get("sslrootcert"),
+                dsn=dsn,
+                lwlocks=True,
+                session=session_statements(self._bench.study.subject, option),
+                inspect=INSPECT,
+                facts={"origin": "a server that is not ours"},
+            )
+
+    def _check_tables(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
+        missing = [
+            table.name
+            for table in (*self._bench.work.files, *self._bench.work.tables)
+            if connection.execute("select to_regclass(%s)", [table.name]).fetchone() == (None,)
+        ]
+        if missing:
+            raise InputError(
+                f"the database {connection.info.dbname} has no table {', '.join(missing)}",
+                'steelyard data STUDY | psql "$DSN" makes and fills them',
+            )
+
+    def reset(self) -> None:
+        """Nothing: its data are not ours to change."""
+
+    def stop(self) -> str:
+        """Nothing: it goes on, and its log is not ours to read."""
+        return ""

@@ -1,0 +1,37 @@
+"""Makes a PostgreSQL data directory that lets in the lab alone.
+
+Clients come through a Unix socket and are who the kernel says (peer authentication): no password exists that
+could leak, and no other user of the machine is let in.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from steelyard.host.processes.guard import Guard
+from steelyard.subjects import SubjectFailed
+from steelyard.subjects.servers.account import Account
+from steelyard.subjects.servers.daemon import finish
+
+SUPERUSER = "postgres"
+_MAP = "steelyard"
+
+
+def make_cluster(bindir: Path, data: Path, account: Account, guard: Guard, limit_s: float) -> None:
+    """Runs initdb in the new folder `data`. Raises SubjectFailed."""
+    account.private(data)
+    made = finish(
+        guard,
+        account,
+        [
+            bindir / "initdb", "--pgdata", data, "--username", SUPERUSER, "--auth", "peer",
+            "--encoding", "UTF8", "--no-locale", "--no-sync",
+        ],
+        data,
+        limit_s,
+    )  # fmt: skip
+    if made.returncode:
+        raise SubjectFailed(f"initdb failed: {made.stderr.strip() or made.stdout.strip()}")
+    (data / "pg_hba.conf").write_text(f"local all all peer map={_MAP}\n", encoding="utf-8")
+    lines = [f'{_MAP} "{name}" {SUPERUSER}' for name in account.admitted]
+    (data / "pg_ident.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")

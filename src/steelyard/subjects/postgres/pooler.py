@@ -1,0 +1,182 @@
+"""pgbouncer in front of a PostgreSQL of ours: clients connect to it, and its CPU counts apart.
+
+Turned on by the setting `front = "pgbouncer"` of scope server; settings `pgbouncer.NAME` are those of its
+section [pgbouncer] (https://www.pgbouncer.org/config.html).
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+
+import psycopg
+
+from steelyard.study.errors import InputError, nearest
+from steelyard.study.plan import Option, options, settings_at, workload_of
+from steelyard.study.settings import Setting
+from steelyard.study.spec import Study
+from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.subjects import Bench, Endpoint, SubjectFailed
+from steelyard.subjects.postgres.cluster import SUPERUSER
+from steelyard.subjects.servers.account import Account
+from steelyard.subjects.servers.daemon import Daemon
+
+FRONT = "front"
+_FRONTS = ("none", "pgbouncer")
+_PREFIX = "pgbouncer."
+_PORT = 6432
+# from 1.21 on it follows named statements across the sessions that it shares out
+_FOLLOWS_NAMES = (1, 21)
+_DEFAULTS: dict[str, Setting] = {
+    "pool_mode": "transaction",
+    "default_pool_size": 20,
+    "max_client_conn": 1000,
+    "ignore_startup_parameters": "extra_float_digits",
+}
+
+
+def check_front(study: Study) -> None:
+    """The pooler is there, and each option's statements can go through it. Raises InputError."""
+    for option in options(study):
+        front, settings, _ = divided(settings_at(study, option))
+        if front not in _FRONTS:
+            raise InputError(f'unknown front "{front}"{nearest(front, _FRONTS)}', at=_where(study, option))
+        if front == "none":
+            if settings:
+                raise InputError(
+                    f"{_PREFIX}{next(iter(settings))} has no effect in {option.label}: nothing is in front",
+                    'front = "pgbouncer"',
+                    _where(study, option),
+                )
+            continue
+        version = _version(_program(_where(study, option)))
+        workload = workload_of(study, option)
+        shared = settings.get("pool_mode", _DEFAULTS["pool_mode"]) != "session"
+        if not shared or not isinstance(workload, StatementWorkload):
+            continue
+        if study.subject.session or "session" in option.changes:
+            raise InputError(
+                f"{option.label}: sessions are shared behind a pooler, so session settings do not hold there",
+                'pgbouncer.pool_mode = "session"',
+                _where(study, option),
+            )
+        if workload.handle in ("named", "per-use", "left") and version < _FOLLOWS_NAMES:
+            raise InputError(
+                f"{option.label}: pgbouncer {version[0]}.{version[1]} shares sessions and knows no prepared"
+                f" statements: handle = '{workload.handle}' would fail",
+                'handle = "none" or "unnamed", or pgbouncer.pool_mode = "session"',
+                _where(study, option),
+            )
+
+
+def divided(settings: Mapping[str, Setting]) -> tuple[str, dict[str, Setting], dict[str, Setting]]:
+    """What stands in front, its settings, and those of the server behind it."""
+    front = str(settings.get(FRONT, "none"))
+    own = {k.removeprefix(_PREFIX): v for k, v in settings.items() if k.startswith(_PREFIX)}
+    rest = {k: v for k, v in settings.items() if k != FRONT and not k.startswith(_PREFIX)}
+    return front, own, rest
+
+
+class Pooler:
+    """pgbouncer in the folder of the server's socket, as the server's user, on the server's CPUs."""
+
+    def __init__(self, bench: Bench, account: Account) -> None:
+        self._bench = bench
+        self._process = Daemon(bench, account, "pgbouncer", "pgbouncer.log")
+        self._sockets = bench.folder / "sockets"
+        self._address = f"host={self._sockets} port={_PORT} user={SUPERUSER} dbname=pgbouncer"
+
+    def before(self, endpoint: Endpoint, asked: Mapping[str, Setting], option: Option) -> Endpoint:
+        """Starts it and reads its settings back: where clients go from now on. Raises SubjectFailed."""
+        settings = {**_DEFAULTS, **asked}
+        file = self._bench.folder / "pgbouncer.ini"
+        fixed = {
+            "listen_port": _PORT,
+            "unix_socket_dir": self._sockets,
+            "unix_socket_mode": "0700",
+            # nobody but the lab gets into the folder of the socket
+            "auth_type": "any",
+            **settings,
+        }
+        lines = [
+            "[databases]",
+            f"* = host={endpoint.host} port={endpoint.port} user={endpoint.user}",
+            "[pgbouncer]",
+            *(
+                f"{name} = {int(value) if isinstance(value, bool) else value}"
+                for name, value in fixed.items()
+            ),
+        ]
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        # whatever the caller's umask: nobody but the server's user gets into the folder
+        file.chmod(0o644)
+        pid = self._process.start([_program(), file], self._answers, self._sockets)
+        self._read_back(settings, option)
+        # what a session shows of itself would be that of whichever session comes
+        return replace(
+            endpoint,
+            port=_PORT,
+            others={"front": pid},
+            inspect={},
+            interruption=lambda: self._process.ended() or endpoint.interruption(),
+        )
+
+    def stop(self) -> None:
+        """Ends it; never raises."""
+        self._process.stop()
+
+    def _read_back(self, asked: Mapping[str, Setting], option: Option) -> None:
+        shown = self._shown()
+        for name, value in asked.items():
+            has = shown.get(name)
+            if has is None:
+                raise SubjectFailed(f"option {option.label}: pgbouncer has no setting {name}")
+            if _written(value) != has:
+                raise SubjectFailed(
+                    f"option {option.label}: pgbouncer did not take {name} = {value}: it has {has}"
+                )
+
+    def _shown(self) -> dict[str, str]:
+        with psycopg.connect(self._address, autocommit=True, connect_timeout=2) as connection:
+            return {str(row[0]): str(row[1]) for row in connection.execute("show config")}
+
+    def _answers(self) -> bool:
+        with suppress(psycopg.Error):
+            self._shown()
+            return True
+        return False
+
+
+def _program(at: tuple[str, ...] = ()) -> str:
+    """Raises InputError. at: where the study asks for it."""
+    # sbin is not on every user's path
+    found = shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
+    if found is None:
+        raise InputError("pgbouncer is not installed on this machine", "apt-get install pgbouncer", at)
+    return found
+
+
+@cache
+def _version(program: str) -> tuple[int, int]:
+    # such as: PgBouncer 1.18.0
+    shown = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+    major, minor, *_ = shown.split()[1].split(".")
+    return int(major), int(minor)
+
+
+def _written(value: object) -> str:
+    return str(int(value) if isinstance(value, bool) else value)
+
+
+def _where(study: Study, option: Option) -> tuple[str, ...]:
+    """Where the front is said: in the factor that sets it, or in the subject's settings."""
+    for name, factor in study.factors.items():
+        level = factor.levels[option.levels[name]]
+        keys = level if isinstance(level, dict) else (factor.setting or name,)
+        if factor.scope == "server" and any(k == FRONT or k.startswith(_PREFIX) for k in keys):
+            return ("factors", name, "levels", option.levels[name])
+    return ("subject", "settings", FRONT)

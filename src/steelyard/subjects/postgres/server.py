@@ -1,0 +1,209 @@
+"""PostgreSQL of our own: the embedded one, or any version installed on the machine."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from steelyard.host.processes.limits import TimedOut, within
+from steelyard.study.errors import InputError
+from steelyard.study.plan import Option, settings_at
+from steelyard.study.settings import Setting
+from steelyard.study.spec import Study
+from steelyard.subjects import SERVERS, Bench, Endpoint, Subject, SubjectFailed
+from steelyard.subjects.postgres.binaries import (
+    find_bindir,
+    identity_of,
+    named_bindirs,
+    reachable,
+    version_of,
+)
+from steelyard.subjects.postgres.by_address import ForeignPostgres
+from steelyard.subjects.postgres.cluster import SUPERUSER, make_cluster
+from steelyard.subjects.postgres.life import continuity
+from steelyard.subjects.postgres.pooler import Pooler, check_front, divided
+from steelyard.subjects.postgres.session import (
+    INSPECT,
+    read_back_session,
+    refuse_not_taken,
+    session_statements,
+)
+from steelyard.subjects.postgres.settings import written
+from steelyard.subjects.postgres.tables import load
+from steelyard.subjects.postgres.trial import check_settings
+from steelyard.subjects.servers.account import account_of_servers
+from steelyard.subjects.servers.by_address import check_foreign
+from steelyard.subjects.servers.daemon import Daemon, check_socket
+
+TAKES = SERVERS
+TEMPLATE = "steelyard_template"
+_DATABASE = "steelyard"
+_PORT = 5432
+_SQL_S = 30
+
+# what a laboratory wants unless the study says otherwise: no work that comes at its own times
+DEFAULTS: dict[str, Setting] = {
+    "autovacuum": False,
+    "max_connections": 200,
+    "shared_buffers": "256MB",
+    "fsync": False,
+    "max_wal_size": "4GB",
+    "checkpoint_timeout": "1h",
+    "logging_collector": False,
+}
+
+
+def check(study: Study) -> None:
+    """The programs of every version are there, and know the settings. Raises InputError."""
+    if study.subject.dsn:
+        check_foreign(study)
+        return
+    check_front(study)
+    for at, bindir in named_bindirs(study):
+        try:
+            find_bindir(bindir)
+        except InputError as error:
+            raise InputError(str(error), error.hint, at) from None
+    check_settings(study)
+
+
+def make(bench: Bench) -> Subject:
+    """A server of ours, or the one at the address that the study gives."""
+    return ForeignPostgres(bench) if bench.study.subject.dsn else Postgres(bench)
+
+
+class Postgres:
+    """Starts a server for each run: same data, the option's settings, another option or not."""
+
+    monitors: tuple[str, ...] = ("host", "processes", "postgres", "postgres-waits")
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._account = account_of_servers()
+        self._server = Daemon(bench, self._account, "PostgreSQL", "server.log", signal.SIGQUIT, _fatal)
+        self._pooler = Pooler(bench, self._account)
+        self._database = TEMPLATE if bench.work.read_only else _DATABASE
+        self._account.admit(bench.folder)
+        self._sockets = self._account.private(bench.folder / "sockets")
+        check_socket(self._sockets / f".s.PGSQL.{_PORT}")
+
+    def start(self, option: Option) -> Endpoint:
+        """A server with the option's settings and the data loaded, or SubjectFailed."""
+        subject = self._bench.study.subject
+        bindir, data = self.prepare(option)
+        asked = {**DEFAULTS, **settings_at(self._bench.study, option)}
+        front, front_settings, settings = divided(asked)
+        pid = self._launch(bindir, data, settings)
+        dsn = self._dsn("postgres")
+
+        def read_back() -> None:
+            with psycopg.connect(dsn, autocommit=True, connect_timeout=_SQL_S) as connection:
+                refuse_not_taken(connection, settings, option)
+                read_back_session(connection, subject, option)
+
+        within(_SQL_S, "reading the settings back", read_back)
+        endpoint = Endpoint(
+            host=str(self._sockets),
+            port=_PORT,
+            user=SUPERUSER,
+            database=self._database,
+            pid=pid,
+            dsn=self._dsn(self._database),
+            lwlocks=True,
+            session=session_statements(subject, option),
+            inspect=INSPECT,
+            facts={"origin": str(bindir)},
+            interruption=continuity(dsn, self._server.ended),
+        )
+        return endpoint if front == "none" else self._pooler.before(endpoint, front_settings, option)
+
+    def prepare(self, option: Option) -> tuple[Path, Path]:
+        """The option's programs, and a data directory with the data in the database TEMPLATE."""
+        version = option.changes.get("version", {})
+        named = str(version.get("bindir", self._bench.study.subject.bindir or "embedded"))
+        bindir = reachable(find_bindir(named))
+        return bindir, self._cluster(bindir)
+
+    def reset(self) -> None:
+        """The database anew from its template: a copy of files, the same for every run.
+
+        Work that changes nothing is done on the template itself.
+        """
+        within(self._bench.study.plan.set_up_limit_s, "setting the data back", self._set_back)
+
+    def _set_back(self) -> None:
+        if not self._bench.work.read_only:
+            with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
+                connection.execute(f"drop database if exists {_DATABASE}")
+                strategy = " strategy file_copy" if connection.info.server_version >= 150000 else ""
+                connection.execute(f"create database {_DATABASE} template {TEMPLATE}{strategy}")
+        with psycopg.connect(self._dsn(self._database), autocommit=True) as connection:
+            row = connection.execute("show shared_preload_libraries").fetchone()
+            preload = str(row[0]) if row else ""
+            if "pg_stat_statements" in preload:
+                connection.execute("create extension if not exists pg_stat_statements")
+                connection.execute("select pg_stat_statements_reset()")
+            connection.execute("checkpoint")
+
+    def stop(self) -> str:
+        """Stops the server at once; its data are never reused without a reset."""
+        self._pooler.stop()
+        return self._server.stop()
+
+    def _cluster(self, bindir: Path) -> Path:
+        """A data directory of these programs with the template database in it, made once a study."""
+        data = self._bench.folder / f"data-{version_of(bindir)}-{identity_of(bindir / 'postgres')}"
+        if data.exists():
+            return data
+        draft, limit_s = data.with_suffix(".draft"), self._bench.study.plan.set_up_limit_s
+        shutil.rmtree(draft, ignore_errors=True)
+        make_cluster(bindir, draft, self._account, self._bench.guard, limit_s)
+        self._launch(bindir, draft, DEFAULTS)
+        try:
+            within(limit_s, "loading the data", self._load)
+        except (psycopg.Error, OSError) as error:
+            raise SubjectFailed(f"the data could not be loaded: {error}") from error
+        except TimedOut as error:
+            raise SubjectFailed(f"{error} (plan.set_up_limit_s)") from None
+        finally:
+            self.stop()
+        draft.rename(data)
+        return data
+
+    def _load(self) -> None:
+        with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
+            connection.execute(f"create database {TEMPLATE}")
+        with psycopg.connect(self._dsn(TEMPLATE), autocommit=True) as connection:
+            load(connection, self._bench.work, self._bench.folder)
+            connection.execute("checkpoint")
+
+    def _launch(self, bindir: Path, data: Path, settings: dict[str, Setting]) -> int:
+        """Starts the server and waits until it answers; its pid."""
+        options = {
+            **settings,
+            "port": _PORT,
+            "listen_addresses": "",
+            "unix_socket_directories": str(self._sockets),
+            "unix_socket_permissions": "0700",
+        }
+        arguments = [f"--{name}={written(value)}" for name, value in options.items()]
+        return self._server.start([bindir / "postgres", "-D", data, *arguments], self._answers, data)
+
+    def _answers(self) -> bool:
+        with suppress(psycopg.OperationalError):
+            psycopg.connect(self._dsn("postgres"), connect_timeout=2).close()
+            return True
+        return False
+
+    def _dsn(self, database: str) -> str:
+        return make_conninfo(host=str(self._sockets), port=_PORT, user=SUPERUSER, dbname=database)
+
+
+def _fatal(log: str) -> str:
+    lines = [line for line in log.splitlines() if "FATAL" in line or "ERROR" in line]
+    return lines[-1] if lines else log

@@ -1,0 +1,58 @@
+"""What a session of PostgreSQL is told, is asked, and tells of its server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import psycopg
+
+from steelyard.study.plan import Option
+from steelyard.study.settings import Setting
+from steelyard.study.spec import Subject
+from steelyard.subjects import SubjectFailed
+from steelyard.subjects.postgres.settings import not_taken, written
+
+# a session's prepared statements and memory are shown to that session alone
+INSPECT = {
+    "prepared": "select count(*) as statements, coalesce(sum(generic_plans), 0) as generic_plans,"
+    " coalesce(sum(custom_plans), 0) as custom_plans from pg_prepared_statements",
+    "memory": "select sum(total_bytes) as session_bytes,"
+    " coalesce(sum(total_bytes) filter (where name like 'CachedPlan%'), 0) as plan_cache_bytes"
+    " from pg_backend_memory_contexts",
+}
+
+
+def session_statements(subject: Subject, option: Option) -> tuple[str, ...]:
+    """SET statements of the study's session settings, the option's last."""
+    return tuple(f"set {name} = {_literal(written(v))}" for name, v in _settings(subject, option).items())
+
+
+def read_back_session(connection: psycopg.Connection[Any], subject: Subject, option: Option) -> None:
+    """Sets them in this session and reads each back. Raises SubjectFailed naming those not taken."""
+    for statement in session_statements(subject, option):
+        try:
+            connection.execute(statement.encode())
+        except psycopg.Error as error:
+            raise SubjectFailed(f"option {option.label}: {statement}: {str(error).strip()}") from error
+    _refuse(not_taken(connection, _settings(subject, option), in_session=True), option)
+
+
+def refuse_not_taken(
+    connection: psycopg.Connection[Any], asked: Mapping[str, Setting], option: Option
+) -> None:
+    """Reads settings back from the server. Raises SubjectFailed naming those that it did not take."""
+    _refuse(not_taken(connection, asked, in_session=False), option)
+
+
+def _refuse(wrong: Iterable[str], option: Option) -> None:
+    if sentences := list(wrong):
+        raise SubjectFailed(f"option {option.label}: {'; '.join(sentences)}")
+
+
+def _settings(subject: Subject, option: Option) -> dict[str, Setting]:
+    return {**subject.session, **option.changes.get("session", {})}
+
+
+def _literal(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,117 @@
+"""Whether a PostgreSQL server took a setting: compares what was asked with what it says it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from steelyard.study.settings import Setting
+
+# https://www.postgresql.org/docs/current/config-setting.html: 1 kB is 1024 bytes
+_BYTES = {"B": 1, "kB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+_MICROSECONDS = {
+    "us": 1,
+    "ms": 10**3,
+    "s": 10**6,
+    "min": 60 * 10**6,
+    "h": 3600 * 10**6,
+    "d": 86400 * 10**6,
+}
+_CHOOSE = {"-1", "0"}
+_TRUE, _FALSE = {"on", "true", "yes", "1"}, {"off", "false", "no", "0"}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A row of pg_settings. boot: value before any configuration; source: who set the present one."""
+
+    setting: str
+    unit: str | None = None
+    kind: str = "string"
+    boot: str | None = None
+    source: str = ""
+
+
+def not_taken(
+    connection: psycopg.Connection[Any], asked: Mapping[str, Setting], in_session: bool
+) -> Iterator[str]:
+    """A sentence for each setting that this session does not have as asked. Raises psycopg.Error.
+
+    in_session: set by this session. A server takes any name with a dot at its start without having it.
+    """
+    rows = connection.execute(
+        "select name, setting, unit, vartype, boot_val, source from pg_settings"
+    ).fetchall()
+    known = {name.lower(): Shown(*row) for name, *row in rows}
+    for name, value in asked.items():
+        shown = known.get(name.lower()) or (_unlisted(connection, name) if in_session else None)
+        if shown is None:
+            yield (
+                f"this server has no setting {name}"
+                " (an extension's setting exists only when shared_preload_libraries names it)"
+            )
+        elif not taken(value, shown):
+            has = f"{shown.setting} {shown.unit or ''}".rstrip()
+            yield f"the server did not take {name} = {written(value)}: it has {has}"
+
+
+def _unlisted(connection: psycopg.Connection[Any], name: str) -> Shown | None:
+    """Settings that the view leaves out: `role`, and those that a session made by naming them."""
+    row = connection.execute("select current_setting(%s, true)", [name]).fetchone()
+    return None if row is None or row[0] is None else Shown(row[0])
+
+
+def written(value: Setting) -> str:
+    """A setting as PostgreSQL writes it."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
+
+
+def taken(asked: Setting, shown: Shown) -> bool:
+    """Whether what the server shows is what was asked, in whatever unit."""
+    want, has, unit = written(asked).strip(), shown.setting, shown.unit or ""
+    if shown.kind == "bool":
+        return _truth(want) is not None and _truth(want) == _truth(has)
+    if shown.kind in ("integer", "real"):
+        wanted, have = _amount(want, unit), _amount(has, unit)
+        if wanted is None or have is None:
+            return False
+        # -1 or 0 may ask the server to choose: it then overrides what it was given at start
+        if want in _CHOOSE and want == shown.boot and shown.source == "override":
+            return True
+        # the server rounds to its unit: 100kB of 8kB pages is 12 or 13 of them
+        return abs(wanted - have) <= max(_amount("1", unit) or 1, 1) * (1 if unit else 1e-6)
+    if shown.kind == "enum" and _truth(want) is not None and _truth(want) == _truth(has):
+        return True
+    # the server writes names of time zones and encodings in its own case
+    return want.lower() == has.lower()
+
+
+def _truth(word: str) -> bool | None:
+    word = word.lower()
+    return True if word in _TRUE else False if word in _FALSE else None
+
+
+def _amount(text: str, default_unit: str) -> float | None:
+    """A number with its unit, in bytes or microseconds; without unit it is in default_unit."""
+    digits = text.rstrip("kKMGTBusmindh ")
+    unit = text[len(digits) :].strip() or default_unit
+    multiple = default_unit[: -len(default_unit.lstrip("0123456789"))] if default_unit else ""
+    bare = default_unit.lstrip("0123456789")
+    try:
+        number = float(digits)
+    except ValueError:
+        return None
+    if unit == default_unit:
+        number *= float(multiple or 1)
+        unit = bare
+    if not unit:
+        return number
+    for table in (_BYTES, _MICROSECONDS):
+        if unit in table:
+            return number * table[unit]
+    return None

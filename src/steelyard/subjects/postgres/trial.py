@@ -1,0 +1,84 @@
+"""Asks a PostgreSQL whether it knows settings, before anything is started.
+
+A server reads its command line first and its data next: given a folder that is not there, it refuses either
+a setting or the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from steelyard.study.errors import InputError, nearest
+from steelyard.study.factors import settings_of
+from steelyard.study.plan import Option, options, settings_at
+from steelyard.study.spec import Study
+from steelyard.subjects.postgres.binaries import find_bindir, reachable
+from steelyard.subjects.postgres.pooler import divided
+from steelyard.subjects.postgres.settings import written
+from steelyard.subjects.servers.account import arguments_of_nobody
+
+_NOWHERE = "/nonexistent"
+_TRIAL_S = 30.0
+_REFUSED = re.compile(r'FATAL:  (.*parameter "([^"]+)".*)')
+_HINT = re.compile(r"HINT:  (.*)")
+
+
+def check_settings(study: Study) -> None:
+    """Each server setting's name and value, at the version that is to take it. Raises InputError."""
+    asked: dict[tuple[str, str], Option] = {}
+    for option in options(study):
+        version = option.changes.get("version", {})
+        bindir = str(version.get("bindir", study.subject.bindir or "embedded"))
+        _, _, settings = divided(settings_at(study, option))
+        for name, value in settings.items():
+            asked.setdefault((bindir, f"{name}={written(value)}"), option)
+    for bindir in dict.fromkeys(bindir for bindir, _ in asked):
+        program = reachable(find_bindir(bindir)) / "postgres"
+        told = {setting: option for (place, setting), option in asked.items() if place == bindir}
+        for setting, option in told.items():
+            if refusal := _refusal(program, setting):
+                cause, hint = refusal
+                raise InputError(cause, hint, _where(study, option, setting.partition("=")[0]))
+
+
+def _refusal(program: Path, setting: str) -> tuple[str, str] | None:
+    tried = subprocess.run(
+        [program, "-D", _NOWHERE, f"--{setting}"],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        cwd="/",
+        env={**os.environ, "LC_ALL": "C"},
+        timeout=_TRIAL_S,
+        **arguments_of_nobody(),
+    )
+    if not (found := _REFUSED.search(tried.stderr)):
+        return None
+    cause, name = found[1], found[2]
+    if cause.startswith("unrecognized"):
+        return f'this server has no setting "{name}"{nearest(name, _known(program))}', ""
+    hint = _HINT.search(tried.stderr)
+    return cause, hint[1] if hint else ""
+
+
+def _known(program: Path) -> list[str]:
+    """Names of most settings (postgres --describe-config: a line each, tabs between its columns)."""
+    told = subprocess.run(
+        [program, "--describe-config"],
+        capture_output=True,
+        text=True,
+        cwd="/",
+        timeout=_TRIAL_S,
+        **arguments_of_nobody(),
+    )
+    return [line.partition("\t")[0] for line in told.stdout.splitlines()]
+
+
+def _where(study: Study, option: Option, key: str) -> tuple[str, ...]:
+    for name, factor in study.factors.items():
+        if factor.scope == "server" and key in settings_of(name, factor)[option.levels[name]]:
+            return ("factors", name, "levels", option.levels[name])
+    return ("subject", "settings", key)

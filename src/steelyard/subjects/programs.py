@@ -1,0 +1,237 @@
+"""Any program that tells a score: N copies at once, left to the scheduler or one processor set each.
+
+It has no server: the engine `command` starts the copies and reads them. What a copy starts carries a
+mark in its environment, and is ended with the run, however the run ends.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from steelyard.host.cpus.processor_sets import divide
+from steelyard.host.processes.process_mark import VARIABLE, Mark, end_marked
+from steelyard.study.errors import InputError, nearest
+from steelyard.study.factors import settings_of
+from steelyard.study.plan import Option, options, settings_at, workload_of
+from steelyard.study.settings import Setting
+from steelyard.study.spec import Study
+from steelyard.study.workloads.program import FILLED, ProgramWorkload, filled, names_in
+from steelyard.subjects import Bench, Inside, SubjectFailed
+
+TAKES = ProgramWorkload
+_PLACEMENTS = ("default", "set")
+_DEFAULTS: dict[str, Setting] = {"placement": "default", "share": False}
+# more than is kept: secrets are taken out before the end is cut out
+_TAIL_BYTES = 64_000
+
+
+def check(study: Study) -> None:
+    """The programs are there, the settings are known, and the copies fit. Raises InputError."""
+    subject = study.subject
+    for key in ("session", "bindir", "dsn"):
+        if getattr(subject, key):
+            raise InputError("the subject command has no such thing", "leave it out", ("subject", key))
+    for key, value in subject.settings.items():
+        _check_setting(key, value, ("subject", "settings", key))
+    for name, factor in study.factors.items():
+        if factor.scope in ("version", "session"):
+            raise InputError(
+                f"scope '{factor.scope}' cannot act on a program",
+                'scope = "server" (placement, share) or "client" (words, env.NAME)',
+                ("factors", name, "scope"),
+            )
+        if factor.scope == "server":
+            for code, settings in settings_of(name, factor).items():
+                for key, value in settings.items():
+                    _check_setting(key, value, ("factors", name, "levels", code))
+    found = options(study)
+    for option in found:
+        _check_fit(study, option)
+        _check_programs(study, option)
+    if "share" in subject.settings and all(_settings(study, o)["placement"] != "set" for o in found):
+        raise InputError(
+            "has no effect: no option has placement 'set'", "leave it out", ("subject", "settings", "share")
+        )
+
+
+def make(bench: Bench) -> Command:
+    """The copies of the study's program."""
+    return Command(bench)
+
+
+class Command:
+    """Says for each run which copies are to be started, and on which CPUs."""
+
+    monitors: tuple[str, ...] = ("host", "processes")
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._mark = Mark()
+        self._promise = 0
+        self._prepared = False
+        self._outputs = bench.folder / "outputs"
+
+    def start(self, option: Option) -> Inside:
+        """The plan of the copies; the first time, after the study's `prepare`."""
+        self._mark = Mark()
+        self._promise = self._bench.guard.stop_marked(self._mark)
+        shutil.rmtree(self._outputs, ignore_errors=True)
+        self._outputs.mkdir()
+        workload = _program(self._bench.study, option)
+        if not self._prepared:
+            self._prepare(workload)
+            self._prepared = True
+        program = _found(workload.command[0])
+        plan = workload.model_dump(include={"score", "time", "exit_code", "deadline_s"})
+        points = [self._copies(workload, option, copies) for copies in self._bench.study.plan.clients]
+        settings = _settings(self._bench.study, option)
+        return Inside(
+            engine="command",
+            plan={**plan, "copies": points, "outputs": str(self._outputs)},
+            facts={"version": program, "settings": settings, "sources": option.changes.get("server", {})},
+        )
+
+    def reset(self) -> None:
+        """Copies share nothing that the lab knows of; what they keep is theirs."""
+
+    def stop(self) -> str:
+        """Ends whatever the copies have left running; returns the end of what they printed."""
+        if not self._promise:
+            return ""
+        end_marked(self._mark)
+        self._bench.guard.forget(self._promise)
+        self._promise = 0
+        return "".join(
+            f"==> {place.name}\n{tail}\n"
+            for place in sorted(self._outputs.iterdir())
+            if (tail := _end_of(place.read_bytes()))
+        )
+
+    def _copies(self, workload: ProgramWorkload, option: Option, number: int) -> list[dict[str, Any]]:
+        plan = self._bench.study.plan
+        places = self._bench.placement
+        cpus = places.server | places.engine
+        settings = _settings(self._bench.study, option)
+        apart = settings["placement"] == "set"
+        sets = divide(cpus, number) if apart else [cpus] * number
+        found: list[dict[str, Any]] = []
+        for instance, own in enumerate(sets):
+            values: dict[str, Setting] = {
+                **self._folders(),
+                **workload.words,
+                "instance": instance,
+                "instances": number,
+                "cpus": len(own),
+                "seconds": f"{plan.measure_s:g}",
+                "warm_up_seconds": f"{plan.warm_up_s:g}",
+            }
+            folder = Path(filled(workload.folder, values)).absolute()
+            if folder.is_relative_to(self._bench.folder):
+                folder.mkdir(parents=True, exist_ok=True)
+            if not folder.is_dir():
+                raise SubjectFailed(f"workload.folder: {folder}: no such folder")
+            variables = {name: filled(str(text), values) for name, text in workload.environment.items()}
+            command = [filled(word, values) for word in workload.command]
+            found.append(
+                {
+                    "command": [_found(command[0]), *command[1:]],
+                    "environment": {**variables, VARIABLE: self._mark.value},
+                    "folder": str(folder),
+                    "cpus": sorted(own) if apart else [],
+                }
+            )
+        return found
+
+    def _prepare(self, workload: ProgramWorkload) -> None:
+        if not workload.prepare:
+            return
+        known = self._folders()
+        command = [filled(word, known) for word in workload.prepare]
+        # of the variables, those that are the same for all copies and options
+        variables = {
+            name: filled(str(text), known)
+            for name, text in workload.environment.items()
+            if names_in(str(text)) <= known.keys()
+        }
+        try:
+            done = subprocess.run(
+                command,
+                cwd=self._bench.folder,
+                env={**os.environ, **variables, VARIABLE: self._mark.value},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=workload.deadline_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise SubjectFailed(f"workload.prepare: not done after {workload.deadline_s:g} s") from None
+        except OSError as error:
+            raise SubjectFailed(f"workload.prepare: {command[0]}: {error.strerror}") from None
+        if done.returncode:
+            tail = _end_of(done.stdout + done.stderr)
+            raise SubjectFailed(f"workload.prepare ended with exit code {done.returncode}: {tail}")
+
+    def _folders(self) -> Mapping[str, Setting]:
+        shipped = resources.files("steelyard.catalog") / "programs"
+        return {"scratch": str(self._bench.folder), "programs": str(shipped)}
+
+
+def _program(study: Study, option: Option) -> ProgramWorkload:
+    workload = workload_of(study, option)
+    assert isinstance(workload, ProgramWorkload)
+    return workload
+
+
+def _settings(study: Study, option: Option) -> dict[str, Setting]:
+    return {**_DEFAULTS, **settings_at(study, option)}
+
+
+def _check_setting(key: str, value: Setting, at: Sequence[str]) -> None:
+    if key not in _DEFAULTS:
+        raise InputError(f'no setting "{key}" of a program{nearest(key, _DEFAULTS)}', at=at)
+    if key == "placement" and value not in _PLACEMENTS:
+        raise InputError(f'unknown placement "{value}"{nearest(str(value), _PLACEMENTS)}', at=at)
+    if key == "share" and not isinstance(value, bool):
+        raise InputError(f"share is true or false (given: {value!r})", at=at)
+
+
+def _check_fit(study: Study, option: Option) -> None:
+    settings = _settings(study, option)
+    cpus, copies = len(os.sched_getaffinity(0)), max(study.plan.clients)
+    if settings["placement"] == "set" and copies > cpus and not settings["share"]:
+        raise InputError(
+            f"option {option.label}: {copies} copies cannot have a processor set each: CPUs: {cpus}",
+            "fewer clients, or subject.settings.share = true: then copies share CPUs",
+            ("plan", "clients"),
+        )
+
+
+def _check_programs(study: Study, option: Option) -> None:
+    workload = _program(study, option)
+    for key, command in (("command", workload.command), ("prepare", workload.prepare)):
+        # what the lab fills in is not known yet, and what `prepare` makes is not there
+        if not command or names_in(command[0]) & {*FILLED}:
+            continue
+        program = filled(command[0], workload.words)
+        if not shutil.which(program):
+            raise InputError(
+                f'no program "{program}" here', workload.install or "install it", ("workload", key)
+            )
+
+
+def _found(program: str) -> str:
+    """Its whole path, so that the copies' working folder does not matter."""
+    path = shutil.which(program)
+    if path is None:
+        raise SubjectFailed(f'no program "{program}" here')
+    return str(Path(path).absolute())
+
+
+def _end_of(text: bytes) -> str:
+    return text[-_TAIL_BYTES:].decode(errors="replace").strip()

@@ -1,0 +1,165 @@
+"""A server process of ours: marked and promised to the guard, on the server's CPUs, its log kept."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from steelyard.host.cpus.placement import pin
+from steelyard.host.processes.guard import Guard
+from steelyard.host.processes.process_mark import Mark, end_marked, with_mark
+from steelyard.study.errors import InputError
+from steelyard.study.passwords import is_secret
+from steelyard.subjects import Bench, SubjectFailed
+from steelyard.subjects.servers.account import Account
+
+_START_S = 60.0
+_END_S = 30.0
+# more than is kept: secrets are taken out before the end is cut out
+_LOG_TAIL = 64_000
+# sun_path holds 108 bytes with the final zero (unix(7))
+_SOCKET_MOST = 107
+
+
+class Daemon:
+    """One program at a time.
+
+    name: as its users say it. log: the file that takes what it prints. ends_by: the signal that ends
+    it at once. reason: finds in a log why it did not start.
+    """
+
+    def __init__(
+        self,
+        bench: Bench,
+        account: Account,
+        name: str,
+        log: str,
+        ends_by: signal.Signals = signal.SIGKILL,
+        reason: Callable[[str], str] = str,
+    ) -> None:
+        self._bench = bench
+        self._account = account
+        self._name = name
+        self._log = bench.folder / log
+        self._ends_by = ends_by
+        self._reason = reason
+        self._process: subprocess.Popen[bytes] | None = None
+        self._mark = Mark()
+        self._promise = 0
+
+    def start(self, command: Sequence[str | Path], answers: Callable[[], bool], home: Path) -> int:
+        """Starts it and waits until it answers; its pid. home: the folder that its processes work in.
+
+        Raises SubjectFailed.
+        """
+        self._mark = Mark.of_server(home, Path(command[0]), self._account.own_uid)
+        self._promise = self._bench.guard.stop_marked(self._mark, self._ends_by)
+        with os.fdopen(_private(self._log), "wb") as log:
+            self._process = process = subprocess.Popen[bytes](
+                command, stdout=log, stderr=log, **_apart(self._account, self._mark)
+            )
+        self._mark = self._mark.started(process.pid)
+        self._bench.guard.started(self._promise, self._mark)
+        pin(process.pid, self._bench.placement.server)
+        deadline = time.monotonic() + _START_S
+        while time.monotonic() < deadline:
+            if process.poll() is not None:
+                raise SubjectFailed(f"{self._name} did not start: {self._reason(self.stop())}")
+            if answers():
+                return process.pid
+            time.sleep(0.02)
+        raise SubjectFailed(f"{self._name} did not answer within {_START_S:.0f} s: {self.stop()}")
+
+    def wait(self) -> None:
+        """Until it has ended by itself. Raises SubjectFailed when it does not."""
+        if self._process is not None:
+            try:
+                self._process.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                raise SubjectFailed(f"{self._name} did not end within {_END_S:.0f} s") from None
+
+    def ended(self) -> str:
+        """How it ended before it was stopped, as a sentence; '' while it runs."""
+        code = None if self._process is None else self._process.poll()
+        if code is None:
+            return ""
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return f"{self._name} ended during the run with {how}"
+
+    def stop(self) -> str:
+        """Ends it at once, with all its processes; the tail of its log. Never raises."""
+        if self._process is not None:
+            end_marked(self._mark, self._ends_by)
+            self._process.wait()
+            self._process = None
+            self._bench.guard.forget(self._promise)
+        try:
+            with self._log.open("rb") as log:
+                log.seek(max(0, self._log.stat().st_size - _LOG_TAIL))
+                return log.read().decode(errors="replace").strip()
+        except OSError:
+            return ""
+
+
+def finish(
+    guard: Guard, account: Account, command: Sequence[str | Path], home: Path, limit_s: float
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program that makes a server's data, to its end; what it printed.
+
+    Nothing of it is left, however the lab ends meanwhile. home: the folder that its processes work in.
+    Raises SubjectFailed when it takes longer than limit_s.
+    """
+    with _promised(guard, Mark.of_server(home, Path(command[0]), account.own_uid)) as mark:
+        try:
+            return subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+                timeout=limit_s,
+                **_apart(account, mark),
+            )
+        except subprocess.TimeoutExpired:
+            name = Path(command[0]).name
+            raise SubjectFailed(f"{name} took longer than {limit_s:g} s (plan.set_up_limit_s)") from None
+
+
+def _apart(account: Account, mark: Mark) -> dict[str, Any]:
+    """What every program of a server is started with: apart from the lab, as its account, with its mark."""
+    return {
+        "stdin": subprocess.DEVNULL,
+        "cwd": "/",
+        "start_new_session": True,
+        # a server runs SQL of others, which may read its environment
+        "env": with_mark(mark.value, without=is_secret),
+        **account.arguments,
+    }
+
+
+@contextmanager
+def _promised(guard: Guard, mark: Mark) -> Generator[Mark]:
+    promise = guard.stop_marked(mark)
+    try:
+        yield mark
+    finally:
+        end_marked(mark)
+        guard.forget(promise)
+
+
+def _private(log: Path) -> int:
+    """Opens a log for writing that other users cannot read, as a server's log may show what clients sent."""
+    log.unlink(missing_ok=True)
+    return os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+
+
+def check_socket(socket: Path) -> None:
+    """A Unix socket can have this path. Raises InputError."""
+    if len(str(socket).encode()) > _SOCKET_MOST:
+        raise InputError(f"{socket}: too long a path for a Unix socket", "set TMPDIR to a shorter one")

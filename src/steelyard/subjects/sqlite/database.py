@@ -1,0 +1,199 @@
+"""SQLite has no server: its clients are threads of the engine's process, or processes on one file.
+
+What a server would spend, the engine's process spends: its CPU is the server's, the small part of the
+lab's own loop among it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from steelyard import _core
+from steelyard.study.errors import InputError, nearest
+from steelyard.study.factors import settings_of
+from steelyard.study.plan import Option, options, settings_at, workload_of
+from steelyard.study.settings import Setting
+from steelyard.study.spec import Study
+from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.subjects import Bench, Inside, SubjectFailed
+from steelyard.subjects.sqlite.tables import load_statements
+
+INSIDE = True
+
+# how the database is opened and by whom; every other setting is a PRAGMA
+_OPENING: dict[str, Setting] = {
+    "workers": "threads",
+    "threading": "serialized",
+    "shared_cache": False,
+    "begin": "immediate",
+    "memory_status": True,
+}
+_WORDS = {
+    "workers": ("threads", "processes"),
+    "threading": ("serialized", "multi-thread"),
+    "begin": ("deferred", "immediate", "exclusive"),
+}
+# what applications set that are used by several at once
+_PRAGMAS: dict[str, Setting] = {"journal_mode": "wal", "synchronous": "normal"}
+# they take hold only where the file is made
+_OF_FILE = ("page_size", "auto_vacuum", "encoding")
+
+
+def check(study: Study) -> None:
+    """Settings that SQLite has, and work that it can do. Raises InputError."""
+    for key, why in (
+        ("session", "a PRAGMA is a setting: [subject.settings]"),
+        ("bindir", "the library is built in"),
+        ("dsn", "the file is made for each run"),
+    ):
+        if getattr(study.subject, key):
+            raise InputError("SQLite runs in our own process", why, ("subject", key))
+    if study.plan.transactions is not None:
+        raise InputError(
+            "clients of SQLite count each for itself: no point ends with so many transactions",
+            "leave it out: a point lasts measure_s",
+            ("plan", "transactions"),
+        )
+    known = _known()
+    for key, value in study.subject.settings.items():
+        _check_setting(key, value, known, ("subject", "settings", key))
+    for name, factor in study.factors.items():
+        if factor.scope in ("version", "session"):
+            raise InputError(
+                f"scope '{factor.scope}' cannot act on SQLite, which runs in our own process",
+                "server: how it is opened, and its PRAGMAs; client: the workload's; host",
+                ("factors", name, "scope"),
+            )
+        if factor.scope == "server":
+            for code, settings in settings_of(name, factor).items():
+                for key, value in settings.items():
+                    _check_setting(key, value, known, ("factors", name, "levels", code))
+    for option in options(study):
+        _check_option(study, option)
+
+
+def make(bench: Bench) -> SQLite:
+    """A database of the study's own."""
+    return SQLite(bench)
+
+
+class SQLite:
+    """A fresh copy of the same file for each run, and a plan for the engine that opens it."""
+
+    monitors: tuple[str, ...] = ("host", "processes")
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._folder = bench.folder / "data"
+
+    def start(self, option: Option) -> Inside:
+        """The data in place and every setting read back, or SubjectFailed."""
+        settings = _settings(self._bench.study, option)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.copytree(self._template(settings), self._folder)
+        database = _database(settings, str(self._folder / _FILE))
+        try:
+            # journal_mode is of the file: whoever opens it later finds it set
+            facts = json.loads(_core.sqlite_facts(json.dumps(database)))
+        except _core.LoadError as error:
+            raise SubjectFailed(f"option {option.label}: {error}") from None
+        opening = {key: settings[key] for key in _OPENING}
+        return Inside(
+            "load",
+            {"sqlite": database},
+            facts={
+                "version": f"SQLite {facts['version']}",
+                "build": "; ".join(facts["compile_options"]),
+                "settings": facts["settings"] | opening,
+                "sources": dict.fromkeys(settings_at(self._bench.study, option), "study"),
+            },
+        )
+
+    def reset(self) -> None:
+        """The data came anew with the start."""
+
+    def stop(self) -> str:
+        """The engine has closed the file; SQLite keeps no log."""
+        return ""
+
+    def _template(self, settings: Mapping[str, Setting]) -> Path:
+        """A folder with the file and the tables in it, made once for each way of making a file."""
+        made = {key: settings[key] for key in _OF_FILE if key in settings}
+        template = self._bench.folder / "-".join(["template", *map(_written, made.values())])
+        if template.exists():
+            return template
+        draft = template.with_suffix(".draft")
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir()
+        try:
+            with closing(sqlite3.connect(draft / _FILE, isolation_level=None)) as connection:
+                for key, value in made.items():
+                    connection.execute(f"pragma {key} = '{_written(value)}'")
+                connection.executescript(self._bench.work.script)
+                for statement in load_statements(self._bench.work):
+                    connection.execute(statement)
+        except sqlite3.Error as error:
+            raise SubjectFailed(f"the data could not be loaded: {error}") from None
+        return draft.rename(template)
+
+
+_FILE = "steelyard.sqlite"
+
+
+def _check_setting(key: str, value: Setting, known: frozenset[str], at: tuple[str, ...]) -> None:
+    if key in _OPENING:
+        words = _WORDS.get(key)
+        if words is not None and value not in words:
+            raise InputError(f'{key} is not "{value}"{nearest(str(value), words)}', at=at)
+        if words is None and not isinstance(value, bool):
+            raise InputError(f"{key} is true or false, not {value!r}", at=at)
+    elif key not in known:
+        raise InputError(
+            f'SQLite has no PRAGMA "{key}", nor is it opened by one{nearest(key, [*_OPENING, *known])}', at=at
+        )
+
+
+def _check_option(study: Study, option: Option) -> None:
+    workload = workload_of(study, option)
+    assert isinstance(workload, StatementWorkload)
+    refused = ""
+    if workload.handle == "unnamed":
+        refused = "every statement of SQLite is a handle: handle 'per-use' is the same work"
+    elif workload.open_loop:
+        refused = "clients of SQLite are threads or processes in a closed loop: it has no open one"
+    elif workload.threads != 1:
+        refused = "clients are threads or processes themselves: no thread of the engine drives them"
+    settings = _settings(study, option)
+    if settings["shared_cache"] and settings["workers"] == "processes":
+        refused = "processes cannot share a cache: shared_cache needs workers = 'threads'"
+    if refused:
+        raise InputError(
+            f"option {option.label}: {refused}",
+            "change the level, or leave the combination out with [[exclude]]",
+            ("factors",),
+        )
+
+
+def _known() -> frozenset[str]:
+    """PRAGMAs by name, as SQLite itself lists them; those of any version are spelt alike."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        return frozenset(name for (name,) in connection.execute("select name from pragma_pragma_list"))
+
+
+def _settings(study: Study, option: Option) -> dict[str, Setting]:
+    return {**_OPENING, **_PRAGMAS, **settings_at(study, option)}
+
+
+def _database(settings: Mapping[str, Setting], file: str) -> dict[str, Any]:
+    pragmas = [[key, _written(value)] for key, value in settings.items() if key not in _OPENING]
+    return {"file": file, "pragmas": pragmas, **{key: settings[key] for key in _OPENING}}
+
+
+def _written(value: Setting) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

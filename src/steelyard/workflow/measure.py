@@ -1,0 +1,234 @@
+"""Ties the parts together: runs a study into a bundle, and judges a bundle.
+
+A KeyboardInterrupt ends the run in progress (host/signals.py); whatever ends the lab, finished runs are in
+the bundle and the guard stops the servers.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from steelyard.bundle.reader import Bundle
+from steelyard.bundle.writer import BundleWriter
+from steelyard.host.cpus.placement import Placement, place
+from steelyard.host.processes.guard import Guard, GuardLost
+from steelyard.host.processes.signals import Interrupts
+from steelyard.lab import reboots
+from steelyard.lab.environment.environment import environment
+from steelyard.lab.environment.redaction import redact_text
+from steelyard.lab.machine.boots import Boot, BootNeeded, boot_facts
+from steelyard.lab.machine.host_settings import Host
+from steelyard.lab.run import Run
+from steelyard.lab.runner import Laboratory, Progress, StudyFailed
+from steelyard.study.errors import InputError, brief
+from steelyard.study.load_study import located
+from steelyard.study.plan import baseline, workload_of
+from steelyard.study.spec import Study
+from steelyard.subjects import Bench, SubjectFailed, inside, make
+from steelyard.workflow.attempts import (
+    ANEW,
+    Attempt,
+    attempts_of,
+    refuse_changed,
+    refuse_other,
+    refuse_other_server,
+)
+from steelyard.workflow.prepare import Assignment
+from steelyard.workloads import work_of
+
+# of what ended a study: programs and servers may have said much
+_FAILURE_CHARACTERS_MAX = 2000
+
+
+class Watcher(Progress, Protocol):
+    """Who watches the study go on, and hears of a run once it is kept."""
+
+    def run_ended(self, label: str, tps: float, status: str) -> None:
+        """The run is on the disk; tps over its measure phases."""
+        ...
+
+
+def start(assignment: Assignment, path: Path, progress: Watcher, interrupts: Interrupts) -> None:
+    """Runs a study into a new bundle. Raises InputError, StudyFailed, KeyboardInterrupt."""
+    made = not os.path.exists(path)  # noqa: PTH110  Path.exists raises for a name that is too long
+    writer = BundleWriter.create(
+        path,
+        assignment.text,
+        assignment.options,
+        baseline(assignment.study, assignment.options),
+        {**environment(), "placement": _facts(_placement(assignment))},
+    )
+    try:
+        with reboots.unit_while_paused(assignment.study.reboots):
+            _run(assignment, writer, {}, progress, interrupts)
+    except InputError:
+        if writer.next_run() == 1:
+            _remove(path, made)
+        raise
+
+
+def _remove(bundle: Path, made: bool) -> None:
+    """Takes a bundle without runs away; the folder itself only if we made it."""
+    for entry in bundle.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+    if made:
+        bundle.rmdir()
+
+
+def resume(path: Path, assignment: Assignment, progress: Watcher, interrupts: Interrupts) -> None:
+    """Goes on where a bundle stopped: blocks that are whole stay, others are run anew.
+
+    Raises InputError, the bundle untouched, when the study, the machine or the server is another, or
+    somebody else is writing to it.
+    """
+    bundle = Bundle(path)
+    # first: who is refused because the study is going on elsewhere must not take its unit away
+    writer = BundleWriter(path)
+    with reboots.unit_while_paused(assignment.study.reboots):
+        refuse_changed(bundle, assignment)
+        found = attempts_of(bundle, assignment)
+        if any(found.get(slots[0].block, ANEW).number for slots in assignment.blocks):
+            now = {**environment(), "placement": _facts(_placement(assignment))}
+            then = bundle.environment
+            if assignment.boots:
+                # the kernel may differ here, but within a boot's settings not: see boot_facts
+                then = {**then, "kernel": now["kernel"], "mitigations": now["mitigations"]}
+            # what is not found out before a server runs is as it was: the server's part is looked at then
+            refuse_other(path, then, {**then, **now})
+        _run(assignment, writer, found, progress, interrupts)
+
+
+def _run(
+    assignment: Assignment,
+    writer: BundleWriter,
+    attempts: Mapping[int, Attempt],
+    progress: Watcher,
+    interrupts: Interrupts,
+) -> None:
+    """Runs as far as this boot goes. Raises Paused where another is needed."""
+    bundle, asked = Bundle(writer.path), assignment.study.reboots
+    if assignment.boots:
+        reboots.check_stop(writer.path)
+        known = bundle.environment.get("boots", [])
+        if facts := boot_facts(assignment.options, known):
+            writer.add_to_environment("boots", facts)
+    try:
+        _run_blocks(assignment, writer, attempts, progress, interrupts)
+    except BootNeeded as need:
+        earlier = Bundle(writer.path).environment.get("reboots", [])
+        writer.add_to_environment("reboots", reboots.next_boot(asked, writer.path, need, earlier))
+        raise reboots.pursue(asked, writer.path, need) from None
+
+
+def _run_blocks(
+    assignment: Assignment,
+    writer: BundleWriter,
+    attempts: Mapping[int, Attempt],
+    progress: Watcher,
+    interrupts: Interrupts,
+) -> None:
+    """attempts: where each block stands that is not new."""
+    study = assignment.study
+    placement = _placement(assignment)
+    with (
+        located(assignment.text, assignment.origin),
+        Guard() as guard,
+        _folder(guard) as folder,
+    ):
+        bench = Bench(study, work_of(study.workload), folder, placement, guard)
+        subject = make(bench)
+        host = Host(guard, placement, Boot.now() if assignment.boots else None)
+        admit = partial(refuse_other_server, writer.path)
+        laboratory = Laboratory(study, bench.work, subject, placement, host, progress, admit)
+        whole = sum(attempt.number == 0 for attempt in attempts.values())
+        try:
+            try:
+                for slots in assignment.blocks:
+                    attempt = attempts.get(slots[0].block, ANEW)
+                    if attempt.number == 0:
+                        continue
+                    if not attempt.done and _narrow_enough(study, writer.path, whole):
+                        return
+                    for run in laboratory.block(slots, attempt.number, attempt.done, attempt.void):
+                        with interrupts.held():
+                            _keep(writer, run, assignment.refused)
+                            progress.run_ended(run.slot.option.label, run.tps, run.status)
+                        guard.check()
+                    whole += 1
+            finally:
+                subject.stop()
+                host.restore()
+        except (SubjectFailed, GuardLost, OSError) as error:
+            raise StudyFailed(brief(redact_text(str(error), study), _FAILURE_CHARACTERS_MAX)) from error
+
+
+def _keep(writer: BundleWriter, run: Run, refused: Sequence[str]) -> None:
+    number = writer.next_run()
+    notices = run.tables.get("notices", {"code": (), "text": ()})
+    told = {
+        "code": [*notices["code"], *("host-refused" for _ in refused)],
+        "text": [*notices["text"], *refused],
+    }
+    head: dict[str, list[Any]] = {
+        "option": [run.slot.option.label],
+        "block": [run.slot.block],
+        "slot": [run.slot.slot],
+        "attempt": [run.attempt],
+        "status": [run.status],
+        "cause": [run.cause],
+        "started_at": [run.started_at],
+        "seconds": [run.seconds],
+    }
+    # before the run, which must not be there without its server: `resume` compares with it
+    if run.server_facts:
+        writer.add_server(run.slot.option.label, run.server_facts)
+    writer.write_run(number, run.slot.option.levels, {**run.tables, "notices": told, "runs": head})
+    if run.server_log:
+        writer.write_log(number, run.server_log)
+
+
+def _narrow_enough(study: Study, path: Path, blocks: int) -> bool:
+    """blocks: how many are whole so far."""
+    stop = study.plan.stop
+    if stop is None or blocks < stop.after_blocks:
+        return False
+    from steelyard.analysis.comparison.stopping import narrow_enough
+
+    return narrow_enough(Bundle(path).evidence(), stop.half_width_percent, stop.after_blocks)
+
+
+def _placement(assignment: Assignment) -> Placement:
+    """The same for all options: CPUs for the most threads that any of them has."""
+    study = assignment.study
+    threads = max(workload_of(study, option).engine_threads for option in assignment.options)
+    return place(0 if inside(study) else threads, study.plan.pin)
+
+
+def _facts(placement: Placement) -> dict[str, Any]:
+    return {
+        "server_cpus": sorted(placement.server),
+        "engine_cpus": sorted(placement.engine),
+        "apart": placement.apart,
+    }
+
+
+@contextmanager
+def _folder(guard: Guard) -> Generator[Path]:
+    """A folder for the study's servers, removed at the end whatever happens."""
+    folder = Path(tempfile.mkdtemp(prefix="steelyard-"))
+    promise = guard.remove_folder(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        guard.forget(promise)

@@ -1,0 +1,120 @@
+"""Runs or resumes a study as the commands ask: plan first, progress, verdict, where to look next."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from steelyard.bundle.reader import Bundle
+from steelyard.host.processes.signals import Interrupts
+from steelyard.lab.reboots import Paused
+from steelyard.lab.runner import StudyFailed
+from steelyard.report.terminal.plan import print_plan
+from steelyard.report.terminal.progress import MatrixPlan, Progress
+from steelyard.study.errors import InputError, typed
+from steelyard.study.load_study import find_study
+from steelyard.study.plan import run_seconds
+from steelyard.study.spec import Study
+from steelyard.workflow.complaint import complain, say
+from steelyard.workflow.exit_codes import Exit
+from steelyard.workflow.measure import resume, start
+from steelyard.workflow.prepare import Assignment
+from steelyard.workflow.program_name import program
+
+# a run beside its phases: server start, copy of the data, connecting; seen on two cores
+_SET_UP_S = {"null": 0.5, "postgres": 1.5, "mariadb": 2.0}
+# the verdict and the page
+_AFTER_S = 6.0
+
+
+def conduct(
+    text: str, origin: str, bundle: Path | None, dry_run: bool = False, as_json: bool = False
+) -> None:
+    """A new study. Leaves with the exit codes of the command line."""
+    assignment = Assignment.of(text, origin)
+    study = assignment.study
+    console = Console(stderr=True)
+    runs = sum(map(len, assignment.blocks))
+    after_s = 0.0 if study.workload.simulated else _AFTER_S
+    print_plan(study, assignment.options, runs * _run_s(study) + after_s, console, assignment.refused)
+    if dry_run:
+        return
+    path = bundle or Path(f"{study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")
+    _finish(partial(start, assignment, path), assignment, path, as_json)
+
+
+def conduct_again(bundle: Path, study: str | None, as_json: bool = False) -> None:
+    """The rest of a study that stopped."""
+    text = find_study(study)[1] if study else Bundle(bundle).study_text
+    assignment = Assignment.of(text, study or str(bundle / "study.toml"))
+    _finish(partial(resume, bundle, assignment), assignment, bundle, as_json)
+
+
+# of a boot, the load and the end of a guest that is emulated
+_GUEST_S = 60.0
+
+
+def _run_s(study: Study) -> float:
+    if study.subject.kind == "virtual-machine":
+        return _GUEST_S
+    return run_seconds(study) + _SET_UP_S.get(study.subject.kind, 1.5)
+
+
+def _finish(
+    work: Callable[[Progress, Interrupts], None], assignment: Assignment, path: Path, as_json: bool
+) -> None:
+    code, failure = Exit.DONE, ""
+    progress = Progress(Console(stderr=True))
+    interrupts = Interrupts(progress.interrupted)
+    labels = tuple(option.label for option in assignment.options)
+    study = assignment.study
+    # what a guest did in a second is not known to be a second
+    unit = None if study.subject.kind == "virtual-machine" else study.workload.rate_unit
+    progress.start(MatrixPlan(labels, len(assignment.blocks), _run_s(study), unit))
+    try:
+        with interrupts.raised():
+            work(progress, interrupts)
+    except Paused as pause:
+        progress.stop()
+        say(f"paused: {pause}\nhint: {pause.hint}")
+        sys.exit(Exit.BOOT_NEEDED)
+    except StudyFailed as error:
+        code = Exit.STUDY_FAILED
+        failure = str(error)
+    except KeyboardInterrupt:
+        code = Exit.INTERRUPTED
+    finally:
+        progress.stop()
+    if failure:
+        complain(failure)
+    if code is not Exit.DONE:
+        if logs := sorted(path.glob("logs/*.log")):
+            say(f"hint: the server's last words are in {logs[-1]}")
+        if _worth_resuming(path, assignment, code):
+            say(f"hint: finished runs are kept: {program()} resume {typed(path)}")
+    from steelyard.workflow.show import show
+
+    try:
+        show(path, form="json" if as_json else "terminal")
+    except InputError:
+        # no run was finished, so there is nothing to judge; the cause has been told already
+        if code is Exit.DONE:
+            raise
+    sys.exit(code)
+
+
+def _worth_resuming(path: Path, assignment: Assignment, code: Exit) -> bool:
+    """Whether there are runs to go on from, and after a failure, whether every option can run at all."""
+    try:
+        found = Bundle(path).columns("select distinct option from runs where status = 'done'")["option"]
+    except InputError:
+        return False
+    done = set(map(str, found))
+    return done >= {option.label for option in assignment.options} or (
+        code is Exit.INTERRUPTED and bool(done)
+    )

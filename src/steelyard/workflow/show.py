@@ -1,0 +1,90 @@
+"""Shows a bundle: verdict on standard output, report.html beside the runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+
+from steelyard.analysis.judge import judge
+from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.reader import Bundle
+from steelyard.host.processes.limits import within
+from steelyard.recordings.model import catalogue
+from steelyard.recordings.tables import write_recording
+from steelyard.report.export.judgement_json import judgement_json
+from steelyard.report.export.markdown import to_markdown
+from steelyard.report.page.html import write_report
+from steelyard.report.presented import gather
+from steelyard.report.terminal.verdict import print_next, print_verdict
+from steelyard.study.errors import InputError, shown, typed
+from steelyard.workflow.complaint import complain
+from steelyard.workflow.program_name import opened, program
+
+_DRAWING_S = 3600.0
+
+Form = Literal["terminal", "json", "markdown"]
+
+
+def show(
+    path: Path,
+    html: Path | None = None,
+    images: Path | None = None,
+    form: Form = "terminal",
+    overlay: Sequence[str] = (),
+) -> bool:
+    """Judges the bundle, prints the verdict in that form, writes its report; whether that could be written.
+
+    Raises InputError.
+    overlay: bundles, or recordings by name, whose curves are drawn too, beside those that the study names.
+    """
+    bundle = Bundle(path)
+    judgement = judge(bundle.evidence())
+    others = (*bundle.study.overlay, *(other for other in overlay if other not in bundle.study.overlay))
+    curves = gather.overlays([(Path(other).stem, judge(_evidence(other)).scaling) for other in others])
+    series = replace(gather.series(bundle), overlays=curves)
+    page = html or path / "report.html"
+    next_command = f'{program()} sql {typed(path)} "select * from runs"'
+    about = gather.about(bundle, shown(page), next_command)
+    console = Console()
+    if form == "terminal":
+        # the answer first: the page takes seconds
+        print_verdict(judgement, about, console)
+    try:
+        # drawing is native code, which hears no Ctrl-C: it is left behind
+        within(_DRAWING_S, "drawing the report", partial(write_report, page, judgement, series, about))
+    except OSError as error:
+        # a full disk must not cost the verdict
+        complain(f"{page}: the report could not be written: {error.strerror}")
+        about = replace(about, report="")
+    if images is not None:
+        from steelyard.report.export.images import write_images
+
+        try:
+            within(_DRAWING_S, "drawing", partial(write_images, images, judgement, series, about))
+        except OSError as error:
+            raise InputError(f"{error.filename or images}: cannot be written: {error.strerror}") from None
+    if form == "json":
+        json.dump(judgement_json(judgement, about), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    elif form == "markdown":
+        sys.stdout.write(to_markdown(judgement, about))
+    else:
+        print_next(judgement, about, console)
+    return bool(about.report)
+
+
+def _evidence(name: str) -> Evidence:
+    if name not in catalogue():
+        return opened(Path(name)).evidence()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / name
+        write_recording(name, place)
+        return Bundle(place).evidence()
