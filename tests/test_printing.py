@@ -17,8 +17,8 @@ from laboratory import SMALL, Lab, small_study
 from report import builders
 from steelyard.analysis.comparison.bundles import Across
 from steelyard.analysis.judgement.results import Notice
+from steelyard.printable import LINES, printable
 from steelyard.report.export.markdown import to_markdown
-from steelyard.report.format import LINES, printable
 from steelyard.report.terminal.bundles import print_across
 from steelyard.report.terminal.plan import print_plan
 from steelyard.report.terminal.verdict import print_verdict

@@ -25,7 +25,7 @@ def test_of_the_null_subject_the_answer_is_what_the_lab_costs() -> None:
 
 def test_the_noise_of_the_machine_is_the_scatter_of_runs_of_one_option() -> None:
     said = verdict(0.1, blocks=60, A=Truth(), B=Truth(throughput_per_s=90_000.0)).sentence
-    found = re.search(r"differs by ([\d.]+) % in throughput and ([\d.]+) % in CPU a transaction", said)
+    found = re.search(r"differs by ([\d.]+) % in throughput and ([\d.]+) % in CPU per transaction", said)
     assert found
     assert [float(percent) for percent in found.groups()] == [pytest.approx(10.5, abs=2.0)] * 2
 

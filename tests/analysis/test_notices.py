@@ -41,7 +41,7 @@ def test_a_leak_is_found_unaided_with_its_growth_a_transaction():
     leak = Truth(gauges={MEMORY: Gauge(1e8, 1e8 + 8196 * 1e5, cooled=1e8 + 8196 * 1e5, gone=1.1e8)})
     fills, kept = gauge_notices(of_b(leak, noise=0, block_noise=0))
     assert (fills.code, fills.subject, len(fills.runs)) == ("gauge-fills", "B", RUNS)
-    assert "server memory grew 8.00 KiB a transaction" in fills.text
+    assert "server memory grew 8.00 KiB per transaction" in fills.text
     assert kept.code == "gauge-not-reclaimed"
     assert "kept 100 % of it in cool-down; disconnecting gave 98.8 % of it back" in kept.text
 
@@ -195,7 +195,7 @@ def test_a_run_far_from_its_option_is_an_outlier():
     evidence = of_b(Truth(), block_noise=0.005, factor=lambda b, o: 0.7 if (b, o) == (3, "B") else 1.0)
     (notice,) = steadiness(evidence)
     assert (notice.code, notice.subject, len(notice.runs)) == ("outlier", "B", 1)
-    assert notice.detail.startswith(("-2", "-3"))
+    assert notice.detail.startswith(("−2", "−3"))
 
 
 def test_errors_are_told_with_their_share():

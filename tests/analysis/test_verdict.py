@@ -22,7 +22,7 @@ def test_a_clear_winner_is_named_with_size_interval_and_blocks():
     assert (said.outcome, said.winner, said.ties) == ("winner", "B", ())
     assert said.sentence.startswith("B (f = value B) wins: 6")
     assert "% more throughput [" in said.sentence
-    assert "less server CPU a transaction [" in said.sentence
+    assert "less server CPU per transaction [" in said.sentence
     assert "than A, the baseline (95 % intervals, 6 blocks)" in said.sentence
     assert said.reasons[0].startswith("B saves")
 
@@ -56,7 +56,7 @@ def test_noise_makes_it_inconclusive_and_says_what_would_settle_it():
 def test_cpu_decides_where_throughput_is_too_noisy():
     said = verdict({"A": Truth(), "B": Truth(user_us=20)}, noise=0.1, cpu_noise=0.01)
     assert said.winner == "B"
-    assert "less server CPU a transaction" in said.sentence
+    assert "less server CPU per transaction" in said.sentence
     assert "throughput is inconclusive, ratio" in said.sentence
 
 

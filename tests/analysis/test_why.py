@@ -47,12 +47,12 @@ def test_no_share_is_given_of_a_difference_that_is_not_there():
 
 def test_the_saving_is_told_with_its_modes_and_what_it_would_allow():
     cpu, pace, *rest = reasons(measures(Truth(), CHEAPER, noise=0, block_noise=0))
-    assert cpu.startswith("B saves 17.0 µs of server CPU a transaction against A (-37.8 %")
+    assert cpu.startswith("B saves 17.0 µs of server CPU per transaction against A (−37.8 %")
     assert "10.0 µs less in user mode and 7.00 µs less in system mode" in cpu
     assert pace == (
         "Were server CPU the only limit, throughput would be 1.61 times that of A; 1.60 times was measured."
     )
-    assert any("Voluntary switches of the server: 0.600 a transaction under B, 1.00" in r for r in rest)
+    assert any("Voluntary switches of the server: 0.600 per transaction under B, 1.00" in r for r in rest)
 
 
 def test_costs_that_do_not_differ_are_not_told_as_if_they_did():
@@ -90,7 +90,7 @@ def told(before: Truth, after: Truth) -> str:
 
 
 def counting(monitor: str, entity: str, counter: str, a_transaction: float) -> Truth:
-    """45 us of CPU a transaction, 10,000 transactions a second, and a counter."""
+    """45 us of CPU per transaction, 10,000 transactions a second, and a counter."""
     return Truth(counters={(monitor, entity, counter): 10_000 * a_transaction})
 
 
@@ -118,7 +118,7 @@ def test_cpu_that_differs_by_less_than_matters_is_no_saving():
     # 44.5 of 45 us: 1.1 %, and proven since nothing scatters
     said = told(Truth(), Truth(user_us=29.5))
     assert said == (
-        "Server CPU a transaction differs too little to matter: 44.5 µs under B, 45.0 µs under A (-1.11 %)."
+        "Server CPU per transaction differs too little to matter: 44.5 µs under B, 45.0 µs under A (−1.11 %)."
     )
 
 
@@ -132,7 +132,7 @@ def test_the_scheduler_s_share_of_a_slower_tail_is_told_where_the_loop_is_closed
     long = Truth(p99_ns=11_000_000, runqueue_wait_us=900, switches=0.4)
     said = reasons(measures(Truth(), long))
     assert any(s.startswith("Latency p99: 1") and s.endswith("higher).") for s in said)
-    assert any(s.startswith("Run-queue wait of the server: ") and "a transaction under B" in s for s in said)
+    assert any(s.startswith("Run-queue wait of the server: ") and "transaction under B" in s for s in said)
     assert any(s.startswith("Voluntary switches of the server: ") and "fewer)" in s for s in said)
     assert not any("p99" in s for s in reasons(measures(Truth(), long), closed_loop=False))
     same = [reasons(measures(Truth(), Truth(), seed=n)) for n in range(40)]

@@ -12,10 +12,10 @@ import pytest
 from rich.console import Console
 
 from histograms import histogram
+from steelyard import quantities as fmt
 from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
-from steelyard.report import format as fmt
 from steelyard.report.charts import figures
 from steelyard.report.export.judgement_json import judgement_json, judgement_schema
 from steelyard.report.export.markdown import to_markdown

@@ -45,7 +45,7 @@ def command(
     steelyard dispatch extended --trace --behaviour starved --from 0
     steelyard dispatch standard > my.table
     """
-    from steelyard.report.format import printable
+    from steelyard.printable import printable
     from steelyard.report.terminal.dispatcher import beside, told
     from steelyard.study.errors import InputError
     from steelyard.subjects.dispatcher.tables import read_table

@@ -18,7 +18,7 @@ def command(as_json: bool) -> None:
     from rich.text import Text
 
     from steelyard.lab.doctor.doctor import diagnose
-    from steelyard.report.format import LINES, printable
+    from steelyard.printable import LINES, printable
 
     findings = diagnose()
     if as_json:

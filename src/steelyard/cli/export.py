@@ -25,7 +25,7 @@ def command(bundle: Path, folder: Path, kind: str, tables: tuple[str, ...]) -> N
     """
     from steelyard.bundle.export.stacks import FORMATS, export_stacks
     from steelyard.bundle.export.tables import export
-    from steelyard.report.format import printable
+    from steelyard.printable import printable
     from steelyard.workflow.program_name import opened
 
     found = opened(bundle)

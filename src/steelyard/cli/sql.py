@@ -28,7 +28,7 @@ def command(bundle: Path, query: str | None, as_json: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from steelyard.report.format import printable
+    from steelyard.printable import printable
     from steelyard.study.errors import InputError, typed
     from steelyard.workflow.program_name import opened
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from steelyard.report.format import LINES, printable
+from steelyard.printable import LINES, printable
 
 
 def say(text: str) -> None:

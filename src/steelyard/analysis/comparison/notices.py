@@ -9,7 +9,7 @@ from steelyard.analysis.comparison.fit import Fit
 from steelyard.analysis.judgement.results import Metric, Notice
 from steelyard.analysis.metrics.run_metrics import FAILED, HEADLINES, Measures
 from steelyard.analysis.statistics import distributions
-from steelyard.analysis.words import p_value, percent
+from steelyard.quantities import p_value, percent
 
 FEWEST_BLOCKS = 5
 _SIGNIFICANT = 0.01  # of warnings: they are many, and each false one costs attention

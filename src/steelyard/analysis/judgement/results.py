@@ -38,6 +38,22 @@ class Metric:
         """Whether it is a cost of one transaction, by whatever name the workload calls it."""
         return self.name.endswith("_per_txn")
 
+    @property
+    def work(self) -> str:
+        """Of what a cost is counted: `transaction`, `lookup`, `bops`; '' for what is no cost."""
+        per = self.unit.partition("/")[2]
+        return "transaction" if per == "txn" else per
+
+    @property
+    def each(self) -> str:
+        """What a cost is counted for: `per transaction`, `per lookup`; of a gauge `at most`."""
+        return f"per {self.work}" if self.work else "at most"
+
+    @property
+    def full_title(self) -> str:
+        """`server CPU per transaction`, `latency p99`."""
+        return f"{self.title} {self.each}" if self.per_txn else self.title
+
 
 @dataclass(frozen=True)
 class Notice:

@@ -13,8 +13,8 @@ import numpy as np
 
 from steelyard.analysis.judgement.kernel import ProfileRow
 from steelyard.analysis.statistics.distributions import holm, t_two_sided
-from steelyard.analysis.words import quantity
 from steelyard.bundle.evidence.tables import Evidence
+from steelyard.quantities import quantity
 
 KERNEL_MARK = "_[k]"
 _ALPHA = 0.05
@@ -104,7 +104,7 @@ def profile_reasons(evidence: Evidence, winner: str | None) -> tuple[str, ...]:
     like = max(after, before)
     return (
         f"In the profile {name.removesuffix(KERNEL_MARK)}{where} differs most: {quantity(after, 'us', like)}"
-        f" of CPU a transaction under {winner}, {quantity(before, 'us', like)} under {baseline}"
+        f" of CPU per transaction under {winner}, {quantity(before, 'us', like)} under {baseline}"
         f" ({samples:,} samples).",
     )
 

@@ -26,8 +26,8 @@ from steelyard.analysis.latches.network import (
     rules_of,
 )
 from steelyard.analysis.latches.simulation import Rules, alternatives, expected
-from steelyard.analysis.words import listed
 from steelyard.bundle.evidence.tables import Evidence
+from steelyard.quantities import listed
 
 _COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "get_ns", "hand_overs")
 

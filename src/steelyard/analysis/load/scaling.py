@@ -19,6 +19,7 @@ from steelyard.analysis.load.scaling_text import (
     LEAST_TO_CHOOSE,
     LEAST_TO_FIT,
     MISSED_TREND,
+    PointWords,
     correlation,
     sentence,
 )
@@ -27,7 +28,6 @@ from steelyard.analysis.statistics.distributions import Floats, t_critical
 from steelyard.analysis.statistics.profile_likelihood import Ends, parameter_intervals, peak_interval
 from steelyard.analysis.statistics.residuals import serial
 from steelyard.analysis.statistics.scaling_models import Fitted, Model, Observed, SharedCore, Usl, fit
-from steelyard.analysis.words import PointWords
 from steelyard.bundle.evidence.tables import Evidence, Topology
 
 _PRIOR_DF = 4.0  # how far a point's own variance is drawn to that of all points

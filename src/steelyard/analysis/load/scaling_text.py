@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from steelyard.analysis.judgement.scaling import Curve, Interval, MeasuredMaximum, ScalingPoint, Serial
-from steelyard.analysis.words import PointWords, digits, p_value, percent
 from steelyard.bundle.evidence.tables import Topology
+from steelyard.quantities import p_value, percent, significant
 
 LEAST_TO_FIT, LEAST_TO_CHOOSE = 4, 6
 MISSED_TREND = (
@@ -21,6 +22,24 @@ MISSED_TREND = (
 _LEAST_FOR_INTERVALS = 5
 _TELLING = 2.0  # of AICc
 _TITLES = {"usl": "the Universal Scalability Law", "shared-core": "the shared-core model"}
+
+
+@dataclass(frozen=True)
+class PointWords:
+    """What the number of a point counts: `client`, `clients`."""
+
+    one: str
+    many: str
+
+    def count(self, number: float, text: str | None = None) -> str:
+        """`1 client`, `12 clients`, `35.6 clients`."""
+        if number == 1:
+            return f"1 {self.one}"
+        return f"{text or significant(number)} {self.many}"
+
+    def at(self, number: int) -> str:
+        """A whole number of them."""
+        return self.count(number, str(number))
 
 
 def sentence(
@@ -46,7 +65,7 @@ def sentence(
         parts += [_choice(curves), _meaning(best, last.clients, topology, words)]
         end = ", the last point" if maximum.last else ""
         parts.append(
-            f"The measured maximum is {digits(maximum.throughput_per_s)}/s, at"
+            f"The measured maximum is {significant(maximum.throughput_per_s)}/s, at"
             f" {words.at(maximum.clients)}{end}."
         )
         if not _known(best.parameters["sigma"]):
@@ -98,16 +117,16 @@ def _meaning(curve: Curve, most: int, topology: Topology, words: PointWords) -> 
 def _coherency(curve: Curve) -> str:
     kappa = curve.parameters["kappa"]
     if not _known(kappa):
-        return f"coherency {digits(kappa.value)}"
-    high = digits(kappa.high) if math.isfinite(kappa.high) else "no end"
-    return f"coherency {digits(kappa.value)} [{digits(kappa.low)} to {high}]"
+        return f"coherency {significant(kappa.value)}"
+    high = significant(kappa.high) if math.isfinite(kappa.high) else "no end"
+    return f"coherency {significant(kappa.value)} [{significant(kappa.low)} to {high}]"
 
 
 def _said_of_peak(peak: Interval | None, most: int, words: PointWords) -> str:
     if peak is None or (not math.isfinite(peak.high) and not peak.value <= most):
         if peak is not None and not _known(peak):
             return f"no peak can be given: {words.at(most)} do not reach it and it has no interval."
-        low = "" if peak is None or not math.isfinite(peak.low) else f", from {digits(peak.low)} on"
+        low = "" if peak is None or not math.isfinite(peak.low) else f", from {significant(peak.low)} on"
         return (
             f"no peak can be given: {words.at(most)} do not reach it and its interval has no upper end{low}."
         )
@@ -121,7 +140,8 @@ def _peak(peak: Interval, words: PointWords) -> str:
     at = words.count(peak.value)
     if not _known(peak):
         return at
-    return f"{at} [{digits(peak.low)} to {digits(peak.high) if math.isfinite(peak.high) else 'no end'}]"
+    high = significant(peak.high) if math.isfinite(peak.high) else "no end"
+    return f"{at} [{significant(peak.low)} to {high}]"
 
 
 def _differ(best: Curve, other: Curve) -> bool:
@@ -150,7 +170,7 @@ def _share(interval: Interval) -> str:
     """`2.08 % [1.28 to 2.99 %]`; the value alone where there is no interval."""
     if not _known(interval):
         return percent(interval.value)
-    return f"{percent(interval.value)} [{digits(100 * interval.low)} to {percent(interval.high)}]"
+    return f"{percent(interval.value)} [{significant(100 * interval.low)} to {percent(interval.high)}]"
 
 
 def _known(interval: Interval) -> bool:

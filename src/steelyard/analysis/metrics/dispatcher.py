@@ -8,8 +8,8 @@ import numpy as np
 
 from steelyard.analysis.judgement.results import Metric, Notice
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.analysis.words import digits, listed, span
 from steelyard.bundle.evidence.tables import Columns, Evidence
+from steelyard.quantities import listed, significant, span_of
 from steelyard.study.factors import changes
 from steelyard.study.settings import Setting
 from steelyard.study.workloads.threads import ThreadsWorkload
@@ -109,11 +109,11 @@ def _cannot_matter(evidence: Evidence, scaled: str) -> list[Notice]:
 
 
 def _counted(values: Sequence[float], noun: str) -> str:
-    return f"{span(values, _whole)} {noun}{'s' * (max(values) != 1)}"
+    return f"{span_of(values, _whole)} {noun}{'s' * (max(values) != 1)}"
 
 
 def _whole(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() else digits(value)
+    return f"{value:,.0f}" if float(value).is_integer() else significant(value)
 
 
 def _machine(evidence: Evidence, levels: Mapping[str, str]) -> Mapping[str, Setting]:

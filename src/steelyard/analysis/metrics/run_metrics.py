@@ -6,8 +6,9 @@ second. Nothing is averaged over runs: the run is the unit of all that follows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,9 @@ from steelyard.analysis.metrics.latches import latch_costs
 from steelyard.analysis.metrics.programs import SCORE, program_measures
 from steelyard.analysis.metrics.queries import GEOMEAN, query_measures, query_times, time_of
 from steelyard.analysis.statistics.distributions import Floats, Ints
-from steelyard.analysis.words import in_words_of
 from steelyard.bundle.evidence.tables import Columns, Evidence
 from steelyard.study.spec import Study
+from steelyard.study.workloads.workload import Workload
 
 THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")
 P99 = Metric("p99_ns", "latency p99", "ns", "lower")
@@ -130,7 +131,7 @@ def measure(evidence: Evidence) -> Measures:
     candidates = dict.fromkeys(told(evidence, (*METRICS, *(metric for metric, _ in further))))
     return Measures(
         metrics=tuple(
-            in_words_of(m, evidence.study.workload)
+            _in_words_of(m, evidence.study.workload)
             for m in candidates
             if (values[m.name] > 0).any() and m not in left_out
         ),
@@ -205,3 +206,16 @@ def _waits(
         metric = time_cost(name, f"waits of type {kind}", better="neither")
         found.append((metric, _divide(_divide(seen_per_s, readings_per_s) * 1e6, per_s)))
     return found
+
+
+def _in_words_of(metric: Metric, workload: Workload) -> Metric:
+    """The metric as it is called where lookups are counted, or where no server spends the CPU."""
+    title, unit = metric.title, metric.unit
+    if workload.WHO != "server":
+        title = title.replace("of the server", f"of the {workload.WHO}")
+        title = re.sub("^server CPU", f"CPU of the {workload.WHO}", title)
+    if unit == "transactions/s":
+        unit = workload.rate_is
+    if workload.work_is != "transaction":
+        unit = unit.replace("/txn", f"/{workload.work_is}")
+    return replace(metric, title=title, unit=unit)

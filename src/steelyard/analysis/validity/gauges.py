@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.analysis.judgement.results import Notice
-from steelyard.analysis.words import percent, quantity, span
 from steelyard.bundle.evidence.tables import Evidence
+from steelyard.quantities import percent, quantity, span_of
 
 FULL = 0.99
 KEPT = 0.9
@@ -103,29 +103,29 @@ def gauge_notices(evidence: Evidence) -> list[Notice]:
 
 
 def _full(series: _Series, seen: Sequence[_Gauge]) -> str:
-    reached = span([g.highest / g.limit for g in seen], percent)
-    limit = span([g.limit for g in seen], series.amount)
+    reached = span_of([g.highest / g.limit for g in seen], percent)
+    limit = span_of([g.limit for g in seen], series.amount)
     return f"{series.title} reached {reached} of its limit of {limit}"
 
 
 def _fills(series: _Series, seen: Sequence[_Gauge]) -> str:
-    per_txn = span([g.growth / g.transactions for g in seen], series.amount)
+    per_txn = span_of([g.growth / g.transactions for g in seen], series.amount)
     start, end = (float(np.median([getattr(g, at) for g in seen])) for at in ("start", "end"))
     return (
-        f"{series.title} grew {per_txn} a transaction, steadily, from"
+        f"{series.title} grew {per_txn} per transaction, steadily, from"
         f" {series.amount(start)} to {series.amount(end)} in a run"
     )
 
 
 def _not_reclaimed(series: _Series, seen: Sequence[_Gauge]) -> str:
-    growth = span([g.growth for g in seen], series.amount)
-    kept = span([(g.cooled - g.start) / g.growth for g in seen], percent)
+    growth = span_of([g.growth for g in seen], series.amount)
+    kept = span_of([(g.cooled - g.start) / g.growth for g in seen], percent)
     text = f"{series.title} grew by {growth} while measuring and kept {kept} of it in cool-down"
     back = [1 - (g.gone - g.start) / g.growth for g in seen if np.isfinite(g.gone)]
     if not back:
         return f"{text}; what disconnecting gives back was not measured"
     if min(back) >= 0.5:
-        return f"{text}; disconnecting gave {span([min(b, 1.0) for b in back], percent)} of it back"
+        return f"{text}; disconnecting gave {span_of([min(b, 1.0) for b in back], percent)} of it back"
     if max(back) < 0.5:
         return f"{text}; disconnecting did not give it back either"
     return f"{text}; disconnecting gave it back in some runs only"

@@ -9,8 +9,8 @@ import numpy as np
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.metrics.run_metrics import Measures
 from steelyard.analysis.validity.stability import Finding, merged
-from steelyard.analysis.words import digits, percent, quantity, span
 from steelyard.bundle.evidence.tables import Columns, Evidence
+from steelyard.quantities import percent, quantity, significant, span_of
 from steelyard.study.factors import changed, changes
 from steelyard.study.spec import Study
 
@@ -46,7 +46,7 @@ def _engine(evidence: Evidence, measures: Measures) -> list[Notice]:
         [Finding(run, share) for run, share in busy.items() if share > _SATURATED],
         f"the load engine used more than {100 * _SATURATED:.0f} % of the CPU that its threads can use:"
         " throughput may be the engine's limit, not the server's; raise workload.threads",
-        lambda shares: span(shares, percent),
+        lambda shares: span_of(shares, percent),
     )
 
 
@@ -78,7 +78,7 @@ def _steal(evidence: Evidence, measures: Measures) -> list[Notice]:
         "steal",
         [Finding(run, share) for run, share in shares.items() if share > _STEAL],
         "other guests of the host took CPU time: trust CPU per transaction more than throughput",
-        lambda values: span(values, percent),
+        lambda values: span_of(values, percent),
     )
 
 
@@ -108,7 +108,7 @@ def _thrash(evidence: Evidence, measures: Measures) -> list[Notice]:
             "cache-thrash",
             [Finding(run, 100 * ratio) for run, ratio in runs.items()],
             f"{entity}: entries are thrown out all the time; the cache is too small for this work",
-            lambda ratios: f"{span(ratios, digits)} for every 100 transactions",
+            lambda ratios: f"{span_of(ratios, significant)} for every 100 transactions",
         )
     return notices
 
@@ -136,7 +136,7 @@ def _silent(evidence: Evidence, measures: Measures) -> list[Notice]:
             findings,
             f"monitor {monitor} fell silent before the end of measure while transactions went on: its"
             " figures cover only a part",
-            lambda quiet: f"for {span(quiet, lambda ns: quantity(ns, 'ns'))}",
+            lambda quiet: f"for {span_of(quiet, lambda ns: quantity(ns, 'ns'))}",
         )
     return notices
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from steelyard.analysis.judgement.latches import LatchRow
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.judgement.scaling import Scaling
-from steelyard.analysis.words import digits, listed
 from steelyard.bundle.evidence.tables import Evidence
+from steelyard.quantities import listed, significant
 from steelyard.study.workloads.workload import Workload
 
 _TITLES = {
@@ -50,7 +50,7 @@ def claim_notices(
         rows = [n for n, x in known.items() if abs(x - value) <= 0.5 * 10.0 ** -int(decimals)]
         key = int(run), option, clients, rows[0] if len(rows) == 1 else None
         said = f"{value:.{int(decimals)}f} {_TITLES[str(figure)]}"
-        wrong.setdefault(key, []).append((said, digits(known[clients]), f"{value:.{int(decimals)}f}"))
+        wrong.setdefault(key, []).append((said, significant(known[clients]), f"{value:.{int(decimals)}f}"))
     return [_notice(key, found, evidence.study.workload) for key, found in wrong.items()]
 
 

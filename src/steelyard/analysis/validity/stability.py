@@ -16,8 +16,9 @@ from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.metrics.run_metrics import FAILED, Measures
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.analysis.words import p_value, percent, signed, span
 from steelyard.bundle.evidence.tables import Evidence
+from steelyard.quantities import change as as_change
+from steelyard.quantities import p_value, percent, span_of
 
 _SIGNIFICANT = 0.01
 _LEAST_DRIFT = 0.03  # of throughput: below it nobody would act
@@ -77,7 +78,7 @@ def _errors(measures: Measures) -> list[Notice]:
     share = measures.values[FAILED]
     found = [Finding(int(measures.run[i]), float(share[i])) for i in np.flatnonzero(share > 0)]
     text = "transactions failed: throughput, costs and latencies are of those that succeeded"
-    return merged(measures, "errors", found, text, lambda shares: span(shares, percent))
+    return merged(measures, "errors", found, text, lambda shares: span_of(shares, percent))
 
 
 def _drift_within(evidence: Evidence, measures: Measures) -> list[Notice]:
@@ -120,10 +121,10 @@ def _warm_up(evidence: Evidence, measures: Measures) -> list[Notice]:
     found = [Finding(run, bias) for run, (_, bias) in worst.items() if run in known]
     notices: list[Notice] = []
     text = "the first seconds of measure still look like warm-up (MSER-5): a longer warm_up_s may help"
-    for notice in merged(measures, "warm-up", found, text, lambda values: span(values, signed)):
+    for notice in merged(measures, "warm-up", found, text, lambda values: span_of(values, _change)):
         if 2 * len(notice.runs) < len(set(measures.run[measures.option == notice.subject].tolist())):
             continue
-        cuts = span([worst[run][0] for run in notice.runs], lambda cut: f"{cut:.0f}")
+        cuts = span_of([worst[run][0] for run in notice.runs], lambda cut: f"{cut:.0f}")
         pace = "the pace" if evidence.instruction_time else "throughput"
         notices.append(replace(notice, detail=f"{cuts} s, which shift {pace} by {notice.detail}"))
     return notices
@@ -233,5 +234,9 @@ def _outliers(evidence: Evidence, measures: Measures) -> list[Notice]:
         found,
         f"{measures.work.title} far from the median of the option, where runs of a block usually differ by"
         f" {percent(usual)}",
-        lambda values: span(values, signed),
+        lambda values: span_of(values, _change),
     )
+
+
+def _change(relative: float) -> str:
+    return as_change(1 + relative)

@@ -11,8 +11,8 @@ from steelyard.analysis.comparison.block_table import lay_out
 from steelyard.analysis.judgement.results import Verdict
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
-from steelyard.analysis.words import listed, percent, quantity, span
 from steelyard.bundle.evidence.tables import Evidence
+from steelyard.quantities import listed, percent, quantity, span_of
 
 _ENGINE = "engine_cpu_us_per_txn"
 _P50 = "p50_ns"
@@ -64,14 +64,14 @@ def _levels(evidence: Evidence, measures: Measures, name: str, unit: str) -> str
         mine = column[(measures.option == option.label) & (column > 0)]
         if len(mine):
             means.append(float(np.exp(np.log(mine).mean())))
-    return span(means, lambda value: quantity(value, unit)) if means else ""
+    return span_of(means, lambda value: quantity(value, unit)) if means else ""
 
 
 def _noise(evidence: Evidence, measures: Measures) -> str:
     """How much runs of the same option scatter; '' of a single block."""
     labels: Sequence[str] = [option.label for option in evidence.options]
     parts: list[str] = []
-    for name, title in ((THROUGHPUT.name, "throughput"), (SERVER_CPU.name, "CPU a transaction")):
+    for name, title in ((THROUGHPUT.name, "throughput"), (SERVER_CPU.name, "CPU per transaction")):
         layout = lay_out(measures, name, labels)
         if len(layout.blocks) > 1 and layout.positive:
             variance = np.log(layout.values).var(axis=0, ddof=1).mean()

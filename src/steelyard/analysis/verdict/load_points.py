@@ -7,8 +7,8 @@ from itertools import groupby
 
 from steelyard.analysis.comparison.compare import ALPHA
 from steelyard.analysis.judgement.results import Comparison, Metric
-from steelyard.analysis.words import digits, listed, titled
 from steelyard.bundle.evidence.tables import Evidence
+from steelyard.quantities import listed, significant
 
 _MOST = 3
 
@@ -39,9 +39,8 @@ def _of(evidence: Evidence, metric: Metric, comparisons: Sequence[Comparison]) -
         return ""
     parts = [f"{_range(evidence, ns)} {_said(at[ns[-1]])}" for ns in alike]
     kind = evidence.study.workload
-    return (
-        f"By number of {kind.points_are}, {titled(metric)} against {evidence.baseline}: {'; '.join(parts)}."
-    )
+    against = f"By number of {kind.points_are}, {metric.full_title} against {evidence.baseline}"
+    return f"{against}: {'; '.join(parts)}."
 
 
 def _as_seen(evidence: Evidence, metric: Metric, at: Mapping[int, Sequence[Comparison]]) -> str:
@@ -58,7 +57,7 @@ def _as_seen(evidence: Evidence, metric: Metric, at: Mapping[int, Sequence[Compa
     ]
     kind = evidence.study.workload
     return (
-        f"By number of {kind.points_are}, {titled(metric)} as seen in one block, which proves no order:"
+        f"By number of {kind.points_are}, {metric.full_title} as seen in one block, which proves no order:"
         f" {', '.join(parts)}."
     )
 
@@ -94,7 +93,7 @@ def _said(found: Sequence[Comparison]) -> str:
 
 
 def _ratio(c: Comparison) -> str:
-    return f"{c.option} {digits(c.ratio)} times [{digits(c.low)} to {digits(c.high)}]"
+    return f"{c.option} {significant(c.ratio)} times [{significant(c.low)} to {significant(c.high)}]"
 
 
 def _range(evidence: Evidence, numbers: Sequence[int]) -> str:

@@ -11,8 +11,8 @@ from steelyard.analysis.comparison.pairwise import Duel, Rivals
 from steelyard.analysis.judgement.results import Comparison, Effect, Metric, Verdict
 from steelyard.analysis.metrics.run_metrics import Measures
 from steelyard.analysis.verdict.load_points import answers_by_point
-from steelyard.analysis.words import digits, listed, percent, titled
 from steelyard.bundle.evidence.tables import Evidence
+from steelyard.quantities import listed, percent, significant
 
 _SIGNIFICANT = 0.05
 _MOST_BLOCKS = 100
@@ -218,21 +218,21 @@ def _gains(case: _Case, duel: Duel) -> str:
 
 
 def _difference(metric: Metric, c: Comparison) -> str:
-    title = titled(metric)
+    title = metric.full_title
     if c.ratio >= 2:
-        return f"{digits(c.ratio)} times the {title} [{digits(c.low)} to {digits(c.high)}]"
+        return f"{significant(c.ratio)} times the {title} [{significant(c.low)} to {significant(c.high)}]"
     if c.ratio > 1:
         word, amount, low, high = "more", c.ratio - 1, c.low - 1, c.high - 1
     else:
         word, amount, low, high = "less", 1 - c.ratio, 1 - c.high, 1 - c.low
     if metric.name.endswith(("_ns", "_ms")):
         word = {"more": "higher", "less": "lower"}[word]
-    return f"{percent(amount)} {word} {title} [{digits(100 * low)} to {percent(high)}]"
+    return f"{percent(amount)} {word} {title} [{significant(100 * low)} to {percent(high)}]"
 
 
 def _no_difference(metric: Metric, c: Comparison, margin: str) -> str:
     """margin: named where equivalence is news; empty where the sentence has named it."""
-    title = titled(metric)
+    title = metric.full_title
     ratio = f"ratio {c.ratio:.3f} [{c.low:.3f} to {c.high:.3f}]"
     if not math.isfinite(c.high):
         return f"{title} has a ratio of {c.ratio:.3f}"
@@ -272,7 +272,7 @@ def _allocation(effects: Sequence[Effect], metric: Metric) -> str:
     if len(factors) < 2 or not proven:
         return ""
     parts = [
-        f"{' with '.join(e.factors)} {percent(e.share)} [{digits(100 * e.low)} to {percent(e.high)}]"
+        f"{' with '.join(e.factors)} {percent(e.share)} [{significant(100 * e.low)} to {percent(e.high)}]"
         for e in proven[:_MOST_EFFECTS]
     ]
     first = proven[0].factors

@@ -24,7 +24,7 @@ from steelyard.analysis.metrics.latches import COSTS as LATCHES
 from steelyard.analysis.metrics.programs import COSTS
 from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT, WAIT_PREFIX, Measures
 from steelyard.analysis.statistics import distributions
-from steelyard.analysis.words import digits, each, percent, quantity, titled
+from steelyard.quantities import percent, quantity, significant
 
 USER = "server_user_us_per_txn"
 SYSTEM = "server_system_us_per_txn"
@@ -171,8 +171,8 @@ class Costs:
         if work is None or work.before <= 0 or d.after <= 0 or not (cpu.proven and cpu.material):
             return ()
         return (
-            f"Were server CPU the only limit, throughput would be {digits(d.before / d.after)} times"
-            f" that of {d.baseline}; {digits(work.after / work.before)} times was measured.",
+            f"Were server CPU the only limit, throughput would be {significant(d.before / d.after)} times"
+            f" that of {d.baseline}; {significant(work.after / work.before)} times was measured.",
         )
 
     def _tail(self, duel: Duel) -> tuple[str, ...]:
@@ -237,7 +237,7 @@ def _cpu(costs: dict[str, _Cost], duel: Duel) -> str:
     option, rival = duel.option, duel.rival
     cost = costs[SERVER_CPU.name]
     d = cost.difference
-    title = titled(cost.metric)
+    title = cost.metric.full_title
     whole = title[:1].upper() + title[1:]
     if not math.isfinite(d.high):
         return (
@@ -272,7 +272,7 @@ def _cpu(costs: dict[str, _Cost], duel: Duel) -> str:
 def _signed(cost: _Cost) -> str:
     if not cost.difference.before:
         return "from none"
-    return f"{'-' if cost.change < 0 else '+'}{percent(abs(cost.change) / cost.difference.before)}"
+    return f"{'−' if cost.change < 0 else '+'}{percent(abs(cost.change) / cost.difference.before)}"
 
 
 def _other(cost: _Cost, duel: Duel) -> str:
@@ -285,6 +285,6 @@ def _other(cost: _Cost, duel: Duel) -> str:
     relative = percent(abs(cost.change) / d.before) if d.before > 0 else ""
     how_much = f" ({relative} {less})" if relative else f" ({less})"
     return (
-        f"{title[0].upper()}{title[1:]}: {cost.say(d.after)} {each(cost.metric)} under {option},"
+        f"{title[0].upper()}{title[1:]}: {cost.say(d.after)} {cost.metric.each} under {option},"
         f" {cost.say(d.before)} under {rival}{how_much}."
     )

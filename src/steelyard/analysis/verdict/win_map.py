@@ -19,8 +19,8 @@ from steelyard.analysis.judgement.results import RegionCell, Verdict
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.verdict.why import Costs
-from steelyard.analysis.words import listed, percent, span
 from steelyard.bundle.evidence.tables import Evidence, Option
+from steelyard.quantities import listed, percent, span_of
 from steelyard.study.factors import settings_of
 from steelyard.study.spec import Study
 from steelyard.study.workloads.threads import ThreadsWorkload
@@ -46,8 +46,8 @@ def told(cells: Sequence[RegionCell], margin: float) -> tuple[str, ...]:
                 changes = [abs(cell.ratio - 1) for cell in found]
                 said.append(
                     f"Throughput under {level} is more than {100 * margin:.3g} % {word} than under"
-                    f" {mine[0].baseline} in {len(found)} of {len(mine)} cells, by {span(changes, percent)}:"
-                    f" {listed(_where(found))}."
+                    f" {mine[0].baseline} in {len(found)} of {len(mine)} cells, by"
+                    f" {span_of(changes, percent)}: {listed(_where(found))}."
                 )
         if not wins and not loses and len(mine) > 1:
             said.append(

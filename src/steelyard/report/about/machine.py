@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from steelyard.report import format as fmt
+from steelyard import quantities as fmt
 
 # each row with the facts that make it, in the order of what matters: group, name, how it is told
 _ROWS: dict[str, tuple[tuple[str, str, str], ...]] = {

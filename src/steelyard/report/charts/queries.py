@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Comparison, Judgement, QueryRow
-from steelyard.report import format as fmt
 from steelyard.report.charts.answer.ratios import intervals
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
 from steelyard.report.charts.theme import Colours, paint
@@ -93,7 +93,12 @@ def _ratios(items: Sequence[Comparison], palette: Colours, order: list[str]) -> 
 def _times(items: Sequence[QueryRow], palette: Colours, order: list[str]) -> Spec:
     rows = paint(
         [
-            {"option": row.option, "query": row.query, "ms": row.ns / 1e6, "text": fmt.quantity(row.ns, "ns")}
+            {
+                "option": row.option,
+                "query": row.query,
+                "ms": row.ns / 1e6,
+                "text": fmt.quantity(row.ns, "ns"),
+            }
             for row in items
         ],
         palette,

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from steelyard.analysis.judgement.results import Judgement
 from steelyard.bundle.storage.files import file_names, write_whole
+from steelyard.printable import printable
 from steelyard.report.charts import Figure, Panel, Spec, config, figures
-from steelyard.report.format import printable
 from steelyard.report.presented.about import About, Series
 
 WIDTH_PX = 760

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Judgement
-from steelyard.report import format as fmt
+from steelyard.printable import printable
 from steelyard.report.presented.about import About
 from steelyard.report.presented.footnotes import footnotes
 from steelyard.report.presented.ranking import heading, headline, legend, ranked, summary
@@ -75,4 +76,4 @@ def _code(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    return fmt.printable(" ".join(text.split()))
+    return printable(" ".join(text.split()))

@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Judgement, Metric
 from steelyard.bundle.storage.files import write_whole
-from steelyard.report import format as fmt
 from steelyard.report.charts import Figure, config, figures
 from steelyard.report.charts.theme import colours, hues
 from steelyard.report.export.images import panels, standalone

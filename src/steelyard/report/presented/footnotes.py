@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.analysis.judgement.results import Judgement, Notice
-from steelyard.analysis.words import listed, span
+from steelyard.quantities import listed, span_of
 from steelyard.report.presented.about import About
 
 _MOST_DETAILS = 4
@@ -76,4 +76,4 @@ def _gathered(notices: Sequence[Notice]) -> Footnote:
 def _text(texts: Sequence[str]) -> str:
     """One text for those that differ in a number of runs only: `0 in 2 to 12 runs`."""
     counts = [int(found[0]) for text in texts if (found := _RUNS.search(text))]
-    return _RUNS.sub(span(counts, str), texts[0], count=1) if counts else texts[0]
+    return _RUNS.sub(span_of(counts, str), texts[0], count=1) if counts else texts[0]

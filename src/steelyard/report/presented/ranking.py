@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import (
     Comparison,
     Effect,
@@ -14,8 +15,6 @@ from steelyard.analysis.judgement.results import (
     Metric,
     Outcome,
 )
-from steelyard.analysis.words import work
-from steelyard.report import format as fmt
 from steelyard.report.presented.about import About
 
 # what stands for throughput where there is none
@@ -143,13 +142,13 @@ def heading(metric: Metric) -> str:
     title = metric.title[:1].upper() + metric.title[1:]
     if not metric.name.endswith(("_per_txn", "_per_score")):
         return title
-    return f"{title} per {work(metric)}"
+    return f"{title} per {metric.work}"
 
 
 def work_of(judgement: Judgement) -> str:
     """One of what is done, of which costs are counted: a transaction, a lookup, a round."""
     cpu = headline(judgement.metrics).cpu
-    return (work(cpu) if cpu else "") or "transaction"
+    return (cpu.work if cpu else "") or "transaction"
 
 
 def ranked(judgement: Judgement) -> list[Row]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchRow
 from steelyard.analysis.judgement.results import Judgement
-from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Table
 from steelyard.report.presented.about import About
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Estimate, Judgement
-from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Table
 from steelyard.report.presented.about import About
 from steelyard.report.presented.ranking import MARKS, headline

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from steelyard.report import format as fmt
+from steelyard import quantities as fmt
+from steelyard.printable import printable
 from steelyard.study.plan import Option
 from steelyard.study.spec import Study
 
@@ -24,9 +25,9 @@ def print_plan(
     plan = study.plan
 
     def say(name: str, text: str) -> None:
-        console.print(Text(f"{name:<9}", "dim") + Text(fmt.printable(text)), soft_wrap=True)
+        console.print(Text(f"{name:<9}", "dim") + Text(printable(text)), soft_wrap=True)
 
-    console.print(Text(fmt.printable(study.question), "bold"))
+    console.print(Text(printable(study.question), "bold"))
     subject = study.subject
     say(
         "subject",

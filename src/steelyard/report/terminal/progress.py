@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from steelyard.report import format as fmt
+from steelyard import quantities as fmt
+from steelyard.printable import printable
 
 _SIGNS = {"done": ("■", "green"), "void": ("×", "red"), "running": ("▸", "bold cyan"), "": ("·", "dim")}
 _MOST_ROWS = 14
@@ -109,7 +110,7 @@ class Progress:
         width = max((len(label) for label in plan.options), default=0)
         if len(plan.options) <= _MOST_ROWS and width + plan.blocks + 4 <= self._console.width:
             for label in plan.options:
-                text.append(fmt.printable(f"  {label:<{width}}  "))
+                text.append(printable(f"  {label:<{width}}  "))
                 for block in range(1, plan.blocks + 1):
                     text.append(*_SIGNS[self._cells.get((label, block), "")])
                 text.append("\n")
@@ -118,7 +119,7 @@ class Progress:
             rate = (
                 "" if self._tps is None or plan.unit is None else f"  {fmt.significant(self._tps)}{plan.unit}"
             )
-            text.append(fmt.printable(f"  block {block}, run {slot}: {label}{rate}"))
+            text.append(printable(f"  block {block}, run {slot}: {label}{rate}"))
         return text
 
     def _show(self) -> None:
@@ -136,6 +137,6 @@ class Progress:
         rate = f"{fmt.significant(tps)}{self._plan.unit}" if told else status
         left = f"{fmt.duration(round(self.left_s()))} left"
         self._console.print(
-            Text(fmt.printable(f"{self._ended} of {total} runs, block {block}: {label} {rate}, {left}")),
+            Text(printable(f"{self._ended} of {total} runs, block {block}: {label} {rate}, {left}")),
             soft_wrap=True,
         )

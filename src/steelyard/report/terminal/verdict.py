@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.text import Text
 
+from steelyard import quantities as fmt
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Comparison, Judgement, Metric
-from steelyard.report import format as fmt
+from steelyard.printable import printable
 from steelyard.report.charts.figure import Table
 from steelyard.report.presented.about import About
 from steelyard.report.presented.footnotes import Footnote, footnotes
@@ -99,7 +100,7 @@ def _lab(judgement: Judgement, about: About) -> str:
     parts: list[str] = []
     if engine:
         low, high = fmt.together([min(engine), max(engine)])
-        parts.append(f"engine {low if low == high else f'{low} to {high}'} µs CPU a transaction")
+        parts.append(f"engine {low if low == high else f'{low} to {high}'} µs CPU per transaction")
     known = [monitor.cpu_percent for monitor in about.monitors if monitor.cpu_percent is not None]
     if known:
         parts.append(f"monitors {fmt.significant(sum(known))} % of a CPU")
@@ -123,7 +124,7 @@ def _line(console: Console, parts: Line) -> None:
 
 def _printable(text: str) -> str:
     """On one line, and without what steers a terminal: a server's error is shown here too."""
-    return fmt.printable(re.sub(r"[\n\t]", " ", text))
+    return printable(re.sub(r"[\n\t]", " ", text))
 
 
 def _table(judgement: Judgement, about: About, notes: Sequence[Footnote], console: Console) -> None:
@@ -244,7 +245,7 @@ def _factors(judgement: Judgement, console: Console) -> None:
     width = max((len(name) for name in names), default=0)
     for name, effect in zip(names, drawn, strict=True):
         levels = _levels(effect.levels.items()) if len(effect.factors) == 1 else ""
-        share = f"{fmt.share(effect.share):>7}{_GAP}{fmt.share_interval(effect.low, effect.high):<9}"
+        share = f"{fmt.percent(effect.share):>7}{_GAP}{fmt.share_interval(effect.low, effect.high):<9}"
         _say(console, levels, hang=f"  {name:<{width}}{_GAP}{share}{_GAP}")
 
 

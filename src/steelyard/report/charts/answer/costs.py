@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import CostDifference, Judgement
-from steelyard.analysis.words import each
-from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
 from steelyard.report.presented.about import About
 from steelyard.report.presented.ranking import over_points, spoken_of
@@ -43,7 +42,7 @@ def _work(judgement: Judgement, costs: list[CostDifference]) -> str:
     metric = next((metric for metric in judgement.metrics if metric.name == costs[0].metric), None)
     if metric is None:
         return "of a transaction"
-    return f"of {each(metric)}" if metric.per_txn else each(metric)
+    return metric.each
 
 
 def _title(metric: str, titles: dict[str, str]) -> str:
@@ -118,7 +117,7 @@ def _table(costs: list[CostDifference], titles: dict[str, str], work: str) -> Ta
                 fmt.quantity(cost.before, cost.unit),
                 fmt.quantity(cost.after, cost.unit),
                 fmt.interval(cost.after - cost.before, cost.low, cost.high, cost.unit),
-                "" if cost.share is None else fmt.share(cost.share),
+                "" if cost.share is None else fmt.percent(cost.share),
             )
             for cost in costs
         ),

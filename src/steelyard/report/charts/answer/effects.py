@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Effect, Judgement, Metric
-from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
 from steelyard.report.presented.ranking import effects_of, heading, headline
 
@@ -41,7 +41,7 @@ def _name(effect: Effect) -> str:
 
 
 def _with_interval(effect: Effect) -> str:
-    return f"{fmt.share(effect.share)} {fmt.share_interval(effect.low, effect.high)}"
+    return f"{fmt.percent(effect.share)} {fmt.share_interval(effect.low, effect.high)}"
 
 
 def _shares(effects: list[Effect]) -> Spec:
@@ -51,7 +51,7 @@ def _shares(effects: list[Effect]) -> Spec:
     ]
     rest = 1 - sum(effect.share for effect in effects[:_MOST_BARS])
     if rest > 0.0005:
-        rows.append({"effect": "all else", "share": rest * 100, "text": fmt.share(rest), "rest": True})
+        rows.append({"effect": "all else", "share": rest * 100, "text": fmt.percent(rest), "rest": True})
     order = [row["effect"] for row in rows]
     y = nominal("effect", None, sort=order, axis={"labelLimit": 150})
     x = quantitative(

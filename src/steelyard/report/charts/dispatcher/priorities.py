@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.report import format as fmt
+from steelyard import quantities as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, own_legend, quantitative, view
 from steelyard.report.charts.theme import Colours, paint
 from steelyard.report.presented.about import Series, rows
@@ -79,7 +79,10 @@ def _table(data: list[dict[str, Any]], points: list[int]) -> Table:
                 sum(row["seconds"] for row in mine if row["priority"] // _BANDS == band) for band in bands
             ]
             lines.append(
-                (f"{option}, {fmt.count(point, 'thread')}", *(fmt.significant(s) if s else "0" for s in sums))
+                (
+                    f"{option}, {fmt.count(point, 'thread')}",
+                    *(fmt.significant(s) if s else "0" for s in sums),
+                )
             )
     head = tuple(f"{band * _BANDS}–{band * _BANDS + _BANDS - 1}" for band in bands)
     return Table(("seconds at priority", *head), tuple(lines))

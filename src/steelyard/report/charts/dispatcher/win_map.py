@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Judgement, RegionCell
-from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, slug, view
 
 _MARGIN = 0.01  # of the question that was published: more than 1 %

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from steelyard.report import format as fmt
+from steelyard import quantities as fmt
 from steelyard.report.charts.figure import Spec, quantitative, view
 
 KERNEL_MARK = "_[k]"
@@ -130,7 +130,7 @@ def _frame(node: _Node, depth: int, start: float, whole: float, most: float | No
         "top": depth + 0.95,
         "middle": depth + 0.48,
         "name": node.name[:240],
-        "text": f"{fmt.quantity(node.value, 'us')}, {fmt.share(node.value / whole)}",
+        "text": f"{fmt.quantity(node.value, 'us')}, {fmt.percent(node.value / whole)}",
         "change": f"{said} (baseline {fmt.quantity(node.before, 'us')})",
         "label": "" if node.value < _LABELLED * whole else name if most is None else f"{said} {name}",
         "fill": _FILLS[node.kind] if most is None else _shade(change / most if most else 0.0),

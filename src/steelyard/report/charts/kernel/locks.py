@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.kernel import LockRow
 from steelyard.analysis.judgement.results import Judgement
 from steelyard.analysis.kernel.locks import FOREIGN, TOTAL
-from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Table
 from steelyard.report.presented.ranking import spoken_of, work_of
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.kernel import ProfileRow
 from steelyard.analysis.judgement.results import Judgement
-from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Table
 from steelyard.report.charts.kernel.flame import flame
 from steelyard.report.presented.about import Series, rows

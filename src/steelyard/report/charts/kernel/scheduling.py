@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Judgement
-from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Table
 from steelyard.report.presented.ranking import spoken_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.report import format as fmt
+from steelyard import quantities as fmt
 from steelyard.report.charts.figure import Figure, Panel, Table
 from steelyard.report.charts.load.latency import curves
 from steelyard.report.charts.theme import Colours

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Fairness, Judgement
-from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, slug, view
 from steelyard.report.charts.theme import Colours, paint
 from steelyard.report.presented.about import About, Series, rows
@@ -120,7 +120,7 @@ def _table(fairness: tuple[Fairness, ...], data: list[dict[str, Any]], about: Ab
                 f"{item.jain_null:.4f}" if about.point_is != "copy" else fmt.MISSING,
                 fmt.significant(item.min_over_mean),
                 fmt.significant(item.max_over_min),
-                fmt.share(item.cv),
+                fmt.percent(item.cv),
                 "no" if item.unfair else "yes",
             )
             for item in fairness

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import cycle, pairwise
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Estimate, Judgement, Metric
-from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, view
 from steelyard.report.charts.load.scaling_models import models_table
 from steelyard.report.charts.theme import DASHES, Colours, paint

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Judgement
 from steelyard.analysis.judgement.scaling import Curve, Interval, Scaling, Serial
-from steelyard.report import format as fmt
 from steelyard.report.charts.figure import Table
 
 _MODELS = {"usl": "Universal Scalability Law", "shared-core": "shared core"}

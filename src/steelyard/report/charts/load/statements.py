@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Judgement
-from steelyard.report import format as fmt
 from steelyard.report.charts.figure import (
     Figure,
     Panel,

@@ -1,37 +1,20 @@
-"""Numbers as people read them: units, three significant digits, intervals always; texts as they are."""
+"""Numbers, units, intervals and lists as text: three significant digits, the same everywhere."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 _TIME_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 _TIME_STEPS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _RATES = ("1/s", "/s", "tps", "txn/s", "transactions/s", "lookups/s")
 MISSING = "n/a"
-LINES = "\n\t"  # what parts the lines and columns of a text
-# C0, DEL, C1, marks and overrides of direction, separators of lines, halves of surrogates
-_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # an interval whose ends are so many times apart is none
 _NO_INTERVAL = 100.0
 # of what it is read beside, or of the smallest unit: less is the rounding of a computer, not a quantity
 _NOTHING = 1e-6
 _MOST_PLACES = 9
-
-
-def printable(text: str, keep: str = "") -> str:
-    r"""text with what would steer a terminal written as its escape: `\x1b`, `\u202e`.
-
-    keep: characters left as they are: LINES where several lines are meant.
-    """
-
-    def escaped(match: re.Match[str]) -> str:
-        char = match[0]
-        return char if char in keep else char.encode("unicode_escape").decode("ascii")
-
-    return _STEERING.sub(escaped, text)
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -76,9 +59,18 @@ def span(low: str, high: str) -> str:
     return f"{low} to {high}" if low.startswith("−") or high.startswith("−") else f"{low}–{high}"
 
 
-def quantity(value: float, unit: str = "") -> str:
-    """`quantity(402_000, "ns")` -> `402 µs`; `quantity(8196, "bytes")` -> `8.00 KiB`."""
-    scale, name = unit_for(value, unit)
+def span_of(values: Sequence[float], say: Callable[[float], str]) -> str:
+    """`12.1 % to 14.3 %`, or one value where both ends read alike."""
+    low, high = say(min(values)), say(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def quantity(value: float, unit: str = "", like: float | None = None) -> str:
+    """`quantity(402_000, "ns")` -> `402 µs`; `quantity(8196, "bytes")` -> `8.00 KiB`.
+
+    like: another value, whose step of the unit is used.
+    """
+    scale, name = unit_for(value if like is None else like, unit)
     number = value / scale
     return with_unit(significant(0.0 if name == "ns" and abs(number) < _NOTHING else number), name)
 
@@ -149,9 +141,9 @@ def change(value: float) -> str:
     return f"{'+' if percent > 0 else '−'}{abs(percent):.1f} %"
 
 
-def share(value: float) -> str:
-    """A part of a whole, 0 to 1, in per cent: `0.1834` -> `18.3 %`."""
-    return f"{value * 100:.1f} %".replace("-", "−") if math.isfinite(value) else MISSING
+def percent(share: float) -> str:
+    """A part of a whole: `0.1834` -> `18.3 %`."""
+    return f"{significant(100 * share)} %" if math.isfinite(share) else MISSING
 
 
 def share_interval(low: float, high: float) -> str:
@@ -166,6 +158,11 @@ def probability(value: float) -> str:
     if not math.isfinite(value):
         return MISSING
     return "<0.001" if value < 0.001 else significant(value, 2)
+
+
+def p_value(p: float) -> str:
+    """A p-value in a sentence: `p = 0.0042`; `p < 0.001`."""
+    return "p < 0.001" if p < 0.001 else f"p = {significant(p, 2)}"
 
 
 def duration(seconds: float) -> str:
@@ -191,6 +188,14 @@ def clock(seconds: float) -> str:
 def count(number: int, noun: str, plural: str = "") -> str:
     """`1 block`, `6 blocks`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(items: Sequence[str], most: int = 8) -> str:
+    """`A, B and C`; what goes beyond `most` is counted only."""
+    shown = list(items[:most])
+    if len(items) > most:
+        shown.append(f"{len(items) - most} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def _places(value: float, digits: int) -> int:

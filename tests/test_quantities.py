@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.analysis.words import digits, quantity
-from steelyard.report import format as fmt
+from steelyard import quantities as fmt
 
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
 POSITIVE = st.floats(min_value=1e-6, max_value=1e14)
@@ -57,9 +56,16 @@ def test_an_interval_shares_one_unit_and_tells_its_ends_apart() -> None:
 def test_the_rounding_of_a_computer_is_no_quantity() -> None:
     assert fmt.interval(-1.27e-14, -0.5, 0.4, "ms") == "0 µs [−500 to 400]"
     assert fmt.quantity(-1.27e-14, "ms") == "0 ns"
-    assert quantity(-1.27e-14, "ms") == "0 ns"
-    assert (digits(-1.27e-14), fmt.significant(-1.27e-14)) == ("-1.27e-14", "−1.27e−14")
-    assert (quantity(0.25, "ms"), quantity(1250, "ms")) == ("250 µs", "1.25 s")
+    assert fmt.significant(-1.27e-14) == "−1.27e−14"
+    assert (fmt.quantity(0.25, "ms"), fmt.quantity(1250, "ms")) == ("250 µs", "1.25 s")
+
+
+def test_values_of_one_sentence_share_their_unit() -> None:
+    assert fmt.quantity(0.25, "ms", like=4000) == "0.000250 s"
+    assert fmt.span_of([0.121, 0.143], fmt.percent) == "12.1 % to 14.3 %"
+    assert fmt.span_of([0.1211, 0.1212], fmt.percent) == "12.1 %"
+    assert (fmt.p_value(0.0042), fmt.p_value(1e-9)) == ("p = 0.0042", "p < 0.001")
+    assert fmt.listed(["A", "B", "C", "D"], most=2) == "A, B and 2 more"
 
 
 def test_changes_and_durations_read_like_speech() -> None:
