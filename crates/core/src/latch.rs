@@ -2,12 +2,15 @@
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use steelyard_latch::calibrate::calibrate;
+use steelyard_latch::calibrate::latches::compare;
 use steelyard_latch::engine::{self, Listener};
 use steelyard_latch::error::LatchError;
-use steelyard_latch::plan::Plan;
-use steelyard_latch::protocols::PROTOCOLS;
-use steelyard_latch::turns::{self, Circumstance};
-use steelyard_latch::{alone, calibrate, plan, simulate};
+use steelyard_latch::plan::{Plan, check_cpus};
+use steelyard_latch::registry::{PROTOCOLS, Protocol, latches};
+use steelyard_latch::simulate::plan::SimulationPlan;
+use steelyard_latch::simulate::simulate;
+use steelyard_latch::workers::interleaved::{Circumstance, interleaved};
 
 use crate::caller::Caller;
 use crate::load::{LoadError, PlanError};
@@ -46,7 +49,7 @@ fn latch_check(plan_json: &str) -> PyResult<()> {
 
 #[pyfunction]
 fn latch_protocols(py: Python<'_>) -> PyResult<Vec<Bound<'_, pyo3::types::PyDict>>> {
-    let told = |protocol: &steelyard_latch::protocols::Protocol| {
+    let row = |protocol: &Protocol| {
         let facts = protocol.facts;
         let row = pyo3::types::PyDict::new(py);
         row.set_item("name", facts.name)?;
@@ -62,26 +65,26 @@ fn latch_protocols(py: Python<'_>) -> PyResult<Vec<Bound<'_, pyo3::types::PyDict
         row.set_item("recovers", facts.mends)?;
         Ok(row)
     };
-    PROTOCOLS.iter().map(told).collect()
+    PROTOCOLS.iter().map(row).collect()
 }
 
 fn some_cpus(cpus: &[usize]) -> PyResult<()> {
     if cpus.is_empty() {
         return Err(PlanError::new_err("cpus: needs at least one"));
     }
-    plan::check_cpus(cpus).map_err(refuse)
+    check_cpus(cpus).map_err(refuse)
 }
 
 #[pyfunction]
 fn latch_calibrate(py: Python<'_>, cpus: Vec<usize>) -> PyResult<String> {
     some_cpus(&cpus)?;
-    Ok(py.detach(|| calibrate::calibrate(&cpus).to_string()))
+    Ok(py.detach(|| calibrate(&cpus).to_string()))
 }
 
 #[pyfunction]
 fn latch_costs(py: Python<'_>, cpus: Vec<usize>, rounds: usize) -> PyResult<String> {
     some_cpus(&cpus)?;
-    Ok(py.detach(|| alone::compare(&cpus, rounds).to_string()))
+    Ok(py.detach(|| compare(&latches(), &cpus, rounds).to_string()))
 }
 
 #[pyfunction]
@@ -97,14 +100,14 @@ fn latch_turns(
     };
     let among: Vec<Circumstance> = serde_json::from_value(circumstances.into())
         .map_err(|error| PlanError::new_err(format!("circumstances: {error}")))?;
-    let rows = py.detach(|| turns::interleaved(&plan, [first, last], &among, rounds));
+    let rows = py.detach(|| interleaved(&plan, [first, last], &among, rounds));
     rows.map(|rows| rows.to_string()).map_err(|error| PyOSError::new_err(error.to_string()))
 }
 
 #[pyfunction]
 fn latch_simulate(py: Python<'_>, plan_json: &str) -> PyResult<String> {
-    let plan = simulate::SimulationPlan::parse(plan_json).map_err(refuse)?;
-    let forecast = py.detach(|| simulate::simulate(&plan));
+    let plan = SimulationPlan::parse(plan_json).map_err(refuse)?;
+    let forecast = py.detach(|| simulate(&plan));
     Ok(forecast.to_json())
 }
 

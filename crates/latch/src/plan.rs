@@ -1,14 +1,15 @@
-//! The plan of one run, as it comes in JSON, and everything that makes it impossible.
+//! The plan of one run, as JSON, and its validation.
 
 use serde::Deserialize;
 
-use crate::cpu::allowed;
+use crate::caches::Size;
 use crate::error::PlanError;
-use crate::protocols::{self, Protocol};
+use crate::primitives::cpu::allowed;
+use crate::registry::{self, Protocol};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Workers {
+pub enum WorkerKind {
     Threads,
     Processes,
 }
@@ -24,11 +25,11 @@ pub enum Affinity {
     Own,
 }
 
-/// Now and then a hold is long.
+/// Some holds are long.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tail {
-    /// Of a lookup, that its last hold is long.
+    /// That the last hold of a lookup is long.
     pub probability: f64,
     pub hold_ns: u64,
 }
@@ -37,7 +38,7 @@ pub struct Tail {
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     pub protocol: String,
-    pub workers: Workers,
+    pub workers: WorkerKind,
     pub points: Vec<usize>,
     #[serde(default = "one")]
     pub children: usize,
@@ -105,15 +106,15 @@ fn yes() -> bool {
     true
 }
 
-/// Limits beyond which a plan is a slip of the pen, or more than memory holds.
-pub const MOST_WORKERS: usize = 256;
-const MOST_CHILDREN: usize = 1024;
-const MOST_KEYS: usize = 10_000_000;
-const MOST_BYTES: usize = 1 << 20;
-const MOST_REGION_BYTES: usize = 4 << 30;
-const LONGEST_NS: u64 = 10_000_000_000;
-const LONGEST_S: f64 = 604_800.0;
-const HIGHEST_SKEW: f64 = 4.0;
+// A plan beyond these limits is a mistake, or needs more memory than there is.
+pub const WORKERS_MAX: usize = 256;
+const CHILDREN_MAX: usize = 1024;
+const KEYS_MAX: usize = 10_000_000;
+const PAYLOAD_BYTES_MAX: usize = 1 << 20;
+const ENTRIES_BYTES_MAX: usize = 4 << 30;
+const DURATION_NS_MAX: u64 = 10_000_000_000;
+const DURATION_S_MAX: f64 = 604_800.0;
+const SKEW_MAX: f64 = 4.0;
 
 impl Plan {
     /// Reads and checks a plan.
@@ -124,76 +125,84 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The protocol by its name; `check` has found it.
+    /// The protocol, which `check` has found by its name.
     pub fn protocol(&self) -> &'static Protocol {
-        protocols::find(&self.protocol).unwrap_or(&protocols::PROTOCOLS[0])
+        registry::find(&self.protocol).unwrap_or(&registry::PROTOCOLS[0])
     }
 
+    /// Iterations of the bounded spin.
     pub fn spin(&self) -> u32 {
         self.spin.unwrap_or(self.protocol().facts.spin)
+    }
+
+    pub fn size(&self) -> Size {
+        Size { keys: self.keys, payload_bytes: self.payload_bytes, children: self.children }
     }
 
     fn check(&self) -> Result<(), PlanError> {
         let refuse = |field: &str, cause: String| Err(PlanError::new(field, cause));
         self.check_protocol()?;
-        let most_workers = 1..=MOST_WORKERS;
-        if self.points.is_empty() || !self.points.iter().all(|count| most_workers.contains(count)) {
-            return refuse("points", format!("needs numbers of workers, each 1 to {MOST_WORKERS}"));
+        let counts = 1..=WORKERS_MAX;
+        if self.points.is_empty() || !self.points.iter().all(|count| counts.contains(count)) {
+            return refuse("points", format!("needs one number of workers or more, each 1 to {WORKERS_MAX}"));
         }
-        for (field, value, least, most) in [
-            ("children", self.children, 1, MOST_CHILDREN),
+        for (field, value, min, max) in [
+            ("children", self.children, 1, CHILDREN_MAX),
             ("gets_per_lookup", self.gets_per_lookup as usize, 1, 16),
-            ("keys", self.keys, self.children, MOST_KEYS),
-            ("payload_bytes", self.payload_bytes, 8, MOST_BYTES),
-            ("groups", self.groups as usize, 1, MOST_WORKERS),
+            ("keys", self.keys, self.children, KEYS_MAX),
+            ("payload_bytes", self.payload_bytes, 8, PAYLOAD_BYTES_MAX),
+            ("groups", self.groups as usize, 1, WORKERS_MAX),
             ("sample_every", self.sample_every as usize, 1, 1 << 20),
             ("spin", self.spin.unwrap_or(0) as usize, 0, 1 << 30),
-            ("hold_ns", self.hold_ns as usize, 0, LONGEST_NS as usize),
-            ("think_ns", self.think_ns as usize, 0, LONGEST_NS as usize),
+            ("hold_ns", self.hold_ns as usize, 0, DURATION_NS_MAX as usize),
+            ("think_ns", self.think_ns as usize, 0, DURATION_NS_MAX as usize),
         ] {
-            if !(least..=most).contains(&value) {
-                return refuse(field, format!("must be {least} to {most}, not {value}"));
+            if !(min..=max).contains(&value) {
+                return refuse(field, format!("must be {min} to {max}, not {value}"));
             }
         }
-        if self.keys.saturating_mul(self.payload_bytes) > MOST_REGION_BYTES {
+        if self.keys.saturating_mul(self.payload_bytes) > ENTRIES_BYTES_MAX {
             return refuse(
                 "payload_bytes",
-                format!("keys x payload must be at most {MOST_REGION_BYTES} bytes"),
+                format!("keys x payload must be at most {ENTRIES_BYTES_MAX} bytes"),
             );
         }
-        for (field, value, most) in [
+        for (field, value, max) in [
             ("read_share", self.read_share, 1.0),
-            ("skew", self.skew, HIGHEST_SKEW),
-            ("warm_up_s", self.warm_up_s, LONGEST_S),
-            ("measure_s", self.measure_s, LONGEST_S),
-            ("cool_down_s", self.cool_down_s, LONGEST_S),
+            ("skew", self.skew, SKEW_MAX),
+            ("warm_up_s", self.warm_up_s, DURATION_S_MAX),
+            ("measure_s", self.measure_s, DURATION_S_MAX),
+            ("cool_down_s", self.cool_down_s, DURATION_S_MAX),
         ] {
-            if !(0.0..=most).contains(&value) {
-                return refuse(field, format!("must be 0 to {most}, not {value}"));
+            if !(0.0..=max).contains(&value) {
+                return refuse(field, format!("must be 0 to {max}, not {value}"));
             }
         }
         if self.measure_s == 0.0 {
             return refuse("measure_s", "must be above 0".into());
         }
-        let sound = |tail: &Tail| (0.0..=1.0).contains(&tail.probability) && tail.hold_ns <= LONGEST_NS;
+        let sound = |tail: &Tail| (0.0..=1.0).contains(&tail.probability) && tail.hold_ns <= DURATION_NS_MAX;
         if !self.hold_tail.as_ref().is_none_or(sound) {
-            return refuse("hold_tail", format!("needs a probability 0 to 1 and hold_ns up to {LONGEST_NS}"));
+            return refuse(
+                "hold_tail",
+                format!("needs a probability 0 to 1 and hold_ns up to {DURATION_NS_MAX}"),
+            );
         }
         check_cpus(&self.cpus)
     }
 
     fn check_protocol(&self) -> Result<(), PlanError> {
-        let Some(protocol) = protocols::find(&self.protocol) else {
-            let names: Vec<_> = protocols::PROTOCOLS.iter().map(|protocol| protocol.facts.name).collect();
+        let Some(protocol) = registry::find(&self.protocol) else {
+            let names: Vec<_> = registry::PROTOCOLS.iter().map(|protocol| protocol.facts.name).collect();
             let cause = format!("unknown latch `{}`; one of: {}", self.protocol, names.join(", "));
             return Err(PlanError::new("protocol", cause));
         };
         let facts = protocol.facts;
-        if self.workers == Workers::Processes && !facts.processes {
-            let able = protocols::PROTOCOLS.iter().filter(|protocol| protocol.facts.processes);
+        if self.workers == WorkerKind::Processes && !facts.processes {
+            let able = registry::PROTOCOLS.iter().filter(|protocol| protocol.facts.processes);
             let able: Vec<_> = able.map(|protocol| protocol.facts.name).collect();
             let cause = format!(
-                "`{}` works between threads of one process only: take workers = \"threads\", or one of {}",
+                "`{}` works between threads of one process only: set workers = \"threads\", or use one of {}",
                 facts.name,
                 able.join(", ")
             );
@@ -204,7 +213,7 @@ impl Plan {
             return Err(PlanError::new("spin", cause));
         }
         if self.children > 1 && !facts.children {
-            let cause = format!("`{}` partitions by itself: leave children at 1", facts.name);
+            let cause = format!("`{}` has its own partitions: leave children at 1", facts.name);
             return Err(PlanError::new("children", cause));
         }
         Ok(())
@@ -215,7 +224,7 @@ impl Plan {
 pub fn check_cpus(cpus: &[usize]) -> Result<(), PlanError> {
     let allowed = allowed();
     match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-        Some(cpu) => Err(PlanError::new("cpus", format!("CPU {cpu} is not for this process to use"))),
+        Some(cpu) => Err(PlanError::new("cpus", format!("CPU {cpu} is not available to this process"))),
         None => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
-//! The protocols: one small trait, one file each, one table of names.
+//! The latches: one small trait, one file per protocol.
 
-use crate::seat::{Me, Mode, Wait};
+use crate::primitives::slot::{Me, Mode, Wait};
 
 pub mod cna;
 pub mod lwlock;
@@ -13,27 +13,15 @@ pub mod seqlock;
 pub mod ticket;
 
 #[cfg(not(feature = "loom"))]
-pub mod crossbeam_epoch;
-#[cfg(not(feature = "loom"))]
-pub mod dashmap;
-#[cfg(not(feature = "loom"))]
-pub mod moka;
-#[cfg(not(feature = "loom"))]
 pub mod parking_lot;
-#[cfg(not(feature = "loom"))]
-pub mod quick_cache;
 #[cfg(not(feature = "loom"))]
 pub mod robust_mutex;
 #[cfg(not(feature = "loom"))]
 pub mod std_mutex;
 #[cfg(not(feature = "loom"))]
 pub mod std_rwlock;
-#[cfg(not(feature = "loom"))]
-mod table;
-#[cfg(not(feature = "loom"))]
-pub use table::{PROTOCOLS, Protocol, find};
 
-/// What a protocol is and can do.
+/// The properties of a protocol.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts {
     pub name: &'static str,
@@ -42,18 +30,18 @@ pub struct Facts {
     pub processes: bool,
     /// Readers do not exclude each other.
     pub shared: bool,
-    /// Its misses and sleeps can be seen from outside.
+    /// Its misses and sleeps are visible from outside.
     pub misses: bool,
     pub sleeps: bool,
     /// Iterations of its bounded spin unless the plan says otherwise; 0: it has none.
     pub spin: u32,
-    /// Times that the budget is spent before sleeping.
+    /// How many times it spends the spin budget before it sleeps.
     pub spins: u32,
-    /// Queues in which each waits for its turn and never sleeps; elsewhere who is there first gets it.
+    /// Queues in which waiters get the latch in order and never sleep; else the first one that tries gets it.
     pub in_turn: bool,
-    /// Goes on after a worker died at any point of it.
+    /// Recovers after the death of a worker at any point.
     pub mends: bool,
-    /// The plan's children apply: false for whole caches, which partition by themselves.
+    /// Takes child latches; false for whole caches, which have their own partitions.
     pub children: bool,
 }
 
@@ -67,7 +55,7 @@ pub trait Latch: Sync {
     /// Runs `body` once under the latch; an optimistic reader may run it again until it saw no change.
     fn section<R>(&self, mode: Mode, me: &Me, body: impl FnMut(Wait) -> R) -> (R, Wait);
 
-    /// After the death of worker `dead` (an id): undoes what it left, where that is known; posts who waits.
+    /// After the death of worker `dead` (an id): undoes what it left, where that is known; posts the waiters.
     fn mend(&self, _dead: u32, _me: &Me) {}
 }
 
@@ -80,7 +68,7 @@ pub trait Held: Sync {
     /// The first try.
     fn try_get(&self, mode: Mode, me: &Me) -> bool;
 
-    /// What follows when the first try failed; returns when the latch is got.
+    /// Called after a failed first try; returns when the latch is got.
     fn wait_get(&self, mode: Mode, me: &Me) -> Wait;
 
     fn release(&self, mode: Mode, me: &Me);

@@ -1,16 +1,13 @@
-//! The closed loop as discrete events: what formulae cannot do (barging or FIFO, preempted holders,
-//! children, shared gets, fewer CPUs than workers). As deterministic as its seed.
+//! The closed loop as discrete events, for what formulae do not cover: barging or FIFO order, preempted
+//! holders, children, shared gets, fewer CPUs than workers. The seed determines the result.
 
 mod cpus;
-mod forecast;
+pub mod forecast;
 mod latch;
-mod lengths;
-mod model;
+pub mod lengths;
+pub mod plan;
 mod waiters;
-
-pub use forecast::Forecast;
-pub use lengths::Lengths;
-pub use model::{Cpus, Order, Preempted, SimulationPlan, Until};
+mod worker;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -18,57 +15,11 @@ use std::collections::{BinaryHeap, VecDeque};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use crate::seat::Mode;
-use forecast::Batches;
+use crate::primitives::slot::Mode;
+use forecast::{Batches, Forecast};
 use latch::SimulatedLatch;
-
-/// What a worker does when its time comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
-    /// Thought long enough: tries the latch.
-    Get,
-    /// Its spin budget is spent: joins the sleepers.
-    SpinEnds,
-    /// Posted and awake: tries again.
-    Awake,
-    Release,
-    /// Loses its CPU.
-    SliceEnds,
-    /// A spinner has a CPU again.
-    Back,
-    /// Of a latch: those who spin for it see that it was released.
-    Seen,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Thinking,
-    Spinning,
-    Asleep,
-    Holding,
-}
-
-struct Worker {
-    state: State,
-    latch: usize,
-    mode: Mode,
-    /// Gets left in this lookup.
-    gets: u32,
-    /// Of this acquisition.
-    missed: bool,
-    sleeps: u32,
-    asleep_since_ns: f64,
-    /// Makes an event that was overtaken (a spin that ended with the latch) void.
-    turn: u32,
-    /// Has a CPU.
-    runs: bool,
-    /// As `turn`, of the slices.
-    slice: u32,
-    /// When its next event is due, while it has a CPU.
-    due_ns: f64,
-    /// What was left of what it was at, and the event that ends it, while it has none.
-    paused: (f64, Event),
-}
+use plan::{Order, Preempted, SimulationPlan};
+use worker::{Event, State, Worker};
 
 /// Time in ns as ordered bits: times are never negative.
 type At = Reverse<(u64, u32, u32, Event)>;
@@ -88,26 +39,12 @@ struct Simulation<'a> {
 
 /// Runs a checked plan.
 pub fn simulate(plan: &SimulationPlan) -> Forecast {
-    let worker = |_| Worker {
-        state: State::Thinking,
-        latch: 0,
-        mode: Mode::Exclusive,
-        gets: 0,
-        missed: false,
-        sleeps: 0,
-        asleep_since_ns: 0.0,
-        turn: 0,
-        runs: true,
-        slice: 0,
-        due_ns: 0.0,
-        paused: (0.0, Event::Get),
-    };
     let mut simulation = Simulation {
         plan,
         random: SmallRng::seed_from_u64(plan.seed),
         now_ns: 0.0,
         queue: BinaryHeap::with_capacity(2 * plan.workers),
-        workers: (0..plan.workers).map(worker).collect(),
+        workers: (0..plan.workers).map(|_| Worker::default()).collect(),
         latches: (0..plan.children).map(|_| SimulatedLatch::default()).collect(),
         free: 0,
         ready: VecDeque::new(),
@@ -127,7 +64,7 @@ impl Simulation<'_> {
         }
         let mut batches = Batches::new(self.plan.warm_up_ns, self.plan.duration_ns);
         let mut warm = self.plan.warm_up_ns <= 0.0;
-        while let Some(Reverse((bits, worker, turn, event))) = self.queue.pop() {
+        while let Some(Reverse((bits, worker, serial, event))) = self.queue.pop() {
             self.now_ns = f64::from_bits(bits);
             if !warm && self.now_ns >= self.plan.warm_up_ns {
                 warm = true;
@@ -141,11 +78,11 @@ impl Simulation<'_> {
             self.forecast.events += 1;
             let worker = worker as usize;
             let current = match event {
-                Event::Seen => turn,
+                Event::Seen => serial,
                 Event::SliceEnds => self.workers[worker].slice,
-                _ => self.workers[worker].turn,
+                _ => self.workers[worker].serial,
             };
-            if turn == current {
+            if serial == current {
                 self.happen(worker, event);
             }
         }
@@ -161,7 +98,7 @@ impl Simulation<'_> {
         it.due_ns = self.now_ns + after_ns;
         // if it loses its CPU before
         it.paused.1 = event;
-        self.queue.push(Reverse((it.due_ns.to_bits(), worker as u32, it.turn, event)));
+        self.queue.push(Reverse((it.due_ns.to_bits(), worker as u32, it.serial, event)));
     }
 
     fn happen(&mut self, worker: usize, event: Event) {
@@ -216,7 +153,7 @@ impl Simulation<'_> {
 
     fn got(&mut self, worker: usize) {
         let it = &mut self.workers[worker];
-        it.turn += 1;
+        it.serial += 1;
         it.state = State::Holding;
         self.forecast.gets += 1;
         self.forecast.misses += u64::from(it.missed);
@@ -226,7 +163,7 @@ impl Simulation<'_> {
         let mut hold_ns = self.plan.hold.draw(&mut self.random);
         if handed {
             self.forecast.hand_overs += 1;
-            // the latch of who is next in turn is its own while it is handed over; to others it comes free
+            // in FIFO order the latch belongs to the next waiter during the hand-over; else it is free until then
             hold_ns += match (missed, self.plan.order) {
                 (true, Order::Fifo) => self.plan.hand_over_ns,
                 (true, Order::Barging) => 0.0,
@@ -244,7 +181,7 @@ impl Simulation<'_> {
     fn release(&mut self, worker: usize) {
         let it = &mut self.workers[worker];
         it.gets -= 1;
-        it.turn += 1;
+        it.serial += 1;
         it.state = State::Thinking;
         let (number, mode, gets) = (it.latch, it.mode, it.gets);
         let freed = self.latches[number].leave(mode);

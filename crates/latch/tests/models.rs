@@ -5,6 +5,8 @@
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
+use steelyard_latch::primitives::slot::{Me, Mode, Slot};
+use steelyard_latch::primitives::sync::{AtomicU64, Ordering};
 use steelyard_latch::protocols::Latch;
 use steelyard_latch::protocols::cna::Cna;
 use steelyard_latch::protocols::lwlock::LwLock;
@@ -14,11 +16,9 @@ use steelyard_latch::protocols::oracle_x::OracleX;
 use steelyard_latch::protocols::reader_slots::ReaderSlots;
 use steelyard_latch::protocols::seqlock::Seqlock;
 use steelyard_latch::protocols::ticket::Ticket;
-use steelyard_latch::seat::{Me, Mode, Seat};
-use steelyard_latch::sync::{AtomicU64, Ordering};
 
 struct World<L> {
-    seats: Vec<Seat>,
+    slots: Vec<Slot>,
     latch: L,
     /// loom panics when two are in it at once, or a reader and a writer.
     guarded: UnsafeCell<u32>,
@@ -26,7 +26,7 @@ struct World<L> {
 
 impl<L: Latch> World<L> {
     fn enter(&self, number: u32, mode: Mode) {
-        let me = Me { number, seats: &self.seats, spin: 1, groups: 2 };
+        let me = Me { number, slots: &self.slots, spin: 1, groups: 2 };
         self.latch.section(mode, &me, |_| match mode {
             // SAFETY: alone by the latch's promise, which the model checks.
             Mode::Exclusive => self.guarded.with_mut(|value| unsafe { *value += 1 }),
@@ -48,7 +48,7 @@ fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
 fn excludes<L: Latch + Send + 'static>(modes: &'static [&'static [Mode]]) {
     explore(3, move || {
         let world = Arc::new(World::<L> {
-            seats: (0..modes.len()).map(|_| Seat::default()).collect(),
+            slots: (0..modes.len()).map(|_| Slot::default()).collect(),
             latch: L::new(0),
             guarded: UnsafeCell::new(0),
         });
@@ -112,18 +112,18 @@ fn reader_slots() {
 fn seqlock_gives_no_half_change() {
     explore(3, || {
         let world = Arc::new((
-            vec![Seat::default(), Seat::default()],
+            vec![Slot::default(), Slot::default()],
             <Seqlock as Latch>::new(0),
             [AtomicU64::new(0), AtomicU64::new(0)],
         ));
         let writer = Arc::clone(&world);
         let other = loom::thread::spawn(move || {
-            let (seats, latch, pair) = &*writer;
-            let me = Me { number: 1, seats, spin: 1, groups: 2 };
+            let (slots, latch, pair) = &*writer;
+            let me = Me { number: 1, slots, spin: 1, groups: 2 };
             latch.section(X, &me, |_| pair.iter().for_each(|half| half.store(1, Ordering::Relaxed)));
         });
-        let (seats, latch, pair) = &*world;
-        let me = Me { number: 0, seats, spin: 1, groups: 2 };
+        let (slots, latch, pair) = &*world;
+        let me = Me { number: 0, slots, spin: 1, groups: 2 };
         let (seen, _) =
             latch.section(S, &me, |_| [0, 1].map(|half: usize| pair[half].load(Ordering::Relaxed)));
         assert_eq!(seen[0], seen[1]);

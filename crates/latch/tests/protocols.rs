@@ -3,7 +3,9 @@
 use std::cell::UnsafeCell;
 use std::time::{Duration, Instant};
 
-use steelyard_latch::protocols::cna::{Cna, LOCAL_MOST};
+use steelyard_latch::primitives::slot::{Me, Mode, Slot, Wait};
+use steelyard_latch::primitives::sync::{AtomicU32, Ordering};
+use steelyard_latch::protocols::cna::{Cna, LOCAL_MAX};
 use steelyard_latch::protocols::lwlock::LwLock;
 use steelyard_latch::protocols::mcs::Mcs;
 use steelyard_latch::protocols::oracle_sx::OracleSx;
@@ -13,8 +15,6 @@ use steelyard_latch::protocols::robust_mutex::RobustMutex;
 use steelyard_latch::protocols::seqlock::Seqlock;
 use steelyard_latch::protocols::ticket::Ticket;
 use steelyard_latch::protocols::{Held, Latch};
-use steelyard_latch::seat::{Me, Mode, Seat, Wait};
-use steelyard_latch::sync::{AtomicU32, Ordering};
 
 struct Shared<L> {
     latch: L,
@@ -30,23 +30,23 @@ const WORKERS: usize = 4;
 const TIME: Duration = Duration::from_millis(300);
 const ROUNDS_MOST: u64 = 3_000;
 
-fn seats() -> Vec<Seat> {
-    (0..=WORKERS).map(|_| Seat::default()).collect()
+fn slots() -> Vec<Slot> {
+    (0..=WORKERS).map(|_| Slot::default()).collect()
 }
 
-fn me(seats: &[Seat], number: usize, spin: u32) -> Me<'_> {
-    Me { number: number as u32, seats, spin, groups: 2 }
+fn me(slots: &[Slot], number: usize, spin: u32) -> Me<'_> {
+    Me { number: number as u32, slots, spin, groups: 2 }
 }
 
 /// Exclusive sections that add to both numbers, with shared ones between; waits as seen by each get.
 fn storm<L: Latch>(spin: u32) -> Vec<Wait> {
-    let (seats, shared) = (seats(), Shared { latch: L::new(0), pair: UnsafeCell::new([0, 0]) });
+    let (slots, shared) = (slots(), Shared { latch: L::new(0), pair: UnsafeCell::new([0, 0]) });
     let begin = Instant::now();
     let waits: Vec<Wait> = std::thread::scope(|scope| {
         let run = |number| {
-            let (seats, shared) = (&seats, &shared);
+            let (slots, shared) = (&slots, &shared);
             move || {
-                let me = me(seats, number, spin);
+                let me = me(slots, number, spin);
                 let mut waits = Vec::new();
                 for round in (0..ROUNDS_MOST).take_while(|_| begin.elapsed() < TIME) {
                     let ((), wait) = shared.latch.section(Mode::Exclusive, &me, |_| {
@@ -104,16 +104,16 @@ fn without_a_spin_budget_each_miss_of_a_queued_latch_sleeps_or_is_got_at_the_sec
 
 /// Lets workers join one after another while the latch is held; the order in which they got it.
 fn order<L: Held>(joins: &[usize]) -> Vec<usize> {
-    let seats: Vec<Seat> = (0..=joins.len() + 1).map(|_| Seat::default()).collect();
+    let slots: Vec<Slot> = (0..=joins.len() + 1).map(|_| Slot::default()).collect();
     let (latch, joined) = (L::new(0), AtomicU32::new(0));
     let got = std::sync::Mutex::new(Vec::new());
-    let holder = me(&seats, joins.len(), 0);
+    let holder = me(&slots, joins.len(), 0);
     assert!(latch.try_get(Mode::Exclusive, &holder));
     std::thread::scope(|scope| {
         for (place, number) in joins.iter().copied().enumerate() {
-            let (seats, latch, joined, got) = (&seats, &latch, &joined, &got);
+            let (slots, latch, joined, got) = (&slots, &latch, &joined, &got);
             scope.spawn(move || {
-                let me = me(seats, number, 0);
+                let me = me(slots, number, 0);
                 joined.store(place as u32 + 1, Ordering::SeqCst);
                 latch.wait_get(Mode::Exclusive, &me);
                 got.lock().unwrap().push(number);
@@ -142,12 +142,12 @@ fn cna_prefers_the_holders_group_and_forgets_nobody() {
     assert_eq!(order::<Cna>(&[1, 0, 3, 2]), [0, 2, 1, 3]);
 }
 
-/// One worker alone of its group is passed over at most `LOCAL_MOST` times.
+/// One worker alone of its group is passed over at most `LOCAL_MAX` times.
 #[test]
 fn cna_bounds_the_bypass() {
-    let (seats, latch) = (seats(), <Cna as Held>::new(0));
-    let local = [me(&seats, 0, 0), me(&seats, 2, 0)];
-    let stranger = me(&seats, 1, 0);
+    let (slots, latch) = (slots(), <Cna as Held>::new(0));
+    let local = [me(&slots, 0, 0), me(&slots, 2, 0)];
+    let stranger = me(&slots, 1, 0);
     let (hand_overs, waiting) = (AtomicU32::new(0), AtomicU32::new(1));
     assert!(latch.try_get(Mode::Exclusive, &local[0]));
     let run = |me: Me<'_>, holds: bool| {
@@ -172,6 +172,6 @@ fn cna_bounds_the_bypass() {
         std::thread::sleep(Duration::from_millis(40));
         scope.spawn(|| run(local[0], true));
     });
-    // the first release, LOCAL_MOST local ones, and one that was counted before the stranger said so
-    assert!(hand_overs.load(Ordering::SeqCst) <= LOCAL_MOST + 2);
+    // the first release, LOCAL_MAX local ones, and one that was counted before the stranger said so
+    assert!(hand_overs.load(Ordering::SeqCst) <= LOCAL_MAX + 2);
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use steelyard_latch::engine::{Listener, run};
 use steelyard_latch::plan::Plan;
-use steelyard_latch::protocols::PROTOCOLS;
+use steelyard_latch::registry::PROTOCOLS;
 
 /// Kills workers one after another while the run measures.
 struct Killer {

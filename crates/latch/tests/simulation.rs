@@ -1,7 +1,8 @@
 //! The simulation against answers known from theory.
 
 use proptest::prelude::*;
-use steelyard_latch::simulate::{SimulationPlan, simulate};
+use steelyard_latch::simulate::plan::SimulationPlan;
+use steelyard_latch::simulate::simulate;
 
 fn plan(workers: usize, extra: &str) -> SimulationPlan {
     let json = format!(

@@ -1,14 +1,14 @@
 //! The compact NUMA-aware lock: MCS whose releaser prefers a waiter of its own group and sets those of
-//! other groups aside; after `LOCAL_MOST` local hand-overs the others come first.
+//! other groups aside; after `LOCAL_MAX` local hand-overs the others come first.
 //!
 //! Groups are workers modulo `groups`: the policy is exercised, not a NUMA machine. The paper draws the
 //! end of local hand-overs at random; a count bounds the bypass and can be tested.
 
 use super::{Facts, Held};
-use crate::seat::{Me, Mode, Seat, Wait};
-use crate::sync::{AtomicU32, Ordering, relax};
+use crate::primitives::slot::{Me, Mode, Slot, Wait};
+use crate::primitives::sync::{AtomicU32, Ordering, relax};
 
-pub const LOCAL_MOST: u32 = 256;
+pub const LOCAL_MAX: u32 = 256;
 
 pub struct Cna {
     tail: AtomicU32,
@@ -17,7 +17,7 @@ pub struct Cna {
     index: u32,
 }
 
-/// Fields of the holder's own seat and of nodes not yet granted are the holder's to write.
+/// Fields of the holder's own slot and of nodes not yet granted are the holder's to write.
 fn get(word: &AtomicU32) -> u32 {
     word.load(Ordering::Relaxed)
 }
@@ -36,13 +36,13 @@ impl Cna {
         let (mut last, mut at) = (next, me.of(next).next.load(Ordering::Acquire));
         while at != 0 {
             if me.group(at) == group {
-                let seat = me.seat();
-                match get(&seat.passed_tail) {
-                    0 => set(&seat.passed_head, next),
+                let slot = me.slot();
+                match get(&slot.passed_tail) {
+                    0 => set(&slot.passed_head, next),
                     tail => set(&me.of(tail).next, next),
                 }
                 set(&me.of(last).next, 0);
-                set(&seat.passed_tail, last);
+                set(&slot.passed_tail, last);
                 return Some(at);
             }
             (last, at) = (at, me.of(at).next.load(Ordering::Acquire));
@@ -50,7 +50,7 @@ impl Cna {
         None
     }
 
-    fn grant(&self, to: &Seat, passed: (u32, u32)) {
+    fn grant(&self, to: &Slot, passed: (u32, u32)) {
         set(&to.passed_head, passed.0);
         set(&to.passed_tail, passed.1);
         to.locked.store(0, Ordering::Release);
@@ -78,21 +78,21 @@ impl Held for Cna {
 
     #[inline]
     fn try_get(&self, _mode: Mode, me: &Me) -> bool {
-        let seat = me.seat();
-        set(&seat.next, 0);
-        set(&seat.passed_head, 0);
-        set(&seat.passed_tail, 0);
+        let slot = me.slot();
+        set(&slot.next, 0);
+        set(&slot.passed_head, 0);
+        set(&slot.passed_tail, 0);
         self.tail.compare_exchange(0, me.id(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     fn wait_get(&self, _mode: Mode, me: &Me) -> Wait {
-        let seat = me.seat();
+        let slot = me.slot();
         me.begin_wait(self.index);
-        seat.locked.store(1, Ordering::Relaxed);
+        slot.locked.store(1, Ordering::Relaxed);
         let before = self.tail.swap(me.id(), Ordering::AcqRel);
         if before != 0 {
             me.of(before).next.store(me.id(), Ordering::Release);
-            while seat.locked.load(Ordering::Acquire) == 1 {
+            while slot.locked.load(Ordering::Acquire) == 1 {
                 relax();
             }
         }
@@ -101,10 +101,10 @@ impl Held for Cna {
     }
 
     fn release(&self, _mode: Mode, me: &Me) {
-        let seat = me.seat();
-        let mut next = seat.next.load(Ordering::Acquire);
+        let slot = me.slot();
+        let mut next = slot.next.load(Ordering::Acquire);
         if next == 0 {
-            let (head, tail) = (get(&seat.passed_head), get(&seat.passed_tail));
+            let (head, tail) = (get(&slot.passed_head), get(&slot.passed_tail));
             if self.tail.compare_exchange(me.id(), tail, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 set(&self.local, 0);
                 if head != 0 {
@@ -114,22 +114,22 @@ impl Held for Cna {
             }
             while next == 0 {
                 relax();
-                next = seat.next.load(Ordering::Acquire);
+                next = slot.next.load(Ordering::Acquire);
             }
         }
         let local = get(&self.local);
-        if local < LOCAL_MOST
+        if local < LOCAL_MAX
             && let Some(waiter) = self.local_waiter(me, next)
         {
             set(&self.local, local + 1);
-            self.grant(me.of(waiter), (get(&seat.passed_head), get(&seat.passed_tail)));
+            self.grant(me.of(waiter), (get(&slot.passed_head), get(&slot.passed_tail)));
             return;
         }
         set(&self.local, 0);
-        match get(&seat.passed_head) {
+        match get(&slot.passed_head) {
             0 => self.grant(me.of(next), (0, 0)),
             head => {
-                me.of(get(&seat.passed_tail)).next.store(next, Ordering::Release);
+                me.of(get(&slot.passed_tail)).next.store(next, Ordering::Release);
                 self.grant(me.of(head), (0, 0));
             }
         }

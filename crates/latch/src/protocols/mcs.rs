@@ -2,8 +2,8 @@
 //! to the waiter and its link to the holder. A dead waiter blocks the queue.
 
 use super::{Facts, Held};
-use crate::seat::{Me, Mode, Wait};
-use crate::sync::{AtomicU32, Ordering, relax};
+use crate::primitives::slot::{Me, Mode, Wait};
+use crate::primitives::sync::{AtomicU32, Ordering, relax};
 
 pub struct Mcs {
     tail: AtomicU32,
@@ -31,18 +31,18 @@ impl Held for Mcs {
 
     #[inline]
     fn try_get(&self, _mode: Mode, me: &Me) -> bool {
-        me.seat().next.store(0, Ordering::Relaxed);
+        me.slot().next.store(0, Ordering::Relaxed);
         self.tail.compare_exchange(0, me.id(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     fn wait_get(&self, _mode: Mode, me: &Me) -> Wait {
-        let seat = me.seat();
+        let slot = me.slot();
         me.begin_wait(self.index);
-        seat.locked.store(1, Ordering::Relaxed);
+        slot.locked.store(1, Ordering::Relaxed);
         let before = self.tail.swap(me.id(), Ordering::AcqRel);
         if before != 0 {
             me.of(before).next.store(me.id(), Ordering::Release);
-            while seat.locked.load(Ordering::Acquire) == 1 {
+            while slot.locked.load(Ordering::Acquire) == 1 {
                 relax();
             }
         }
@@ -52,8 +52,8 @@ impl Held for Mcs {
 
     #[inline]
     fn release(&self, _mode: Mode, me: &Me) {
-        let seat = me.seat();
-        let mut next = seat.next.load(Ordering::Acquire);
+        let slot = me.slot();
+        let mut next = slot.next.load(Ordering::Acquire);
         if next == 0 {
             if self.tail.compare_exchange(me.id(), 0, Ordering::Release, Ordering::Relaxed).is_ok() {
                 return;
@@ -61,7 +61,7 @@ impl Held for Mcs {
             // the one behind has joined and not yet said who it is
             while next == 0 {
                 relax();
-                next = seat.next.load(Ordering::Acquire);
+                next = slot.next.load(Ordering::Acquire);
             }
         }
         me.of(next).locked.store(0, Ordering::Release);

@@ -1,7 +1,7 @@
 //! parking_lot's mutex: adaptive spin, then parked in a table of this process; threads only.
 
 use super::{Facts, Latch};
-use crate::seat::{Me, Mode, Wait};
+use crate::primitives::slot::{Me, Mode, Wait};
 
 impl Latch for parking_lot::Mutex<()> {
     const FACTS: Facts = Facts {

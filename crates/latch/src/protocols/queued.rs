@@ -6,9 +6,9 @@
 use std::marker::PhantomData;
 
 use super::{Facts, Held};
-use crate::seat::{Me, Mode, Wait};
-use crate::sync::{AtomicU64, Ordering};
-use crate::wait_list::{Locked, WaitList};
+use crate::primitives::slot::{Me, Mode, Wait};
+use crate::primitives::sync::{AtomicU64, Ordering};
+use crate::primitives::wait_list::{Locked, WaitList};
 
 const SHARES: u64 = 0x00ff_ffff;
 const OWNER_SHIFT: u32 = 24;
@@ -21,7 +21,7 @@ const EXCLUSIVE_WAITS: u64 = 1 << 61;
 const WOKEN: u64 = 1 << 62;
 
 /// Readers woken by one release; they wake the next when they leave.
-const READERS_MOST: usize = 8;
+const READERS_MAX: usize = 8;
 
 /// In what the latches of this family differ.
 pub trait Policy: Sync {
@@ -65,7 +65,7 @@ impl<P: Policy> Queued<P> {
             match self.word.compare_exchange_weak(word, got, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => {
                     if mode == Mode::Shared {
-                        me.seat().share.store(self.index + 1, Ordering::Relaxed);
+                        me.slot().share.store(self.index + 1, Ordering::Relaxed);
                     }
                     return true;
                 }
@@ -110,10 +110,10 @@ impl<P: Policy> Queued<P> {
     fn wake(&self, me: &Me) {
         let list = self.list.lock(me);
         let Some(first) = list.pop() else { return };
-        let mut woken = [first; READERS_MOST];
+        let mut woken = [first; READERS_MAX];
         let mut count = 1;
         if list.mode(first) == Mode::Shared {
-            while count < READERS_MOST && list.head().is_some_and(|id| list.mode(id) == Mode::Shared) {
+            while count < READERS_MAX && list.head().is_some_and(|id| list.mode(id) == Mode::Shared) {
                 woken[count] = list.pop().unwrap_or(first);
                 count += 1;
             }
@@ -158,7 +158,7 @@ impl<P: Policy> Held for Queued<P> {
             if self.attempt(mode, me, posted) {
                 break;
             }
-            wait.slept(me.seat().parker.wait());
+            wait.slept(me.slot().parker.wait());
             posted = true;
             if P::ONE_WAKE {
                 self.word.fetch_and(!WOKEN, Ordering::Relaxed);
@@ -174,7 +174,7 @@ impl<P: Policy> Held for Queued<P> {
     #[inline]
     fn release(&self, mode: Mode, me: &Me) {
         if mode == Mode::Shared {
-            me.seat().share.store(0, Ordering::Relaxed);
+            me.slot().share.store(0, Ordering::Relaxed);
         }
         let unit = unit(mode, me);
         let left = self.word.fetch_sub(unit, Ordering::Release) - unit;
@@ -183,7 +183,7 @@ impl<P: Policy> Held for Queued<P> {
         }
     }
 
-    /// The word names an exclusive owner, the seat a shared one: released on behalf of the dead. A post
+    /// The word names an exclusive owner, the slot a shared one: released on behalf of the dead. A post
     /// may have died with it, so everyone who waits here is posted.
     fn mend(&self, dead: u32, me: &Me) {
         let (list, broken) = self.list.seize(dead, me);
@@ -202,8 +202,8 @@ impl<P: Policy> Held for Queued<P> {
         if me.of(dead).share.compare_exchange(held, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             self.word.fetch_sub(1, Ordering::Release);
         }
-        for seat in me.seats.iter().filter(|seat| seat.waiting.load(Ordering::Relaxed) == held) {
-            seat.parker.post();
+        for slot in me.slots.iter().filter(|slot| slot.waiting.load(Ordering::Relaxed) == held) {
+            slot.parker.post();
         }
     }
 }

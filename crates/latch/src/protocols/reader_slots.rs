@@ -4,8 +4,8 @@
 
 use super::oracle_x::OracleX;
 use super::{Facts, Held};
-use crate::seat::{Me, Mode, Wait};
-use crate::sync::{AtomicU32, Ordering, fence, give_way, relax};
+use crate::primitives::slot::{Me, Mode, Wait};
+use crate::primitives::sync::{AtomicU32, Ordering, fence, give_way, relax};
 
 /// Looks at a slot before the CPU is given away: its reader may have been preempted.
 const TRIES: u32 = 1_000;
@@ -20,9 +20,9 @@ impl ReaderSlots {
     /// Both sides publish, then look: with full fences at least one of them sees the other.
     #[inline]
     fn enter(&self, me: &Me) -> bool {
-        let slot = &me.seat().share;
+        let share = &me.slot().share;
         // a swap is a store with a full fence at the price of one
-        slot.swap(self.index + 1, Ordering::SeqCst);
+        share.swap(self.index + 1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         self.writer.load(Ordering::Acquire) == 0
     }
@@ -30,9 +30,9 @@ impl ReaderSlots {
     fn drain(&self, me: &Me) {
         self.writer.store(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        for seat in me.seats {
+        for slot in me.slots {
             let mut tries = 0_u32;
-            while seat.share.load(Ordering::Acquire) == self.index + 1 {
+            while slot.share.load(Ordering::Acquire) == self.index + 1 {
                 tries += 1;
                 if tries.is_multiple_of(TRIES) { give_way() } else { relax() }
             }
@@ -65,7 +65,7 @@ impl Held for ReaderSlots {
             Mode::Shared => {
                 let got = self.enter(me);
                 if !got {
-                    me.seat().share.store(0, Ordering::Release);
+                    me.slot().share.store(0, Ordering::Release);
                 }
                 got
             }
@@ -85,7 +85,7 @@ impl Held for ReaderSlots {
             Mode::Exclusive => self.drain(me),
             Mode::Shared => {
                 // no writer while the queue's latch is held
-                me.seat().share.store(self.index + 1, Ordering::Relaxed);
+                me.slot().share.store(self.index + 1, Ordering::Relaxed);
                 self.queue.release(Mode::Exclusive, me);
             }
         }
@@ -95,7 +95,7 @@ impl Held for ReaderSlots {
     #[inline]
     fn release(&self, mode: Mode, me: &Me) {
         match mode {
-            Mode::Shared => me.seat().share.store(0, Ordering::Release),
+            Mode::Shared => me.slot().share.store(0, Ordering::Release),
             Mode::Exclusive => {
                 self.writer.store(0, Ordering::Release);
                 self.queue.release(mode, me);
@@ -106,11 +106,11 @@ impl Held for ReaderSlots {
     /// The slot of a dead reader is emptied, the flag of a dead writer lowered.
     fn mend(&self, dead: u32, me: &Me) {
         let held = self.index + 1;
-        let slot = &me.of(dead).share;
+        let share = &me.of(dead).share;
         if self.queue.owned_by(dead) {
             self.writer.store(0, Ordering::Release);
         }
-        let _ = slot.compare_exchange(held, 0, Ordering::Release, Ordering::Relaxed);
+        let _ = share.compare_exchange(held, 0, Ordering::Release, Ordering::Relaxed);
         self.queue.mend(dead, me);
     }
 }

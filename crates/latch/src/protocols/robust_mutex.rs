@@ -4,7 +4,7 @@
 use std::cell::UnsafeCell;
 
 use super::{Facts, Held};
-use crate::seat::{Me, Mode, Wait};
+use crate::primitives::slot::{Me, Mode, Wait};
 
 pub struct RobustMutex {
     mutex: UnsafeCell<libc::pthread_mutex_t>,
@@ -42,7 +42,7 @@ impl Held for RobustMutex {
 
     fn new(index: u32) -> Self {
         // SAFETY: attributes and mutex are valid for the calls. glibc's mutex holds no address of its own
-        // until it is locked, so it may move to its place in the region before that.
+        // until it is locked, so it may move to its place in the memory before that.
         let mutex = unsafe {
             let mut attributes: libc::pthread_mutexattr_t = std::mem::zeroed();
             libc::pthread_mutexattr_init(&mut attributes);

@@ -3,8 +3,8 @@
 
 use super::oracle_x::OracleX;
 use super::{Facts, Held, Latch};
-use crate::seat::{Me, Mode, Wait};
-use crate::sync::{AtomicU64, Ordering, fence, give_way, relax};
+use crate::primitives::slot::{Me, Mode, Wait};
+use crate::primitives::sync::{AtomicU64, Ordering, fence, give_way, relax};
 
 /// Tries before the CPU is given away: the writer may have been preempted.
 const TRIES: u32 = 1_000;

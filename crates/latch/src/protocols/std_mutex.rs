@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::{Facts, Latch};
-use crate::seat::{Me, Mode, Wait};
+use crate::primitives::slot::{Me, Mode, Wait};
 
 impl Latch for Mutex<()> {
     const FACTS: Facts = Facts {

@@ -2,8 +2,8 @@
 //! next in turn has no CPU.
 
 use super::{Facts, Held};
-use crate::seat::{Me, Mode, Wait};
-use crate::sync::{AtomicU32, Ordering, relax};
+use crate::primitives::slot::{Me, Mode, Wait};
+use crate::primitives::sync::{AtomicU32, Ordering, relax};
 
 pub struct Ticket {
     next: AtomicU32,

@@ -8,7 +8,9 @@ use std::cmp::Reverse;
 
 use rand::Rng;
 
-use super::{Event, Order, Simulation, State};
+use super::Simulation;
+use super::plan::Order;
+use super::worker::{Event, State};
 
 impl Simulation<'_> {
     /// The first workers have a CPU, the others wait for one.
@@ -42,7 +44,7 @@ impl Simulation<'_> {
             return;
         }
         let it = &mut self.workers[worker];
-        it.turn += 1;
+        it.serial += 1;
         it.runs = false;
         it.paused.0 = (it.due_ns - self.now_ns).max(0.0);
         if it.state == State::Spinning && self.plan.order == Order::Barging {

@@ -1,8 +1,8 @@
-//! What a simulation counts, and how sure that is: batch means, over batches that grow with the time played.
+//! The counts of a simulation and their precision: batch means, over batches that grow with the simulated time.
 
 use serde::Serialize;
 
-use super::Until;
+use super::plan::Until;
 
 /// Batches of equal length (Law & Carson 1979): long ones hardly depend on one another.
 const BATCHES: usize = 20;
@@ -59,8 +59,8 @@ impl Batches {
         self.begin_ns + self.each_ns * (self.ended.len() + 1) as f64
     }
 
-    /// Ends a batch; whether that was the last one. Where the forecast is not yet as sure as wanted, two
-    /// batches each become one, and as many again are to be played.
+    /// Ends a batch; whether it was the last one. Where the forecast is not yet precise enough, each two batches
+    /// become one, and as many again are simulated.
     pub fn end(&mut self, forecast: &mut Forecast, until: Option<Until>) -> bool {
         let now = [forecast.gets, forecast.misses, forecast.sleeps];
         self.ended.push(std::array::from_fn(|kind| now[kind] - self.before[kind]));
@@ -68,7 +68,7 @@ impl Batches {
         if self.ended.len() < BATCHES {
             return false;
         }
-        self.tell(forecast);
+        self.summarise(forecast);
         let sure = until.is_none_or(|until| {
             forecast.gets_half <= until.gets && forecast.misses_half <= until.misses
                 || forecast.gets >= until.gets_max
@@ -82,7 +82,7 @@ impl Batches {
         sure
     }
 
-    fn tell(&self, forecast: &mut Forecast) {
+    fn summarise(&self, forecast: &mut Forecast) {
         forecast.duration_ns = self.each_ns * self.ended.len() as f64;
         forecast.lookups_per_s = forecast.lookups as f64 / forecast.duration_ns * 1e9;
         let mean = forecast.gets as f64 / self.ended.len() as f64;

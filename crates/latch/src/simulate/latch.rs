@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::seat::Mode;
+use crate::primitives::slot::Mode;
 
 #[derive(Default)]
 pub struct SimulatedLatch {

@@ -35,7 +35,7 @@ impl Lengths {
         }
     }
 
-    /// Turns shares into running sums of 1, by which a value is drawn; whether they fit the values.
+    /// BaseCosts shares into running sums of 1, by which a value is drawn; whether they fit the values.
     pub fn accumulate(&mut self) -> bool {
         let Self::Values { ns, share } = self else { return true };
         let total: f64 = share.iter().sum();

@@ -4,8 +4,10 @@ use std::cmp::Reverse;
 
 use rand::Rng;
 
-use super::{Event, Order, Simulation, State, Worker};
-use crate::seat::Mode;
+use super::Simulation;
+use super::plan::Order;
+use super::worker::{Event, State, Worker};
+use crate::primitives::slot::Mode;
 
 impl Simulation<'_> {
     /// Tries a last time, then joins the sleepers.
@@ -23,7 +25,7 @@ impl Simulation<'_> {
         let latch = &mut self.latches[self.workers[worker].latch];
         latch.spinners.retain(|other| *other != worker);
         let it = &mut self.workers[worker];
-        it.turn += 1;
+        it.serial += 1;
         it.sleeps += 1;
         (it.state, it.asleep_since_ns) = (State::Asleep, self.now_ns);
         latch.sleepers.push_back((worker, it.mode));

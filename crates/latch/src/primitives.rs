@@ -1,0 +1,13 @@
+//! What latches and workers are made of; nothing here knows a protocol.
+
+#[cfg(not(feature = "loom"))]
+pub mod counters;
+#[cfg(not(feature = "loom"))]
+pub mod cpu;
+#[cfg(not(feature = "loom"))]
+pub mod shared_memory;
+pub mod slot;
+pub mod sync;
+#[cfg(not(feature = "loom"))]
+pub mod times;
+pub mod wait_list;

@@ -1,0 +1,109 @@
+//! A worker's place: what the others reach of it, by its number, and what it knows itself.
+
+use super::sync::{AtomicU32, Ordering, Parker};
+
+/// How a latch is got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    Shared,
+    Exclusive,
+}
+
+/// What an acquisition cost beyond its first try. Two numbers, which stay in registers: one more and it would go
+/// through memory, for which every get would wait.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wait {
+    /// 1 and the sleeps of a miss; 0: had at the first try.
+    tries: u64,
+    pub slept_ns: u64,
+}
+
+impl Wait {
+    /// A miss that may yet sleep.
+    pub const MISSED: Self = Self { tries: 1, slept_ns: 0 };
+
+    /// The first try failed.
+    #[inline]
+    pub fn missed(self) -> bool {
+        self.tries > 0
+    }
+
+    pub fn sleeps(self) -> u64 {
+        self.tries.saturating_sub(1)
+    }
+
+    pub fn slept(&mut self, slept_ns: Option<u64>) {
+        if let Some(slept_ns) = slept_ns {
+            self.tries += 1;
+            self.slept_ns += slept_ns;
+        }
+    }
+}
+
+/// A worker as others see it. A worker waits for one latch at a time, so one node is enough for
+/// every queue. Numbers, never addresses: 0 is nobody, worker `w` is `w + 1`.
+#[repr(align(128))]
+#[derive(Default)]
+pub struct Slot {
+    pub parker: Parker,
+    /// The one behind in a queue.
+    pub next: AtomicU32,
+    /// Whose queue it stands in: latch + 1.
+    pub queued: AtomicU32,
+    /// Waits for exclusive use.
+    pub exclusive: AtomicU32,
+    /// Queues of nodes: 1 while it must wait.
+    pub locked: AtomicU32,
+    /// Group of the last holder's node (CNA), and the head and tail of those passed over.
+    pub passed_head: AtomicU32,
+    pub passed_tail: AtomicU32,
+    /// The latch + 1 of which it holds a share.
+    pub share: AtomicU32,
+    /// The entry + 1 that it is changing.
+    pub writing: AtomicU32,
+    /// It is within a section of the latch + 1.
+    pub holding: AtomicU32,
+    /// It waits for the latch + 1.
+    pub waiting: AtomicU32,
+}
+
+/// The worker itself.
+#[derive(Clone, Copy)]
+pub struct Me<'a> {
+    /// From 0.
+    pub number: u32,
+    pub slots: &'a [Slot],
+    /// Iterations of a bounded spin.
+    pub spin: u32,
+    /// Number of groups of workers, standing for NUMA nodes.
+    pub groups: u32,
+}
+
+impl<'a> Me<'a> {
+    pub fn slot(&self) -> &'a Slot {
+        &self.slots[self.number as usize]
+    }
+
+    /// As written in words: 0 is nobody.
+    pub fn id(&self) -> u32 {
+        self.number + 1
+    }
+
+    /// The slot of an id.
+    pub fn of(&self, id: u32) -> &'a Slot {
+        &self.slots[id as usize - 1]
+    }
+
+    pub fn group(&self, id: u32) -> u32 {
+        (id - 1) % self.groups
+    }
+
+    /// Publishes that it waits, for whoever finds it dead.
+    pub fn begin_wait(&self, latch: u32) {
+        self.slot().waiting.store(latch + 1, Ordering::Relaxed);
+    }
+
+    pub fn end_wait(&self) {
+        self.slot().waiting.store(0, Ordering::Relaxed);
+    }
+}
