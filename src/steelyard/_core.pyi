@@ -210,10 +210,10 @@ def dispatch_run(plan_json: str, on_event: Callable[[str], None]) -> str:
     Raises PlanError (the field; for a table its line) and whatever on_event raises.
     """
 
-def dispatch_life(wish_json: str) -> str:
+def dispatch_life(request_json: str) -> str:
     """What becomes of a single thread: the columns `priorities` of a trace (`dispatch_run`), as JSON.
 
-    wish_json: {"tables" (as in a plan), "class", "from" (level), "behaviour": "cpu-bound" | "io-bound" |
+    request_json: {"tables" (as in a plan), "class", "from" (level), "behaviour": "cpu-bound" | "io-bound" |
     "starved", "hz", "seconds"}. Raises PlanError.
     """
 

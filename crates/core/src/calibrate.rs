@@ -11,7 +11,7 @@ fn failed(error: std::io::Error) -> PyErr {
 #[pyfunction]
 fn calibrate_switches(py: Python<'_>, cpu: usize, sets: Vec<usize>, repetitions: usize) -> PyResult<String> {
     let mut raised = None;
-    let told = py.detach(|| {
+    let costs = py.detach(|| {
         calibrate::switches(cpu, &sets, repetitions, &mut || match Python::attach(|py| py.check_signals()) {
             Ok(()) => true,
             Err(error) => {
@@ -22,14 +22,14 @@ fn calibrate_switches(py: Python<'_>, cpu: usize, sets: Vec<usize>, repetitions:
     });
     match raised {
         Some(error) => Err(error),
-        None => Ok(serde_json::json!(told.map_err(failed)?.unwrap_or_default()).to_string()),
+        None => Ok(serde_json::json!(costs.map_err(failed)?.unwrap_or_default()).to_string()),
     }
 }
 
 #[pyfunction]
 fn calibrate_memory(py: Python<'_>, cpu: usize, size_bytes: usize, repetitions: usize) -> PyResult<String> {
-    let told = py.detach(|| calibrate::chase(cpu, size_bytes, repetitions)).map_err(failed)?;
-    Ok(serde_json::json!(told).to_string())
+    let costs = py.detach(|| calibrate::chase(cpu, size_bytes, repetitions)).map_err(failed)?;
+    Ok(serde_json::json!(costs).to_string())
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -3,12 +3,12 @@
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
-use steelyard_dispatch::dispadmin::{parse_fx, parse_rt, parse_ts, print_fx, print_rt, print_ts};
 use steelyard_dispatch::engine::{self, Listener};
 use steelyard_dispatch::error::{PlanError as Refusal, TableError as Misread};
 use steelyard_dispatch::life;
 use steelyard_dispatch::plan::Plan;
-use steelyard_dispatch::table::{QuantumTable, TsTable};
+use steelyard_dispatch::tables::dispadmin::{parse_fx, parse_rt, parse_ts, print_fx, print_rt, print_ts};
+use steelyard_dispatch::tables::{QuantumTable, TsTable};
 
 use crate::caller::Caller;
 use crate::load::PlanError;
@@ -34,7 +34,7 @@ fn dispatch_run(py: Python<'_>, plan_json: &str, on_event: Py<PyAny>) -> PyResul
     let plan = Plan::parse(plan_json).map_err(refuse)?;
     let mut caller = Caller::new(on_event);
     let outcome = py.detach(|| engine::run(&plan, &mut caller)).map_err(refuse)?;
-    // it stops early only for what Python raised
+    // it stops early only when Python raised an exception
     match (outcome, caller.raised) {
         (Some(result), None) => Ok(result),
         (_, Some(raised)) => Err(raised),
@@ -43,9 +43,9 @@ fn dispatch_run(py: Python<'_>, plan_json: &str, on_event: Py<PyAny>) -> PyResul
 }
 
 #[pyfunction]
-fn dispatch_life(py: Python<'_>, wish_json: &str) -> PyResult<String> {
-    let told = py.detach(|| life::tell(wish_json)).map_err(refuse)?;
-    Ok(told.to_string())
+fn dispatch_life(py: Python<'_>, request_json: &str) -> PyResult<String> {
+    let changes = py.detach(|| life::life(request_json)).map_err(refuse)?;
+    Ok(changes.to_string())
 }
 
 /// A built-in table by its name, else one in dispadmin's form; printed as dispadmin prints it.

@@ -1,4 +1,4 @@
-//! What a switch and a miss cost on the machine at hand.
+//! The cost of a switch and of a cache miss on this machine.
 //!
 //! A switch: two processes pinned to one CPU pass a token through pipes, each walking an array of w
 //! bytes at its turn, against one process that does the same walks and passes the token to itself
@@ -16,7 +16,7 @@ const LINE: usize = 64;
 /// A repetition lasts at least so long.
 const REPETITION_NS: f64 = 10e6;
 
-/// A cost with what is known of it: median and the 95 % interval of the median, from order statistics.
+/// A cost and its precision: median and the 95 % interval of the median, from order statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
     pub ns: f64,
@@ -52,7 +52,7 @@ impl Estimate {
 }
 
 /// Costs of a switch over the given working sets, on one CPU, `repetitions` (at least 5) each.
-/// Pairs and single process in turn. go_on is asked before each; None when it says no.
+/// Pairs and single process alternate. `go_on` is called before each; None when it returns false.
 pub fn switches(
     cpu: usize,
     sets: &[usize],
@@ -60,7 +60,7 @@ pub fn switches(
     go_on: &mut (dyn FnMut() -> bool + Send),
 ) -> io::Result<Option<Vec<Switch>>> {
     on_cpu(cpu, || {
-        let mut told = Vec::with_capacity(sets.len());
+        let mut rows = Vec::with_capacity(sets.len());
         for bytes in sets.iter().copied() {
             let mut array = vec![1u8; bytes.max(LINE)];
             let rounds = rounds_for(&mut array)?;
@@ -75,9 +75,9 @@ pub fn switches(
                 costs.push((together_ns - alone_ns) / 2.0);
                 walks.push(timed_walk(&mut array, rounds));
             }
-            told.push(Switch { bytes, switch: Estimate::of(costs), walk_ns: Estimate::of(walks).ns });
+            rows.push(Switch { bytes, switch: Estimate::of(costs), walk_ns: Estimate::of(walks).ns });
         }
-        Ok(Some(told))
+        Ok(Some(rows))
     })
 }
 
@@ -233,12 +233,12 @@ mod tests {
 
     #[test]
     fn each_set_is_measured_and_a_refusal_stops_it() {
-        let told = switches(0, &[4096, 65_536], 5, &mut || true).unwrap().unwrap();
+        let rows = switches(0, &[4096, 65_536], 5, &mut || true).unwrap().unwrap();
         assert_eq!(
-            told.iter().map(|one| (one.bytes, one.switch.n)).collect::<Vec<_>>(),
+            rows.iter().map(|one| (one.bytes, one.switch.n)).collect::<Vec<_>>(),
             [(4096, 5), (65_536, 5)]
         );
-        assert!(told.iter().all(|one| one.switch.low_ns <= one.switch.ns && one.walk_ns > 0.0));
+        assert!(rows.iter().all(|one| one.switch.low_ns <= one.switch.ns && one.walk_ns > 0.0));
         assert!(switches(0, &[4096], 5, &mut || false).unwrap().is_none());
     }
 

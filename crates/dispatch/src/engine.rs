@@ -1,4 +1,4 @@
-//! One simulation from plan to result; events while it goes on.
+//! One simulation from plan to result, with its events.
 
 use std::time::{Duration, Instant};
 
@@ -13,11 +13,11 @@ use crate::sim::Sim;
 const BATCH: u32 = 50_000;
 const TICK: Duration = Duration::from_millis(200);
 
-/// Who listens to a simulation. Either answer `false` stops it.
+/// The listener of a simulation. It stops the simulation by returning `false`.
 pub trait Listener {
     /// A line of JSON: a phase begins, or some time has passed.
     fn event(&mut self, line: &str) -> bool;
-    /// Asked many times a second.
+    /// Called many times a second.
     fn go_on(&mut self) -> bool;
 }
 
@@ -25,7 +25,7 @@ pub trait Listener {
 pub fn run(plan: &Plan, listener: &mut dyn Listener) -> Result<Option<String>, PlanError> {
     let mut sim = Sim::new(plan)?;
     let begun = Instant::now();
-    let mut told = begun;
+    let mut last_event = begun;
     let clients: u64 = plan.groups.iter().map(|group| u64::from(group.count)).sum();
     let phase_event = |phase: &str, t_ns: u64| {
         json!({"event": "phase", "phase": phase, "point": 0, "clients": clients, "t_ns": t_ns}).to_string()
@@ -48,8 +48,8 @@ pub fn run(plan: &Plan, listener: &mut dyn Listener) -> Result<Option<String>, P
         if !listener.go_on() {
             return Ok(None);
         }
-        if told.elapsed() >= TICK {
-            told = Instant::now();
+        if last_event.elapsed() >= TICK {
+            last_event = Instant::now();
             let line = json!({
                 "event": "tick", "t_ns": sim.now_ns, "point": 0, "phase": phase,
                 "transactions": sim.record.total, "errors": 0,

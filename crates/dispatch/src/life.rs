@@ -1,12 +1,13 @@
-//! What becomes of a single thread on a machine of its own: each change of its priority or quantum.
+//! The life of a single thread on a machine of its own: each change of its priority or quantum.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::distribution::Distribution;
 use crate::error::PlanError;
-use crate::machine::Machine;
-use crate::plan::{Arrive, ClassName, Group, Plan, TableTexts, TraceWish};
+use crate::plan::distribution::Distribution;
+use crate::plan::group::{Arrive, ClassName, Group};
+use crate::plan::machine::Machine;
+use crate::plan::{Plan, TableTexts, TraceRequest};
 use crate::sim::Sim;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -22,7 +23,7 @@ pub enum Behaviour {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wish {
+pub struct LifeRequest {
     pub tables: TableTexts,
     pub class: ClassName,
     /// Level to start with; FX and RT: the priority.
@@ -32,17 +33,18 @@ pub struct Wish {
     pub seconds: f64,
 }
 
-/// The changes as columns, the names of which are those of a trace's priorities.
-pub fn tell(text: &str) -> Result<Value, PlanError> {
-    let wish: Wish = serde_json::from_str(text).map_err(|error| PlanError::new("wish", error.to_string()))?;
-    let plan = wish.plan();
+/// The changes as columns, named as the priorities of a trace.
+pub fn life(text: &str) -> Result<Value, PlanError> {
+    let request: LifeRequest =
+        serde_json::from_str(text).map_err(|error| PlanError::new("request", error.to_string()))?;
+    let plan = request.plan();
     plan.check()?;
     let mut sim = Sim::new(&plan)?;
     while sim.step() {}
     Ok(crate::result::priorities(&sim, &plan))
 }
 
-impl Wish {
+impl LifeRequest {
     fn plan(&self) -> Plan {
         // a burst of 10 us every 7.3 ms meets neither a whole second nor the inside of a tick
         let (cpu_us, sleep_us) = match self.behaviour {
@@ -81,7 +83,7 @@ impl Wish {
             measure_s: self.seconds,
             sample_s: self.seconds.max(1.0),
             seed: 0,
-            trace: Some(TraceWish {
+            trace: Some(TraceRequest {
                 threads: vec!["thread:0".into()],
                 from_s: 0.0,
                 to_s: self.seconds,

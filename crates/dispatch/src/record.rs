@@ -1,13 +1,16 @@
-//! What one simulation leaves: counts by second, histograms, clients, samples.
+//! The record of one simulation: counts by second, histograms, clients, samples.
+
+pub mod counts;
+pub mod trace;
 
 use hdrhistogram::Histogram;
 
-use crate::counts::Counts;
 use crate::plan::Plan;
+use counts::Counts;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Threads with a line of their own in `clients`: the first of each group, at most so many in all.
-const MOST_CLIENTS: usize = 1000;
+const CLIENTS_MAX: usize = 1000;
 
 /// One thread's transactions in the measure phase.
 #[derive(Debug)]
@@ -18,7 +21,7 @@ pub struct Client {
     pub histogram: Histogram<u32>,
 }
 
-/// One reading of one group (the last: all of them) at one moment.
+/// The counts of one group (the last: all of them) at one moment.
 #[derive(Debug)]
 pub struct Sample {
     pub t_ns: u64,
@@ -50,7 +53,7 @@ impl Record {
         let end_ns = ((plan.warm_up_s + plan.measure_s) * 1e9).round() as u64;
         let warm_up = measure_ns.div_ceil(SECOND_NS);
         let seconds = warm_up + (end_ns - measure_ns).div_ceil(SECOND_NS);
-        let every = threads.div_ceil(MOST_CLIENTS);
+        let every = threads.div_ceil(CLIENTS_MAX);
         let clients: Vec<Client> = (0..threads)
             .step_by(every)
             .map(|thread| Client { thread: thread as u32, done: 0, sum_ns: 0, histogram: histogram(2) })
@@ -99,7 +102,7 @@ impl Record {
         }
     }
 
-    /// Keeps a reading of every group and of all together; a longest wait begins anew.
+    /// Keeps the counts of every group and of all together; a longest wait begins anew.
     pub fn sample<'a>(&mut self, t_ns: u64, groups: impl Iterator<Item = &'a mut Counts>) {
         let mut total = Counts::default();
         let mut last = 0;

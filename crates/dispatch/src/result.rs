@@ -1,4 +1,4 @@
-//! A simulation's outcome as columns of JSON (their meaning: documentation of `dispatch_run` in Python).
+//! The result of a simulation as columns of JSON (described at `dispatch_run` in Python).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

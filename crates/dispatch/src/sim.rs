@@ -1,24 +1,28 @@
-//! The simulated machine: its state, and how time passes.
+//! The simulated machine: its state, and its events in the order of time.
 //!
 //! Nothing happens at a clock tick unless a quantum ends at it: a running thread's expiry is known
 //! when it gets the CPU. (The kernel's other check at each tick, for a better thread in the CPU's own
 //! queue, never finds one that has not asked for the CPU when it was queued.)
 
-use crate::agenda::{Agenda, Event};
-use crate::class::{Reason, Tables};
-use crate::costs::Costs;
-use crate::error::PlanError;
-use crate::plan::Plan;
-use crate::population::{GroupState, populate};
-use crate::queue::{IDLE, RunQueue};
-use crate::record::Record;
-use crate::reload::{Chip, Reload};
-use crate::thread::{NONE, State, Thread};
-use crate::topology::Topology;
-use crate::trace::{Change, Trace};
+pub mod agenda;
+mod behaviour;
+mod placing;
+pub mod population;
+mod switching;
+mod update;
 
-/// Lists over which the update goes in turn, as the kernel's does for fairness.
-const UPDATE_LISTS: usize = 16;
+use crate::error::PlanError;
+use crate::machine::costs::Costs;
+use crate::machine::queue::{IDLE, RunQueue};
+use crate::machine::reload::{Chip, Reload};
+use crate::machine::thread::{NONE, State, Thread};
+use crate::machine::topology::Topology;
+use crate::plan::Plan;
+use crate::record::Record;
+use crate::record::trace::{Change, Trace};
+use crate::tables::class::{Reason, Tables};
+use agenda::{Agenda, Event};
+use population::{GroupState, populate};
 
 /// One CPU, with the stint of its running thread.
 #[derive(Debug, Clone, Default)]
@@ -29,9 +33,9 @@ pub struct Cpu {
     /// The running thread is to give the CPU up.
     pub surrender: bool,
     pub ast_pending: bool,
-    /// Number of the stint, and of the last armed event: older events of the agenda are void.
+    /// Numbers of the stint and of the latest armed event: older events of the agenda are void.
     pub stint: u32,
-    pub turn: u32,
+    pub serial: u32,
     /// The running thread has been charged up to this tick.
     pub tick: u64,
     pub start_ns: u64,
@@ -81,7 +85,7 @@ pub struct Sim {
 }
 
 impl Sim {
-    /// The machine at time 0, before the first thread comes. Raises what is wrong in tables and trace.
+    /// The machine at time 0, before the first thread arrives. Errors: the tables or the trace of the plan are wrong.
     pub fn new(plan: &Plan) -> Result<Self, PlanError> {
         let tables = plan.tables()?;
         let topology = Topology::new(plan);
@@ -142,9 +146,9 @@ impl Sim {
         self.now_ns = at_ns;
         self.events += 1;
         match event {
-            Event::Burst { cpu, turn } if self.cpus[cpu as usize].turn == turn => self.burst_ended(cpu),
-            Event::Expiry { cpu, turn } if self.cpus[cpu as usize].turn == turn => self.expired(cpu),
-            Event::Ast { cpu, turn } if self.cpus[cpu as usize].stint == turn => self.ast(cpu),
+            Event::Burst { cpu, serial } if self.cpus[cpu as usize].serial == serial => self.burst_ended(cpu),
+            Event::Expiry { cpu, serial } if self.cpus[cpu as usize].serial == serial => self.expired(cpu),
+            Event::Ast { cpu, stint } if self.cpus[cpu as usize].stint == stint => self.ast(cpu),
             Event::Burst { .. } | Event::Expiry { .. } | Event::Ast { .. } => self.events -= 1,
             Event::Wake { thread } => self.wake(thread),
             Event::Steal { partition } => self.steal(partition),
@@ -160,62 +164,6 @@ impl Sim {
     /// Number of the present tick.
     pub fn tick(&self) -> u64 {
         self.now_ns / self.costs.tick_ns
-    }
-
-    /// Every second, every thread of TS and IA: those that have waited for too long are raised.
-    fn update(&mut self) {
-        let mut marker = None;
-        for step in 0..UPDATE_LISTS {
-            let list = (self.update_marker + step) % UPDATE_LISTS;
-            let mut raised = false;
-            for id in (list..self.threads.len()).step_by(UPDATE_LISTS) {
-                raised |= self.update_thread(id as u32);
-            }
-            if raised && step > 0 {
-                marker = marker.or(Some(list));
-            }
-        }
-        self.update_marker = marker.unwrap_or(self.update_marker);
-        self.agenda.add(self.now_ns + self.costs.update_ns, Event::Update);
-    }
-
-    fn update_thread(&mut self, id: u32) -> bool {
-        let thread = &mut self.threads[id as usize];
-        if thread.state == State::Absent || !thread.standing.second_passed(&self.tables) {
-            return false;
-        }
-        match thread.state {
-            State::Running => {
-                let cpu = thread.cpu;
-                self.request_ast(cpu);
-                return false;
-            }
-            State::Runnable => self.raise_queued(id),
-            State::Sleeping | State::Absent => {
-                let from = thread.standing.cpupri;
-                thread.standing.raise(&self.tables);
-                self.reprioritise(id, Reason::Waited, from);
-            }
-        }
-        true
-    }
-
-    fn raise_queued(&mut self, id: u32) {
-        let thread = &mut self.threads[id as usize];
-        let from = thread.standing.cpupri;
-        let mut raised = thread.standing;
-        raised.raise(&self.tables);
-        if raised.priority() == thread.priority {
-            thread.standing = raised;
-            return;
-        }
-        self.unqueue(id);
-        raised.refill(&self.tables);
-        self.threads[id as usize].standing = raised;
-        self.reprioritise(id, Reason::Waited, from);
-        let front = raised.class.front().unwrap_or(false);
-        let cpu = self.place(id, front);
-        self.enqueue(id, cpu, front);
     }
 
     /// Takes the global priority from the thread's standing, which has just changed.

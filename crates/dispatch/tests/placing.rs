@@ -4,8 +4,8 @@ mod common;
 
 use common::{finished, fixed, free_machine, hog, plan, ready};
 use serde_json::{Value, json};
-use steelyard_dispatch::class::Reason;
 use steelyard_dispatch::sim::Sim;
+use steelyard_dispatch::tables::class::Reason;
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000 * US;

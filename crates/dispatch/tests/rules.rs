@@ -5,10 +5,10 @@ mod common;
 use common::{exponential, finished, fixed, hog, ready};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use steelyard_dispatch::class::Class;
-use steelyard_dispatch::queue::IDLE;
+use steelyard_dispatch::machine::queue::IDLE;
+use steelyard_dispatch::machine::thread::{NONE, State};
 use steelyard_dispatch::sim::Sim;
-use steelyard_dispatch::thread::{NONE, State};
+use steelyard_dispatch::tables::class::Class;
 
 /// Called when everything of one moment has happened.
 fn check(sim: &Sim) -> Result<(), String> {

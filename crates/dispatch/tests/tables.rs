@@ -1,8 +1,8 @@
 //! Tables in dispadmin's form: what is read, what is refused and in which line, what is printed.
 
 use proptest::prelude::*;
-use steelyard_dispatch::dispadmin::{parse_fx, parse_rt, parse_ts, print_fx, print_rt, print_ts};
-use steelyard_dispatch::table::{QuantumTable, TsRow, TsTable, ticks};
+use steelyard_dispatch::tables::dispadmin::{parse_fx, parse_rt, parse_ts, print_fx, print_rt, print_ts};
+use steelyard_dispatch::tables::{QuantumTable, TsRow, TsTable, ticks};
 
 const PUBLISHED_STANDARD: &str = "200 0 50 0 50|160 1 51 0 51|160 9 51 0 51|120 10 52 0 52";
 const PUBLISHED_EXTENDED: &str = "400 0 1 2 40|380 0 2 2 40|380 6 14 2 40|380 9 20 2 40|360 12 23 2 40";
@@ -80,7 +80,7 @@ fn refused(text: &str, line: usize, cause: &str) {
 }
 
 #[test]
-fn each_error_is_told_with_its_line() {
+fn each_error_names_its_line() {
     for wrong in ["RES=", "RES", "RES=x", "RES=0", "RES=-1000", "RES=1000 5", "200 0 50 0 50"] {
         refused(&with_line(2, wrong), 2, "expected RES=n");
     }

@@ -4,10 +4,10 @@ mod common;
 
 use common::{finished, fixed, free_machine, hog, plan};
 use serde_json::{Value, json};
-use steelyard_dispatch::class::Reason;
-use steelyard_dispatch::dispadmin::{parse_ts, print_ts};
 use steelyard_dispatch::sim::Sim;
-use steelyard_dispatch::table::TsTable;
+use steelyard_dispatch::tables::TsTable;
+use steelyard_dispatch::tables::class::Reason;
+use steelyard_dispatch::tables::dispadmin::{parse_ts, print_ts};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
@@ -21,11 +21,11 @@ fn life(sim: &Sim) -> Vec<(u8, u64, u64)> {
 fn cpu_bound(table: &str, from: u8) -> Vec<(u8, u64, u64)> {
     let mut group = hog("hog", 1);
     group["priority"] = json!(from);
-    let mut wish = plan(free_machine(1), table, json!([group]), 5.0);
-    wish["update_s"] = json!(0.0);
-    let life = life(&finished(&wish));
-    let told: Vec<String> = life.iter().map(|(level, ms, _)| format!("{level}:{ms}")).collect();
-    println!("{table} from {from}: {}", told.join(" "));
+    let mut request = plan(free_machine(1), table, json!([group]), 5.0);
+    request["update_s"] = json!(0.0);
+    let life = life(&finished(&request));
+    let shown: Vec<String> = life.iter().map(|(level, ms, _)| format!("{level}:{ms}")).collect();
+    println!("{table} from {from}: {}", shown.join(" "));
     life
 }
 
@@ -145,8 +145,8 @@ fn with_no_more_runnable_threads_than_cpus_the_table_causes_no_switch() {
         let counts = &sim.groups[0].counts;
         assert!(counts.expiries > 0);
         assert_eq!((counts.involuntary, counts.quantum_switches, counts.migrations), (0, 0, 0));
-        let told: Vec<u64> = sim.threads.iter().map(|thread| thread.times.cpu_ns).collect();
-        assert_eq!(told, [20 * S; 8]);
+        let cpu_ns: Vec<u64> = sim.threads.iter().map(|thread| thread.times.cpu_ns).collect();
+        assert_eq!(cpu_ns, [20 * S; 8]);
     }
 }
 

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use steelyard_dispatch::dispadmin::{parse_fx, parse_rt, parse_ts, print_fx, print_rt, print_ts};
+use steelyard_dispatch::tables::dispadmin::{parse_fx, parse_rt, parse_ts, print_fx, print_rt, print_ts};
 
 fuzz_target!(|input: (u16, &str)| {
     let (hz, text) = (u32::from(input.0).max(1), input.1);

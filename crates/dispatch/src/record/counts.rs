@@ -1,7 +1,7 @@
-//! What is counted for a group of threads while the machine runs.
+//! The counters of a group of threads.
 
-use crate::class::PRIORITIES;
-use crate::thread::{State, Thread};
+use crate::machine::thread::{State, Thread};
+use crate::tables::class::PRIORITIES;
 
 /// Counters of one group since the start; `longest_wait_ns` since the last sample.
 #[derive(Debug, Clone)]

@@ -1,9 +1,9 @@
-//! Which CPU's queue a thread goes to, and what an idle CPU steals.
+//! The queue that a thread goes to, and the thread that an idle CPU steals.
 
-use crate::agenda::Event;
-use crate::queue::IDLE;
-use crate::sim::Sim;
-use crate::thread::{NONE, State};
+use super::Sim;
+use super::agenda::Event;
+use crate::machine::queue::IDLE;
+use crate::machine::thread::{NONE, State};
 
 /// From this priority on a queue may be longer by two before the next CPU's is looked at.
 const MATCH_PRIORITY: i16 = 16;

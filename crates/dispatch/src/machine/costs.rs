@@ -1,4 +1,4 @@
-//! What things cost on the machine of a plan.
+//! The costs of the machine of a plan.
 
 use crate::plan::Plan;
 

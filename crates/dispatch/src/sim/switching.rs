@@ -1,12 +1,12 @@
-//! How a thread comes to a CPU and leaves it.
+//! How a thread gets a CPU and leaves it.
 
-use crate::agenda::Event;
-use crate::class::Reason;
-use crate::queue::IDLE;
-use crate::reload::Reload;
-use crate::sim::Sim;
-use crate::thread::{NONE, State};
-use crate::trace::Interval;
+use super::Sim;
+use super::agenda::Event;
+use crate::machine::queue::IDLE;
+use crate::machine::reload::Reload;
+use crate::machine::thread::{NONE, State};
+use crate::record::trace::Interval;
+use crate::tables::class::Reason;
 
 impl Sim {
     /// Puts a thread that waits nowhere onto a CPU that runs nothing.
@@ -47,19 +47,19 @@ impl Sim {
         self.arm(cpu);
     }
 
-    /// Schedules what ends first: the burst or the quantum.
+    /// Schedules the end of the burst or of the quantum, whichever is first.
     pub fn arm(&mut self, cpu: u32) {
         let on = &mut self.cpus[cpu as usize];
         let left = self.threads[on.running as usize].standing.timeleft.max(1);
         let expiry_ns = (on.tick + left as u64) * self.costs.tick_ns;
         let length_ns = on.work_ns + on.reload.stall_ns(on.work_ns);
         let end_ns = (on.work_start_ns + length_ns.ceil() as u64).max(self.now_ns);
-        on.turn = on.turn.wrapping_add(1);
-        let turn = on.turn;
+        on.serial = on.serial.wrapping_add(1);
+        let serial = on.serial;
         if end_ns <= expiry_ns {
-            self.agenda.add(end_ns, Event::Burst { cpu, turn });
+            self.agenda.add(end_ns, Event::Burst { cpu, serial });
         } else {
-            self.agenda.add(expiry_ns, Event::Expiry { cpu, turn });
+            self.agenda.add(expiry_ns, Event::Expiry { cpu, serial });
         }
     }
 
@@ -75,7 +75,7 @@ impl Sim {
         *left = left.saturating_sub(i32::try_from(ticks).unwrap_or(i32::MAX));
     }
 
-    /// The running thread leaves; `finished`: its burst is done. Its state is the caller's matter.
+    /// The running thread leaves; `finished`: its burst is done. The caller sets its state.
     pub fn leave(&mut self, cpu: u32, finished: bool) {
         self.trace_stint(cpu);
         let tick = self.tick();
@@ -101,7 +101,7 @@ impl Sim {
         thread.footprint.mark_lines = chip.used_lines;
         thread.left_tick = Some(tick);
         on.running = NONE;
-        on.turn = on.turn.wrapping_add(1);
+        on.serial = on.serial.wrapping_add(1);
         on.stint = on.stint.wrapping_add(1);
         self.partitions[place.partition as usize].idle += 1;
         self.refresh(cpu);
@@ -120,13 +120,13 @@ impl Sim {
         }
     }
 
-    /// Asks the running thread to enter the kernel.
+    /// Requests that the running thread enters the kernel.
     pub fn request_ast(&mut self, cpu: u32) {
         let on = &mut self.cpus[cpu as usize];
         if !on.ast_pending {
             on.ast_pending = true;
-            let turn = on.stint;
-            self.agenda.add(self.now_ns + self.costs.ast_ns, Event::Ast { cpu, turn });
+            let stint = on.stint;
+            self.agenda.add(self.now_ns + self.costs.ast_ns, Event::Ast { cpu, stint });
         }
     }
 
@@ -199,7 +199,7 @@ impl Sim {
         }
     }
 
-    /// Writes down the part of the stint since the priority last changed.
+    /// Traces the part of the stint since the priority last changed.
     pub fn trace_stint(&mut self, cpu: u32) {
         let on = &mut self.cpus[cpu as usize];
         let start_ns = std::mem::replace(&mut on.traced_ns, self.now_ns);
@@ -208,7 +208,7 @@ impl Sim {
         self.trace.interval(Interval { cpu, thread, start_ns, end_ns, priority });
     }
 
-    /// Looks up anew what is best at a CPU.
+    /// Updates the highest priority of a CPU.
     pub fn refresh(&mut self, cpu: u32) {
         let on = &self.cpus[cpu as usize];
         let running = if on.running == NONE { IDLE } else { self.threads[on.running as usize].priority };

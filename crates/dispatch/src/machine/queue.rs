@@ -1,7 +1,7 @@
-//! One CPU's run queue: a list for each priority, and which of them are not empty.
+//! The run queue of one CPU: a list per priority, and a bit per list that is not empty.
 
-use crate::class::PRIORITIES;
-use crate::thread::{NONE, Thread};
+use super::thread::{NONE, Thread};
+use crate::tables::class::PRIORITIES;
 
 /// Below every priority: an idle CPU, an empty queue.
 pub const IDLE: i16 = -1;

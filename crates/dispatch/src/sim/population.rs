@@ -3,13 +3,13 @@
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-use crate::class::{Standing, Tables};
-use crate::costs::Costs;
-use crate::counts::Counts;
-use crate::distribution::Sampler;
+use crate::machine::costs::Costs;
+use crate::machine::thread::Thread;
+use crate::machine::topology::Topology;
 use crate::plan::Plan;
-use crate::thread::Thread;
-use crate::topology::Topology;
+use crate::plan::distribution::Sampler;
+use crate::record::counts::Counts;
+use crate::tables::class::{Standing, Tables};
 
 /// What a group's threads have in common.
 #[derive(Debug)]

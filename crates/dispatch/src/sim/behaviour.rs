@@ -1,12 +1,12 @@
-//! What threads do: wake up, finish a burst, sleep, fork, exit.
+//! The behaviour of threads: wake up, finish a burst, sleep, fork, exit.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use crate::agenda::Event;
-use crate::class::Reason;
-use crate::sim::Sim;
-use crate::thread::{State, Thread};
+use super::Sim;
+use super::agenda::Event;
+use crate::machine::thread::{State, Thread};
+use crate::tables::class::Reason;
 
 impl Sim {
     /// A sleep ends, or the thread comes.

@@ -1,12 +1,11 @@
 //! Tables in the form that `dispadmin -g` prints and `dispadmin -s` accepts.
 //!
-//! Stricter than dispadmin in one thing: it lets a level of 60 through, which the kernel then
-//! refuses; here it is refused at once.
+//! The only difference: dispadmin accepts a level of 60, which the kernel refuses; here it is an error.
 
 use std::fmt::Write;
 
+use super::{FX_LEVELS, LEVELS, QuantumTable, TsRow, TsTable};
 use crate::error::TableError;
-use crate::table::{FX_LEVELS, LEVELS, QuantumTable, TsRow, TsTable};
 
 /// Milliseconds in a second: the resolution in which tables are printed.
 const RES: u64 = 1000;
@@ -29,7 +28,7 @@ pub fn parse_ts(text: &str) -> Result<TsTable, TableError> {
             lwait: level(line, "ts_lwait", lwait)?,
         });
     }
-    // data() returned as many rows as asked for
+    // data() returned as many rows as requested
     Ok(TsTable(Box::new(std::array::from_fn(|number| levels[number]))))
 }
 
@@ -168,5 +167,5 @@ fn print_quanta(table: &QuantumTable, hz: u32, title: &str, name: &str) -> Strin
 
 /// What the kernel has is ticks: a quantum is printed as the milliseconds of its ticks, rounded up.
 fn printed_ms(quantum_ms: u32, hz: u32) -> u64 {
-    (u64::from(crate::table::ticks(quantum_ms, hz)) * RES).div_ceil(u64::from(hz))
+    (u64::from(super::ticks(quantum_ms, hz)) * RES).div_ceil(u64::from(hz))
 }

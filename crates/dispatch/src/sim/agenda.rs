@@ -1,15 +1,15 @@
-//! What will happen, by time. At one time: bursts end and threads wake before the clock ticks, the
-//! update follows the tick, and preemption and stealing see the outcome of all of them.
+//! The future events, by time. At one time, bursts end and threads wake before the clock ticks, the update
+//! follows the tick, and preemption and stealing come after all of them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The running thread's burst ends. turn: dropped unless it is the CPU's present one.
+    /// The running thread's burst ends. serial: the event is void unless it is the latest of the CPU.
     Burst {
         cpu: u32,
-        turn: u32,
+        serial: u32,
     },
     Wake {
         thread: u32,
@@ -17,13 +17,13 @@ pub enum Event {
     /// The running thread's quantum ends, at a tick.
     Expiry {
         cpu: u32,
-        turn: u32,
+        serial: u32,
     },
     Update,
-    /// The running thread enters the kernel because it was asked to.
+    /// The running thread enters the kernel because of a request.
     Ast {
         cpu: u32,
-        turn: u32,
+        stint: u32,
     },
     /// Idle CPUs of a partition look for work.
     Steal {
@@ -33,32 +33,32 @@ pub enum Event {
 }
 
 const ID_BITS: u32 = 28;
-const TURN_BITS: u32 = 32;
+const SERIAL_BITS: u32 = 32;
 
 impl Event {
     /// Kind in the highest bits, so that the order of kinds holds within one time.
     fn pack(self) -> u64 {
-        let (kind, id, turn) = match self {
-            Self::Burst { cpu, turn } => (0, cpu, turn),
+        let (kind, id, serial) = match self {
+            Self::Burst { cpu, serial } => (0, cpu, serial),
             Self::Wake { thread } => (1, thread, 0),
-            Self::Expiry { cpu, turn } => (2, cpu, turn),
+            Self::Expiry { cpu, serial } => (2, cpu, serial),
             Self::Update => (3, 0, 0),
-            Self::Ast { cpu, turn } => (4, cpu, turn),
+            Self::Ast { cpu, stint } => (4, cpu, stint),
             Self::Steal { partition } => (5, partition, 0),
             Self::Sample => (6, 0, 0),
         };
-        kind << (ID_BITS + TURN_BITS) | u64::from(id) << TURN_BITS | u64::from(turn)
+        kind << (ID_BITS + SERIAL_BITS) | u64::from(id) << SERIAL_BITS | u64::from(serial)
     }
 
     fn unpack(packed: u64) -> Self {
-        let id = (packed >> TURN_BITS) as u32 & ((1 << ID_BITS) - 1);
-        let turn = packed as u32;
-        match packed >> (ID_BITS + TURN_BITS) {
-            0 => Self::Burst { cpu: id, turn },
+        let id = (packed >> SERIAL_BITS) as u32 & ((1 << ID_BITS) - 1);
+        let serial = packed as u32;
+        match packed >> (ID_BITS + SERIAL_BITS) {
+            0 => Self::Burst { cpu: id, serial },
             1 => Self::Wake { thread: id },
-            2 => Self::Expiry { cpu: id, turn },
+            2 => Self::Expiry { cpu: id, serial },
             3 => Self::Update,
-            4 => Self::Ast { cpu: id, turn },
+            4 => Self::Ast { cpu: id, stint: serial },
             5 => Self::Steal { partition: id },
             _ => Self::Sample,
         }
@@ -94,11 +94,11 @@ mod tests {
     fn within_one_time_kinds_keep_their_order() {
         let mut agenda = Agenda::default();
         let order = [
-            Event::Burst { cpu: 9, turn: u32::MAX },
+            Event::Burst { cpu: 9, serial: u32::MAX },
             Event::Wake { thread: (1 << ID_BITS) - 1 },
-            Event::Expiry { cpu: 3, turn: 7 },
+            Event::Expiry { cpu: 3, serial: 7 },
             Event::Update,
-            Event::Ast { cpu: 0, turn: 1 },
+            Event::Ast { cpu: 0, stint: 1 },
             Event::Steal { partition: 2 },
             Event::Sample,
         ];

@@ -1,11 +1,11 @@
-//! What the scheduling classes do to one thread: expiry, update, sleep, fork. No queues, no clock.
+//! The rules of the scheduling classes for one thread: expiry, update, sleep, fork. No queues, no clock.
 //!
 //! Facts from public illumos sources (`ts.c`, `fx.c`, `rt.c`). TS and IA look quantum, tqexp, slpret
 //! and lwait up by the class priority `cpupri`, maxwait and the global priority by the user-mode
 //! priority `umdpri` = cpupri + nice + boost, clamped. (The manual page says that a sleep resets the
 //! wait; the kernel does so only when the thread had waited for more than maxwait.)
 
-use crate::table::{QuantumTable, TsTable, ticks};
+use super::{QuantumTable, TsTable, ticks};
 
 /// Global priorities: TS and IA 0 to 59, FX 0 to 60, RT 100 to 159.
 pub const RT_BASE: i16 = 100;
@@ -157,7 +157,7 @@ impl Standing {
         self.refill(tables);
     }
 
-    /// Has it gone without a full quantum for longer than its level allows?
+    /// Whether it has been without a full quantum for longer than its level allows.
     pub fn waited_long(&self, tables: &Tables) -> bool {
         self.class.shared() && self.dispwait > tables.ts.0[self.umdpri()].maxwait_s
     }

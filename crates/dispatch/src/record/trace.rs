@@ -1,8 +1,8 @@
-//! Chosen threads in a window of time: when they had which CPU, and how their priority changed.
+//! The trace of chosen threads in a window of time: their stints on CPUs and the changes of their priority.
 
-use crate::class::Reason;
 use crate::error::PlanError;
-use crate::plan::{Plan, TraceWish};
+use crate::plan::{Plan, TraceRequest};
+use crate::tables::class::Reason;
 
 /// A stint on a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,19 +37,19 @@ pub struct Trace {
     chosen: Vec<bool>,
     pub intervals: Vec<Interval>,
     pub changes: Vec<Change>,
-    /// More happened than the limit allows to tell.
+    /// More happened than the limit allows.
     pub cut: bool,
 }
 
 impl Trace {
     /// starts: the number of each group's first thread.
     pub fn new(plan: &Plan, starts: &[u32]) -> Result<Self, PlanError> {
-        let Some(wish) = &plan.trace else { return Ok(Self::default()) };
+        let Some(request) = &plan.trace else { return Ok(Self::default()) };
         let mut chosen = Vec::new();
-        if !wish.threads.is_empty() {
+        if !request.threads.is_empty() {
             chosen = vec![false; plan.groups.iter().map(|group| group.count as usize).sum()];
         }
-        for name in &wish.threads {
+        for name in &request.threads {
             let known = name.split_once(':').and_then(|(group, number)| {
                 let index = plan.groups.iter().position(|known| known.name == group)?;
                 let number: u32 = number.parse().ok().filter(|number| *number < plan.groups[index].count)?;
@@ -63,7 +63,7 @@ impl Trace {
             })?;
             chosen[known as usize] = true;
         }
-        let TraceWish { from_s, to_s, limit, .. } = *wish;
+        let TraceRequest { from_s, to_s, limit, .. } = *request;
         if !(from_s >= 0.0 && to_s > from_s) {
             return Err(PlanError::new("trace.to_s", format!("{to_s} is not after from_s, {from_s}")));
         }

@@ -2,6 +2,9 @@
 //!
 //! Quanta are milliseconds here; the kernel keeps clock ticks, so [`ticks`] rounds them up.
 
+pub mod class;
+pub mod dispadmin;
+
 /// Levels of TS, IA and RT.
 pub const LEVELS: usize = 60;
 /// FX has one more.

@@ -1,4 +1,4 @@
-//! What a switch costs beyond its direct cost: cache lines that must be loaded again.
+//! The cost of a switch beyond its direct cost: cache lines that must be loaded again.
 //!
 //! A thread that has N lines to reload stalls for N L / MLP in all, little by little: after `work` of
 //! useful time it has paid N L / MLP (1 - exp(-work / tau)), tau = N L / MLP, so a stint shorter than

@@ -2,8 +2,8 @@
 
 use rand::rngs::SmallRng;
 
-use crate::class::Standing;
-use crate::reload::Footprint;
+use super::reload::Footprint;
+use crate::tables::class::Standing;
 
 /// No thread, no CPU.
 pub const NONE: u32 = u32::MAX;
@@ -22,7 +22,7 @@ pub struct Thread {
     pub group: u32,
     pub state: State,
     pub standing: Standing,
-    /// Global priority: that of `standing` when last asked.
+    /// Global priority: that of `standing` when it last changed.
     pub priority: i16,
     /// To the back of its queue, with a full quantum, when it gives the CPU up.
     pub to_back: bool,

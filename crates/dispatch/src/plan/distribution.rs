@@ -1,4 +1,4 @@
-//! How long a burst or a sleep is.
+//! The lengths of bursts and sleeps.
 
 use rand::Rng;
 use rand::rngs::SmallRng;
@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use crate::error::PlanError;
 
-/// Times longer than this are refused: an hour.
-const LONGEST_US: f64 = 3.6e9;
+/// The longest mean: an hour.
+const DURATION_US_MAX: f64 = 3.6e9;
 
 /// A distribution of times by its mean.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
@@ -39,11 +39,11 @@ impl Distribution {
     /// zero: whether a mean of 0 is allowed.
     pub fn check(self, field: &str, zero: bool) -> Result<(), PlanError> {
         let mean_us = self.mean_us();
-        if !(mean_us <= LONGEST_US && (mean_us > 0.0 || zero && mean_us == 0.0)) {
+        if !(mean_us <= DURATION_US_MAX && (mean_us > 0.0 || zero && mean_us == 0.0)) {
             let low = if zero { "0" } else { "more than 0" };
             return Err(PlanError::new(
                 format!("{field}.mean_us"),
-                format!("{mean_us} is not {low} to {LONGEST_US}"),
+                format!("{mean_us} is not {low} to {DURATION_US_MAX}"),
             ));
         }
         match self {

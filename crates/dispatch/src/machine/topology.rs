@@ -1,7 +1,7 @@
 //! CPUs, chips, latency groups and partitions (processor sets) of the simulated machine.
 
-use crate::machine::Machine;
 use crate::plan::Plan;
+use crate::plan::machine::Machine;
 
 /// Where one CPU is.
 #[derive(Debug, Clone, Copy)]
