@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use steelyard_probe::collector::Collector;
 use steelyard_probe::plan::Plan;
-use steelyard_probe::sources::{Purpose, Window};
+use steelyard_probe::sources::source::{Purpose, Window};
 
 use crate::load::PlanError;
 
@@ -34,8 +34,8 @@ impl Probe {
     ) -> PyResult<()> {
         let purpose = match purpose {
             "measure" => Purpose::Measure,
-            "watch" => Purpose::Watch,
-            "count" => Purpose::Count,
+            "watch" => Purpose::SchedulingTrace,
+            "count" => Purpose::LatchCount,
             other => {
                 return Err(PyValueError::new_err(format!("no purpose {other:?}: measure, watch or count")));
             }
@@ -50,7 +50,7 @@ impl Probe {
     }
 
     fn finish(&mut self, py: Python<'_>) -> Option<String> {
-        py.detach(|| self.0.finish()).map(|told| told.to_json())
+        py.detach(|| self.0.finish()).map(|outcome| outcome.to_json())
     }
 }
 

@@ -1,10 +1,10 @@
-//! What can go wrong, in sentences that end in what would mend it.
+//! Errors, as messages that end in a remedy.
 
 use std::io;
 
 use thiserror::Error;
 
-/// The plan cannot be followed: which field, and why.
+/// The plan is invalid: the field and the cause.
 #[derive(Debug, Error)]
 #[error("{field}: {cause}")]
 pub struct PlanError {
@@ -12,7 +12,7 @@ pub struct PlanError {
     pub cause: String,
 }
 
-/// A source cannot be had here.
+/// A source is not available here.
 #[derive(Debug, Error)]
 pub enum SourceError {
     #[error("perf_event_open: {} ({hint})", plain(cause))]
@@ -30,7 +30,7 @@ pub enum SourceError {
         "{program} has no symbol {symbol} (PostgreSQL from 14 on has it, unless its dynamic symbols were stripped)"
     )]
     NoSymbol { program: String, symbol: &'static str },
-    #[error("uprobe_events: {} (run as root: it takes CAP_SYS_ADMIN, a tracefs that may be written, and a \
+    #[error("uprobe_events: {} (run as root: this needs CAP_SYS_ADMIN, a writable tracefs, and a \
              kernel with CONFIG_UPROBE_EVENTS)", plain(.0))]
     NoUprobe(io::Error),
     #[error("the ring of CPU {cpu} cannot be mapped: {} (ulimit -l unlimited, or run as root)", plain(cause))]

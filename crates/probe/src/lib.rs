@@ -1,42 +1,26 @@
-//! Probes of the kernel by perf events: where CPU time goes, what waits for locks, how tasks are scheduled; and of
-//! a server program: how long its processes sleep for latches.
+//! Probes of the kernel by perf events: CPU time, waits for locks, the scheduling of tasks; and of a server
+//! program: gets of latches and sleeps for them.
 //!
+//! The rooms, each of which uses only those above it:
+//!
+//! - [`error`]: errors of plans and sources
 //! - [`plan`]: what to probe, as JSON
-//! - [`tracepoint`]: numbers of tracepoints, from tracefs
-//! - [`uprobes`]: tracepoints of our own at functions of programs
-//! - [`program`], [`prologue`]: where functions of programs lie, and where a breakpoint in them is cheap
-//! - [`semaphore`], [`acquire`]: where a PostgreSQL sleeps until it gets a latch, and asks for it
-//! - [`event`]: perf events on one CPU
-//! - [`ring`]: the memory that the kernel writes records to
-//! - [`record`]: records parsed
-//! - [`processes`]: roles, names and mappings of processes, also of those that have exited
-//! - [`kallsyms`]: names of kernel functions
-//! - [`symbols`]: names of functions in programs
-//! - [`profile`], [`locks`], [`latches`], [`sched`]: what is kept of the records, by role
-//! - [`sources`]: which events each source needs, and what their records say
-//! - [`keeper`]: gives each record to whom it concerns
-//! - [`collector`]: opens the sources; one thread drains the rings in the order of time
-//! - [`result`], as columns
+//! - [`perf`]: perf events, their rings and records, tracepoints, uprobes
+//! - [`symbols`]: names of processes, threads and functions
+//! - [`sources`]: the events of each source, and the facts in their records
+//! - [`tallies`]: profile, locks, latches and scheduling, by role
+//! - [`result`]: the tallies as columns of JSON
+//! - [`router`]: routes each record to its tally
+//! - [`drain`]: the thread that reads the rings in the order of time
+//! - [`collector`]: opens the sources and the windows in which they record
 
-pub mod acquire;
 pub mod collector;
+pub mod drain;
 pub mod error;
-pub mod event;
-pub mod kallsyms;
-pub mod keeper;
-pub mod latches;
-pub mod locks;
+pub mod perf;
 pub mod plan;
-pub mod processes;
-pub mod profile;
-pub mod program;
-pub mod prologue;
-pub mod record;
 pub mod result;
-pub mod ring;
-pub mod sched;
-pub mod semaphore;
+pub mod router;
 pub mod sources;
 pub mod symbols;
-pub mod tracepoint;
-pub mod uprobes;
+pub mod tallies;

@@ -14,11 +14,11 @@ pub struct Root {
     pub role: String,
 }
 
-/// A PostgreSQL whose latches are looked at. program: its file; group: of our probes in tracefs; sleeps: whether
-/// they are recorded; gets: whether they are, in windows of their own.
+/// The latches of a PostgreSQL server. program: its file; group: the name of our probes in tracefs; sleeps, gets:
+/// whether they are recorded (gets in windows of their own).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sleeper {
+pub struct ServerLatches {
     pub program: PathBuf,
     pub group: String,
     #[serde(default = "yes")]
@@ -31,7 +31,7 @@ fn yes() -> bool {
     true
 }
 
-/// The sources asked for. cpus: where the collecting thread may run; empty: anywhere.
+/// The requested sources. cpus: where the draining thread may run; empty: anywhere.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -42,7 +42,7 @@ pub struct Plan {
     #[serde(default)]
     pub sched: bool,
     #[serde(default)]
-    pub latches: Option<Sleeper>,
+    pub latches: Option<ServerLatches>,
     pub roots: Vec<Root>,
     #[serde(default)]
     pub cpus: Vec<usize>,

@@ -1,4 +1,4 @@
-//! What was recorded, as columns of JSON.
+//! The tallies as columns of JSON.
 
 use std::rc::Rc;
 
@@ -8,24 +8,25 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use serde_json::{Value, json};
 
-use crate::latches::{Got, Slept};
-use crate::locks::Site;
-use crate::profile::Folded;
-use crate::sched::Role;
+use crate::tallies::latches::{Got, Slept};
+use crate::tallies::locks::Site;
+use crate::tallies::profile::Folded;
+use crate::tallies::scheduling::Role;
 
-/// Columns by table: profile, locks, latches, latch_gets, scheduling; and how many records the kernel had no room for.
-pub struct Told(Value);
+/// Columns by table: profile, locks, latches, latch_gets, scheduling; and the number of records that the kernel
+/// lost because a ring was full.
+pub struct Outcome(Value);
 
-impl Told {
+impl Outcome {
     pub fn of(
         profile: &[Folded],
         locks: &[Site],
         latches: &[Slept],
         gets: &[Got],
-        sched: &[(usize, Rc<str>, &Role)],
+        scheduling: &[(usize, Rc<str>, &Role)],
         lost: u64,
-    ) -> Told {
-        Told(json!({
+    ) -> Outcome {
+        Outcome(json!({
             "profile": columns(profile, &[
                 ("point", |row| json!(row.point)),
                 ("role", |row| json!(&*row.role)),
@@ -58,7 +59,7 @@ impl Told {
                 ("tranche", |row| json!(row.tranche)),
                 ("gets", |row| json!(row.gets)),
             ]),
-            "scheduling": columns(sched, &[
+            "scheduling": columns(scheduling, &[
                 ("point", |(point, _, _)| json!(point)),
                 ("role", |(_, role, _)| json!(&**role)),
                 ("voluntary", |(_, _, role)| json!(role.voluntary)),

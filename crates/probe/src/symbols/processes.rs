@@ -1,5 +1,5 @@
-//! Who a process is: its role, its names, what it has mapped; followed from birth to exec, and kept
-//! after its end, as records of it may still come.
+//! The role, names and mappings of every process, followed from fork to exec, and kept after its end, because
+//! records of it may still arrive.
 
 use std::collections::HashMap;
 use std::fs;
@@ -127,7 +127,7 @@ impl Processes {
         mappings.insert(place, Mapping { start, end, offset, path: Rc::from(path) });
     }
 
-    /// A process's role; `other` for one that nobody told us of.
+    /// The role of a process; `other` for an unknown one.
     pub fn role(&self, pid: u32) -> Rc<str> {
         self.by_pid.get(&pid).map_or_else(|| self.other.clone(), |process| process.role.clone())
     }

@@ -1,4 +1,4 @@
-//! Where functions and variables of a program lie, as probes at its functions want to know it.
+//! Addresses of functions and variables of a program, for probes at its functions.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -8,8 +8,8 @@ use std::path::Path;
 use blazesym::inspect::Inspector;
 use blazesym::inspect::source::{Elf, Source};
 
+use super::prologue::{LOOKED_AT_BYTES, first_push};
 use crate::error::SourceError;
-use crate::prologue::{LOOKED_AT_BYTES, first_push};
 
 /// A program's file, held open.
 pub struct Program {

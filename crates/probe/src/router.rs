@@ -1,42 +1,47 @@
-//! Gives each record to whom it concerns, while a window is open.
+//! Routes each record to its tally, while a window is open.
 
 use std::collections::HashMap;
 
-use crate::kallsyms::Kallsyms;
-use crate::latches::Latches;
-use crate::locks::{Locks, Task};
-use crate::processes::Processes;
-use crate::profile::Profile;
-use crate::record::{Body, Record};
-use crate::result::Told;
-use crate::sched::Sched;
-use crate::sources::{Fact, Reader, Window};
+use crate::perf::record::{Body, Record};
+use crate::result::Outcome;
+use crate::sources::source::{Extract, Fact, Window};
+use crate::symbols::kernel::KernelSymbols;
+use crate::symbols::processes::Processes;
+use crate::tallies::latches::Latches;
+use crate::tallies::locks::Locks;
+use crate::tallies::profile::Profile;
+use crate::tallies::scheduling::Scheduling;
+use crate::tallies::task::Task;
 
-/// Everything kept of the records so far.
-pub struct Keeper {
+/// The tallies of all records so far.
+pub struct Router {
     processes: Processes,
-    kernel: Option<Kallsyms>,
-    readers: HashMap<u16, Reader>,
+    kernel: Option<KernelSymbols>,
+    extracts: HashMap<u16, Extract>,
     windows: Vec<Window>,
     profile: Profile,
     locks: Locks,
     latches: Latches,
-    sched: Sched,
+    scheduling: Scheduling,
     lost: u64,
 }
 
-impl Keeper {
-    /// readers: of tracepoints, by their number.
-    pub fn new(processes: Processes, kernel: Option<Kallsyms>, readers: HashMap<u16, Reader>) -> Keeper {
-        Keeper {
+impl Router {
+    /// extracts: by number of the tracepoint.
+    pub fn new(
+        processes: Processes,
+        kernel: Option<KernelSymbols>,
+        extracts: HashMap<u16, Extract>,
+    ) -> Router {
+        Router {
             processes,
             kernel,
-            readers,
+            extracts,
             windows: Vec::new(),
             profile: Profile::default(),
             locks: Locks::default(),
             latches: Latches::default(),
-            sched: Sched::default(),
+            scheduling: Scheduling::default(),
             lost: 0,
         }
     }
@@ -65,9 +70,9 @@ impl Keeper {
             Body::Sample { pid, tid, cpu, kernel, user, raw } => {
                 let Some(point) = self.point(time_ns) else { return };
                 let number = raw.get(..2).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
-                match self.readers.get(&number) {
-                    Some(reader) => {
-                        let fact = reader(&raw);
+                match self.extracts.get(&number) {
+                    Some(extract) => {
+                        let fact = extract(&raw);
                         self.learn(point, time_ns, Task { pid, tid, cpu }, fact, &kernel);
                     }
                     None => self.profile.add(point, &self.processes, pid, tid, &kernel, &user),
@@ -85,17 +90,17 @@ impl Keeper {
             Fact::Sleeps { event } => self.latches.begun(time_ns, task, event),
             Fact::Slept => self.latches.ended(point, time_ns, task, who),
             Fact::Switched { from, runnable, to } => {
-                self.sched.switched(point, time_ns, from, runnable, to, who);
+                self.scheduling.switched(point, time_ns, from, runnable, to, who);
             }
-            Fact::Woken(thread) => self.sched.woken(time_ns, thread),
-            Fact::Migrated(thread) => self.sched.migrated(point, thread, who),
+            Fact::Woken(thread) => self.scheduling.woken(time_ns, thread),
+            Fact::Migrated(thread) => self.scheduling.migrated(point, thread, who),
         }
     }
 
     fn forget(&mut self) {
         self.locks.forget();
         self.latches.forget();
-        self.sched.forget();
+        self.scheduling.forget();
     }
 
     fn point(&self, time_ns: u64) -> Option<usize> {
@@ -103,15 +108,15 @@ impl Keeper {
         self.windows.iter().rev().find(inside).map(|window| window.point)
     }
 
-    /// What was kept, with names.
-    pub fn told(&self) -> Told {
+    /// The tallies, with names.
+    pub fn outcome(&self) -> Outcome {
         let names = self.kernel.as_ref();
-        Told::of(
+        Outcome::of(
             &self.profile.folded(names),
             &self.locks.sites(names),
             &self.latches.rows(),
             &self.latches.gets(),
-            &self.sched.roles(),
+            &self.scheduling.roles(),
             self.lost,
         )
     }

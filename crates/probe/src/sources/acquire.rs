@@ -1,10 +1,10 @@
-//! Where a PostgreSQL asks for a latch (LWLock) and will wait for it: the latch is the first argument, and begins
-//! with the number of its tranche (src/include/storage/lwlock.h). Who would not wait asks elsewhere.
+//! Probes where PostgreSQL gets a latch (LWLock) and waits for it if need be: the latch is the first argument, and
+//! begins with the number of its tranche (src/include/storage/lwlock.h). Gets that do not wait use other functions.
 
 use crate::error::SourceError;
-use crate::program::Program;
-use crate::tracepoint::Tracepoint;
-use crate::uprobes::Uprobes;
+use crate::perf::tracepoint::Tracepoint;
+use crate::perf::uprobes::Uprobes;
+use crate::symbols::program::Program;
 
 const FUNCTIONS: [(&str, &str); 2] = [("get", "LWLockAcquire"), ("get_or_wait", "LWLockAcquireOrWait")];
 /// The number of the tranche in a record.
@@ -15,7 +15,7 @@ pub const TRANCHE: &str = "tranche";
 const FIRST_ARGUMENT: &str = "%di";
 #[cfg(target_arch = "aarch64")]
 const FIRST_ARGUMENT: &str = "%x0";
-/// Which the kernel knows of its own functions alone: it will say so.
+/// The kernel supports it for its own functions only, and reports that.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const FIRST_ARGUMENT: &str = "$arg1";
 
@@ -26,7 +26,7 @@ pub struct Acquire {
 }
 
 impl Acquire {
-    /// Probes the server program. group: of the probes, a name that nobody else uses.
+    /// Probes the server program. group: a name for the probes that nothing else uses.
     pub fn probe(program: &Program, group: &str) -> Result<Acquire, SourceError> {
         let mut uprobes = Uprobes::new(group)?;
         let mut gets = Vec::new();

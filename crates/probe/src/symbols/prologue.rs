@@ -1,5 +1,5 @@
-//! Where at the beginning of a function a breakpoint is cheap: the kernel carries out a push of a register itself,
-//! but has the processor step through most other instructions (arch/x86/kernel/uprobes.c): 16 us in place of 2 on a
+//! The cheapest place for a breakpoint at the beginning of a function: the kernel emulates a push of a register,
+//! but lets the processor single-step most other instructions (arch/x86/kernel/uprobes.c): 16 us in place of 2 on a
 //! virtual machine.
 
 /// Bytes looked at: a longer way to the first push would be no prologue.

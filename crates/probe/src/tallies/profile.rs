@@ -1,11 +1,11 @@
-//! The profile: how often each stack was seen, by role.
+//! The profile: samples by stack and role.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::kallsyms::Kallsyms;
-use crate::processes::Processes;
-use crate::symbols::Symbols;
+use crate::symbols::functions::Functions;
+use crate::symbols::kernel::KernelSymbols;
+use crate::symbols::processes::Processes;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Frame {
@@ -51,8 +51,8 @@ impl Profile {
     }
 
     /// Stacks by name: those whose addresses differ within the same functions are one.
-    pub fn folded(&self, kernel: Option<&Kallsyms>) -> Vec<Folded> {
-        let mut symbols = Symbols::default();
+    pub fn folded(&self, kernel: Option<&KernelSymbols>) -> Vec<Folded> {
+        let mut symbols = Functions::default();
         let mut found: HashMap<(usize, Rc<str>, String), u64> = HashMap::new();
         for (stack, samples) in &self.samples {
             let mut text = clean(&stack.name);

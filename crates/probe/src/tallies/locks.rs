@@ -1,7 +1,7 @@
 //! Waits for kernel locks, by call site: lock:contention_begin paired with lock:contention_end.
 //!
-//! The tracepoints tell of waits alone. How long a lock is held, how often it was taken without a
-//! wait, and so its utilisation, no tracepoint tells.
+//! The tracepoints show waits only: not how long a lock is held, nor how often it is taken without a wait, so
+//! its utilisation is unknown.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -9,15 +9,10 @@ use std::rc::Rc;
 
 use hdrhistogram::Histogram;
 
-use crate::kallsyms::Kallsyms;
-use crate::processes::Processes;
-
-const SPIN: u64 = 1;
-const READ: u64 = 2;
-const WRITE: u64 = 4;
-const RT: u64 = 8;
-const PERCPU: u64 = 16;
-const MUTEX: u64 = 32;
+use super::lock_kinds::{MUTEX, is_of_locks, kind};
+use super::task::Task;
+use crate::symbols::kernel::KernelSymbols;
+use crate::symbols::processes::Processes;
 
 /// Distinct locks of one call site are counted up to here.
 const DISTINCT_MAX: usize = 100_000;
@@ -70,22 +65,8 @@ pub struct Site {
     pub histogram: Histogram<u64>,
 }
 
-/// Who waits: a task and the CPU that it is on.
-#[derive(Clone, Copy)]
-pub struct Task {
-    pub pid: u32,
-    pub tid: u32,
-    pub cpu: u32,
-}
-
-impl Task {
-    fn key(self) -> (u32, u32) {
-        (self.tid, if self.tid == 0 { self.cpu } else { 0 })
-    }
-}
-
 impl Locks {
-    /// A task begins to wait. A mutex may tell twice, before it spins and before it sleeps: one wait.
+    /// A task begins to wait. A mutex may report one wait twice, before it spins and before it sleeps.
     pub fn begun(
         &mut self,
         time_ns: u64,
@@ -93,7 +74,7 @@ impl Locks {
         lock: u64,
         flags: u64,
         stack: &[u64],
-        names: Option<&Kallsyms>,
+        names: Option<&KernelSymbols>,
     ) {
         let site = self.call_site(stack, names);
         let begun = Begun { time_ns, site, flags };
@@ -105,7 +86,7 @@ impl Locks {
         }
     }
 
-    /// It waits no longer; nothing where its beginning was not seen.
+    /// The wait ends; ignored where its beginning was not seen.
     pub fn ended(
         &mut self,
         point: usize,
@@ -113,7 +94,7 @@ impl Locks {
         task: Task,
         lock: u64,
         who: &Processes,
-        names: Option<&Kallsyms>,
+        names: Option<&KernelSymbols>,
     ) {
         let Some(begun) = self.waiting.remove(&(task.key(), lock)) else { return };
         let wait_ns = time_ns.saturating_sub(begun.time_ns);
@@ -140,8 +121,8 @@ impl Locks {
         self.waiting.clear();
     }
 
-    /// The innermost caller that is no lock's own function.
-    fn call_site(&mut self, stack: &[u64], names: Option<&Kallsyms>) -> u64 {
+    /// The innermost caller that is not a function of the locks themselves.
+    fn call_site(&mut self, stack: &[u64], names: Option<&KernelSymbols>) -> u64 {
         let Some(names) = names else { return stack.last().copied().unwrap_or(0) };
         for address in stack {
             let of_lock = *self
@@ -155,7 +136,7 @@ impl Locks {
         stack.last().copied().unwrap_or(0)
     }
 
-    pub fn sites(&self, names: Option<&Kallsyms>) -> Vec<Site> {
+    pub fn sites(&self, names: Option<&KernelSymbols>) -> Vec<Site> {
         let mut found: Vec<Site> = self
             .waits
             .iter()
@@ -188,69 +169,10 @@ impl Locks {
     }
 }
 
-/// The kind of lock by the flags of lock:contention_begin (include/trace/events/lock.h), named as
-/// `perf lock contention` does.
-fn kind(flags: u64) -> &'static str {
-    if flags & MUTEX != 0 {
-        return "mutex";
-    }
-    match (flags & (SPIN | RT | PERCPU), flags & (READ | WRITE)) {
-        (SPIN, READ) => "rwlock:R",
-        (SPIN, WRITE) => "rwlock:W",
-        (SPIN, _) => "spinlock",
-        (RT, READ) => "rwlock-rt:R",
-        (RT, WRITE) => "rwlock-rt:W",
-        (RT, _) => "rt-mutex",
-        (PERCPU, READ) => "pcpu-sem:R",
-        (PERCPU, _) => "pcpu-sem:W",
-        (_, READ) => "rwsem:R",
-        (_, WRITE) => "rwsem:W",
-        _ => "semaphore",
-    }
-}
-
-/// Functions between a tracepoint and who asked for the lock.
-const OF_LOCKS: [&str; 24] = [
-    "__bpf_trace_",
-    "__traceiter_contention",
-    "trace_contention",
-    "perf_",
-    "native_queued_",
-    "__pv_queued_",
-    "pv_queued_",
-    "queued_read_",
-    "queued_write_",
-    "_raw_",
-    "__raw_",
-    "raw_spin_rq_lock",
-    "__mutex_lock",
-    "mutex_lock",
-    "__ww_mutex",
-    "ww_mutex",
-    "rwsem_",
-    "__rwsem",
-    "down_",
-    "__down",
-    "percpu_down",
-    "__percpu_",
-    "rt_mutex_",
-    "rtlock_",
-];
-
-fn is_of_locks(name: &str) -> bool {
-    OF_LOCKS.iter().any(|prefix| name.starts_with(prefix))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::lock_kinds::SPIN;
     use super::*;
-
-    #[test]
-    fn kinds_are_those_of_perf() {
-        let told = [SPIN, SPIN | READ, WRITE, MUTEX, MUTEX | SPIN, PERCPU | WRITE, 0].map(kind);
-        let known = ["spinlock", "rwlock:R", "rwsem:W", "mutex", "mutex", "pcpu-sem:W", "semaphore"];
-        assert_eq!(told, known);
-    }
 
     #[test]
     fn a_wait_is_from_its_first_beginning_to_its_end() {

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use perf_event_open_sys::bindings::perf_event_mmap_page;
 
+use super::event::Event;
 use crate::error::SourceError;
-use crate::event::Event;
 
 const DATA_BYTES_MAX: usize = 1 << 20;
 /// What an unprivileged user may lock (perf_event_mlock_kb) holds a ring of this size.

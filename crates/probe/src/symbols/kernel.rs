@@ -1,4 +1,4 @@
-//! Names of kernel functions and, where the kernel tells them, of its static variables.
+//! Names of kernel functions and, where the kernel publishes them, of its static variables (/proc/kallsyms).
 
 use std::fs;
 
@@ -9,20 +9,20 @@ const VARIABLES_MIN: usize = 1000;
 /// No static lock lies deeper than this in its variable.
 const VARIABLE_BYTES_MAX: u64 = 64 * 1024;
 
-pub struct Kallsyms {
+pub struct KernelSymbols {
     functions: Vec<(u64, Box<str>)>,
     variables: Vec<(u64, Box<str>)>,
 }
 
-impl Kallsyms {
+impl KernelSymbols {
     /// Those of the running kernel; refused where the kernel hides its addresses.
-    pub fn read() -> Result<Kallsyms, SourceError> {
+    pub fn read() -> Result<KernelSymbols, SourceError> {
         let text = fs::read("/proc/kallsyms").map_err(|_| SourceError::NoKernelNames)?;
-        Kallsyms::parse(&String::from_utf8_lossy(&text)).ok_or(SourceError::NoKernelNames)
+        KernelSymbols::parse(&String::from_utf8_lossy(&text)).ok_or(SourceError::NoKernelNames)
     }
 
     /// None when every address is zero.
-    fn parse(text: &str) -> Option<Kallsyms> {
+    fn parse(text: &str) -> Option<KernelSymbols> {
         let (mut functions, mut variables) = (Vec::new(), Vec::new());
         for line in text.lines() {
             let mut words = line.split_ascii_whitespace();
@@ -43,7 +43,7 @@ impl Kallsyms {
         if variables.len() < VARIABLES_MIN {
             variables.clear();
         }
-        (!functions.is_empty()).then_some(Kallsyms { functions, variables })
+        (!functions.is_empty()).then_some(KernelSymbols { functions, variables })
     }
 
     /// The function at an address, and how far in it.
@@ -71,7 +71,7 @@ mod tests {
     fn an_address_belongs_to_the_function_before_it() {
         let text =
             "ffffffff81000000 T _stext\nffffffff81000100 t do_it\t[mod]\nffffffff810000f0 t __pfx_do_it\n";
-        let found = Kallsyms::parse(text).expect("symbols");
+        let found = KernelSymbols::parse(text).expect("symbols");
         assert_eq!(found.function(0xffffffff81000124), Some(("do_it", 0x24)));
         assert_eq!(found.function(0xffffffff810000f8), Some(("_stext", 0xf8)));
         assert_eq!(found.function(0xffff), None);
@@ -80,6 +80,6 @@ mod tests {
 
     #[test]
     fn addresses_that_are_hidden_are_refused() {
-        assert!(Kallsyms::parse("0000000000000000 T _stext\n0000000000000000 t do_it\n").is_none());
+        assert!(KernelSymbols::parse("0000000000000000 T _stext\n0000000000000000 t do_it\n").is_none());
     }
 }

@@ -1,14 +1,14 @@
-//! Probes at functions of programs (Documentation/trace/uprobetracer.rst): made by a line in `uprobe_events`
-//! of tracefs, and there until a line takes them away, whoever made them.
+//! Probes at functions of programs (Documentation/trace/uprobetracer.rst): a line in `uprobe_events` of tracefs
+//! adds one, which stays until another line removes it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use super::tracepoint::tracefs;
 use crate::error::SourceError;
-use crate::tracepoint::tracefs;
 
-/// Probes of one group; taken away when dropped, which the kernel does only when no event is open on them.
+/// Probes of one group; removed when dropped. The kernel removes a probe only when no event is open on it.
 #[derive(Debug)]
 pub struct Uprobes {
     file: PathBuf,
@@ -17,14 +17,14 @@ pub struct Uprobes {
 }
 
 impl Uprobes {
-    /// None yet. group: a name that nobody else uses.
+    /// None yet. group: a name that nothing else uses.
     pub fn new(group: &str) -> Result<Uprobes, SourceError> {
         let file = tracefs().ok_or(SourceError::NoTracefs)?.join("uprobe_events");
         Ok(Uprobes { file, group: group.into(), names: Vec::new() })
     }
 
-    /// Makes one at a place of a program. kind: `p`, where it is entered, or `r`, where it returns; fetched:
-    /// what is kept of each hit, in the kernel's words.
+    /// Adds one at an offset in a program. kind: `p`, where it is entered, or `r`, where it returns; fetched:
+    /// the kernel's arguments for what is kept of each hit.
     pub fn add(
         &mut self,
         kind: char,
@@ -40,7 +40,7 @@ impl Uprobes {
     }
 
     fn write(&self, line: &str) -> io::Result<()> {
-        // appended: a file opened to be written anew loses everybody's probes
+        // appended: truncating the file removes the probes of everybody
         let mut file: File = OpenOptions::new().append(true).open(&self.file)?;
         file.write_all(line.as_bytes())
     }
@@ -49,7 +49,7 @@ impl Uprobes {
 impl Drop for Uprobes {
     fn drop(&mut self) {
         for name in &self.names {
-            // what stays although we tried is left to whoever undoes what we leave
+            // a probe that cannot be removed here is left to the caller's own clean-up
             let _ = self.write(&format!("-:{}/{name}\n", self.group));
         }
     }

@@ -1,4 +1,4 @@
-//! Tracepoints by name: their number, and where their fields lie in a record.
+//! Tracepoints by name: their number, and the offsets of their fields in a record.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,10 +1,10 @@
-//! Where a PostgreSQL sleeps until it gets a latch (LWLock): its processes wait for a semaphore of their own,
-//! in a function of that purpose alone, and have written down before for what (src/backend/storage/lmgr/lwlock.c).
+//! Probes where PostgreSQL sleeps until it gets a latch (LWLock): each process waits for its own semaphore, in a
+//! function that has no other use, after it has set its wait event (src/backend/storage/lmgr/lwlock.c).
 
 use crate::error::SourceError;
-use crate::program::Program;
-use crate::tracepoint::Tracepoint;
-use crate::uprobes::Uprobes;
+use crate::perf::tracepoint::Tracepoint;
+use crate::perf::uprobes::Uprobes;
+use crate::symbols::program::Program;
 
 const FUNCTION: &str = "PGSemaphoreLock";
 /// A pointer to the word in which a process keeps its wait event; a variable since PostgreSQL 14.
@@ -20,7 +20,7 @@ pub struct Semaphore {
 }
 
 impl Semaphore {
-    /// Probes the server program. group: of the probes, a name that nobody else uses.
+    /// Probes the server program. group: a name for the probes that nothing else uses.
     pub fn probe(program: &Program, group: &str) -> Result<Semaphore, SourceError> {
         let mut uprobes = Uprobes::new(group)?;
         let (begin, pointer) = (program.entry(FUNCTION)?, program.variable(POINTER, FUNCTION)?);

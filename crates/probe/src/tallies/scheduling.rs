@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use hdrhistogram::Histogram;
 
-use crate::processes::Processes;
+use crate::symbols::processes::Processes;
 
 /// What a thread is doing, since when.
 #[derive(Clone, Copy, PartialEq)]
@@ -48,13 +48,13 @@ impl Default for Role {
 }
 
 #[derive(Default)]
-pub struct Sched {
+pub struct Scheduling {
     states: HashMap<u32, State>,
     roles: HashMap<(usize, Rc<str>), Role>,
 }
 
-impl Sched {
-    /// CPU time passes from one thread to another. runnable: the first would rather go on.
+impl Scheduling {
+    /// A CPU switches from one thread to another. runnable: the first one could go on.
     pub fn switched(
         &mut self,
         point: usize,
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn waits_slices_and_sleeps_of_a_known_history() {
         let who = Processes::running(&[]);
-        let mut sched = Sched::default();
+        let mut sched = Scheduling::default();
         let thread = 4_000_001;
         sched.woken(1_000, thread);
         sched.switched(0, 3_000, 0, false, thread, &who);

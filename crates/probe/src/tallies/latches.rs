@@ -1,12 +1,12 @@
-//! Sleeps for latches of a server, by the wait event that the sleeper had written down; gets of them, by tranche.
+//! Sleeps for latches of a server, by wait event; gets of latches, by tranche.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use hdrhistogram::Histogram;
 
-use crate::locks::Task;
-use crate::processes::Processes;
+use super::task::Task;
+use crate::symbols::processes::Processes;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
@@ -39,7 +39,7 @@ pub struct Slept {
     pub histogram: Histogram<u64>,
 }
 
-/// Gets of a role of all latches of a tranche, as many as those recorded stand for.
+/// Gets of a role of all latches of a tranche, estimated from the recorded ones.
 pub struct Got {
     pub point: usize,
     pub role: Rc<str>,
@@ -48,18 +48,18 @@ pub struct Got {
 }
 
 impl Latches {
-    /// A task asks for a latch, one time in `count`.
+    /// A task gets a latch; one get in `count` is recorded.
     pub fn got(&mut self, point: usize, task: Task, tranche: u32, count: u32, who: &Processes) {
         let key = Key { point, role: who.role(task.pid), number: tranche };
         *self.gets.entry(key).or_default() += u64::from(count);
     }
 
-    /// A task goes to sleep. One whose waking was not seen, as it was ended, is forgotten.
+    /// A task goes to sleep. A task that was killed asleep is forgotten.
     pub fn begun(&mut self, time_ns: u64, task: Task, event: u32) {
         self.asleep.insert(task.tid, (time_ns, event));
     }
 
-    /// It goes on; nothing where its beginning was not seen.
+    /// The sleep ends; ignored where its beginning was not seen.
     pub fn ended(&mut self, point: usize, time_ns: u64, task: Task, who: &Processes) {
         let Some((begun_ns, event)) = self.asleep.remove(&task.tid) else { return };
         let wait_ns = time_ns.saturating_sub(begun_ns);

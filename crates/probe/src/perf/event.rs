@@ -23,7 +23,7 @@ const WAKE_BYTES: u32 = 128 * 1024;
 /// What to open. stack: how many frames of kernel and user.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// Nothing but news of processes: born, named, mapped, gone.
+    /// Only records about processes: fork, name, mapping, exit.
     Processes,
     /// A sample with kernel and user stack so often a second of each CPU, idle or not.
     Clock { hz: u32 },

@@ -1,0 +1,8 @@
+//! What is counted of the records, by load point and role.
+
+pub mod latches;
+mod lock_kinds;
+pub mod locks;
+pub mod profile;
+pub mod scheduling;
+pub mod task;
