@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,19 @@ ROOMS = {
 NATIVE = {"host", "workloads", "subjects", "lab", "bundle", "analysis"}
 # modules beside the packages, which import nothing of ours: every package may use them
 GROUND = {"quantities", "printable"}
+# the rooms of a crate (folders and modules at the top of src): one may use only those that stand before it
+CRATE_ROOMS = {
+    "latch": [
+        "error", "primitives", "protocols", "caches", "calibrate", "registry", "plan", "point", "workers",
+        "engine", "simulate",
+    ],
+    "dispatch": [
+        "error", "tables", "plan", "machine", "record", "sim", "result", "life", "engine", "calibrate",
+    ],
+    "probe": [
+        "error", "plan", "perf", "symbols", "sources", "tallies", "result", "router", "drain", "collector",
+    ],
+}  # fmt: skip
 LONGEST_MODULE = 300
 LONGEST_FUNCTION = 60
 UNITS = ("ns", "us", "ms", "s", "bytes", "percent", "per_s", "per_txn", "hz", "total")
@@ -196,6 +210,70 @@ def test_a_module_is_one_idea(path: Path) -> None:
 def test_a_rust_module_is_one_idea(path: Path) -> None:
     code = path.read_text().partition("#[cfg(test)]")[0]
     assert len(code.splitlines()) <= LONGEST_MODULE
+
+
+Module = tuple[str, ...]
+
+
+def rust_modules(crate: str) -> dict[Module, Path]:
+    """The files of a crate by module path; lib.rs is the empty one."""
+    source = ROOT / "crates" / crate / "src"
+    files = {path.relative_to(source).with_suffix("").parts: path for path in source.rglob("*.rs")}
+    return {() if module == ("lib",) else module: path for module, path in files.items()}
+
+
+def rust_paths(tree: str) -> Iterator[str]:
+    """The paths of a use tree: `a::{b, c::d}` gives `a::b` and `a::c::d`."""
+    head, brace, rest = tree.partition("{")
+    if not brace:
+        yield tree.split(" as ")[0].strip()
+        return
+    depth, start = 0, 0
+    inner = rest[: rest.rindex("}")] + ","
+    for at, character in enumerate(inner):
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            yield from (head.strip() + path for path in rust_paths(inner[start:at]) if path)
+            start = at + 1
+
+
+def rust_uses(module: Module, path: Path, modules: Container[Module]) -> Iterator[Module]:
+    """The modules of the same crate that a file uses."""
+    code, *tests = re.split(r"#\[cfg\([^\n]*\btest\b.*\nmod ", re.sub(r"//.*", "", path.read_text()))
+    for text, here in [(code, module), ("".join(tests), (*module, "tests"))]:
+        trees = re.findall(r"\buse ([^;]+);", text) + re.findall(r"\b(?:crate|super)(?:::\w+)+", text)
+        for name in (name for tree in trees for name in rust_paths(tree)):
+            first, *rest = name.split("::")
+            at = () if first == "crate" else here
+            rest = rest if first in {"crate", "self"} else [first, *rest]
+            while rest and rest[0] == "super":
+                at, rest = at[:-1], rest[1:]
+            full = (*at, *rest)
+            found = next((full[:n] for n in range(len(full), 0, -1) if full[:n] in modules), ())
+            # a path that begins with another crate leads to the file itself
+            if found and found != module:
+                yield found
+
+
+@pytest.mark.parametrize("crate", CRATE_ROOMS)
+def test_a_room_of_a_crate_uses_only_those_before_it(crate: str) -> None:
+    rooms, modules = CRATE_ROOMS[crate], rust_modules(crate)
+    assert {module[0] for module in modules if module} == set(rooms)
+    wrong = [
+        f"{named(path)} uses {'::'.join(used)}"
+        for module, path in modules.items()
+        if module
+        for used in rust_uses(module, path, modules)
+        if rooms.index(used[0]) > rooms.index(module[0])
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("crate", CRATE_ROOMS)
+def test_the_modules_of_a_crate_go_in_no_circle(crate: str) -> None:
+    modules = rust_modules(crate)
+    graph = {module: set(rust_uses(module, path, modules)) for module, path in modules.items() if module}
+    graphlib.TopologicalSorter(graph).prepare()
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
