@@ -59,8 +59,8 @@ def test_every_protocol_named_by_the_core_runs_or_is_refused_by_name() -> None:
     [
         ({"protocol": "orcale-x"}, "protocol: unknown latch `orcale-x`; one of: oracle-x"),
         ({"protocol": "mcs", "spin": 100}, "spin: `mcs` has no spin budget to set"),
-        ({"points": []}, "points: needs numbers of workers"),
-        ({"cpus": [4000]}, "cpus: CPU 4000 is not for this process to use"),
+        ({"points": []}, "points: needs one number of workers or more"),
+        ({"cpus": [4000]}, "cpus: CPU 4000 is not available to this process"),
         ({"read_share": 1.5}, "read_share: must be 0 to 1, not 1.5"),
         ({"holdns": 5}, "plan: unknown field `holdns`"),
     ],

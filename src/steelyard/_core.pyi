@@ -65,7 +65,7 @@ def histogram_merge(encoded: Sequence[bytes]) -> bytes:
     """One histogram of several. Raises ValueError."""
 
 def latch_protocols() -> list[dict[str, Any]]:
-    """The latch protocols, in the order of their table (crates/latch/src/protocols/table.rs).
+    """The latch protocols, in the order of the registry (crates/latch/src/registry.rs).
 
     Each: name, source (paper or code), processes (works between processes), shared (readers do not
     exclude each other), children (may be split into child latches; false for whole caches), spin
@@ -91,7 +91,7 @@ def latch_run(plan_json: str, on_event: Callable[[str], None]) -> str:
     Events: {"event": "phase"}, {"event": "tick"} and {"event": "alive", "t_ns"} as of `load_run`, and
     {"event": "workers", "point", "pids" (empty for threads), "t_ns"} as workers start.
     The result has the columns of `load_run` (a lookup is a transaction; latency and its percentiles are of
-    timed lookups, think time excluded; clients.errors are payloads that did not fit their checksum),
+    timed lookups, think time excluded; clients.errors are payloads that did not match their checksum),
     inspect empty, and
     latches (point, latch, gets, misses, spin_gets, sleeps, wait_ns, hand_overs; a row for each child,
     named protocol#child; measure phase only; hand_overs: exclusive gets after another worker's),
@@ -167,7 +167,7 @@ def dispatch_run(plan_json: str, on_event: Callable[[str], None]) -> str:
 
     All times of the result are simulated ns from 0, where the warm-up begins.
 
-    The plan (crates/dispatch/src/plan.rs, machine.rs); what has `=` may be left out:
+    The plan (crates/dispatch/src/plan.rs, plan/); what has `=` may be left out:
 
         {"machine": {"cpus": 8, "cpus_per_chip": =1 (CPUs that share a cache), "lgroups": =1,
                      "clock_ghz": 2.28, "memory_latency_ns": 375, "remote_latency_ns": =null (as near),

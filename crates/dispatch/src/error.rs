@@ -1,8 +1,8 @@
-//! What can go wrong, in sentences for the person at the keyboard.
+//! Errors, as messages for the user.
 
 use thiserror::Error;
 
-/// A table in dispadmin's form is wrong: in which line, and why.
+/// A table in dispadmin's form is invalid: the line and the cause.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {cause}")]
 pub struct TableError {
@@ -17,7 +17,7 @@ impl TableError {
     }
 }
 
-/// The plan cannot be run: which field, and why.
+/// The plan is invalid: the field and the cause.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{field}: {cause}")]
 pub struct PlanError {

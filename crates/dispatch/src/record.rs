@@ -90,7 +90,7 @@ impl Record {
         if now_ns < self.measure_ns {
             return;
         }
-        // it grows to hold what it is given; `saturating_record` would clamp to what it holds now
+        // it grows with the values; `saturating_record` would clamp to its present maximum
         let _ = self.histograms[group as usize].record(response_ns);
         // children of a fork have no entry
         let number = self.client_of.get(thread as usize).copied().unwrap_or(0);
@@ -102,7 +102,7 @@ impl Record {
         }
     }
 
-    /// Keeps the counts of every group and of all together; a longest wait begins anew.
+    /// Keeps the counts of every group and of all together; the longest wait is reset.
     pub fn sample<'a>(&mut self, t_ns: u64, groups: impl Iterator<Item = &'a mut Counts>) {
         let mut total = Counts::default();
         let mut last = 0;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::plan::Plan;
 use crate::sim::Sim;
 
-/// Whole columns of the result, and what drove the simulation.
+/// All columns of the result, and facts about the simulation.
 pub fn to_json(sim: &Sim, plan: &Plan, wall_s: f64) -> Value {
     let threads: u64 = plan.groups.iter().map(|group| u64::from(group.count)).sum();
     json!({
@@ -61,7 +61,7 @@ fn throughput(sim: &Sim, plan: &Plan) -> Value {
 fn latency(sim: &Sim, plan: &Plan) -> Value {
     let mut all = Histogram::<u64>::new(3).unwrap_or_else(|_| unreachable!());
     for histogram in &sim.record.histograms {
-        // it grows to hold what it is given
+        // it grows with the values
         let _ = all.add(histogram);
     }
     let names = plan.groups.iter().map(|group| group.name.as_str()).chain(["transaction"]);

@@ -2,7 +2,7 @@
 //!
 //! Nothing happens at a clock tick unless a quantum ends at it: a running thread's expiry is known
 //! when it gets the CPU. (The kernel's other check at each tick, for a better thread in the CPU's own
-//! queue, never finds one that has not asked for the CPU when it was queued.)
+//! queue, never finds one that has not requested the CPU when it was queued.)
 
 pub mod agenda;
 mod behaviour;

@@ -23,10 +23,10 @@ fn stints(sim: &Sim, thread: u32) -> Vec<(u32, u64, u64)> {
     of.map(|stint| (stint.cpu, stint.start_ns, stint.end_ns)).collect()
 }
 
-/// Four CPUs in two latency groups, 0-1 and 2-3; the thread 0 is asked for, the others run: a fixed
+/// Four CPUs in two latency groups, 0-1 and 2-3; thread 0 is the chosen one, the others run: a fixed
 /// thread of each of these priorities on CPU 0, 1, ...
 fn machine_running(priorities: [u8; 4]) -> Sim {
-    let mut groups = vec![fx("asked", 1, 20)];
+    let mut groups = vec![fx("chosen", 1, 20)];
     groups[0]["arrive"] = json!({"at_s": 100.0});
     groups.extend(priorities.iter().enumerate().map(|(cpu, level)| fx(&format!("on{cpu}"), 1, *level)));
     let mut machine = free_machine(4);
@@ -79,12 +79,12 @@ fn at_the_front_it_stays_unless_its_queue_holds_something_higher() {
     assert_eq!(sim.place(0, true), 0);
 }
 
-/// Queued at the priority of the asked thread at CPU 1, where it is warm: the CPU that it gets.
+/// Queued at the priority of the chosen thread at CPU 1, where it is warm: the CPU that it gets.
 fn with_queued(priority: u8, count: u32) -> u32 {
-    let mut asked = fx("asked", 1, priority);
-    asked["arrive"] = json!({"at_s": 100.0});
+    let mut chosen = fx("chosen", 1, priority);
+    chosen["arrive"] = json!({"at_s": 100.0});
     let (_, mut sim) =
-        ready(&plan(free_machine(2), "standard", json!([asked, fx("others", 5, priority)]), 1.0));
+        ready(&plan(free_machine(2), "standard", json!([chosen, fx("others", 5, priority)]), 1.0));
     for other in 1..=count {
         sim.insert(other, 1, false);
     }

@@ -213,7 +213,7 @@ fn fixed_threads_of_one_priority_take_turns_by_their_quantum() {
         .iter()
         .map(|stint| (stint.thread, (stint.end_ns - stint.start_ns) / 1_000_000))
         .collect();
-    // the last is cut by the end of the simulation, and not told
+    // the last is cut by the end of the simulation, and not reported
     assert_eq!(stints, (0..9).map(|turn| (turn % 2, 200)).collect::<Vec<_>>());
 }
 

@@ -1,8 +1,8 @@
-//! What can go wrong, in sentences for the person at the keyboard.
+//! Errors, as messages for the user.
 
 use thiserror::Error;
 
-/// The plan cannot be run: which field, and why.
+/// The plan is invalid: the field and the cause.
 #[derive(Debug, Error)]
 #[error("{field}: {cause}")]
 pub struct PlanError {
@@ -16,7 +16,7 @@ impl PlanError {
     }
 }
 
-/// The run cannot start or go on.
+/// The run cannot start or continue.
 #[derive(Debug, Error)]
 pub enum LatchError {
     #[error("the workers cannot be started: {0}")]

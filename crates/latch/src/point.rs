@@ -1,4 +1,4 @@
-//! One load point: what its workers share, and when they begin and end.
+//! One load point: the state that its workers share, and the gate for their start and end.
 
 pub mod gate;
 pub mod state;

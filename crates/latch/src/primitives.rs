@@ -1,4 +1,4 @@
-//! What latches and workers are made of; nothing here knows a protocol.
+//! The parts of latches and workers; nothing here depends on a protocol.
 
 #[cfg(not(feature = "loom"))]
 pub mod counters;

@@ -28,7 +28,7 @@ unsafe impl<L: Sync> Sync for Shared<L> {}
 const WORKERS: usize = 4;
 /// Spinning FIFO latches wait for time slices: how much is done in the time is the machine's affair.
 const TIME: Duration = Duration::from_millis(300);
-const ROUNDS_MOST: u64 = 3_000;
+const ROUNDS_MAX: u64 = 3_000;
 
 fn slots() -> Vec<Slot> {
     (0..=WORKERS).map(|_| Slot::default()).collect()
@@ -48,7 +48,7 @@ fn storm<L: Latch>(spin: u32) -> Vec<Wait> {
             move || {
                 let me = me(slots, number, spin);
                 let mut waits = Vec::new();
-                for round in (0..ROUNDS_MOST).take_while(|_| begin.elapsed() < TIME) {
+                for round in (0..ROUNDS_MAX).take_while(|_| begin.elapsed() < TIME) {
                     let ((), wait) = shared.latch.section(Mode::Exclusive, &me, |_| {
                         // SAFETY: volatile access through the cell's pointer, alone by the latch's promise.
                         unsafe {

@@ -4,7 +4,7 @@
 //! The rooms, each of which uses only those above it:
 //!
 //! - [`error`]: errors of plans and sources
-//! - [`plan`]: what to probe, as JSON
+//! - [`plan`]: the plan of the probes, as JSON
 //! - [`perf`]: perf events, their rings and records, tracepoints, uprobes
 //! - [`symbols`]: names of processes, threads and functions
 //! - [`sources`]: the events of each source, and the facts in their records

@@ -1,4 +1,4 @@
-//! What to probe, as JSON.
+//! The plan of the probes, as JSON.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What is counted of the records, by load point and role.
+//! The tallies of the records, by load point and role.
 
 pub mod latches;
 mod lock_kinds;

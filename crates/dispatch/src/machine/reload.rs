@@ -45,13 +45,13 @@ impl Reload {
     }
 }
 
-/// Lines of one cache that stints have used so far, each stint's counted anew.
+/// Lines of one cache that all stints so far have used, summed over the stints.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Chip {
     pub used_lines: f64,
 }
 
-/// What a thread has in the cache where it last ran.
+/// The lines of a thread in the cache where it last ran.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Footprint {
     pub resident_lines: f64,

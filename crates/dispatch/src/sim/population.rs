@@ -11,7 +11,7 @@ use crate::plan::distribution::Sampler;
 use crate::record::counts::Counts;
 use crate::tables::class::{Standing, Tables};
 
-/// What a group's threads have in common.
+/// The common state of the threads of a group.
 #[derive(Debug)]
 pub struct GroupState {
     pub cpu: Sampler,

@@ -36,7 +36,7 @@ impl Tables {
     }
 }
 
-/// A thread's class, with what never changes.
+/// The class of a thread with its constant parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// adjust: user priority of `nice`.
@@ -129,7 +129,7 @@ impl Standing {
         (i16::from(self.cpupri) + adjust + boost).clamp(0, 59) as usize
     }
 
-    /// Global priority: what queues are ordered by.
+    /// Global priority, by which queues are ordered.
     pub fn priority(&self) -> i16 {
         match self.class {
             Class::Ts { .. } | Class::Ia { .. } => self.umdpri() as i16,
@@ -200,7 +200,7 @@ impl Standing {
         }
     }
 
-    /// What the child of a fork starts with; the parent drops as if its quantum had expired.
+    /// The standing of the child of a fork; the parent drops as if its quantum had expired.
     pub fn fork(&mut self, tables: &Tables) -> Self {
         let mut child = *self;
         child.dispwait = 0;

@@ -165,7 +165,7 @@ fn print_quanta(table: &QuantumTable, hz: u32, title: &str, name: &str) -> Strin
     text
 }
 
-/// What the kernel has is ticks: a quantum is printed as the milliseconds of its ticks, rounded up.
+/// The kernel has ticks: a quantum is printed as the milliseconds of its ticks, rounded up.
 fn printed_ms(quantum_ms: u32, hz: u32) -> u64 {
     (u64::from(super::ticks(quantum_ms, hz)) * RES).div_ceil(u64::from(hz))
 }

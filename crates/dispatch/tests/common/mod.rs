@@ -1,4 +1,4 @@
-//! Plans for the tests, and what a simulation of them told.
+//! Plans for the tests, and their simulations.
 #![allow(dead_code)]
 
 use serde_json::{Value, json};

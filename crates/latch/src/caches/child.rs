@@ -1,11 +1,11 @@
-//! A child latch with its counting: one number under it, all else after the release.
+//! A child latch and its counters: one number is counted under the latch, all others after the release.
 
 use super::worker::Worker;
 use crate::primitives::counters::Count;
 use crate::primitives::slot::{Me, Mode, Wait};
 use crate::protocols::Latch;
 
-/// A latch and what it guards beside the entries.
+/// A latch and the count that it guards.
 #[repr(align(128))]
 pub struct Child<L> {
     latch: L,

@@ -1,6 +1,6 @@
-//! One lookup: of which key, under which latch, and what is done there.
+//! One lookup: its key, its child latch, read or update.
 
-/// One lookup: what the worker drew ahead.
+/// One lookup, drawn before the run.
 #[derive(Debug, Clone, Copy)]
 pub struct Operation {
     pub key: u32,
@@ -10,7 +10,7 @@ pub struct Operation {
     pub long: bool,
 }
 
-/// Spreads dense keys.
+/// Spreads dense keys over 64 bits.
 pub fn hash(key: u32) -> u64 {
     (u64::from(key) + 1)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)

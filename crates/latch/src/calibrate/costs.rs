@@ -1,4 +1,4 @@
-//! What this machine's primitives cost: a cache line, a look at the clock, a turn of keeping busy.
+//! The costs of this machine's primitives: a cache-line transfer, a clock read, an iteration of the busy loop.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use crate::primitives::sync::{Ordering, now_ns};
 
 pub const ROUNDS: usize = 9;
 
-/// Least, median and largest of what `one` gives.
+/// Minimum, median and maximum of the values of `one`.
 pub fn spread(mut one: impl FnMut() -> f64) -> [f64; 3] {
     let mut values: Vec<f64> = (0..ROUNDS).map(|_| one()).collect();
     values.sort_by(f64::total_cmp);
@@ -23,7 +23,7 @@ pub fn each_ns(count: u64, all: impl FnOnce()) -> f64 {
     begin.elapsed().as_nanos() as f64 / count as f64
 }
 
-/// What a run needs to know; the least of several, for whatever disturbs makes it longer.
+/// The costs that a run needs; the minimum of several, because every disturbance makes them longer.
 #[derive(Debug, Clone, Copy)]
 pub struct BaseCosts {
     pub busy_ns: f64,
@@ -37,15 +37,15 @@ impl BaseCosts {
 }
 
 pub fn busy_turn_ns() -> f64 {
-    const TURNS: u64 = 200_000;
-    each_ns(TURNS, || busy(TURNS))
+    const ITERATIONS: u64 = 200_000;
+    each_ns(ITERATIONS, || busy(ITERATIONS))
 }
 
-/// One look at the clock.
+/// One clock read.
 pub fn clock_ns() -> f64 {
-    const LOOKS: u64 = 20_000;
-    each_ns(LOOKS, || {
-        for _ in 0..LOOKS {
+    const READS: u64 = 20_000;
+    each_ns(READS, || {
+        for _ in 0..READS {
             black_box(now_ns());
         }
     })
@@ -93,7 +93,7 @@ pub fn line_transfer_ns(cpus: [usize; 2]) -> f64 {
         let mut looks = 0_u32;
         while ball.load(Ordering::Acquire) != wanted {
             looks += 1;
-            // whoever has the CPU that the other thread needs gets out of its way
+            // the other thread may need this CPU
             if looks.is_multiple_of(10_000) { std::thread::yield_now() } else { std::hint::spin_loop() }
         }
     };

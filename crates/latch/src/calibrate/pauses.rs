@@ -1,5 +1,5 @@
-//! Pauses of a virtual machine: moments in which no instruction of a CPU is executed, and how many of them stop
-//! two CPUs at once. Who spins while the holder pauses spins in vain; who pauses with it does not spin at all.
+//! Pauses of a virtual machine: times in which a CPU executes nothing, and the share that stops two CPUs at once.
+//! A worker that spins while the holder pauses spins in vain; one that pauses with it does not spin at all.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! How soon a sleeper has a released latch and what the release cost, by how long ago it had missed: who was only
-//! about to sleep does not sleep at all, and a CPU goes to rest in steps.
+//! The time from a release to the get of a sleeper, and the cost of the release, by the time since the miss: a waiter
+//! that is only about to sleep does not sleep at all, and an idle CPU enters deeper states step by step.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ const ROUNDS: u64 = 300;
 enum Seen {
     /// From the release to the get, and 1 where the waiter had gone to sleep by then.
     Wake(f64, f64),
-    /// What the release cost, with its post.
+    /// The cost of the release with its post.
     Post(f64),
 }
 
@@ -44,7 +44,7 @@ fn seen(cpus: [usize; 2], asleep_ns: u64) -> Vec<Seen> {
     let latch = <OracleX as Held>::new(0);
     let [held, missed_ns, released_ns, done] = [const { AtomicU64::new(0) }; 4];
     both(cpus, |side| {
-        // a budget of one turn: who misses joins the sleepers at once
+        // a spin of one iteration: after a miss the waiter sleeps at once
         let me = Me { number: side as u32, slots: &slots, spin: 1, groups: 2 };
         let round = |number: u64| {
             if side == 0 {
@@ -74,12 +74,12 @@ fn seen(cpus: [usize; 2], asleep_ns: u64) -> Vec<Seen> {
     })
 }
 
-/// Looks until it is so.
+/// Waits until `look` returns true.
 fn until(look: impl Fn() -> bool) {
     let mut looks = 0_u32;
     while !look() {
         looks += 1;
-        // whoever has the CPU that the other thread needs gets out of its way
+        // the other thread may need this CPU
         if looks.is_multiple_of(10_000) { std::thread::yield_now() } else { std::hint::spin_loop() }
     }
 }

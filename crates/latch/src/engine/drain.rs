@@ -1,4 +1,4 @@
-//! The end of a load point: how long workers may take, and what dead or stuck workers leave.
+//! The end of a load point: the time limit of workers, and the repair after dead or stuck ones.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub fn stuck(state: &PointState, worker: usize) -> String {
     )
 }
 
-/// What a worker was doing, as text for messages.
+/// The state of a worker, as text for messages.
 pub fn doing(state: &PointState, worker: usize) -> String {
     let slot = &state.slots[worker];
     let at = |word: &AtomicU32| word.load(Ordering::Relaxed).checked_sub(1);
@@ -47,7 +47,7 @@ pub fn doing(state: &PointState, worker: usize) -> String {
     }
 }
 
-/// Repairs what a dead worker left, as far as the protocol can.
+/// Repairs the latch after the death of a worker, as far as the protocol can.
 pub fn mend(state: &PointState, death: Death) -> Trouble {
     let Death { worker, pid, signal } = death;
     let was = doing(state, worker);

@@ -1,4 +1,4 @@
-//! What workers count, in shared memory so that it outlives them. Each cell has one writer.
+//! The counters of workers, in shared memory, so that they outlive the workers. Each cell has one writer.
 
 use std::sync::atomic::compiler_fence;
 
@@ -29,9 +29,9 @@ impl Count {
 #[derive(Default)]
 #[repr(C, align(128))]
 pub struct Counters {
-    /// What its last exclusive get left under the latch.
+    /// The count under the latch after its last exclusive get.
     left: Count,
-    /// Of that the part that is not its own.
+    /// The part of `left` that other workers counted.
     others: Count,
     pub shared: Count,
     /// Exclusive gets whose previous holder was another worker.
@@ -83,7 +83,7 @@ impl Counters {
         }
     }
 
-    /// Gets that exclude all others, of the whole point: what the count under the latch must come to.
+    /// Gets that exclude all others, of the whole point: equal to the count under the latch.
     pub fn exclusive(&self) -> u64 {
         self.left.get().wrapping_sub(self.others.get())
     }
@@ -92,7 +92,7 @@ impl Counters {
         self.exclusive() - self.warm_up.get() + self.shared.get()
     }
 
-    /// From here on it is measured.
+    /// The measurement begins here.
     pub fn restart(&self) {
         self.warm_up.set(self.exclusive());
         let Self { shared, hand_overs, misses, spin_gets, sleeps, wait_ns, .. } = self;
@@ -102,7 +102,7 @@ impl Counters {
     }
 }
 
-/// What one worker leaves behind, also when it is killed.
+/// The record of one worker, which outlives its death.
 #[derive(Default)]
 #[repr(align(128))]
 pub struct Record {

@@ -1,5 +1,5 @@
-//! Memory that workers share, threads or processes alike: one anonymous mapping, handed out piece by
-//! piece before they begin. What lies in it refers to the rest by number.
+//! Memory that workers share, threads or processes alike: one anonymous mapping, allocated piece by piece
+//! before they begin. Its contents refer to one another by number, never by address.
 
 use std::cell::Cell;
 use std::io;
@@ -40,7 +40,7 @@ impl SharedMemory {
         const { assert!(align_of::<T>() <= ALIGN) };
         let begin = self.used.get();
         let end = begin + (count * size_of::<T>()).next_multiple_of(ALIGN);
-        assert!(end <= self.bytes, "memory of {} bytes is too small for {end}", self.bytes);
+        assert!(end <= self.bytes, "shared memory of {} bytes is too small for {end}", self.bytes);
         self.used.set(end);
         // SAFETY: begin..end lies within the mapping, is aligned for T, and is handed out only once; each
         // value is written before the slice is made.
@@ -53,7 +53,7 @@ impl SharedMemory {
         }
     }
 
-    /// Maps what is used into the calling process now: no page fault within a hold.
+    /// Maps the used part into the calling process now: no page fault within a hold.
     pub fn populate(&self) {
         // SAFETY: the range lies within the mapping; where the kernel knows no such advice nothing happens.
         unsafe { libc::madvise(self.base.cast(), self.used.get(), libc::MADV_POPULATE_WRITE) };
@@ -67,7 +67,7 @@ impl Drop for SharedMemory {
     }
 }
 
-/// What worker threads use of the memory while they run.
+/// The use of the memory by worker threads while they run.
 pub struct Populated<'r>(pub &'r SharedMemory);
 
 // SAFETY: `populate` reads two fields that nobody writes once workers have begun.

@@ -1,19 +1,19 @@
-//! A worker's place: what the others reach of it, by its number, and what it knows itself.
+//! Worker slots: the words of each worker that other workers read and write, found by its number.
 
 use super::sync::{AtomicU32, Ordering, Parker};
 
-/// How a latch is got.
+/// The mode of a get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Shared,
     Exclusive,
 }
 
-/// What an acquisition cost beyond its first try. Two numbers, which stay in registers: one more and it would go
-/// through memory, for which every get would wait.
+/// The cost of a get beyond its first try. Two numbers stay in registers; a third one would go through memory,
+/// and every get would wait for it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wait {
-    /// 1 and the sleeps of a miss; 0: had at the first try.
+    /// 1 plus the sleeps of a miss; 0: the first try succeeded.
     tries: u64,
     pub slept_ns: u64,
 }
@@ -41,14 +41,14 @@ impl Wait {
 }
 
 /// A worker as others see it. A worker waits for one latch at a time, so one node is enough for
-/// every queue. Numbers, never addresses: 0 is nobody, worker `w` is `w + 1`.
+/// every queue. Numbers, never addresses: 0 is no worker, worker `w` is `w + 1`.
 #[repr(align(128))]
 #[derive(Default)]
 pub struct Slot {
     pub parker: Parker,
     /// The one behind in a queue.
     pub next: AtomicU32,
-    /// Whose queue it stands in: latch + 1.
+    /// The latch + 1 in whose queue it is.
     pub queued: AtomicU32,
     /// Waits for exclusive use.
     pub exclusive: AtomicU32,
@@ -84,7 +84,7 @@ impl<'a> Me<'a> {
         &self.slots[self.number as usize]
     }
 
-    /// As written in words: 0 is nobody.
+    /// As in latch words, where 0 is no worker.
     pub fn id(&self) -> u32 {
         self.number + 1
     }
@@ -98,7 +98,7 @@ impl<'a> Me<'a> {
         (id - 1) % self.groups
     }
 
-    /// Publishes that it waits, for whoever finds it dead.
+    /// Publishes that it waits, so that others can repair the latch after its death.
     pub fn begin_wait(&self, latch: u32) {
         self.slot().waiting.store(latch + 1, Ordering::Relaxed);
     }

@@ -7,7 +7,7 @@ pub use std::sync::atomic::{AtomicU32, AtomicU64, fence};
 
 pub use std::sync::atomic::Ordering;
 
-/// One turn of an unbounded wait for memory to change.
+/// One iteration of an unbounded wait for memory to change.
 #[inline]
 pub fn relax() {
     #[cfg(not(feature = "loom"))]
@@ -16,7 +16,7 @@ pub fn relax() {
     loom::thread::yield_now();
 }
 
-/// Gives the CPU away: the one waited for may have been preempted.
+/// Yields the CPU: the worker waited for may have been preempted.
 pub fn give_way() {
     #[cfg(not(feature = "loom"))]
     std::thread::yield_now();
@@ -87,7 +87,7 @@ impl Parker {
         unsafe { libc::syscall(libc::SYS_futex, self.posted.as_ptr(), libc::FUTEX_WAKE, 1) };
     }
 
-    /// Compare and park: what the kernel promises of a futex.
+    /// Compare and park, as a futex does.
     #[cfg(feature = "loom")]
     fn futex_wait(&self) {
         let guard = self.queue.0.lock().unwrap();

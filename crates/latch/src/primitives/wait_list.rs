@@ -1,9 +1,9 @@
-//! The FIFO list of those who sleep, under a small lock of its own.
+//! The FIFO list of sleepers, under a small lock of its own.
 
 use super::slot::{Me, Mode};
 use super::sync::{AtomicU32, Ordering, give_way, relax};
 
-/// Tries before the CPU is given away: the holder of the list's lock may have been preempted.
+/// Tries before it yields the CPU: the holder of the list's lock may have been preempted.
 const TRIES: u32 = 100;
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ impl WaitList {
         Locked { list: self, me }
     }
 
-    /// Takes the lock for `me`, also from one who died holding it; whether the list may be broken.
+    /// Takes the lock for `me`, also from a dead holder; whether the list may be broken.
     pub fn seize<'a>(&'a self, dead: u32, me: &'a Me<'a>) -> (Locked<'a>, bool) {
         let broken = self.lock.compare_exchange(dead, me.id(), Ordering::Acquire, Ordering::Relaxed).is_ok();
         if broken { (Locked { list: self, me }, true) } else { (self.lock(me), false) }

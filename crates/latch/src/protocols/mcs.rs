@@ -58,7 +58,7 @@ impl Held for Mcs {
             if self.tail.compare_exchange(me.id(), 0, Ordering::Release, Ordering::Relaxed).is_ok() {
                 return;
             }
-            // the one behind has joined and not yet said who it is
+            // the next waiter has joined and not yet linked itself
             while next == 0 {
                 relax();
                 next = slot.next.load(Ordering::Acquire);

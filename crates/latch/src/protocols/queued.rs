@@ -1,6 +1,6 @@
-//! One word and a FIFO list of sleepers: the common ground of Oracle's latches and LWLock.
+//! One word and a FIFO list of sleepers: the common part of Oracle's latches and LWLock.
 //!
-//! A release wakes, it does not grant: the woken compete again with newcomers. The flag for waiters is
+//! A release wakes, it does not grant: woken workers compete with newcomers. The flag for waiters is
 //! in the word itself, so that release and enqueueing are ordered by that word alone.
 
 use std::marker::PhantomData;
@@ -23,7 +23,7 @@ const WOKEN: u64 = 1 << 62;
 /// Readers woken by one release; they wake the next when they leave.
 const READERS_MAX: usize = 8;
 
-/// In what the latches of this family differ.
+/// The differences between the latches of this family.
 pub trait Policy: Sync {
     const FACTS: Facts;
     /// New shared gets stand back behind a waiting exclusive one.
@@ -79,7 +79,7 @@ impl<P: Policy> Queued<P> {
         (self.word.load(Ordering::Acquire) & OWNER) >> OWNER_SHIFT == u64::from(id)
     }
 
-    /// Makes the flags of the word say what the list holds.
+    /// Sets the flags of the word as the list requires.
     fn flag(&self, list: &Locked) {
         let flags = match (list.head().is_some(), list.any_exclusive()) {
             (false, _) => 0,

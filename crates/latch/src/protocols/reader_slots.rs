@@ -7,7 +7,7 @@ use super::{Facts, Held};
 use crate::primitives::slot::{Me, Mode, Wait};
 use crate::primitives::sync::{AtomicU32, Ordering, fence, give_way, relax};
 
-/// Looks at a slot before the CPU is given away: its reader may have been preempted.
+/// Looks at a slot before it yields the CPU: its reader may have been preempted.
 const TRIES: u32 = 1_000;
 
 pub struct ReaderSlots {

@@ -1,5 +1,5 @@
-//! The pthread mutex, shared by processes and robust: the kernel tells the next owner that the last one
-//! died, and it makes the mutex consistent again.
+//! The pthread mutex, shared by processes and robust: after the death of its owner the next one gets
+//! EOWNERDEAD and makes the mutex consistent again.
 
 use std::cell::UnsafeCell;
 

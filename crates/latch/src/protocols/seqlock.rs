@@ -6,7 +6,7 @@ use super::{Facts, Held, Latch};
 use crate::primitives::slot::{Me, Mode, Wait};
 use crate::primitives::sync::{AtomicU64, Ordering, fence, give_way, relax};
 
-/// Tries before the CPU is given away: the writer may have been preempted.
+/// Tries before it yields the CPU: the writer may have been preempted.
 const TRIES: u32 = 1_000;
 
 pub struct Seqlock {

@@ -1,7 +1,7 @@
-//! Who has a CPU, where workers are more than CPUs: one queue, in which those wait that lost theirs or were woken.
+//! CPUs, where there are more workers than CPUs: preempted and woken workers wait for one in one queue.
 //!
-//! A CPU is lost at a measured rate, not by the rules of one scheduler. Who has none neither thinks nor holds
-//! on: what it was at goes on when it has one again. A spinner without a CPU cannot see that the latch is free,
+//! A worker loses its CPU at a measured rate, not by the rules of one scheduler. Think and hold times stop while
+//! it has none and go on later. A spinner without a CPU cannot see that the latch is free,
 //! but keeps its place where latches are granted in turn.
 
 use std::cmp::Reverse;
@@ -37,7 +37,7 @@ impl Simulation<'_> {
         self.queue.push(Reverse((at_ns.to_bits(), worker as u32, it.slice, Event::SliceEnds)));
     }
 
-    /// Loses its CPU to whoever waits for one.
+    /// Loses its CPU to the first worker that waits for one.
     pub(super) fn slice_ends(&mut self, worker: usize) {
         if self.ready.is_empty() {
             self.begin_slice(worker, 0.0);

@@ -9,7 +9,7 @@ const BATCHES: usize = 20;
 /// Student's t of 19 degrees of freedom, 97.5 %.
 const STUDENT: f64 = 2.093;
 
-/// What happened in the measured time.
+/// Counts of the measured time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Forecast {
     /// The measured time.

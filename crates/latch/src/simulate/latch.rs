@@ -15,7 +15,7 @@ pub struct SimulatedLatch {
 }
 
 impl SimulatedLatch {
-    /// Whether it could be entered now; `stands_back` behind those who wait.
+    /// Whether it could be entered now; with `stands_back`, only behind the waiters.
     pub fn admits(&self, mode: Mode, stands_back: bool) -> bool {
         let free = match mode {
             Mode::Exclusive => !self.exclusive && self.shares == 0,

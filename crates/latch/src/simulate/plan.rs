@@ -85,7 +85,7 @@ pub struct SimulationPlan {
     /// Added to a hold that follows another worker's and found the latch free.
     #[serde(default)]
     pub line_ns: f64,
-    /// By growing time asleep; between two lies what a straight line gives. None: a wake-up takes no time.
+    /// In order of time asleep; interpolated between two. Empty: a wake-up takes no time.
     #[serde(default)]
     pub wakes: Vec<Wake>,
     pub order: Order,

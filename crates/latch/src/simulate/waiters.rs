@@ -1,4 +1,4 @@
-//! Who sleeps, who gets a latch that becomes free, and who is woken.
+//! Waiters: going to sleep, getting a latch that becomes free, being woken.
 
 use std::cmp::Reverse;
 
@@ -32,7 +32,7 @@ impl Simulation<'_> {
         self.leave_cpu(worker);
     }
 
-    /// The latch is free: spinners take it, and the first sleeper is posted; what posting cost.
+    /// The latch is free: spinners take it, and the first sleeper is posted. Returns the cost of posting in ns.
     pub(super) fn hand_on(&mut self, number: usize) -> f64 {
         let granted = self.plan.order == Order::Fifo;
         let mut spent_ns = 0.0;
@@ -52,7 +52,7 @@ impl Simulation<'_> {
             self.latches[number].sleepers.pop_front();
             woken = sleeper + 1;
             let asleep_ns = self.now_ns - self.workers[sleeper].asleep_since_ns;
-            // where no CPU is idle, the woken waits for one as who lost it does, and a post wakes no CPU
+            // where no CPU is idle, a woken worker waits for one as a preempted one does, and a post wakes no CPU
             let at_once = self.finds_cpu(sleeper);
             let wake = self.plan.wake(if at_once { asleep_ns } else { 0.0 });
             spent_ns += wake.post_ns;

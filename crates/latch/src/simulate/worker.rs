@@ -2,7 +2,7 @@
 
 use crate::primitives::slot::Mode;
 
-/// What a worker does at a time.
+/// The event of a worker at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     /// The think time is over: it tries the latch.

@@ -20,7 +20,7 @@ pub const SAMPLE_TYPE: u64 = (sys::PERF_SAMPLE_TID
 /// The ring is read when this much of it is full, or by the clock.
 const WAKE_BYTES: u32 = 128 * 1024;
 
-/// What to open. stack: how many frames of kernel and user.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Only records about processes: fork, name, mapping, exit.
@@ -106,7 +106,7 @@ fn attributes(kind: Kind) -> sys::perf_event_attr {
         Kind::Clock { hz } => {
             attr.type_ = sys::PERF_TYPE_SOFTWARE;
             attr.config = sys::PERF_COUNT_SW_CPU_CLOCK as u64;
-            // a fixed period: the kernel would adapt a frequency to what it counts
+            // a fixed period: the kernel would adapt a frequency to the counts
             attr.sample_period = 1_000_000_000 / u64::from(hz.max(1));
         }
         Kind::Tracepoint { id, frames, one_in } => {
@@ -134,7 +134,7 @@ pub fn online_cpus() -> Vec<u32> {
     cpus
 }
 
-/// The setting that would permit it.
+/// The setting that permits it.
 fn hint(cause: &io::Error) -> String {
     let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
     match (cause.raw_os_error(), paranoid) {

@@ -11,7 +11,7 @@ use super::event::Event;
 use crate::error::SourceError;
 
 const DATA_BYTES_MAX: usize = 1 << 20;
-/// What an unprivileged user may lock (perf_event_mlock_kb) holds a ring of this size.
+/// The memory that an unprivileged user may lock (perf_event_mlock_kb) holds a ring of this size.
 const DATA_BYTES_MIN: usize = 128 << 10;
 
 /// A mapped ring; unmapped when dropped.

@@ -24,7 +24,7 @@ impl Uprobes {
     }
 
     /// Adds one at an offset in a program. kind: `p`, where it is entered, or `r`, where it returns; fetched:
-    /// the kernel's arguments for what is kept of each hit.
+    /// the kernel's arguments for the values to record.
     pub fn add(
         &mut self,
         kind: char,

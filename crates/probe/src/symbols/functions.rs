@@ -22,7 +22,7 @@ impl Default for Functions {
 }
 
 impl Functions {
-    /// The function at a place of a file; the file in brackets where it has no name for it.
+    /// The function at an offset of a file; the name of the file in brackets where the function has none.
     pub fn function(&mut self, path: &Rc<str>, offset: u64) -> Rc<str> {
         let key = (path.clone(), offset);
         if let Some(name) = self.known.get(&key) {

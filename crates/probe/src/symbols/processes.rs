@@ -107,7 +107,7 @@ impl Processes {
         }
     }
 
-    /// A thread's new name; by exec a process begins anew.
+    /// A new name of a thread; exec clears the mappings of the process.
     pub fn named(&mut self, pid: u32, tid: u32, name: &str, exec: bool) {
         self.threads.insert(tid, (pid, Rc::from(name)));
         if exec && let Some(process) = self.by_pid.get_mut(&pid) {
@@ -115,7 +115,7 @@ impl Processes {
         }
     }
 
-    /// Executable memory; what it covers is gone.
+    /// A new executable mapping; it replaces the mappings that it overlaps.
     pub fn mapped(&mut self, pid: u32, start: u64, bytes: u64, offset: u64, path: &str) {
         let other = self.other.clone();
         let process =

@@ -19,7 +19,7 @@ pub struct Program {
     source: Source,
 }
 
-/// Where a symbol lies. offset: in the file, nothing for what is not in it.
+/// The place of a symbol. offset: in the file; None for a symbol that is not in the file.
 struct Place {
     addr: u64,
     offset: Option<u64>,
@@ -53,8 +53,8 @@ impl Program {
         }
     }
 
-    /// A variable as `@+` of a probe at the function wants it: as far from the function's place in the file as both
-    /// are apart in memory, which for what lies in another segment is not where it is in the file.
+    /// A variable as `@+` of a probe at the function needs it: the function's offset in the file plus the distance of
+    /// both in memory. For a variable in another segment this is not its offset in the file.
     pub fn variable(&self, name: &'static str, function: &'static str) -> Result<u64, SourceError> {
         let (variable, near) = (self.place(name)?, self.place(function)?);
         Ok(near.offset.unwrap_or_default().wrapping_add(variable.addr).wrapping_sub(near.addr))

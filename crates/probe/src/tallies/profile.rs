@@ -83,7 +83,7 @@ impl Profile {
     }
 }
 
-/// A name without what separates names.
+/// A name without the separators of names.
 fn clean(name: &str) -> String {
     name.replace([';', '\n'], ":")
 }

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 
 use crate::symbols::processes::Processes;
 
-/// What a thread is doing, since when.
+/// The state of a thread and its start.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     /// Waits for a CPU; left_ns: since when it has been off the CPU of its own will.
@@ -106,7 +106,7 @@ impl Scheduling {
         self.role(point, thread, who).migrations += 1;
     }
 
-    /// Forgets what threads were doing: a window begins, or records are missing.
+    /// Forgets the states of threads: a window begins, or records are missing.
     pub fn forget(&mut self) {
         self.states.clear();
     }
