@@ -7,7 +7,6 @@ Truth (its throughput, CPU, latency, gauges ...), runs scatter around it by `noi
 # pyright: basic
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -16,7 +15,8 @@ import numpy as np
 
 from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
-from steelyard.bundle.evidence.tables import Columns, Evidence, Option
+from steelyard.bundle.evidence.tables import Columns, Evidence
+from steelyard.study.plan import baseline, options
 from steelyard.study.spec import Study
 from steelyard.study.workloads.statements import StatementWorkload
 
@@ -89,15 +89,6 @@ def study_of(
     )
 
 
-def options_of(study: Study) -> tuple[Option, ...]:
-    """Every combination of the study's codes."""
-    names = list(study.factors)
-    return tuple(
-        Option("_".join(codes), dict(zip(names, codes, strict=True)))
-        for codes in itertools.product(*(study.factors[name].levels for name in names))
-    )
-
-
 def evidence_of(
     study: Study,
     truth: Mapping[str, Truth],
@@ -121,7 +112,7 @@ def evidence_of(
     """
     chance = np.random.default_rng(seed)
     cpu_noise = noise if cpu_noise is None else cpu_noise
-    options = [o for o in options_of(study) if o.label in truth]
+    found = [o for o in options(study) if o.label in truth]
     seconds = int(study.plan.measure_s)
     assert isinstance(study.workload, StatementWorkload)
     given_per_s = study.workload.arrival.rate_per_s
@@ -129,8 +120,8 @@ def evidence_of(
     run = 0
     for block in range(1, blocks + 1):
         common = chance.normal(0, block_noise)
-        for slot, index in enumerate(chance.permutation(len(options)), start=1):
-            label = options[index].label
+        for slot, index in enumerate(chance.permutation(len(found)), start=1):
+            label = found[index].label
             own, cost = chance.normal(0, noise), float(np.exp(chance.normal(0, cpu_noise)))
             run += 1
             if (block, label) in void:
@@ -183,9 +174,7 @@ def evidence_of(
                 )  # fmt: skip
     tables["notices"] = [dict(zip(_COLUMNS["notices"], n, strict=True)) for n in notices]
     columns = {name: _columns(rows, _COLUMNS[name]) for name, rows in tables.items()}
-    return Evidence(
-        study=study, options=tuple(options), baseline=_baseline(study, options), **cast(Any, columns)
-    )
+    return Evidence(study=study, options=tuple(found), baseline=baseline(study, found), **cast(Any, columns))
 
 
 def measures_of(
@@ -210,10 +199,6 @@ def measures_of(
 def without_rows(evidence: Columns, keep: np.ndarray[Any, Any]) -> Columns:
     """A table with only the rows of a mask."""
     return {name: column[keep] for name, column in evidence.items()}
-
-
-def _baseline(study: Study, options: Sequence[Option]) -> str:
-    return study.plan.baseline or options[0].label
 
 
 def _counters(t: Truth, per_s: float, cost: float) -> dict[tuple[str, str, str], float]:

@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 
 from steelyard.study.errors import InputError
 from steelyard.study.factors import check_effects
-from steelyard.study.load_study import catalogue, parse_study
-from steelyard.study.plan import blocks, options, workload_of
+from steelyard.study.load_study import catalogue, plan_study
+from steelyard.study.plan import blocks
 from steelyard.subjects import boots_apart, check
 from steelyard.workloads import work_of
 
@@ -147,15 +147,14 @@ def made(seed: int) -> str:
 def attempt(text: str) -> str:
     """What became of it: `study`, or `refused`. Any other exception is a failure."""
     try:
-        study = parse_study(text, "fuzz.toml")
-        found = options(study)
-        workloads = [workload_of(study, option) for option in found]
+        study, found = plan_study(text, "fuzz.toml")
+        workloads = [option.workload for option in found]
         for workload in workloads:
             work_of(workload)
             workload.summary()
         check_effects(study, workloads, [option.levels for option in found])
         if study.subject.kind in CHECKED:
-            check(study)
+            check(study, found)
         for _ in blocks(study, found, boots_apart(study)):
             pass
     except InputError as error:

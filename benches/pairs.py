@@ -70,12 +70,13 @@ def under_load(
     """Transactions of each second, and what was turned on and off meanwhile. changes: to the study."""
     asked = _study(clients, 2 * pairs, changes)
     placement = place(asked.workload.engine_threads, asked.plan.pin)
-    option = options(asked)[0]
+    found = options(asked)
+    option = found[0]
     threads: list[threading.Thread] = []
     with Guard() as guard:
         folder = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
         guard.remove_folder(folder)
-        bench = Bench(asked, work_of(asked.workload), folder, placement, guard)
+        bench = Bench(asked, found, work_of(asked.workload), folder, placement, guard)
         subject = make_subject(bench)
         try:
             endpoint = subject.start(option)

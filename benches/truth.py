@@ -22,13 +22,14 @@ from pathlib import Path
 
 import numpy as np
 
-from evidence import Truth, evidence_of, options_of, study_of
+from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.comparison.stopping import narrow_enough
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Comparison, Judgement
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT
 from steelyard.bundle.evidence.tables import Evidence
+from steelyard.study.plan import options
 
 BASE_PER_S = 10_000.0
 RUN_SD = 0.01
@@ -67,7 +68,7 @@ def judged(cell: Cell, seed: int) -> dict[str, bool]:
     stop = {"stop": {"half_width_percent": cell.width_percent}} if cell.width_percent else {}
     plan = {"clients": [8], "measure_s": 10, "blocks": cell.blocks, **stop}
     study = study_of(cell.factors, plan=plan)
-    labels = [option.label for option in options_of(study)]
+    labels = [option.label for option in options(study)]
     truth = {
         label: Truth(
             throughput_per_s=BASE_PER_S * cell.ratio(label),

@@ -327,12 +327,12 @@ def test_words_of_a_guest_are_left_as_they_are() -> None:
     more = '[factors.smt]\nscope = "host"\nlevels = { on = {}, off = { "cmdline.nosmt" = true } }\n'
     text = STUDY.format(more=more, blocks=1).partition("[monitors]")[0]
     guests = Assignment.of(text.replace('"null"', '"virtual-machine"'), "a test").options
-    assert [option.changes["host"] for option in guests[:2]] == [
+    assert [option.host for option in guests[:2]] == [
         {"kernel": "6.1"},
         {"kernel": "6.1", "cmdline.nosmt": True},
     ]
     ours = Assignment.of(text, "a test").options
-    assert ours[0].changes["host"] == {"kernel": "6.1", "cmdline.nosmt": False}
+    assert ours[0].host == {"kernel": "6.1", "cmdline.nosmt": False}
 
 
 def test_a_boot_command_that_nothing_fills_and_one_that_nobody_needs_are_refused() -> None:

@@ -21,6 +21,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.host_settings import Share
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import Option
+from steelyard.study.workloads.statements import StatementWorkload
 
 CPUS = frozenset(os.sched_getaffinity(0))
 ALL = Share(cpuset=frozenset({min(CPUS)}), cpu_weight=50, cpu_quota=0.5)
@@ -121,7 +122,7 @@ def commands(pid: int) -> list[str]:
 def test_a_quota_throttles_what_only_computes(lab: Lab) -> None:
     with Guard() as guard:
         host = Host(guard, Placement(CPUS, CPUS))
-        option = Option("X", {}, {"host": {"hogs.count": 2, "hogs.cpu_quota": 0.2}})
+        option = Option("X", {}, StatementWorkload(), host={"hogs.count": 2, "hogs.cpu_quota": 0.2})
         host.settle(option, {})
         try:
             names = control_groups(processes(os.getpid()))

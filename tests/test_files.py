@@ -21,6 +21,7 @@ from steelyard.bundle.writer import BundleWriter
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study
 from steelyard.study.plan import Option
+from steelyard.study.workloads.statements import StatementWorkload
 from test_bundle import head, phases
 
 HOSTILE = (
@@ -65,7 +66,7 @@ def hostile_bundle(folder: Path) -> Bundle:
     """Options whose labels lead elsewhere, each with a profile."""
     labels = [label for label in HOSTILE if "\0" not in label]
     text = find_study("aa")[1]
-    found = [Option(label, {"same": "A"}, {}) for label in labels]
+    found = [Option(label, {"same": "A"}, StatementWorkload()) for label in labels]
     writer = BundleWriter.create(folder / "b", text, found, labels[0], {})
     for number, label in enumerate(labels, start=1):
         profile = {"point": [0], "role": ["server"], "stack": ["main"], "samples": [number]}

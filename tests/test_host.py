@@ -25,6 +25,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.host_settings import Schedule, cpus_of, host_settings
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import Option, options
+from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import SubjectFailed
 
 ENGINE = "steelyard.lab.engines.process"
@@ -79,7 +80,12 @@ def host_study(folder: Path, text: str) -> Path:
 
 
 def option(**settings: str | float) -> Option:
-    return Option("X", {}, {"host": {key.replace("__", "."): value for key, value in settings.items()}})
+    return Option(
+        "X",
+        {},
+        StatementWorkload(),
+        host={key.replace("__", "."): value for key, value in settings.items()},
+    )
 
 
 def swappiness_may_change() -> bool:
@@ -152,8 +158,8 @@ def test_what_a_study_fixes_yields_to_a_level_and_may_be_idle_in_some_options() 
         'A = { server.policy = "rr" }\nB = { server.nice = 7 }', fixed="server.nice = 5\nserver.slice_ms = 2"
     )
     a, b = options(parse_study(text, "s.toml"))
-    assert b.changes["host"] == {"server.nice": 7, "server.slice_ms": 2}
-    assert a.changes["host"]["server.nice"] == 5
+    assert b.host == {"server.nice": 7, "server.slice_ms": 2}
+    assert a.host["server.nice"] == 5
 
 
 @given(st.frozensets(st.integers(0, 9999), min_size=1))
@@ -449,7 +455,7 @@ def test_an_option_that_the_machine_refuses_is_left_out_and_named() -> None:
 def test_a_refused_setting_that_all_options_share_is_left_out_of_them() -> None:
     study = parse_study(study_text(fixed="sysctl.kernel.no_such_thing = 1"), "s.toml")
     left, told = permitted(study, options(study))
-    assert all("sysctl.kernel.no_such_thing" not in option.changes["host"] for option in left)
+    assert all("sysctl.kernel.no_such_thing" not in option.host for option in left)
     assert "/proc/sys/kernel/no_such_thing is not there" in told[0]
     assert "left out of all options" in told[0]
 

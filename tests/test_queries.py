@@ -20,8 +20,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.host.cpus.placement import place
 from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError
-from steelyard.study.load_study import parse_study
-from steelyard.study.plan import options
+from steelyard.study.load_study import parse_study, plan_study
 from steelyard.study.workloads.queries import stream_orders
 from steelyard.subjects import Bench, Endpoint, make
 from steelyard.workloads import decision_support, work_of
@@ -72,13 +71,13 @@ Ask = Callable[[str], list[tuple[Any, ...]]]
 
 @contextmanager
 def server(text: str, folder: Path) -> Iterator[Endpoint]:
-    study = parse_study(text, "study")
+    study, found = plan_study(text, "study")
     # a Unix socket's name has to be short
     with Guard() as guard:
-        bench = Bench(study, work_of(study.workload), folder, place(1, False), guard)
+        bench = Bench(study, found, work_of(study.workload), folder, place(1, False), guard)
         subject = make(bench)
         try:
-            endpoint = subject.start(options(study)[0])
+            endpoint = subject.start(found[0])
             subject.reset()
             assert isinstance(endpoint, Endpoint)
             yield endpoint

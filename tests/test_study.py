@@ -14,8 +14,9 @@ from mariadb_server import needs_mariadb, needs_pgbouncer
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import catalogue, find_study, json_schema, parse_study
 from steelyard.study.overrides import adjusted
-from steelyard.study.plan import blocks, options, workload_of
+from steelyard.study.plan import blocks, options
 from steelyard.study.spec import Study
+from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.workflow.prepare import Assignment
 
 MINIMAL = """\
@@ -53,8 +54,9 @@ def test_labels_join_the_codes_in_the_order_of_the_factors() -> None:
 def test_levels_act_in_their_scope() -> None:
     study = parse_study(MINIMAL, "my.toml")
     last = options(study)[-1]
-    assert last.changes == {"client": {"handle": "named"}, "server": {"shared_buffers": "256MB"}}
-    assert workload_of(study, last).handle == "named"
+    assert last.server == {"shared_buffers": "256MB"}
+    assert isinstance(last.workload, StatementWorkload)
+    assert last.workload.handle == "named"
 
 
 def test_excluded_combinations_are_left_out() -> None:

@@ -201,6 +201,17 @@ def test_no_modules_import_one_another_in_a_circle() -> None:
     assert not below
 
 
+def test_an_option_is_resolved_once_when_its_study_is_read() -> None:
+    resolvers = {"study.plan.options", "study.factors.changed", "study.factors.changes_of"}
+    users = {
+        str(path.relative_to(SOURCE))
+        for path in MODULES
+        if {f"steelyard.{name}" for name in resolvers} & set(taken(path))
+    }
+    # the list of built-in studies counts options
+    assert users == {"study/plan.py", "study/load_study.py", "cli/studies.py"}
+
+
 @pytest.mark.parametrize("path", MODULES, ids=named)
 def test_a_module_is_one_idea(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= LONGEST_MODULE

@@ -3,9 +3,10 @@ import math
 import numpy as np
 import pytest
 
-from evidence import Truth, evidence_of, options_of, study_of
+from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.comparison.effects import Term, decompose, effects
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, measure
+from steelyard.study.plan import options
 
 # Jain 1991, chapter 17: MIPS of a workstation by memory (4, 16 MB) and cache (1, 2 kB)
 MEMORY_CACHE = [{"memory": memory, "cache": cache} for cache in ("1kB", "2kB") for memory in ("4MB", "16MB")]
@@ -58,9 +59,9 @@ def test_the_factor_that_matters_is_found_on_the_log_scale():
     study = study_of({"handle": ["H0", "H1"], "text": ["T0", "T1"]})
     truth = {
         o.label: Truth(throughput_per_s=1e4 * (2 if o.levels["handle"] == "H1" else 1))
-        for o in options_of(study)
+        for o in options(study)
     }
-    found = effects(measure(evidence_of(study, truth)), THROUGHPUT, options_of(study))
+    found = effects(measure(evidence_of(study, truth)), THROUGHPUT, options(study))
     assert found[0].factors == ("handle",)
     assert found[0].share > 0.95
     assert found[0].p_value < 1e-6

@@ -16,6 +16,7 @@ from steelyard.analysis.latches.simulation import simulate
 from steelyard.analysis.latches.table import effective_hold_ns, latches
 from steelyard.analysis.metrics.run_metrics import measure
 from steelyard.bundle.evidence.tables import Columns, Evidence, Topology
+from steelyard.study.plan import options
 from steelyard.study.workloads.cache import CacheWorkload
 from steelyard.study.workloads.workload import Workload
 
@@ -188,6 +189,7 @@ def watched(truth: Sequence[Prediction], workload: Workload | None = None, **cal
     return replace(
         made,
         study=study,
+        options=tuple(options(study)),
         holds=columns(
             {
                 "run": [run] * 8,

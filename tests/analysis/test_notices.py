@@ -12,6 +12,7 @@ from steelyard.analysis.validity.gauges import gauge_notices
 from steelyard.analysis.validity.harness import soundness_notices
 from steelyard.analysis.validity.stability import stability_notices, warm_up_left
 from steelyard.bundle.evidence.tables import Evidence
+from steelyard.study.plan import options
 
 MEMORY = ("processes", "server", "memory_bytes")
 PRIVATE = ("processes", "server", "memory_private_bytes")
@@ -133,7 +134,7 @@ def test_an_engine_at_its_limit_is_told_with_the_share():
 def test_more_threads_of_the_engine_raise_its_limit():
     study = STUDY.model_copy(update={"workload": STUDY.workload.model_copy(update={"threads": 2})})
     evidence = of_b(Truth(engine_us=95), noise=0, block_noise=0)
-    assert soundness(replace(evidence, study=study)) == []
+    assert soundness(replace(evidence, study=study, options=tuple(options(study)))) == []
 
 
 def test_steal_above_2_percent_is_told():

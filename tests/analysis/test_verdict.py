@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evidence import Truth, evidence_of, options_of, study_of
+from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Verdict
+from steelyard.study.plan import options
 
 TWO = study_of({"f": "AB"})
 FASTER = Truth(throughput_per_s=16_000, user_us=20, system_us=8)
@@ -96,7 +97,7 @@ def test_a_factorial_study_says_which_factor_matters_most():
     truth = {
         o.label: Truth(throughput_per_s=1e4 * (1.4 if o.levels["handle"] == "H1" else 1)
                        * (1.1 if o.levels["text"] == "T1" else 1))
-        for o in options_of(study)
+        for o in options(study)
     }  # fmt: skip
     said = verdict(truth, study)
     assert set(said.ties) == {"H1_T1_P0", "H1_T1_P1"}
@@ -106,7 +107,7 @@ def test_a_factorial_study_says_which_factor_matters_most():
 
 def test_an_effect_of_two_factors_together_is_named_as_their_interaction():
     study = study_of({"a": ["A0", "A1"], "b": ["B0", "B1"]})
-    truth = {o.label: Truth() for o in options_of(study)}
+    truth = {o.label: Truth() for o in options(study)}
     crossed = {"A0_B0": 1.2, "A1_B1": 1.2}
     truth |= {label: Truth(throughput_per_s=1e4 * ratio) for label, ratio in crossed.items()}
     said = verdict(truth, study)
@@ -116,9 +117,7 @@ def test_an_effect_of_two_factors_together_is_named_as_their_interaction():
 def test_nothing_matters_most_where_all_options_are_equivalent():
     study = study_of({"a": ["A0", "A1"], "b": ["B0", "B1"]})
     # proven and far below the 3 % that matters
-    truth = {
-        o.label: Truth(throughput_per_s=1e4 * (1.004 if "A1" in o.label else 1)) for o in options_of(study)
-    }
+    truth = {o.label: Truth(throughput_per_s=1e4 * (1.004 if "A1" in o.label else 1)) for o in options(study)}
     said = verdict(truth, study, noise=0.0005, cpu_noise=0.0005)
     assert "All 4 options are equivalent" in said.sentence
     assert "What matters most" not in said.sentence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from steelyard.bundle.evidence import queries
 from steelyard.bundle.evidence.histograms import file_of, quantiles, summary
 from steelyard.bundle.evidence.hold_times import holds
 from steelyard.bundle.evidence.probes import probed
-from steelyard.bundle.evidence.tables import Columns, Evidence, Option, Topology, counts_instructions
+from steelyard.bundle.evidence.tables import Columns, Evidence, Topology, counts_instructions
 from steelyard.bundle.storage.head import read_head
 from steelyard.bundle.storage.identity import identify
 from steelyard.bundle.storage.inventory import Inventory, take_inventory
@@ -22,7 +23,8 @@ from steelyard.bundle.storage.older import identify_older
 from steelyard.bundle.storage.place import Place, readable
 from steelyard.bundle.storage.views import connect
 from steelyard.study.errors import InputError, typed
-from steelyard.study.load_study import parse_study
+from steelyard.study.load_study import plan_study
+from steelyard.study.plan import Option
 from steelyard.study.spec import Study
 
 _QUANTILES = {"p50_ns": 0.5, "p95_ns": 0.95, "p99_ns": 0.99, "p999_ns": 0.999}
@@ -39,15 +41,27 @@ class Bundle:
     @cached_property
     def study(self) -> Study:
         """The study that was run. Raises InputError."""
-        study = parse_study(self.study_text, str(self.path / "study.toml"))
-        for option in self.head["options"]:
-            levels = {name: option["levels"].get(name) for name in study.factors}
-            if any(levels[name] not in factor.levels for name, factor in study.factors.items()):
+        return self._planned[0]
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options that were run, in the order of the study. Raises InputError."""
+        return self._planned[1]
+
+    @cached_property
+    def _planned(self) -> tuple[Study, tuple[Option, ...]]:
+        study, resolved = plan_study(self.study_text, str(self.path / "study.toml"))
+        by_levels = {tuple(option.levels.items()): option for option in resolved}
+        found: list[Option] = []
+        for head in self.head["options"]:
+            option = by_levels.get(tuple((name, head["levels"].get(name)) for name in study.factors))
+            if option is None:
                 raise InputError(
-                    f"{self.path / 'bundle.json'}: option {option['label']} is none of study.toml",
+                    f"{self.path / 'bundle.json'}: option {head['label']} is none of study.toml",
                     "take both files from one copy of the bundle",
                 )
-        return study
+            found.append(replace(option, label=head["label"]))
+        return study, tuple(found)
 
     @cached_property
     def inventory(self) -> Inventory:
@@ -95,7 +109,7 @@ class Bundle:
             )
         return Evidence(
             study=self.study,
-            options=tuple(Option(o["label"], o["levels"]) for o in self.head["options"]),
+            options=self.options,
             baseline=self.head["baseline"],
             runs=runs,
             points=self.columns(queries.POINTS),

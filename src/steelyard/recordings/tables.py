@@ -20,8 +20,8 @@ from steelyard.recordings.model import Claims, LatchTable, TableRecording, catal
 from steelyard.recordings.probes import locks, profile
 from steelyard.recordings.rows import Row, rows_of
 from steelyard.study.errors import InputError
-from steelyard.study.load_study import parse_study
-from steelyard.study.plan import Option, baseline, options
+from steelyard.study.load_study import plan_study
+from steelyard.study.plan import Option, baseline
 from steelyard.study.spec import Study
 
 _TO_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
@@ -37,8 +37,7 @@ def write_recording(name: str, path: Path) -> Study:
     place = catalogue().get(name) or Path(name)
     recording = read_recording(place)
     text = tomli_w.dumps(recording.study)
-    study = parse_study(text, f"{place}: study")
-    found = options(study)
+    study, found = plan_study(text, f"{place}: study")
     # read before anything is written: a wrong table leaves no bundle behind
     runs = [_tables(_Source(place.parent, recording, study, option)) for option in found]
     writer = BundleWriter.create(path, text, found, baseline(study, found), _environment(recording, found))

@@ -22,9 +22,9 @@ _RESERVED = frozenset(
 )
 
 
-def changes(study: Study, levels: Mapping[str, str]) -> dict[Scope, dict[str, Setting]]:
+def changes_of(study: Study, levels: Mapping[str, str]) -> dict[Scope, dict[str, Setting]]:
     """What a combination of levels (code by factor) sets, by scope."""
-    found: dict[Scope, dict[str, Setting]] = {"host": dict(study.host)} if study.host else {}
+    found: dict[Scope, dict[str, Setting]] = {}
     for name, code in levels.items():
         factor = study.factors[name]
         found.setdefault(factor.scope, {}).update(settings_of(name, factor)[code])
@@ -139,12 +139,15 @@ def _check_host_setting(key: str, value: Setting, at: Sequence[str]) -> None:
         raise InputError(str(error), at=at) from None
 
 
-def check_host(study: Study, levels: Sequence[Mapping[str, str]]) -> None:
+def check_host(
+    study: Study, settings: Sequence[Mapping[str, Setting]], levels: Sequence[Mapping[str, str]]
+) -> None:
     """Raises InputError for a host setting that has no effect beside the others of its option.
 
-    levels: codes by factor of every option. A fixed setting may be idle in some of them.
+    settings, levels: of every option, host settings by name and codes by factor. A fixed setting may be
+    idle in some of them.
     """
-    reasons = [idle(changes(study, codes).get("host", {})) for codes in levels]
+    reasons = [idle(host) for host in settings]
     for key in study.host:
         if all(key in found for found in reasons):
             raise InputError(f"has no effect: {reasons[0][key]}", "leave it out", ("host", key))

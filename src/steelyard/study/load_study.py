@@ -15,7 +15,7 @@ from steelyard.study.errors import InputError, nearest
 from steelyard.study.explain import all_placed
 from steelyard.study.locate import line_of
 from steelyard.study.passwords import password_written
-from steelyard.study.plan import options
+from steelyard.study.plan import Option, options
 from steelyard.study.source import text_of, toml_of
 
 
@@ -48,6 +48,11 @@ def find_study(name: str) -> tuple[spec.Study, str]:
 
 def parse_study(text: str, origin: str) -> spec.Study:
     """The study in a TOML text; origin: its name in error messages. Raises InputError."""
+    return plan_study(text, origin)[0]
+
+
+def plan_study(text: str, origin: str) -> tuple[spec.Study, list[Option]]:
+    """The study in a TOML text and its options, resolved. Raises InputError."""
     raw = toml_of(text, origin)
     dsn = raw.get("subject", {}).get("dsn", "") if isinstance(raw.get("subject"), dict) else ""
     if isinstance(dsn, str) and password_written(dsn):
@@ -64,8 +69,7 @@ def parse_study(text: str, origin: str) -> spec.Study:
             "steelyard schema prints every key with its meaning",
         ) from None
     with located(text, origin):
-        options(study)
-    return study
+        return study, options(study)
 
 
 @contextmanager

@@ -6,32 +6,41 @@ import itertools
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.explain import explain
-from steelyard.study.factors import changed, changes, check_factors, check_host, matches
+from steelyard.study.factors import changed, changes_of, check_factors, check_host, matches
 from steelyard.study.host_settings import KERNEL, boot_of
 from steelyard.study.settings import Setting
-from steelyard.study.spec import Scope, Study
+from steelyard.study.spec import Study
 from steelyard.study.workloads.workload import Workload
 
 # more than a study can run, and far more than it can compare
-_MOST_OPTIONS = 10_000
-_MOST_RUNS = 100_000
+_OPTIONS_MAX = 10_000
+_RUNS_MAX = 100_000
 
 _Boot = tuple[tuple[str, Setting], ...]
 
 
 @dataclass(frozen=True)
 class Option:
-    """One combination of levels. levels: code by factor; changes: settings by scope."""
+    """One combination of levels, resolved: everything that a run of it needs to know of the study.
+
+    levels: code by factor. workload: with the option's client settings. bindir: folder of the server's
+    programs, None: the subject's default. server, session, host: settings by name, the study's own and
+    those of the levels.
+    """
 
     label: str
     levels: Mapping[str, str]
-    changes: Mapping[Scope, Mapping[str, Setting]]
+    workload: Workload
+    bindir: str | None = None
+    server: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
+    session: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
+    host: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
 
 
 @dataclass(frozen=True)
@@ -44,55 +53,90 @@ class Slot:
 
 
 def options(study: Study) -> list[Option]:
-    """Every combination of levels that is not excluded, in the order of the study file.
+    """Every combination of levels that is not excluded, resolved, in the order of the study file.
 
     The label joins the codes: `HDL1_TXT0_STC2`. Raises InputError for factors, exclusions or a
-    baseline that name what is not there, and when fewer than two options are left (none of a recording).
+    baseline that name what is not there, for settings that contradict one another, and when fewer than
+    two options are left (none of a recording).
     """
     check_factors(study)
     _check_number(study)
     names = list(study.factors)
-    found: list[Option] = []
-    for codes in itertools.product(*(study.factors[name].levels for name in names)):
-        levels = dict(zip(names, codes, strict=True))
-        if not any(matches(rule, levels) for rule in study.exclude):
-            found.append(Option("_".join(codes), levels, changes(study, levels)))
-    labels = [option.label for option in found]
+    combinations = [
+        dict(zip(names, codes, strict=True))
+        for codes in itertools.product(*(study.factors[name].levels for name in names))
+    ]
+    kept = [levels for levels in combinations if not any(matches(rule, levels) for rule in study.exclude)]
+    _check_labels(study, [_label(levels) for levels in kept])
+    found = [_resolved(study, levels) for levels in kept]
+    check_host(study, [option.host for option in found], kept)
+    return found
+
+
+def _label(levels: Mapping[str, str]) -> str:
+    return "_".join(levels.values())
+
+
+def _check_labels(study: Study, labels: Sequence[str]) -> None:
+    """Raises InputError for labels that are not distinct, too few, too many, or not the baseline's."""
     if len(set(labels)) < len(labels):
         raise InputError("two options have the same label: give every level its own code", at=("factors",))
     # a published series may stand alone
-    if len(found) < (1 if study.subject.kind == "recording" else 2):
+    if len(labels) < (1 if study.subject.kind == "recording" else 2):
         raise InputError(
-            f"{len(found)} options are left, a study needs two", "drop an exclusion", ("exclude",)
+            f"{len(labels)} options are left, a study needs two", "drop an exclusion", ("exclude",)
         )
-    if (runs := len(found) * study.plan.blocks) > _MOST_RUNS:
+    if (runs := len(labels) * study.plan.blocks) > _RUNS_MAX:
         raise InputError(
-            f"blocks of {len(found):,} options make {runs:,} runs; at most {_MOST_RUNS:,}",
+            f"blocks of {len(labels):,} options make {runs:,} runs; at most {_RUNS_MAX:,}",
             "fewer blocks, or fewer levels",
             ("plan", "blocks"),
         )
     baseline = study.plan.baseline
     if baseline is not None and baseline not in labels:
         raise InputError(f'no option "{baseline}"{nearest(baseline, labels)}', at=("plan", "baseline"))
-    for option in found:
-        workload = workload_of(study, option)
-        if study.plan.transactions and not workload.counts_transactions:
-            raise InputError(
-                f"option {option.label}: the number of transactions cannot be fixed: only statements"
-                " sent by one thread are counted down",
-                "leave it out: measure_s ends the phase",
-                ("plan", "transactions"),
-            )
-    check_host(study, [option.levels for option in found])
-    return found
+
+
+def _resolved(study: Study, levels: Mapping[str, str]) -> Option:
+    """The one place where factors become settings. Raises InputError."""
+    label, changes = _label(levels), changes_of(study, levels)
+    workload = _workload(study, label, changes.get("client", {}))
+    if study.plan.transactions and not workload.counts_transactions:
+        raise InputError(
+            f"option {label}: the number of transactions cannot be fixed: only statements"
+            " sent by one thread are counted down",
+            "leave it out: measure_s ends the phase",
+            ("plan", "transactions"),
+        )
+    bindir = changes.get("version", {}).get("bindir", study.subject.bindir)
+    return Option(
+        label,
+        levels,
+        workload,
+        bindir=None if bindir is None else str(bindir),
+        server={**study.subject.settings, **changes.get("server", {})},
+        session={**study.subject.session, **changes.get("session", {})},
+        host={**study.host, **changes.get("host", {})},
+    )
+
+
+def _workload(study: Study, label: str, client: Mapping[str, Setting]) -> Workload:
+    try:
+        workload = changed(study.workload, client)
+    except ValidationError as error:
+        cause = explain(error.errors()[0])
+    else:
+        if not (cause := workload.contradiction):
+            return workload
+    raise InputError(f"option {label}: {cause}", "leave the combination out with [[exclude]]", ("factors",))
 
 
 def _check_number(study: Study) -> None:
     """Raises InputError for more options or runs than can be planned: counted, not listed."""
     number = math.prod(len(factor.levels) for factor in study.factors.values())
-    if number > _MOST_OPTIONS:
+    if number > _OPTIONS_MAX:
         raise InputError(
-            f"the levels of {len(study.factors)} factors make {number:,} options; at most {_MOST_OPTIONS:,}",
+            f"the levels of {len(study.factors)} factors make {number:,} options; at most {_OPTIONS_MAX:,}",
             "drop a factor or levels, or make a study of each question",
             ("factors",),
         )
@@ -137,14 +181,11 @@ def with_absent_words(found: Sequence[Option]) -> list[Option]:
     """
     named = sorted({key for option in found for key, _ in _boot(option)} - {KERNEL})
     absent = dict.fromkeys(named, False)
-    return [
-        replace(option, changes={**option.changes, "host": {**absent, **option.changes.get("host", {})}})
-        for option in found
-    ]
+    return [replace(option, host={**absent, **option.host}) for option in found]
 
 
 def _boot(option: Option) -> _Boot:
-    return boot_of(option.changes.get("host", {}))
+    return boot_of(option.host)
 
 
 def run_seconds(study: Study) -> float:
@@ -152,24 +193,3 @@ def run_seconds(study: Study) -> float:
     plan = study.plan
     point_s = plan.warm_up_s + plan.measure_s + study.probes.sched_s + study.probes.gets_s
     return len(plan.clients) * point_s + plan.cool_down_s
-
-
-def settings_at(study: Study, option: Option) -> dict[str, Setting]:
-    """What the study sets at its subject, as the option's server factors change it."""
-    return {**study.subject.settings, **option.changes.get("server", {})}
-
-
-def workload_of(study: Study, option: Option) -> Workload:
-    """The workload as the option's client factors change it. Raises InputError."""
-    try:
-        workload = changed(study.workload, option.changes.get("client", {}))
-    except ValidationError as error:
-        cause = explain(error.errors()[0])
-    else:
-        if not (cause := workload.contradiction):
-            return workload
-    raise InputError(
-        f"option {option.label}: {cause}",
-        "leave the combination out with [[exclude]]",
-        ("factors",),
-    )

@@ -1,13 +1,13 @@
 """Subjects: what is weighed. A subject is one file and its line in SUBJECTS.
 
-Its module has `check(study)`, which refuses what the subject cannot do before anything starts, and
+Its module has `check(study, options)`, which refuses what the subject cannot do before anything starts, and
 `make(bench)`, which gives the subject itself; TAKES, where its work is other than statements alone;
 INSIDE, where it has no server; BOOTS_ITSELF, where kernels are its own affair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -83,9 +83,10 @@ class Inside:
 
 @dataclass(frozen=True)
 class Bench:
-    """What a subject may use: the study and its work, a folder of its own, CPUs, the guard."""
+    """What a subject may use: the study, its options and work, a folder of its own, CPUs, the guard."""
 
     study: Study
+    options: Sequence[Option]
     work: Work
     folder: Path
     placement: Placement
@@ -129,8 +130,8 @@ SUBJECTS: dict[str, str] = {
 _DIALECTS = ("postgres", "mariadb", "sqlite")
 
 
-def check(study: Study) -> None:
-    """What can be told without starting anything. Raises InputError for what the subject cannot do."""
+def check(study: Study, options: Sequence[Option]) -> None:
+    """Raises InputError for what the subject cannot do; starts nothing."""
     module = _module(study)
     takes: type[Workload] | tuple[type[Workload], ...] = getattr(module, "TAKES", StatementWorkload)
     if not isinstance(study.workload, takes):
@@ -138,7 +139,7 @@ def check(study: Study) -> None:
             f'the subject "{study.subject.kind}" cannot run a workload of kind "{study.workload.kind}"',
             at=("workload", "kind"),
         )
-    module.check(study)
+    module.check(study, options)
 
 
 def boots_apart(study: Study) -> bool:

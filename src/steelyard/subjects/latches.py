@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from steelyard import _core
 from steelyard.host.cpus.nearness import shared
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_of
-from steelyard.study.plan import Option, options, settings_at, workload_of
+from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.study.workloads.cache import CacheWorkload
@@ -38,7 +38,7 @@ _DEFAULTS: dict[str, Setting] = {
 }
 
 
-def check(study: Study) -> None:
+def check(study: Study, options: Sequence[Option]) -> None:
     """Settings that a latch has, and combinations that its protocol can do. Raises InputError."""
     for key in ("session", "bindir", "dsn"):
         if getattr(study.subject, key):
@@ -59,9 +59,9 @@ def check(study: Study) -> None:
     for at, key in named:
         if key not in _DEFAULTS:
             raise InputError(f'a latch has no setting "{key}"{nearest(key, _DEFAULTS)}', at=at)
-    for option in options(study):
+    for option in options:
         try:
-            _core.latch_check(json.dumps(_plan(study, option) | _PHASES))
+            _core.latch_check(json.dumps(_plan(option) | _PHASES))
         except _core.PlanError as error:
             raise InputError(
                 f"option {option.label}: {error}",
@@ -70,9 +70,9 @@ def check(study: Study) -> None:
             ) from None
 
 
-def make(bench: Bench) -> Latch:
+def make(_bench: Bench) -> Latch:
     """The cache of a study."""
-    return Latch(bench)
+    return Latch()
 
 
 class Latch:
@@ -80,15 +80,12 @@ class Latch:
 
     monitors: tuple[str, ...] = ("host", "processes")
 
-    def __init__(self, bench: Bench) -> None:
-        self._study = bench.study
-
     def start(self, option: Option) -> Inside:
         """The option's settings and workload."""
-        settings = {**_DEFAULTS, **settings_at(self._study, option)}
+        settings = {**_DEFAULTS, **option.server}
         return Inside(
             "latch",
-            _plan(self._study, option),
+            _plan(option),
             facts={
                 "version": f"latch {settings['protocol']}",
                 "settings": settings,
@@ -140,10 +137,10 @@ _CALIBRATED = {
 _PHASES = {"points": [1], "warm_up_s": 0, "measure_s": 1, "cool_down_s": 0, "seed": 0}
 
 
-def _plan(study: Study, option: Option) -> dict[str, Any]:
-    workload = workload_of(study, option)
+def _plan(option: Option) -> dict[str, Any]:
+    workload = option.workload
     assert isinstance(workload, CacheWorkload)
-    settings = {**_DEFAULTS, **settings_at(study, option)}
+    settings = {**_DEFAULTS, **option.server}
     placement, spin = settings.pop("placement"), settings.pop("spin")
     keys = workload.model_dump(exclude={"kind", "hold_tail_share", "hold_tail_ns"})
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 
 from steelyard.host.cpus.placement import pin
 from steelyard.host.processes.limits import within
@@ -22,7 +23,7 @@ _SERVE = (
 )
 
 
-def check(study: Study) -> None:
+def check(study: Study, _options: Sequence[Option]) -> None:
     """It has no settings, no versions and no address. Raises InputError."""
     subject = study.subject
     for key in ("settings", "session", "bindir", "dsn"):

@@ -18,7 +18,7 @@ from steelyard.host.cpus.processor_sets import divide
 from steelyard.host.processes.process_mark import VARIABLE, Mark, end_marked
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_of
-from steelyard.study.plan import Option, options, settings_at, workload_of
+from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.study.workloads.program import FILLED, ProgramWorkload, filled, names_in
@@ -31,7 +31,7 @@ _DEFAULTS: dict[str, Setting] = {"placement": "default", "share": False}
 _TAIL_BYTES = 64_000
 
 
-def check(study: Study) -> None:
+def check(study: Study, options: Sequence[Option]) -> None:
     """The programs are there, the settings are known, and the copies fit. Raises InputError."""
     subject = study.subject
     for key in ("session", "bindir", "dsn"):
@@ -50,11 +50,10 @@ def check(study: Study) -> None:
             for code, settings in settings_of(name, factor).items():
                 for key, value in settings.items():
                     _check_setting(key, value, ("factors", name, "levels", code))
-    found = options(study)
-    for option in found:
+    for option in options:
         _check_fit(study, option)
-        _check_programs(study, option)
-    if "share" in subject.settings and all(_settings(study, o)["placement"] != "set" for o in found):
+        _check_programs(option)
+    if "share" in subject.settings and all(_settings(o)["placement"] != "set" for o in options):
         raise InputError(
             "has no effect: no option has placement 'set'", "leave it out", ("subject", "settings", "share")
         )
@@ -83,18 +82,22 @@ class Command:
         self._promise = self._bench.guard.stop_marked(self._mark)
         shutil.rmtree(self._outputs, ignore_errors=True)
         self._outputs.mkdir()
-        workload = _program(self._bench.study, option)
+        workload = _program(option)
         if not self._prepared:
             self._prepare(workload)
             self._prepared = True
         program = _found(workload.command[0])
         plan = workload.model_dump(include={"score", "time", "exit_code", "deadline_s"})
         points = [self._copies(workload, option, copies) for copies in self._bench.study.plan.clients]
-        settings = _settings(self._bench.study, option)
+        settings = _settings(option)
         return Inside(
             engine="command",
             plan={**plan, "copies": points, "outputs": str(self._outputs)},
-            facts={"version": program, "settings": settings, "sources": option.changes.get("server", {})},
+            facts={
+                "version": program,
+                "settings": settings,
+                "sources": dict.fromkeys(option.server, "study"),
+            },
         )
 
     def reset(self) -> None:
@@ -117,7 +120,7 @@ class Command:
         plan = self._bench.study.plan
         places = self._bench.placement
         cpus = places.server | places.engine
-        settings = _settings(self._bench.study, option)
+        settings = _settings(option)
         apart = settings["placement"] == "set"
         sets = divide(cpus, number) if apart else [cpus] * number
         found: list[dict[str, Any]] = []
@@ -182,14 +185,13 @@ class Command:
         return {"scratch": str(self._bench.folder), "programs": str(shipped)}
 
 
-def _program(study: Study, option: Option) -> ProgramWorkload:
-    workload = workload_of(study, option)
-    assert isinstance(workload, ProgramWorkload)
-    return workload
+def _program(option: Option) -> ProgramWorkload:
+    assert isinstance(option.workload, ProgramWorkload)
+    return option.workload
 
 
-def _settings(study: Study, option: Option) -> dict[str, Setting]:
-    return {**_DEFAULTS, **settings_at(study, option)}
+def _settings(option: Option) -> dict[str, Setting]:
+    return {**_DEFAULTS, **option.server}
 
 
 def _check_setting(key: str, value: Setting, at: Sequence[str]) -> None:
@@ -202,7 +204,7 @@ def _check_setting(key: str, value: Setting, at: Sequence[str]) -> None:
 
 
 def _check_fit(study: Study, option: Option) -> None:
-    settings = _settings(study, option)
+    settings = _settings(option)
     cpus, copies = len(os.sched_getaffinity(0)), max(study.plan.clients)
     if settings["placement"] == "set" and copies > cpus and not settings["share"]:
         raise InputError(
@@ -212,8 +214,8 @@ def _check_fit(study: Study, option: Option) -> None:
         )
 
 
-def _check_programs(study: Study, option: Option) -> None:
-    workload = _program(study, option)
+def _check_programs(option: Option) -> None:
+    workload = _program(option)
     for key, command in (("command", workload.command), ("prepare", workload.prepare)):
         # what the lab fills in is not known yet, and what `prepare` makes is not there
         if not command or names_in(command[0]) & {*FILLED}:

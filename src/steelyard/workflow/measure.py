@@ -29,7 +29,7 @@ from steelyard.lab.run import Run
 from steelyard.lab.runner import Laboratory, Progress, StudyFailed
 from steelyard.study.errors import InputError, brief
 from steelyard.study.load_study import located
-from steelyard.study.plan import baseline, workload_of
+from steelyard.study.plan import baseline
 from steelyard.study.spec import Study
 from steelyard.subjects import Bench, SubjectFailed, inside, make
 from steelyard.workflow.attempts import (
@@ -145,7 +145,7 @@ def _run_blocks(
         Guard() as guard,
         _folder(guard) as folder,
     ):
-        bench = Bench(study, work_of(study.workload), folder, placement, guard)
+        bench = Bench(study, assignment.options, work_of(study.workload), folder, placement, guard)
         subject = make(bench)
         host = Host(guard, placement, Boot.now() if assignment.boots else None)
         admit = partial(refuse_other_server, writer.path)
@@ -210,7 +210,7 @@ def _narrow_enough(study: Study, path: Path, blocks: int) -> bool:
 def _placement(assignment: Assignment) -> Placement:
     """The same for all options: CPUs for the most threads that any of them has."""
     study = assignment.study
-    threads = max(workload_of(study, option).engine_threads for option in assignment.options)
+    threads = max(option.workload.engine_threads for option in assignment.options)
     return place(0 if inside(study) else threads, study.plan.pin)
 
 

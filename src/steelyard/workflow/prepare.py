@@ -11,8 +11,8 @@ from steelyard.recordings.model import catalogue as published
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import check_effects
 from steelyard.study.host_settings import boot_of
-from steelyard.study.load_study import located, parse_study
-from steelyard.study.plan import Option, Slot, blocks, options, with_absent_words, workload_of
+from steelyard.study.load_study import located, plan_study
+from steelyard.study.plan import Option, Slot, blocks, with_absent_words
 from steelyard.study.spec import Reboots, Study
 from steelyard.subjects import boots_apart, check
 from steelyard.workloads import work_of
@@ -35,15 +35,14 @@ class Assignment:
     @property
     def boots(self) -> bool:
         """Whether options want this machine booted in their own way."""
-        return boots_apart(self.study) and any(boot_of(o.changes.get("host", {})) for o in self.options)
+        return boots_apart(self.study) and any(boot_of(o.host) for o in self.options)
 
     @classmethod
     def of(cls, text: str, origin: str) -> Assignment:
         """Plans the study in a text; origin: its name in messages. Raises InputError."""
-        study = parse_study(text, origin)
-        found = options(study)
+        study, found = plan_study(text, origin)
         with located(text, origin):
-            workloads = [workload_of(study, option) for option in found]
+            workloads = [option.workload for option in found]
             for workload in workloads:
                 work_of(workload)
             check_effects(study, workloads, [option.levels for option in found])
@@ -53,7 +52,7 @@ class Assignment:
             for name in study.overlay:
                 if name not in published():
                     raise InputError(f'no recording "{name}"{nearest(name, published())}', at=("overlay",))
-            check(study)
+            check(study, found)
             if boots_apart(study):
                 found = with_absent_words(found)
             found, refused = permitted(study, found)

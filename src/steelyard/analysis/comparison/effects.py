@@ -27,7 +27,7 @@ from steelyard.analysis.judgement.results import Effect, Metric
 from steelyard.analysis.metrics.run_metrics import Measures
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.bundle.evidence.tables import Option
+from steelyard.study.plan import Option
 
 Codes = tuple[str, ...]
 _REPLICAS = 1000

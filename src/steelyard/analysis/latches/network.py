@@ -15,9 +15,7 @@ from steelyard.analysis.latches.model import BASE_SLICE_NS, Holds, Network, Wake
 from steelyard.analysis.latches.simulation import Rules, woken_as_measured
 from steelyard.analysis.statistics.distributions import Floats
 from steelyard.bundle.evidence.tables import Columns, Evidence
-from steelyard.study.factors import changed, changes
 from steelyard.study.workloads.cache import CacheWorkload
-from steelyard.study.workloads.workload import Workload
 
 Key = tuple[str, str, int]  # option, latch, clients
 _SLEEPS_MIN = 1000  # fewer tell too little of how long one lasts
@@ -52,17 +50,11 @@ def holds_of(evidence: Evidence) -> dict[Key, Holds]:
     return {key: Holds.of(np.mean([ns for ns, _ in runs], axis=0), runs[0][1]) for key, runs in found.items()}
 
 
-def workload_of(evidence: Evidence, option: str) -> Workload:
-    """What the option's workers did, its client factors applied."""
-    study = evidence.study
-    levels = next(o.levels for o in evidence.options if o.label == option)
-    return changed(study.workload, changes(study, levels).get("client", {}))
-
-
 def rules_of(evidence: Evidence, row: LatchRow) -> Rules:
     """A protocol of ours is known by its name; of any other latch, gets exclude one another."""
     facts = next((p for p in _core.latch_protocols() if p["name"] == row.latch), None)
-    read_share = getattr(workload_of(evidence, row.option), "read_share", 1.0)
+    workload = evidence.option(row.option).workload
+    read_share = workload.read_share if isinstance(workload, CacheWorkload) else 1.0
     if facts is None:
         return Rules(read_share=read_share)
     return Rules(in_turn=facts["in_turn"], shared_gets=facts["shared"], read_share=read_share)
@@ -89,7 +81,7 @@ def network_of(evidence: Evidence, mine: list[LatchRow], holds: Mapping[Key, Hol
         children=first.children,
         cpus=evidence.topology.cpus,
     )
-    workload = workload_of(evidence, first.option)
+    workload = evidence.option(first.option).workload
     return as_run(network, workload) if isinstance(workload, CacheWorkload) else network
 
 

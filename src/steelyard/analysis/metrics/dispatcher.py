@@ -10,8 +10,6 @@ from steelyard.analysis.judgement.results import Metric, Notice
 from steelyard.analysis.statistics.distributions import Floats
 from steelyard.bundle.evidence.tables import Columns, Evidence
 from steelyard.quantities import listed, significant, span_of
-from steelyard.study.factors import changes
-from steelyard.study.settings import Setting
 from steelyard.study.workloads.threads import ThreadsWorkload
 
 LONGEST_WAIT = Metric("longest_wait_ns", "longest wait for a CPU", "ns", "lower", summary="maximum")
@@ -81,7 +79,7 @@ def simulation_notices(evidence: Evidence) -> list[Notice]:
 
 def _cannot_matter(evidence: Evidence, scaled: str) -> list[Notice]:
     """The points at which no run of any option had a switch at the end of a quantum."""
-    if not any("table" in _machine(evidence, option.levels) for option in evidence.options[1:]):
+    if not any("table" in option.server for option in evidence.options[1:]):
         return []
     points = evidence.points
     row_of = {
@@ -94,7 +92,7 @@ def _cannot_matter(evidence: Evidence, scaled: str) -> list[Notice]:
     if not idle:
         return []
     most = runnable[np.isin(clients, idle)].tolist()
-    cpus = sorted({float(_machine(evidence, o.levels).get("cpus", 0)) for o in evidence.options})
+    cpus = sorted({float(o.server.get("cpus", 0)) for o in evidence.options})
     was = "was" if max(most) == 1 else "were"
     return [
         Notice(
@@ -114,10 +112,6 @@ def _counted(values: Sequence[float], noun: str) -> str:
 
 def _whole(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else significant(value)
-
-
-def _machine(evidence: Evidence, levels: Mapping[str, str]) -> Mapping[str, Setting]:
-    return {**evidence.study.subject.settings, **changes(evidence.study, levels).get("server", {})}
 
 
 def _column(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from steelyard.analysis.judgement.results import Notice
@@ -11,8 +9,6 @@ from steelyard.analysis.metrics.run_metrics import Measures
 from steelyard.analysis.validity.stability import Finding, merged
 from steelyard.bundle.evidence.tables import Columns, Evidence
 from steelyard.quantities import percent, quantity, significant, span_of
-from steelyard.study.factors import changed, changes
-from steelyard.study.spec import Study
 
 _SATURATED = 0.9
 _STEAL = 0.02
@@ -31,7 +27,7 @@ def soundness_notices(evidence: Evidence, measures: Measures) -> list[Notice]:
 
 
 def _engine(evidence: Evidence, measures: Measures) -> list[Notice]:
-    threads = {o.label: _threads(evidence.study, o.levels) for o in evidence.options}
+    threads = {o.label: o.workload.engine_threads for o in evidence.options}
     option_of = dict(zip(measures.run.tolist(), measures.option.tolist(), strict=True))
     rates = evidence.rates
     busy: dict[int, float] = {}
@@ -48,11 +44,6 @@ def _engine(evidence: Evidence, measures: Measures) -> list[Notice]:
         " throughput may be the engine's limit, not the server's; raise workload.threads",
         lambda shares: span_of(shares, percent),
     )
-
-
-def _threads(study: Study, levels: Mapping[str, str]) -> int:
-    """Threads of the load engine under an option, which a client factor may change."""
-    return changed(study.workload, changes(study, levels).get("client", {})).engine_threads
 
 
 def _steal(evidence: Evidence, measures: Measures) -> list[Notice]:

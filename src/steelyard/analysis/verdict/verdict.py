@@ -44,7 +44,7 @@ class _Case:
     def named(self, label: str) -> str:
         """`B (handle = named)`: what a code stands for, where one factor makes the option."""
         factors = self.evidence.study.factors
-        levels = next(o.levels for o in self.evidence.options if o.label == label)
+        levels = self.evidence.option(label).levels
         if len(factors) != 1:
             return label
         name, factor = next(iter(factors.items()))

@@ -19,9 +19,10 @@ from steelyard.analysis.judgement.results import RegionCell, Verdict
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.verdict.why import Costs
-from steelyard.bundle.evidence.tables import Evidence, Option
+from steelyard.bundle.evidence.tables import Evidence
 from steelyard.quantities import listed, percent, span_of
 from steelyard.study.factors import settings_of
+from steelyard.study.plan import Option
 from steelyard.study.spec import Study
 from steelyard.study.workloads.threads import ThreadsWorkload
 

@@ -8,17 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.study.plan import Option
 from steelyard.study.spec import Study
 
 Columns = Mapping[str, np.ndarray[Any, Any]]
-
-
-@dataclass(frozen=True)
-class Option:
-    """One combination of levels. levels: code by factor."""
-
-    label: str
-    levels: Mapping[str, str]
 
 
 def _none(*names: str) -> Columns:
@@ -139,6 +132,10 @@ class Evidence:
     topology: Topology = Topology()
     calibration: Mapping[str, Any] = field(default_factory=dict[str, Any])
     instruction_time: bool = False
+
+    def option(self, label: str) -> Option:
+        """The option of this label. Raises StopIteration."""
+        return next(option for option in self.options if option.label == label)
 
 
 def counts_instructions(environment: Mapping[str, Any]) -> bool:

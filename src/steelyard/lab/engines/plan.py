@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from steelyard.study.plan import Slot, run_seconds, workload_of
+from steelyard.study.plan import Slot, run_seconds
 from steelyard.study.spec import Study
 from steelyard.study.workloads.program import ProgramWorkload
 from steelyard.study.workloads.queries import QueriesWorkload, stream_orders
@@ -30,7 +30,7 @@ def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside)
         "cool_down_s": plan.cool_down_s,
         "seed": plan.seed,
     }
-    workload, asked = workload_of(study, slot.option), dict[str, Any]()
+    workload, asked = slot.option.workload, dict[str, Any]()
     if isinstance(workload, StatementWorkload):
         asked = {**_statements(workload, work), "transactions_max": plan.transactions}
     elif isinstance(workload, QueriesWorkload):
@@ -55,7 +55,7 @@ def engine_limit_s(study: Study, slot: Slot, target: Endpoint | Inside) -> float
         return float(target.plan["limit_s"]) + _MARGIN_S
     if isinstance(target, Inside) and target.simulated:
         return math.inf
-    workload = workload_of(study, slot.option)
+    workload = slot.option.workload
     deadline_s = 0.0
     if isinstance(workload, StatementWorkload):
         deadline_s = workload.deadline_ms / 1e3

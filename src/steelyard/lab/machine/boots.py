@@ -58,7 +58,7 @@ class Boot:
 
     def check(self, option: Option) -> None:
         """Raises BootNeeded where the option wants another."""
-        wanted = dict(boot_of(option.changes.get("host", {})))
+        wanted = dict(boot_of(option.host))
         if why := self.unmet(wanted):
             raise BootNeeded(wanted, f"option {option.label} needs {why}")
 
@@ -70,7 +70,7 @@ def boot_facts(options: Sequence[Option], known: Sequence[Mapping[str, Any]]) ->
     kernel, or another clock than theirs: runs could not be compared.
     """
     boot = Boot.now()
-    boots = {boot_of(option.changes.get("host", {})) for option in options} - {()}
+    boots = {boot_of(option.host) for option in options} - {()}
     met = next((wanted for wanted in sorted(boots, key=str) if not boot.unmet(dict(wanted))), None)
     if met is None:
         return {}

@@ -148,4 +148,4 @@ class Host:
 
 
 def _settings(option: Option) -> HostSettings:
-    return host_settings(option.changes.get("host", {}))
+    return host_settings(option.host)

@@ -48,7 +48,7 @@ def permitted(study: Study, options: Sequence[Option]) -> tuple[list[Option], li
     for refusal in fixed.values():
         told.append(f"{_named(refusal, study.host)}; it is left out of all options")
     for option in options:
-        asked = option.changes.get("host", {})
+        asked = option.host
         settings = {k: v for k, v in asked.items() if k not in fixed or v != study.host.get(k)}
         refused = list(refusals(settings))
         if refused:
@@ -57,7 +57,7 @@ def permitted(study: Study, options: Sequence[Option]) -> tuple[list[Option], li
         elif len(settings) == len(asked):
             left.append(option)
         else:
-            left.append(replace(option, changes={**option.changes, "host": settings}))
+            left.append(replace(option, host=settings))
     hint = "steelyard doctor shows what this machine permits"
     if len(left) < 2:
         number = {0: "no option is", 1: "one option is"}[len(left)]

@@ -14,7 +14,7 @@ from steelyard import _core
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_of
 from steelyard.study.host_settings import cpus_of
-from steelyard.study.plan import Option, options, settings_at, workload_of
+from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.study.workloads.threads import ThreadsWorkload
@@ -35,7 +35,7 @@ _SET = "set."
 _KNOWN = (*_MACHINE, *_CLOCK, *_TABLES, *_TRACE)
 
 
-def check(study: Study) -> None:
+def check(study: Study, options: Sequence[Option]) -> None:
     """Settings of a machine, each table read, and each option's plan. Raises InputError."""
     for key in ("session", "bindir", "dsn"):
         if getattr(study.subject, key):
@@ -57,16 +57,15 @@ def check(study: Study) -> None:
             raise InputError(str(error), at=at) from None
         except InputError as error:
             raise InputError(str(error), error.hint, at) from None
-    found = options(study)
-    for option in found:
-        missing = [key for key in _NEEDED if key not in _settings(study, option)]
+    for option in options:
+        missing = [key for key in _NEEDED if key not in _settings(option)]
         if missing:
             raise InputError(
                 f"the machine needs {', '.join(missing)}", f"{missing[0]} = ...", ("subject", "settings")
             )
         try:
             for clients in (min(study.plan.clients), max(study.plan.clients)):
-                _core.dispatch_run(json.dumps(_trial(study, option, clients)), _unheard)
+                _core.dispatch_run(json.dumps(_trial(option, clients)), _unheard)
         except _core.PlanError as error:
             raise InputError(
                 f"option {option.label}: {error}",
@@ -75,9 +74,9 @@ def check(study: Study) -> None:
             ) from None
 
 
-def make(bench: Bench) -> Dispatcher:
+def make(_bench: Bench) -> Dispatcher:
     """The machine of a study."""
-    return Dispatcher(bench)
+    return Dispatcher()
 
 
 class Dispatcher:
@@ -85,15 +84,12 @@ class Dispatcher:
 
     monitors: tuple[str, ...] = ()
 
-    def __init__(self, bench: Bench) -> None:
-        self._study = bench.study
-
     def start(self, option: Option) -> Inside:
         """The option's machine, tables and threads."""
-        settings = _settings(self._study, option)
+        settings = _settings(option)
         return Inside(
             "dispatch",
-            _plan(self._study, option),
+            _plan(option),
             simulated=True,
             facts={
                 "version": "simulated machine",
@@ -143,14 +139,14 @@ def _read(key: str, value: Setting) -> Any:
     return value
 
 
-def _settings(study: Study, option: Option) -> dict[str, Setting]:
-    return {"table": "standard", **settings_at(study, option)}
+def _settings(option: Option) -> dict[str, Setting]:
+    return {"table": "standard", **option.server}
 
 
-def _plan(study: Study, option: Option) -> dict[str, Any]:
-    workload = workload_of(study, option)
+def _plan(option: Option) -> dict[str, Any]:
+    workload = option.workload
     assert isinstance(workload, ThreadsWorkload)
-    settings = {key: _read(key, value) for key, value in _settings(study, option).items()}
+    settings = {key: _read(key, value) for key, value in _settings(option).items()}
     own = (_group(name, group) for name, group in workload.model_dump(exclude_none=True)["groups"].items())
     return {
         "machine": {key: settings[key] for key in _MACHINE if key in settings},
@@ -171,9 +167,9 @@ def _group(name: str, keys: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": name, "count": 1, **keys}
 
 
-def _trial(study: Study, option: Option, clients: int) -> dict[str, Any]:
+def _trial(option: Option, clients: int) -> dict[str, Any]:
     """A plan of a thousandth of a second: what the engine refuses, it refuses here."""
-    plan = _plan(study, option)
+    plan = _plan(option)
     groups: Sequence[Mapping[str, Any]] = plan["groups"]
     counted = [{**g, "count": clients} if g["name"] == plan["scaled"] else g for g in groups]
     trace = {"threads": plan["trace"]["threads"], "to_s": plan["trace"]["window_s"]}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from steelyard.host.processes.process_mark import Mark, end_marked
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_of
 from steelyard.study.host_settings import KERNEL, boot_words, takes_boot
-from steelyard.study.plan import Option, options
+from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.subjects import SERVERS, Bench, Endpoint, Inside, SubjectFailed
@@ -52,7 +52,7 @@ _RESULT_BYTES = 64 * 1024 * 1024
 _TAIL_LINES = 60
 
 
-def check(study: Study) -> None:
+def check(study: Study, options: Sequence[Option]) -> None:
     """Programs, kernels, and factors that a guest has. Raises InputError."""
     if platform.machine() != "x86_64":
         raise InputError(f"guests are x86_64 machines; this one is {platform.machine()}")
@@ -74,8 +74,8 @@ def check(study: Study) -> None:
             for code, settings in settings_of(name, factor).items():
                 _check_host(settings, ("factors", name, "levels", code))
     _check_host(study.host, ("host",))
-    for option in options(study):
-        if KERNEL not in option.changes.get("host", {}):
+    for option in options:
+        if KERNEL not in option.host:
             raise InputError(
                 f"option {option.label} names no kernel", 'kernel = "6.12" under [host], or a factor of it'
             )
@@ -168,10 +168,9 @@ class VirtualMachine:
         return "\n".join(list(lines(self._console))[-_TAIL_LINES:]) if self._console.exists() else ""
 
     def _prepare(self, option: Option) -> None:
-        study = self._bench.study
-        found = options(study)
+        found = self._bench.options
         try:
-            kernels = {o.label: find_kernel(str(o.changes["host"][KERNEL])) for o in found}
+            kernels = {o.label: find_kernel(str(o.host[KERNEL])) for o in found}
         except InputError as error:
             raise SubjectFailed(f"{error} ({error.hint})" if error.hint else str(error)) from None
         guests = {o.label: self._guest(o, kernels[o.label]) for o in found}
@@ -195,7 +194,7 @@ class VirtualMachine:
         return Guest(
             kernel=kernel.image,
             initramfs=place,
-            words=boot_words(option.changes["host"]),
+            words=boot_words(option.host),
             cpus=int(self._settings["vm.cpus"]),
             memory_mib=int(self._settings["vm.memory_mib"]),
             mark=self._mark.value,

@@ -37,14 +37,13 @@ class ForeignMariaDB:
 
     def start(self, option: Option) -> Endpoint:
         """The server at the address, its tables there already. Raises InputError, SubjectFailed."""
-        subject = self._bench.study.subject
-        dsn = expand(subject.dsn or "")
+        dsn = expand(self._bench.study.subject.dsn or "")
         address = parse(dsn)
 
         def read_back() -> dict[str, str]:
             with closing(_connect(address)) as connection:
                 self._check_tables(connection, address.database)
-                read_back_session(connection, subject, option)
+                read_back_session(connection, option)
                 return variables(connection, "global")
 
         try:
@@ -66,7 +65,7 @@ class ForeignMariaDB:
             tls=address.tls,
             ca_file=address.ca_file,
             dsn=dsn,
-            session=session_statements(subject, option),
+            session=session_statements(option),
             inspect=INSPECT,
             interruption=interruption,
             facts={

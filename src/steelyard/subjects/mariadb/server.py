@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pymysql
 
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError
-from steelyard.study.plan import Option, settings_at
+from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.subjects import SERVERS, Bench, Endpoint, Subject, SubjectFailed
@@ -53,7 +54,7 @@ _DEFAULTS: dict[str, Setting] = {
 }
 
 
-def check(study: Study) -> None:
+def check(study: Study, _options: Sequence[Option]) -> None:
     """The programs of every version are there. Raises InputError."""
     if study.subject.dsn:
         check_foreign(study)
@@ -89,21 +90,19 @@ class MariaDB:
 
     def start(self, option: Option) -> Endpoint:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
-        subject = self._bench.study.subject
-        version = option.changes.get("version", {})
-        server = find_server(str(version["bindir"]) if "bindir" in version else subject.bindir)
+        server = find_server(option.bindir)
         template = self._template(server)
         shutil.rmtree(self._data, ignore_errors=True)
         # a copy of files: the same pages at the same places for every run
         subprocess.run(["cp", "-a", "--reflink=auto", template, self._data], check=True)
-        settings = {**_DEFAULTS, **settings_at(self._bench.study, option)}
+        settings = {**_DEFAULTS, **option.server}
         pid = self._launch(server, self._data, settings)
 
         def read_back() -> dict[str, str]:
             with closing(self._connect(_DATABASE)) as connection:
                 shown = variables(connection, "global")
                 refuse_not_taken(shown, settings, option)
-                read_back_session(connection, subject, option)
+                read_back_session(connection, option)
                 return shown
 
         try:
@@ -120,7 +119,7 @@ class MariaDB:
             database=_DATABASE,
             pid=pid,
             dsn=f"mysql://{quote(self._user)}@localhost/{_DATABASE}?socket={self._socket}",
-            session=session_statements(subject, option),
+            session=session_statements(option),
             inspect=INSPECT,
             interruption=interruption,
             facts={

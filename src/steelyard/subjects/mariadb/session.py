@@ -9,7 +9,6 @@ import pymysql
 
 from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
-from steelyard.study.spec import Subject
 from steelyard.subjects import SubjectFailed
 from steelyard.subjects.mariadb.settings import taken, written
 
@@ -25,22 +24,20 @@ INSPECT = {
 }
 
 
-def session_statements(subject: Subject, option: Option) -> tuple[str, ...]:
+def session_statements(option: Option) -> tuple[str, ...]:
     """SET statements of the study's session settings, the option's last."""
-    return tuple(
-        f"set session {name} = {_literal(value)}" for name, value in _settings(subject, option).items()
-    )
+    return tuple(f"set session {name} = {_literal(value)}" for name, value in option.session.items())
 
 
-def read_back_session(connection: pymysql.Connection[Any], subject: Subject, option: Option) -> None:
+def read_back_session(connection: pymysql.Connection[Any], option: Option) -> None:
     """Sets them in this session and reads each back. Raises SubjectFailed naming those not taken."""
-    for statement in session_statements(subject, option):
+    for statement in session_statements(option):
         try:
             with connection.cursor() as cursor:
                 cursor.execute(statement)
         except pymysql.MySQLError as error:
             raise SubjectFailed(f"option {option.label}: {statement}: {told(error)}") from error
-    asked = _settings(subject, option)
+    asked = option.session
     refuse_not_taken(variables(connection, "session"), asked, option)
 
 
@@ -66,10 +63,6 @@ def refuse_not_taken(shown: Mapping[str, str], asked: Mapping[str, Setting], opt
 def told(error: pymysql.MySQLError) -> str:
     """What the server said, with its number: pymysql gives both as the error's arguments."""
     return " ".join(str(part) for part in error.args)
-
-
-def _settings(subject: Subject, option: Option) -> dict[str, Setting]:
-    return {**subject.session, **option.changes.get("session", {})}
 
 
 def _literal(value: Setting) -> str:

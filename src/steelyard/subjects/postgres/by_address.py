@@ -49,7 +49,7 @@ class ForeignPostgres:
         with psycopg.connect(dsn, connect_timeout=10, autocommit=True) as connection:
             info = connection.info
             self._check_tables(connection)
-            read_back_session(connection, self._bench.study.subject, option)
+            read_back_session(connection, option)
             parameters = info.get_parameters()
             verified = parameters.get("sslmode") == "verify-full"
             return Endpoint(
@@ -67,7 +67,7 @@ class ForeignPostgres:
                 ca_file=parameters.get("sslrootcert"),
                 dsn=dsn,
                 lwlocks=True,
-                session=session_statements(self._bench.study.subject, option),
+                session=session_statements(option),
                 inspect=INSPECT,
                 facts={"origin": "a server that is not ours"},
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -16,7 +16,7 @@ from functools import cache
 import psycopg
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.plan import Option, options, settings_at, workload_of
+from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.study.workloads.statements import StatementWorkload
@@ -39,10 +39,10 @@ _DEFAULTS: dict[str, Setting] = {
 }
 
 
-def check_front(study: Study) -> None:
+def check_front(study: Study, options: Sequence[Option]) -> None:
     """The pooler is there, and each option's statements can go through it. Raises InputError."""
-    for option in options(study):
-        front, settings, _ = divided(settings_at(study, option))
+    for option in options:
+        front, settings, _ = divided(option.server)
         if front not in _FRONTS:
             raise InputError(f'unknown front "{front}"{nearest(front, _FRONTS)}', at=_where(study, option))
         if front == "none":
@@ -54,20 +54,19 @@ def check_front(study: Study) -> None:
                 )
             continue
         version = _version(_program(_where(study, option)))
-        workload = workload_of(study, option)
         shared = settings.get("pool_mode", _DEFAULTS["pool_mode"]) != "session"
-        if not shared or not isinstance(workload, StatementWorkload):
+        if not shared or not isinstance(option.workload, StatementWorkload):
             continue
-        if study.subject.session or "session" in option.changes:
+        if option.session:
             raise InputError(
                 f"{option.label}: sessions are shared behind a pooler, so session settings do not hold there",
                 'pgbouncer.pool_mode = "session"',
                 _where(study, option),
             )
-        if workload.handle in ("named", "per-use", "left") and version < _FOLLOWS_NAMES:
+        if option.workload.handle in ("named", "per-use", "left") and version < _FOLLOWS_NAMES:
             raise InputError(
                 f"{option.label}: pgbouncer {version[0]}.{version[1]} shares sessions and knows no prepared"
-                f" statements: handle = '{workload.handle}' would fail",
+                f" statements: handle = '{option.workload.handle}' would fail",
                 'handle = "none" or "unnamed", or pgbouncer.pool_mode = "session"',
                 _where(study, option),
             )

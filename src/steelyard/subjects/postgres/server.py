@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError
-from steelyard.study.plan import Option, settings_at
+from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.subjects import SERVERS, Bench, Endpoint, Subject, SubjectFailed
@@ -58,18 +59,18 @@ DEFAULTS: dict[str, Setting] = {
 }
 
 
-def check(study: Study) -> None:
+def check(study: Study, options: Sequence[Option]) -> None:
     """The programs of every version are there, and know the settings. Raises InputError."""
     if study.subject.dsn:
         check_foreign(study)
         return
-    check_front(study)
+    check_front(study, options)
     for at, bindir in named_bindirs(study):
         try:
             find_bindir(bindir)
         except InputError as error:
             raise InputError(str(error), error.hint, at) from None
-    check_settings(study)
+    check_settings(study, options)
 
 
 def make(bench: Bench) -> Subject:
@@ -94,9 +95,8 @@ class Postgres:
 
     def start(self, option: Option) -> Endpoint:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
-        subject = self._bench.study.subject
         bindir, data = self.prepare(option)
-        asked = {**DEFAULTS, **settings_at(self._bench.study, option)}
+        asked = {**DEFAULTS, **option.server}
         front, front_settings, settings = divided(asked)
         pid = self._launch(bindir, data, settings)
         dsn = self._dsn("postgres")
@@ -104,7 +104,7 @@ class Postgres:
         def read_back() -> None:
             with psycopg.connect(dsn, autocommit=True, connect_timeout=_SQL_S) as connection:
                 refuse_not_taken(connection, settings, option)
-                read_back_session(connection, subject, option)
+                read_back_session(connection, option)
 
         within(_SQL_S, "reading the settings back", read_back)
         endpoint = Endpoint(
@@ -115,7 +115,7 @@ class Postgres:
             pid=pid,
             dsn=self._dsn(self._database),
             lwlocks=True,
-            session=session_statements(subject, option),
+            session=session_statements(option),
             inspect=INSPECT,
             facts={"origin": str(bindir)},
             interruption=continuity(dsn, self._server.ended),
@@ -124,9 +124,7 @@ class Postgres:
 
     def prepare(self, option: Option) -> tuple[Path, Path]:
         """The option's programs, and a data directory with the data in the database TEMPLATE."""
-        version = option.changes.get("version", {})
-        named = str(version.get("bindir", self._bench.study.subject.bindir or "embedded"))
-        bindir = reachable(find_bindir(named))
+        bindir = reachable(find_bindir(option.bindir))
         return bindir, self._cluster(bindir)
 
     def reset(self) -> None:

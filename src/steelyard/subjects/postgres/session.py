@@ -9,7 +9,6 @@ import psycopg
 
 from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
-from steelyard.study.spec import Subject
 from steelyard.subjects import SubjectFailed
 from steelyard.subjects.postgres.settings import not_taken, written
 
@@ -23,19 +22,19 @@ INSPECT = {
 }
 
 
-def session_statements(subject: Subject, option: Option) -> tuple[str, ...]:
+def session_statements(option: Option) -> tuple[str, ...]:
     """SET statements of the study's session settings, the option's last."""
-    return tuple(f"set {name} = {_literal(written(v))}" for name, v in _settings(subject, option).items())
+    return tuple(f"set {name} = {_literal(written(v))}" for name, v in option.session.items())
 
 
-def read_back_session(connection: psycopg.Connection[Any], subject: Subject, option: Option) -> None:
+def read_back_session(connection: psycopg.Connection[Any], option: Option) -> None:
     """Sets them in this session and reads each back. Raises SubjectFailed naming those not taken."""
-    for statement in session_statements(subject, option):
+    for statement in session_statements(option):
         try:
             connection.execute(statement.encode())
         except psycopg.Error as error:
             raise SubjectFailed(f"option {option.label}: {statement}: {str(error).strip()}") from error
-    _refuse(not_taken(connection, _settings(subject, option), in_session=True), option)
+    _refuse(not_taken(connection, option.session, in_session=True), option)
 
 
 def refuse_not_taken(
@@ -48,10 +47,6 @@ def refuse_not_taken(
 def _refuse(wrong: Iterable[str], option: Option) -> None:
     if sentences := list(wrong):
         raise SubjectFailed(f"option {option.label}: {'; '.join(sentences)}")
-
-
-def _settings(subject: Subject, option: Option) -> dict[str, Setting]:
-    return {**subject.session, **option.changes.get("session", {})}
 
 
 def _literal(value: str) -> str:

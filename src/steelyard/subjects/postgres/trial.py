@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_of
-from steelyard.study.plan import Option, options, settings_at
+from steelyard.study.plan import Option
 from steelyard.study.spec import Study
 from steelyard.subjects.postgres.binaries import find_bindir, reachable
 from steelyard.subjects.postgres.pooler import divided
@@ -26,15 +27,13 @@ _REFUSED = re.compile(r'FATAL:  (.*parameter "([^"]+)".*)')
 _HINT = re.compile(r"HINT:  (.*)")
 
 
-def check_settings(study: Study) -> None:
+def check_settings(study: Study, options: Sequence[Option]) -> None:
     """Each server setting's name and value, at the version that is to take it. Raises InputError."""
-    asked: dict[tuple[str, str], Option] = {}
-    for option in options(study):
-        version = option.changes.get("version", {})
-        bindir = str(version.get("bindir", study.subject.bindir or "embedded"))
-        _, _, settings = divided(settings_at(study, option))
+    asked: dict[tuple[str | None, str], Option] = {}
+    for option in options:
+        _, _, settings = divided(option.server)
         for name, value in settings.items():
-            asked.setdefault((bindir, f"{name}={written(value)}"), option)
+            asked.setdefault((option.bindir, f"{name}={written(value)}"), option)
     for bindir in dict.fromkeys(bindir for bindir, _ in asked):
         program = reachable(find_bindir(bindir)) / "postgres"
         told = {setting: option for (place, setting), option in asked.items() if place == bindir}

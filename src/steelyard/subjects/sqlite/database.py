@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from steelyard import _core
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_of
-from steelyard.study.plan import Option, options, settings_at, workload_of
+from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.study.workloads.statements import StatementWorkload
@@ -45,7 +45,7 @@ _PRAGMAS: dict[str, Setting] = {"journal_mode": "wal", "synchronous": "normal"}
 _OF_FILE = ("page_size", "auto_vacuum", "encoding")
 
 
-def check(study: Study) -> None:
+def check(study: Study, options: Sequence[Option]) -> None:
     """Settings that SQLite has, and work that it can do. Raises InputError."""
     for key, why in (
         ("session", "a PRAGMA is a setting: [subject.settings]"),
@@ -74,8 +74,8 @@ def check(study: Study) -> None:
             for code, settings in settings_of(name, factor).items():
                 for key, value in settings.items():
                     _check_setting(key, value, known, ("factors", name, "levels", code))
-    for option in options(study):
-        _check_option(study, option)
+    for option in options:
+        _check_option(option)
 
 
 def make(bench: Bench) -> SQLite:
@@ -94,7 +94,7 @@ class SQLite:
 
     def start(self, option: Option) -> Inside:
         """The data in place and every setting read back, or SubjectFailed."""
-        settings = _settings(self._bench.study, option)
+        settings = _settings(option)
         shutil.rmtree(self._folder, ignore_errors=True)
         shutil.copytree(self._template(settings), self._folder)
         database = _database(settings, str(self._folder / _FILE))
@@ -111,7 +111,7 @@ class SQLite:
                 "version": f"SQLite {facts['version']}",
                 "build": "; ".join(facts["compile_options"]),
                 "settings": facts["settings"] | opening,
-                "sources": dict.fromkeys(settings_at(self._bench.study, option), "study"),
+                "sources": dict.fromkeys(option.server, "study"),
             },
         )
 
@@ -159,8 +159,8 @@ def _check_setting(key: str, value: Setting, known: frozenset[str], at: tuple[st
         )
 
 
-def _check_option(study: Study, option: Option) -> None:
-    workload = workload_of(study, option)
+def _check_option(option: Option) -> None:
+    workload = option.workload
     assert isinstance(workload, StatementWorkload)
     refused = ""
     if workload.handle == "unnamed":
@@ -169,7 +169,7 @@ def _check_option(study: Study, option: Option) -> None:
         refused = "clients of SQLite are threads or processes in a closed loop: it has no open one"
     elif workload.threads != 1:
         refused = "clients are threads or processes themselves: no thread of the engine drives them"
-    settings = _settings(study, option)
+    settings = _settings(option)
     if settings["shared_cache"] and settings["workers"] == "processes":
         refused = "processes cannot share a cache: shared_cache needs workers = 'threads'"
     if refused:
@@ -186,8 +186,8 @@ def _known() -> frozenset[str]:
         return frozenset(name for (name,) in connection.execute("select name from pragma_pragma_list"))
 
 
-def _settings(study: Study, option: Option) -> dict[str, Setting]:
-    return {**_OPENING, **_PRAGMAS, **settings_at(study, option)}
+def _settings(option: Option) -> dict[str, Setting]:
+    return {**_OPENING, **_PRAGMAS, **option.server}
 
 
 def _database(settings: Mapping[str, Setting], file: str) -> dict[str, Any]:
