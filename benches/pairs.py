@@ -24,7 +24,7 @@ from steelyard.lab.engines.process import LoadProcess
 from steelyard.monitors import Target
 from steelyard.study.plan import Slot, options
 from steelyard.study.spec import Study
-from steelyard.subjects import Bench, Endpoint
+from steelyard.subjects import Bench
 from steelyard.subjects import make as make_subject
 from steelyard.workloads import work_of
 
@@ -79,13 +79,14 @@ def under_load(
         bench = Bench(asked, found, work_of(asked.workload), folder, placement, guard)
         subject = make_subject(bench)
         try:
-            endpoint = subject.start(option)
-            assert isinstance(endpoint, Endpoint) and endpoint.pid is not None
+            load = subject.start(option)
+            server = load.server
+            assert server is not None and server.pid is not None
             subject.reset()
-            plan = engine_plan(asked, Slot(block=1, slot=1, option=option), bench.work, endpoint)
+            plan = engine_plan(asked, Slot(block=1, slot=1, option=option), bench.work, load)
             engine = LoadProcess("load", plan, placement.engine)
-            pids = {"engine": engine.pid, "monitors": os.getpid(), "server": endpoint.pid}
-            tried = make(Target(pids=pids, dsn=endpoint.dsn), placement)
+            pids = {"engine": engine.pid, "monitors": os.getpid(), "server": server.pid}
+            tried = make(Target(pids=pids, dsn=server.dsn), placement)
 
             def heard(event: Mapping[str, Any]) -> None:
                 if event["event"] == "phase" and event["phase"] == "measure":

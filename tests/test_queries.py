@@ -22,7 +22,7 @@ from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study, plan_study
 from steelyard.study.workloads.queries import stream_orders
-from steelyard.subjects import Bench, Endpoint, make
+from steelyard.subjects import Bench, Server, make
 from steelyard.workloads import decision_support, work_of
 
 STUDY = """\
@@ -70,17 +70,17 @@ Ask = Callable[[str], list[tuple[Any, ...]]]
 
 
 @contextmanager
-def server(text: str, folder: Path) -> Iterator[Endpoint]:
+def server(text: str, folder: Path) -> Iterator[Server]:
     study, found = plan_study(text, "study")
     # a Unix socket's name has to be short
     with Guard() as guard:
         bench = Bench(study, found, work_of(study.workload), folder, place(1, False), guard)
         subject = make(bench)
         try:
-            endpoint = subject.start(found[0])
+            load = subject.start(found[0])
             subject.reset()
-            assert isinstance(endpoint, Endpoint)
-            yield endpoint
+            assert load.server is not None
+            yield load.server
         finally:
             subject.stop()
 

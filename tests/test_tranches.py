@@ -209,7 +209,7 @@ def test_a_program_that_is_no_postgres_is_refused_by_the_name_that_it_lacks() ->
 
 
 def test_sleeps_that_were_missed_are_not_told_as_none() -> None:
-    quiet = Tranches(os.getpid(), "group")
+    quiet = Tranches(os.getpid(), "group", tranche_names)
     quiet.measured(0)
     nobody = {name: [] for name in ("point", "role", "event", "sleeps", "wait_ns", "wait_histogram_base64")}
     quiet.take(nobody, {name: [] for name in ("point", "role", "tranche", "gets")}, ())
@@ -235,7 +235,7 @@ SLEPT = ("point", "role", "event", "sleeps", "wait_ns", "wait_histogram_base64")
 
 
 def test_gets_stand_beside_sleeps_that_could_not_be_had():
-    it = Tranches(os.getpid(), "group", gets=True)
+    it = Tranches(os.getpid(), "group", tranche_names, gets=True)
     it.measured(0)
     it.take({name: [] for name in SLEPT}, GETS, [("latches", "no symbol")], {0: 900, 1: 4000})
     it.relate(COUNTED)
@@ -250,7 +250,7 @@ def test_gets_stand_beside_sleeps_that_could_not_be_had():
 
 
 def test_gets_of_a_load_that_began_before_the_breakpoints_were_there_are_left_out():
-    it = Tranches(os.getpid(), "group", gets=True)
+    it = Tranches(os.getpid(), "group", tranche_names, gets=True)
     it.take({name: [] for name in SLEPT}, GETS, (), {0: 900, 1: 5001})
     it.relate(COUNTED)
     assert it.gets()["point"] == [0]
@@ -258,7 +258,7 @@ def test_gets_of_a_load_that_began_before_the_breakpoints_were_there_are_left_ou
 
 
 def test_who_asks_for_gets_alone_has_no_sleeps_probed():
-    plan = Tranches(os.getpid(), "group", sleeps=False, gets=True).plan()
+    plan = Tranches(os.getpid(), "group", tranche_names, sleeps=False, gets=True).plan()
     assert plan is not None and (plan["sleeps"], plan["gets"]) == (False, True)
 
 

@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from steelyard.lab.environment.environment import server_environment
+from steelyard.lab.environment.redaction import redact
+from steelyard.subjects.postgres.facts import facts_of
 
 
 @pytest.mark.server
@@ -12,7 +13,7 @@ def test_a_server_tells_all_settings_but_its_secrets(server):
         connection.execute("select pg_reload_conf()")
         count = connection.execute("select count(*) from pg_settings").fetchone()
     try:
-        facts = server_environment(server.dsn())
+        facts = redact(facts_of(server.dsn()))
     finally:
         with server.connect() as connection:
             connection.execute("alter system reset primary_conninfo")

@@ -12,13 +12,12 @@ import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, Protocol
 
 import psycopg
 
 from steelyard.host.cpus.placement import Placement
-from steelyard.host.processes.limits import TimedOut, within
+from steelyard.host.processes.limits import TimedOut
 from steelyard.lab.engines.listener import Listener
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
 from steelyard.lab.engines.process import LoadProcess
@@ -34,7 +33,6 @@ from steelyard.lab.engines.result import (
     throughput_per_s,
     why_nothing,
 )
-from steelyard.lab.environment.environment import server_environment
 from steelyard.lab.environment.redaction import redact, redacted_run
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.observe.mariadb_latches import watched_latches
@@ -45,11 +43,10 @@ from steelyard.lab.run import Run
 from steelyard.monitors import Target
 from steelyard.study.plan import Slot
 from steelyard.study.spec import Study
-from steelyard.subjects import Endpoint, Inside, Subject
+from steelyard.subjects import Load, Subject
 from steelyard.workloads import Work
 
 _AFTER_S = 0.3
-_FACTS_S = 30.0
 
 
 class Progress(Protocol):
@@ -116,11 +113,11 @@ class Laboratory:
         run = Run(slot, attempt, "void", "", started_at, 0.0)
         try:
             self.host.change(slot.option)
-            endpoint = self.subject.start(slot.option)
+            load = self.subject.start(slot.option)
             self.subject.reset()
-            facts = _facts(endpoint)
+            facts = redact(load.facts)
             self.admit(slot.option.label, facts)
-            tables = self._load(slot, endpoint, origin_ns)
+            tables = self._load(slot, load, origin_ns)
             tps = throughput_per_s(tables)
             cause = "" if tps else why_nothing(tables)
             status = "void" if cause else "done"
@@ -137,33 +134,27 @@ class Laboratory:
         )
         return redacted_run(run, self.study)
 
-    def _load(self, slot: Slot, subject: Endpoint | Inside, origin_ns: int) -> dict[str, Columns]:
-        plan = engine_plan(self.study, slot, self.work, subject)
+    def _load(self, slot: Slot, load: Load, origin_ns: int) -> dict[str, Columns]:
+        plan = engine_plan(self.study, slot, self.work, load)
         set_up_end_ns = time.monotonic_ns() - origin_ns
-        if isinstance(subject, Inside):
-            # what is weighed works in the engine's process: it may use all CPUs, and counts as server
-            engine = LoadProcess(subject.engine, plan, self.placement.server | self.placement.engine)
-            pids = {"server": engine.pid}
-        else:
-            engine = LoadProcess("load", plan, self.placement.engine)
-            pids = {"engine": engine.pid, **subject.others}
-            pids |= {"server": subject.pid} if subject.pid is not None else {}
+        engine = LoadProcess(load.engine, plan, _cpus(load, self.placement))
         try:
-            pids = self.host.settle(slot.option, pids)
-            target = Target(pids={**pids, "monitors": os.getpid()}, dsn=subject.dsn)
+            pids = self.host.settle(slot.option, _roles(load, engine.pid))
+            dsn = load.server.dsn if load.server is not None else ""
+            target = Target(pids={**pids, "monitors": os.getpid()}, dsn=dsn)
             watch = Watch(self._rates(), target, origin_ns)
             # after the monitors: their connections have a process each in the server
-            tranches = self._tranches(subject)
-            probing = Probing(self._probes(subject), target, self.placement.engine, tranches)
+            tranches = self._tranches(load)
+            probing = Probing(self._probes(load), target, self.placement.engine, tranches)
             watch.start(self.placement.engine)
         except BaseException:
             engine.stop()
             raise
         try:
             listener = Listener(watch.mark, probing.phase, self.progress.tick)
-            result = engine.results(listener, engine_limit_s(self.study, slot, subject))
+            result = engine.results(listener, engine_limit_s(self.study, slot, load))
             engine.stop()
-            _refuse_interrupted(subject, result)
+            _refuse_interrupted(load, result)
             after_ns = time.monotonic_ns() - origin_ns
             time.sleep(_AFTER_S)
         finally:
@@ -171,8 +162,8 @@ class Laboratory:
             watch.stop()
             probing.stop()
         remarks = tuple(("data", text) for text in self.work.remarks)
-        if isinstance(subject, Inside) and subject.simulated:
-            return noticed(tables_of(result, 0), (*remarks, *_no_probes(self.study, subject)))
+        if load.own_clock:
+            return noticed(tables_of(result, 0), (*remarks, *_no_probes(self.study, load)))
         tables = tables_of(result, origin_ns)
         phases = {name: list(values) for name, values in tables["phases"].items()}
         for phase, start_ns, end_ns in (
@@ -198,16 +189,15 @@ class Laboratory:
             tables = {**tables, "latches": found}
         return {**tables, **probed_tables(probing.told()), "phases": phases, "samples": samples}
 
-    def _probes(self, subject: Endpoint | Inside) -> Mapping[str, Any]:
-        simulated = isinstance(subject, Inside) and subject.simulated
-        return {} if simulated else self.study.probes.of_the_kernel
+    def _probes(self, load: Load) -> Mapping[str, Any]:
+        return {} if load.own_clock else self.study.probes.of_the_kernel
 
-    def _tranches(self, subject: Endpoint | Inside) -> Tranches | None:
-        probes = self.study.probes
-        if not isinstance(subject, Endpoint) or not subject.lwlocks or not (probes.latches or probes.gets_s):
+    def _tranches(self, load: Load) -> Tranches | None:
+        probes, server = self.study.probes, load.server
+        if server is None or server.latch_names is None or not (probes.latches or probes.gets_s):
             return None
         group = self.host.name_for_probes()
-        return Tranches(subject.pid, group, sleeps=probes.latches, gets=probes.gets_s > 0)
+        return Tranches(server.pid, group, server.latch_names, sleeps=probes.latches, gets=probes.gets_s > 0)
 
     def _rates(self) -> Mapping[str, float]:
         if self.study.monitors is not None:
@@ -215,9 +205,23 @@ class Laboratory:
         return {name: _DEFAULT_HZ.get(name, 1.0) for name in self.subject.monitors}
 
 
-def _refuse_interrupted(subject: Endpoint | Inside, result: Mapping[str, Any]) -> None:
+def _cpus(load: Load, placement: Placement) -> frozenset[int]:
+    """What is measured in process may use the CPUs that a server would."""
+    return placement.server | placement.engine if load.in_process else placement.engine
+
+
+def _roles(load: Load, engine: int) -> dict[str, int]:
+    """Root processes by role: an engine counts as the server whose work it does itself."""
+    server = load.server
+    if server is None or load.own_clock:
+        return {"server": engine}
+    own = {} if server.pid is None else {"server": server.pid}
+    return {"engine": engine, **server.roles, **own}
+
+
+def _refuse_interrupted(load: Load, result: Mapping[str, Any]) -> None:
     """Raises LoadFailed when the server was not there all the time: what was measured is then no result."""
-    cause = subject.interruption() if isinstance(subject, Endpoint) else ""
+    cause = load.server.interruption() if load.server is not None else ""
     if not cause and (lost := result["engine"].get("connections_lost", 0)):
         why = result["engine"].get("connections_lost_cause", "")
         cause = f"{lost} connections were lost under load" + (f": {why}" if why else "")
@@ -232,24 +236,13 @@ def _no_gets(study: Study, tranches: Tranches | None) -> Sequence[tuple[str, str
     return (("probe-unavailable", text),)
 
 
-def _no_probes(study: Study, subject: Inside) -> Sequence[tuple[str, str]]:
-    # a guest asks its own kernel
-    if subject.within is not None or not study.probes.any:
+def _no_probes(study: Study, load: Load) -> Sequence[tuple[str, str]]:
+    # a guest has probes in its own kernel
+    if load.server is not None or not study.probes.any:
         return ()
     return (
         ("probe-unavailable", "the clock of this subject is not this machine's: its kernel cannot be asked"),
     )
-
-
-def _facts(subject: Endpoint | Inside) -> dict[str, Any]:
-    """What is known of the server: what the subject tells, and what PostgreSQL itself tells anybody."""
-    told = redact(subject.facts)
-    if isinstance(subject, Endpoint) and subject.protocol == "postgres" and subject.dsn:
-        known = within(
-            _FACTS_S, "asking the server for its settings", partial(server_environment, subject.dsn)
-        )
-        return {**told, **known}
-    return told
 
 
 # waits are short: they are sampled, not counted, and need more readings than a counter

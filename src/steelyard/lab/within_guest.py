@@ -25,13 +25,10 @@ from steelyard.lab.observe.probes import Probing
 from steelyard.monitors import Target
 
 _ASKED, _RESULTS = Path("/dev/vdb"), Path("/dev/vdc")
-_DATA, _LOG = Path(SCRATCH) / "data", Path(SCRATCH) / "server.log"
+_LOG = Path(SCRATCH) / "server.log"
 _USER = 1000
-_READY = "ready to accept connections"
 _START_S = 120.0
 _TAIL = 500
-# what the postmaster writes before it starts its processes anew
-_CRASHED = ("was terminated by signal", "reinitializing")
 
 
 def main() -> None:
@@ -46,10 +43,10 @@ def main() -> None:
 
 def _measured(plan: Mapping[str, Any]) -> dict[str, Any]:
     server = _serve(plan["server"])
-    _await_ready(server)
+    _await_ready(server, plan["server"]["ready"])
     result = _load(server.pid, plan["load"], plan["probes"])
     log = _LOG.read_text(errors="replace")
-    if server.poll() is not None or any(sign in log for sign in _CRASHED):
+    if server.poll() is not None or any(sign in log for sign in plan["server"]["crashed"]):
         raise LoadFailed(f"the server crashed under load: {log[-_TAIL:]}")
     return result
 
@@ -66,13 +63,14 @@ def _leave(result: Mapping[str, Any]) -> None:
 
 
 def _serve(plan: Mapping[str, Any]) -> subprocess.Popen[bytes]:
-    shutil.copytree(plan["data"], _DATA, symlinks=True)
-    for path in (_DATA, *_DATA.rglob("*")):
+    data = Path(plan["data"])
+    shutil.copytree(plan["template"], data, symlinks=True)
+    for path in (data, *data.rglob("*")):
         os.chown(path, _USER, _USER, follow_symlinks=False)
-    _DATA.chmod(0o700)
+    data.chmod(0o700)
     with _LOG.open("wb") as log:
         return subprocess.Popen[bytes](
-            [plan["program"], "-D", _DATA, *plan["arguments"]],
+            plan["command"],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -83,10 +81,10 @@ def _serve(plan: Mapping[str, Any]) -> subprocess.Popen[bytes]:
         )
 
 
-def _await_ready(server: subprocess.Popen[bytes]) -> None:
+def _await_ready(server: subprocess.Popen[bytes], ready: str) -> None:
     deadline = time.monotonic() + _START_S
     while time.monotonic() < deadline and server.poll() is None:
-        if _READY in _LOG.read_text(errors="replace"):
+        if ready in _LOG.read_text(errors="replace"):
             return
         time.sleep(0.05)
     raise LoadFailed(f"the server did not start: {_LOG.read_text(errors='replace')[-_TAIL:]}")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from steelyard.host.cpus.placement import Placement
 from steelyard.host.processes.guard import Guard
@@ -32,53 +32,59 @@ class SubjectFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Endpoint:
-    """Where the load engine connects, and what the monitors watch.
+class Server:
+    """A server under load: its address, its processes, and what a run asks of it.
 
-    protocol: what the server speaks: postgres or mysql. socket: its Unix socket in full, where the
-    name does not follow from host and port. pid: the server's root process, None when it is not ours.
-    others: root processes of further roles, such as a pooler's (front). session: SQL sent by each client
-    after it connects. lwlocks: whether its latches are PostgreSQL's. inspect: SQL by name, asked of each
-    client's own session after the load, for what a server shows of a session to nobody else. facts: what
-    the subject knows of its server. interruption: to be called after the load: why the server is not the one
-    that was started (it ended, restarted, recovered from a crash), as a sentence; '' when it is.
+    protocol: what the server speaks, by the engine's name for it. socket: its Unix socket in full, where the
+    name does not follow from host and port. pid: the root process whose CPU counts as the server's, None
+    when it is not ours. roles: root processes of further roles, such as a pooler. dsn: address for the
+    monitors. session: SQL sent by each client after it connects. inspect: SQL by name, sent in each client's
+    own session after the load, for what a server shows of a session to that session alone. latch_names:
+    names of its latches by number, of a process; None: the kernel's probes cannot tell its latches.
+    interruption: called after the load, says as a sentence why the server is not the one that was started
+    (it ended, restarted, recovered from a crash); '' when it is.
     """
 
     host: str
     port: int
     user: str
     database: str
-    protocol: Literal["postgres", "mysql"] = "postgres"
+    protocol: str
     socket: str | None = None
     password: str | None = None
     tls: str = "disable"
     ca_file: str | None = None
     pid: int | None = None
-    others: Mapping[str, int] = field(default_factory=dict[str, int])
+    roles: Mapping[str, int] = field(default_factory=dict[str, int])
     dsn: str = ""
-    lwlocks: bool = False
     session: tuple[str, ...] = ()
     inspect: Mapping[str, str] = field(default_factory=dict[str, str])
-    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    latch_names: Callable[[int], Mapping[int, str]] | None = None
     interruption: Callable[[], str] = str
 
 
 @dataclass(frozen=True)
-class Inside:
-    """A subject that has no server: it lives in the process of an engine of its own.
+class Load:
+    """What one run puts under load: which engine drives, which server is behind it, whose clock counts.
 
-    engine: which of the lab's engines; plan: the keys of that engine's plan that are not the study's
-    (points, phases, seed, and the statements where there are any). simulated: its clock is not ours, so
-    nothing outside it can be watched. within: a server that the engine itself brings to life, and has
-    under load from within.
+    engine: by its name in the lab's registry; plan: keys of that engine's own plan, beside those of the
+    work and the phases. server: what the engine drives; None: what is measured works in process, within the
+    engine. own_clock: times are of the engine's own clock, a simulation's or a guest's, so nothing on this
+    machine's clock can be set beside them. limit_s: the longest that the engine may take; None: follows
+    from the phases. facts: what the subject knows of what it started: version, settings, sources and more.
     """
 
-    engine: str
-    plan: Mapping[str, Any]
-    simulated: bool = False
-    within: Endpoint | None = None
-    dsn: str = ""
+    engine: str = "load"
+    plan: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    server: Server | None = None
+    own_clock: bool = False
+    limit_s: float | None = None
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def in_process(self) -> bool:
+        """Whether the engine's process does the measured work itself, or holds the machine that does."""
+        return self.server is None or self.own_clock
 
 
 @dataclass(frozen=True)
@@ -101,8 +107,8 @@ class Subject(Protocol):
 
     monitors: tuple[str, ...]
 
-    def start(self, option: Option) -> Endpoint | Inside:
-        """A server with the option's settings, each read back from it; or a plan of an engine."""
+    def start(self, option: Option) -> Load:
+        """Ready for the load, with the option's settings, each read back where there is a server."""
         ...
 
     def reset(self) -> None:

@@ -20,7 +20,7 @@ from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.study.workloads.cache import CacheWorkload
-from steelyard.subjects import Bench, Inside
+from steelyard.subjects import Bench, Load
 
 TAKES = CacheWorkload
 INSIDE = True
@@ -80,10 +80,10 @@ class Latch:
 
     monitors: tuple[str, ...] = ("host", "processes")
 
-    def start(self, option: Option) -> Inside:
+    def start(self, option: Option) -> Load:
         """The option's settings and workload."""
         settings = {**_DEFAULTS, **option.server}
-        return Inside(
+        return Load(
             "latch",
             _plan(option),
             facts={

@@ -12,7 +12,7 @@ from steelyard.host.processes.process_mark import Mark, end_marked, with_mark
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
 from steelyard.study.spec import Study
-from steelyard.subjects import Bench, Endpoint, SubjectFailed
+from steelyard.subjects import Bench, Load, Server, SubjectFailed
 
 _PORT = 5432
 _READY_S = 30.0
@@ -54,7 +54,7 @@ class Null:
         self._mark = Mark()
         self._promise = 0
 
-    def start(self, option: Option) -> Endpoint:
+    def start(self, option: Option) -> Load:
         """A stub server, the same for every option."""
         socket = self._bench.folder / f".s.PGSQL.{_PORT}"
         socket.unlink(missing_ok=True)
@@ -73,14 +73,15 @@ class Null:
         ready = within(_READY_S, "starting the null server", self._server.stdout.readline)
         if ready.strip() != "ready":
             raise SubjectFailed(f"the null server did not start: {self._server.stderr.read()}")
-        return Endpoint(
+        server = Server(
             host=str(self._bench.folder),
             port=_PORT,
             user="nobody",
             database="null",
+            protocol="postgres",
             pid=self._server.pid,
-            facts={"version": "null: answers at once", "settings": {}},
         )
+        return Load(server=server, facts={"version": "null: answers at once", "settings": {}})
 
     def reset(self) -> None:
         """Nothing is kept, nothing to reset."""

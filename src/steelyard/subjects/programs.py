@@ -22,7 +22,7 @@ from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.study.workloads.program import FILLED, ProgramWorkload, filled, names_in
-from steelyard.subjects import Bench, Inside, SubjectFailed
+from steelyard.subjects import Bench, Load, SubjectFailed
 
 TAKES = ProgramWorkload
 _PLACEMENTS = ("default", "set")
@@ -76,7 +76,7 @@ class Command:
         self._prepared = False
         self._outputs = bench.folder / "outputs"
 
-    def start(self, option: Option) -> Inside:
+    def start(self, option: Option) -> Load:
         """The plan of the copies; the first time, after the study's `prepare`."""
         self._mark = Mark()
         self._promise = self._bench.guard.stop_marked(self._mark)
@@ -90,7 +90,7 @@ class Command:
         plan = workload.model_dump(include={"score", "time", "exit_code", "deadline_s"})
         points = [self._copies(workload, option, copies) for copies in self._bench.study.plan.clients]
         settings = _settings(option)
-        return Inside(
+        return Load(
             engine="command",
             plan={**plan, "copies": points, "outputs": str(self._outputs)},
             facts={

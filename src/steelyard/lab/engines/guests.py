@@ -21,16 +21,17 @@ _SECTOR_BYTES = 512
 def run(plan_json: str, say: Callable[[str], None]) -> str:
     """Runs one guest; returns the result of the load engine within it, as JSON. Raises LoadFailed.
 
-    plan: what to boot (kernel, initramfs, words, disks: image, plan, results; acceleration, cpus,
-    memory_mib, mark), console (file), limit_s, expected (facts that the guest must tell of itself),
-    server (program, data, arguments), load (the plan of the load engine) and probes (keys of a
-    study's [probes]). Nothing is told on the
-    way: a guest that spoke while it measures would measure that too.
+    plan: that of the load engine, and under `guest` what to boot (kernel, initramfs, words, disks: image,
+    plan, results; acceleration, cpus, memory_mib, mark), console (file), limit_s, expected (facts that the
+    guest must report of itself), server (command, data: its folder, template: what is copied
+    there, ready and crashed: texts of its log) and probes (keys of a study's [probes]).
+    No event comes before the end: a guest that reported while it measures would measure that too.
     """
-    plan: dict[str, Any] = json.loads(plan_json)
+    load: dict[str, Any] = json.loads(plan_json)
+    plan: dict[str, Any] = load.pop("guest")
     image, asked, results = (Path(disk) for disk in plan["disks"])
     # io_uring is not in every kernel, or not allowed: the engine must do alike under all
-    load = {**plan["load"], "io": "epoll"}
+    load["io"] = "epoll"
     text = json.dumps({"server": plan["server"], "load": load, "probes": plan["probes"]}).encode()
     asked.write_bytes(text + b"\0" * (_SECTOR_BYTES - len(text) % _SECTOR_BYTES))
     guest = Guest(

@@ -1,8 +1,7 @@
-"""The load engine's plan for one run, from the study, the option and the server's endpoint."""
+"""The load engine's plan for one run, from the study, the option and what the subject is ready for."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from steelyard.study.plan import Slot, run_seconds
@@ -10,19 +9,20 @@ from steelyard.study.spec import Study
 from steelyard.study.workloads.program import ProgramWorkload
 from steelyard.study.workloads.queries import QueriesWorkload, stream_orders
 from steelyard.study.workloads.statements import StatementWorkload
-from steelyard.subjects import Endpoint, Inside
+from steelyard.subjects import Load, Server
 from steelyard.workloads import Work
 
 # connecting, logging in, inspection, writing the result
 _MARGIN_S = 180.0
 
 
-def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside) -> dict[str, Any]:
-    """As the engine reads it (JSON). The seed is the study's: every option gets the same work.
+def engine_plan(study: Study, slot: Slot, work: Work, load: Load) -> dict[str, Any]:
+    """As the engine reads it (JSON): the subject's own keys, the work, the phases.
 
-    A simulation is told its block as well: only chance can make its blocks differ.
+    The seed is the study's: every option gets the same work. A simulation gets its block as well: only
+    chance can make its blocks differ.
     """
-    plan = study.plan
+    plan, server = study.plan, load.server
     phases = {
         "points": plan.clients,
         "warm_up_s": plan.warm_up_s,
@@ -35,26 +35,22 @@ def engine_plan(study: Study, slot: Slot, work: Work, target: Endpoint | Inside)
         asked = {**_statements(workload, work), "transactions_max": plan.transactions}
     elif isinstance(workload, QueriesWorkload):
         asked = _queries(workload, work, study)
+    if server is None:
+        block = {"block": slot.block} if load.own_clock else {}
+        return {**load.plan, **asked, **block, **phases}
     watch = {"watch_s": study.probes.sched_s} if study.probes.sched_s else {}
-    if isinstance(target, Endpoint):
-        ours = target.lwlocks and target.pid is not None
-        count = {"count_s": study.probes.gets_s} if study.probes.gets_s and ours else {}
-        return {**_address(target), **asked, **phases, **watch, **count}
-    if target.within is not None:
-        load = {**_address(target.within), **asked, **phases, **watch}
-        return {**target.plan, "load": load, "probes": study.probes.of_the_kernel}
-    return {**target.plan, **asked, **({"block": slot.block} if target.simulated else {}), **phases}
+    countable = server.latch_names is not None and server.pid is not None
+    count = {"count_s": study.probes.gets_s} if study.probes.gets_s and countable else {}
+    return {**load.plan, **_address(server), **asked, **phases, **watch, **count}
 
 
-def engine_limit_s(study: Study, slot: Slot, target: Endpoint | Inside) -> float:
-    """The longest that an engine can take when nothing hangs; infinite for a simulation, which only computes.
+def engine_limit_s(study: Study, slot: Slot, load: Load) -> float:
+    """The longest that an engine can take when nothing hangs.
 
     At each point the transactions under way end after warm-up and after measure, within their deadline.
     """
-    if isinstance(target, Inside) and target.within is not None:
-        return float(target.plan["limit_s"]) + _MARGIN_S
-    if isinstance(target, Inside) and target.simulated:
-        return math.inf
+    if load.limit_s is not None:
+        return load.limit_s + _MARGIN_S
     workload = slot.option.workload
     deadline_s = 0.0
     if isinstance(workload, StatementWorkload):
@@ -64,21 +60,21 @@ def engine_limit_s(study: Study, slot: Slot, target: Endpoint | Inside) -> float
     return run_seconds(study) + 2 * len(study.plan.clients) * deadline_s + _MARGIN_S
 
 
-def _address(endpoint: Endpoint) -> dict[str, Any]:
+def _address(server: Server) -> dict[str, Any]:
     return {
         "server": {
-            "protocol": endpoint.protocol,
-            "socket": endpoint.socket,
-            "host": endpoint.host,
-            "port": endpoint.port,
-            "user": endpoint.user,
-            "password": endpoint.password,
-            "database": endpoint.database,
-            "tls": endpoint.tls,
-            "ca_file": endpoint.ca_file,
+            "protocol": server.protocol,
+            "socket": server.socket,
+            "host": server.host,
+            "port": server.port,
+            "user": server.user,
+            "password": server.password,
+            "database": server.database,
+            "tls": server.tls,
+            "ca_file": server.ca_file,
         },
-        "session": list(endpoint.session),
-        "inspect": [{"name": name, "sql": sql} for name, sql in endpoint.inspect.items()],
+        "session": list(server.session),
+        "inspect": [{"name": name, "sql": sql} for name, sql in server.inspect.items()],
     }
 
 

@@ -1,4 +1,4 @@
-"""The machine, the server and ourselves as found: what a reader needs to judge a result."""
+"""The machine and ourselves as found: what a reader needs to judge a result."""
 
 from __future__ import annotations
 
@@ -58,36 +58,6 @@ def environment(
         "limits": _limits(),
     }
     return redact({group: known(found) for group, found in facts.items()})
-
-
-def server_environment(dsn: str) -> dict[str, Any]:
-    """A PostgreSQL's version and every setting that our user may see, secrets removed.
-
-    settings: name to value with its unit, as SHOW gives it. sources: name to where it was set.
-    Raises psycopg.Error when it cannot be asked.
-    """
-    import psycopg
-
-    # from a database in SQL_ASCII text would come as bytes
-    with psycopg.connect(dsn, autocommit=True, connect_timeout=5, client_encoding="utf8") as connection:
-        version = connection.execute("select version()").fetchone()
-        rows = connection.execute(
-            "select name, current_setting(name, true), source from pg_settings order by name"
-        ).fetchall()
-        number = connection.info.server_version
-    shown = f"{number // 10_000}.{number % 10_000}"
-    return redact(
-        {
-            "version": shown,
-            "build": version[0] if version else "",
-            "settings": {name: value for name, value, _ in rows},
-            "sources": {name: source for name, _, source in rows if not _is_default(source)},
-        }
-    )
-
-
-def _is_default(source: str) -> bool:
-    return source in ("default", "override")
 
 
 def _ourselves(package: Path) -> dict[str, Any]:

@@ -9,10 +9,8 @@ counted in a stretch of load of their own, and set against the transactions of t
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
-
-from steelyard.subjects.postgres.lwlocks import tranche_names
 
 Columns = Mapping[str, Sequence[Any]]
 _CLASS, _LATCH = 0xFF000000, 0x01000000
@@ -47,12 +45,20 @@ class Tranches:
     """Latches of one run. take() what the probes told, compare() and relate() it; then notices() and rows().
 
     server: its process, None: not ours; group: a name for the probes, which the lab takes away if they stay;
-    sleeps, gets: which of them are looked at.
+    names_of: names of its latches by number; sleeps, gets: which of them are looked at.
     """
 
-    def __init__(self, server: int | None, group: str, sleeps: bool = True, gets: bool = False) -> None:
+    def __init__(
+        self,
+        server: int | None,
+        group: str,
+        names_of: Callable[[int], Mapping[int, str]],
+        sleeps: bool = True,
+        gets: bool = False,
+    ) -> None:
         self._server = server
         self._group = group
+        self._names_of = names_of
         self._sleeps = sleeps
         self._gets = gets
         self._ready_ns: Mapping[int, int] = {}
@@ -61,7 +67,7 @@ class Tranches:
         self._done: dict[int, int] = {}
         self._told: Columns = {}
         self._points: list[int] = []
-        self._names: dict[int, str] = {}
+        self._names: Mapping[int, str] = {}
         self._contradicted = False
 
     @property
@@ -96,7 +102,7 @@ class Tranches:
         if self._sleeps and "latches" not in dict(refused):
             self._told = told
         if told["point"] or gets["point"]:
-            self._names = tranche_names(self._server)
+            self._names = self._names_of(self._server)
         for point, role, tranche, count in _rows(gets, "point", "role", "tranche", "gets"):
             if role == _SERVER:
                 key = point, self._name(tranche)

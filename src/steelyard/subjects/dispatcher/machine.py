@@ -7,6 +7,7 @@ seeds, and within a block every option meets the same bursts and sleeps.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.study.workloads.threads import ThreadsWorkload
-from steelyard.subjects import Bench, Inside
+from steelyard.subjects import Bench, Load
 from steelyard.subjects.dispatcher.tables import read_table
 
 TAKES = ThreadsWorkload
@@ -84,13 +85,14 @@ class Dispatcher:
 
     monitors: tuple[str, ...] = ()
 
-    def start(self, option: Option) -> Inside:
+    def start(self, option: Option) -> Load:
         """The option's machine, tables and threads."""
         settings = _settings(option)
-        return Inside(
+        return Load(
             "dispatch",
             _plan(option),
-            simulated=True,
+            own_clock=True,
+            limit_s=math.inf,
             facts={
                 "version": "simulated machine",
                 "simulated_cpus": settings["cpus"],

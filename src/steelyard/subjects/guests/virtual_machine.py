@@ -31,9 +31,10 @@ from steelyard.study.host_settings import KERNEL, boot_words, takes_boot
 from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
-from steelyard.subjects import SERVERS, Bench, Endpoint, Inside, SubjectFailed
+from steelyard.subjects import SERVERS, Bench, Load, Server, SubjectFailed
 from steelyard.subjects.guests.image import DATA, build_image
 from steelyard.subjects.postgres.binaries import find_bindir, version_of
+from steelyard.subjects.postgres.life import CRASHED, READY
 from steelyard.subjects.postgres.server import DEFAULTS, TEMPLATE, Postgres
 from steelyard.subjects.postgres.settings import written
 
@@ -41,6 +42,7 @@ TAKES = SERVERS
 BOOTS_ITSELF = True
 
 _PORT = 5432
+_OWN_DATA = f"{SCRATCH}/data"
 _MACHINE: dict[str, Setting] = {
     "vm.acceleration": "auto",
     "vm.cpus": 1,
@@ -105,7 +107,7 @@ class VirtualMachine:
         self._mark = Mark()
         self._promise = 0
 
-    def start(self, option: Option) -> Inside:
+    def start(self, option: Option) -> Load:
         """The plan of the option's guest; the first time, after every option's guest has been tried."""
         self._mark = Mark()
         self._promise = self._bench.guard.stop_marked(self._mark)
@@ -120,30 +122,37 @@ class VirtualMachine:
             **DEFAULTS, "jit": False, "timezone": "GMT", "log_timezone": "GMT", **given,
             "port": _PORT, "listen_addresses": "", "unix_socket_directories": SCRATCH,
         }  # fmt: skip
+        arguments = ["-D", _OWN_DATA, *(f"--{name}={written(value)}" for name, value in settings.items())]
         facts = self._facts[option.label]
         emulated = guest.acceleration == "tcg"
-        return Inside(
+        return Load(
             engine="guest",
             plan={
-                "kernel": str(guest.kernel),
-                "initramfs": str(guest.initramfs),
-                "words": list(guest.words),
-                "disks": [str(self._image), str(self._bench.folder / "plan.img"), str(self._results)],
-                "acceleration": guest.acceleration,
-                "cpus": guest.cpus,
-                "memory_mib": guest.memory_mib,
-                "mark": self._mark.value,
-                "console": str(self._console),
-                "limit_s": self._settings["vm.limit_s"],
-                "expected": {name: facts[name] for name in ("release", "clock_source")},
-                "server": {
-                    "program": str(self._bindir / "postgres"),
-                    "data": DATA,
-                    "arguments": [f"--{name}={written(value)}" for name, value in settings.items()],
-                },
+                "guest": {
+                    "kernel": str(guest.kernel),
+                    "initramfs": str(guest.initramfs),
+                    "words": list(guest.words),
+                    "disks": [str(self._image), str(self._bench.folder / "plan.img"), str(self._results)],
+                    "acceleration": guest.acceleration,
+                    "cpus": guest.cpus,
+                    "memory_mib": guest.memory_mib,
+                    "mark": self._mark.value,
+                    "console": str(self._console),
+                    "limit_s": self._settings["vm.limit_s"],
+                    "probes": self._bench.study.probes.of_the_kernel,
+                    "expected": {name: facts[name] for name in ("release", "clock_source")},
+                    "server": {
+                        "command": [str(self._bindir / "postgres"), *arguments],
+                        "template": DATA,
+                        "data": _OWN_DATA,
+                        "ready": READY,
+                        "crashed": CRASHED,
+                    },
+                }
             },
-            simulated=True,
-            within=Endpoint(host=SCRATCH, port=_PORT, user="postgres", database=TEMPLATE, facts={}),
+            server=Server(host=SCRATCH, port=_PORT, user="postgres", database=TEMPLATE, protocol="postgres"),
+            own_clock=True,
+            limit_s=float(self._settings["vm.limit_s"]),
             facts={
                 "version": f"PostgreSQL {version_of(self._bindir)} on Linux {facts['release']}",
                 "clock": "instructions" if emulated else "time",

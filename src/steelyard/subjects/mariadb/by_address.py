@@ -12,7 +12,7 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError
 from steelyard.study.passwords import expand
 from steelyard.study.plan import Option
-from steelyard.subjects import Bench, Endpoint
+from steelyard.subjects import Bench, Load, Server
 from steelyard.subjects.mariadb.address import Address, parse
 from steelyard.subjects.mariadb.life import continuity
 from steelyard.subjects.mariadb.session import (
@@ -35,7 +35,7 @@ class ForeignMariaDB:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
 
-    def start(self, option: Option) -> Endpoint:
+    def start(self, option: Option) -> Load:
         """The server at the address, its tables there already. Raises InputError, SubjectFailed."""
         dsn = expand(self._bench.study.subject.dsn or "")
         address = parse(dsn)
@@ -54,7 +54,7 @@ class ForeignMariaDB:
         except (pymysql.MySQLError, OSError) as error:
             cause = told(error) if isinstance(error, pymysql.MySQLError) else str(error)
             raise InputError(f"subject.dsn: {cause}", "check address, user and password") from None
-        return Endpoint(
+        server = Server(
             protocol="mysql",
             socket=address.socket,
             host=address.host,
@@ -68,6 +68,9 @@ class ForeignMariaDB:
             session=session_statements(option),
             inspect=INSPECT,
             interruption=interruption,
+        )
+        return Load(
+            server=server,
             facts={
                 "origin": "a server that is not ours",
                 "version": shown["version"],

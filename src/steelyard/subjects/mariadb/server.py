@@ -17,7 +17,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
-from steelyard.subjects import SERVERS, Bench, Endpoint, Subject, SubjectFailed
+from steelyard.subjects import SERVERS, Bench, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.mariadb.binaries import beside, find_server, version_of
 from steelyard.subjects.mariadb.by_address import ForeignMariaDB
 from steelyard.subjects.mariadb.life import continuity
@@ -88,7 +88,7 @@ class MariaDB:
         self._data = bench.folder / "data"
         check_socket(self._socket)
 
-    def start(self, option: Option) -> Endpoint:
+    def start(self, option: Option) -> Load:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
         server = find_server(option.bindir)
         template = self._template(server)
@@ -110,7 +110,7 @@ class MariaDB:
             interruption = continuity(lambda: self._connect(_DATABASE), self._server.ended)
         except pymysql.MySQLError as error:
             raise SubjectFailed(f"option {option.label}: {told(error)}") from error
-        return Endpoint(
+        under_load = Server(
             protocol="mysql",
             socket=str(self._socket),
             host="localhost",
@@ -122,6 +122,9 @@ class MariaDB:
             session=session_statements(option),
             inspect=INSPECT,
             interruption=interruption,
+        )
+        return Load(
+            server=under_load,
             facts={
                 "origin": str(server),
                 "version": version_of(server),

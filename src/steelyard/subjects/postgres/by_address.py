@@ -10,9 +10,11 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError
 from steelyard.study.passwords import expand
 from steelyard.study.plan import Option
-from steelyard.subjects import Bench, Endpoint
+from steelyard.subjects import Bench, Load, Server
 from steelyard.subjects.postgres.address import check
+from steelyard.subjects.postgres.facts import facts_of
 from steelyard.subjects.postgres.life import continuity
+from steelyard.subjects.postgres.lwlocks import tranche_names
 from steelyard.subjects.postgres.session import INSPECT, read_back_session, session_statements
 
 _ANSWER_S = 30.0
@@ -26,13 +28,14 @@ class ForeignPostgres:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
 
-    def start(self, option: Option) -> Endpoint:
+    def start(self, option: Option) -> Load:
         """The server at the address, its tables there already. Raises InputError."""
         dsn = expand(self._bench.study.subject.dsn or "")
         try:
             check(dsn)
-            endpoint = within(_ANSWER_S, "connecting to subject.dsn", lambda: self._endpoint(dsn, option))
-            return replace(endpoint, interruption=continuity(dsn))
+            server = within(_ANSWER_S, "connecting to subject.dsn", lambda: self._server(dsn, option))
+            server = replace(server, interruption=continuity(dsn))
+            return Load(server=server, facts={"origin": "a server that is not ours", **facts_of(dsn)})
         except TimedOut as error:
             raise InputError(f"subject.dsn: {error}", "check address and server") from None
         except psycopg.OperationalError as error:
@@ -45,18 +48,19 @@ class ForeignPostgres:
                 "subject.dsn: not an address that libpq reads", "postgresql://user:${PASSWORD}@host/database"
             ) from None
 
-    def _endpoint(self, dsn: str, option: Option) -> Endpoint:
+    def _server(self, dsn: str, option: Option) -> Server:
         with psycopg.connect(dsn, connect_timeout=10, autocommit=True) as connection:
             info = connection.info
             self._check_tables(connection)
             read_back_session(connection, option)
             parameters = info.get_parameters()
             verified = parameters.get("sslmode") == "verify-full"
-            return Endpoint(
+            return Server(
                 host=parameters.get("hostaddr", info.host),
                 port=info.port,
                 user=info.user,
                 database=info.dbname,
+                protocol="postgres",
                 password=info.password or None,
                 # prefer and allow, and any mode by Unix socket: as this connection did
                 tls="disable"
@@ -66,10 +70,9 @@ class ForeignPostgres:
                 else "require",
                 ca_file=parameters.get("sslrootcert"),
                 dsn=dsn,
-                lwlocks=True,
+                latch_names=tranche_names,
                 session=session_statements(option),
                 inspect=INSPECT,
-                facts={"origin": "a server that is not ours"},
             )
 
     def _check_tables(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:

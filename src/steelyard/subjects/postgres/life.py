@@ -12,6 +12,10 @@ import psycopg
 
 from steelyard.host.processes.limits import TimedOut, within
 
+# what the postmaster writes when it is ready, and before it starts its processes anew
+READY = "ready to accept connections"
+CRASHED = ("was terminated by signal", "reinitializing")
+
 _ANSWER_S = 10.0
 # The checkpointer's process is another one after a crash. Who may not see it sees that statistics began anew.
 _LIFE = """

@@ -20,7 +20,7 @@ from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.study.workloads.statements import StatementWorkload
-from steelyard.subjects import Bench, Endpoint, SubjectFailed
+from steelyard.subjects import Bench, Server, SubjectFailed
 from steelyard.subjects.postgres.cluster import SUPERUSER
 from steelyard.subjects.servers.account import Account
 from steelyard.subjects.servers.daemon import Daemon
@@ -89,7 +89,7 @@ class Pooler:
         self._sockets = bench.folder / "sockets"
         self._address = f"host={self._sockets} port={_PORT} user={SUPERUSER} dbname=pgbouncer"
 
-    def before(self, endpoint: Endpoint, asked: Mapping[str, Setting], option: Option) -> Endpoint:
+    def before(self, server: Server, asked: Mapping[str, Setting], option: Option) -> Server:
         """Starts it and reads its settings back: where clients go from now on. Raises SubjectFailed."""
         settings = {**_DEFAULTS, **asked}
         file = self._bench.folder / "pgbouncer.ini"
@@ -103,7 +103,7 @@ class Pooler:
         }
         lines = [
             "[databases]",
-            f"* = host={endpoint.host} port={endpoint.port} user={endpoint.user}",
+            f"* = host={server.host} port={server.port} user={server.user}",
             "[pgbouncer]",
             *(
                 f"{name} = {int(value) if isinstance(value, bool) else value}"
@@ -117,11 +117,11 @@ class Pooler:
         self._read_back(settings, option)
         # what a session shows of itself would be that of whichever session comes
         return replace(
-            endpoint,
+            server,
             port=_PORT,
-            others={"front": pid},
+            roles={"front": pid},
             inspect={},
-            interruption=lambda: self._process.ended() or endpoint.interruption(),
+            interruption=lambda: self._process.ended() or server.interruption(),
         )
 
     def stop(self) -> None:

@@ -16,7 +16,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
-from steelyard.subjects import SERVERS, Bench, Endpoint, Subject, SubjectFailed
+from steelyard.subjects import SERVERS, Bench, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.postgres.binaries import (
     find_bindir,
     identity_of,
@@ -26,7 +26,9 @@ from steelyard.subjects.postgres.binaries import (
 )
 from steelyard.subjects.postgres.by_address import ForeignPostgres
 from steelyard.subjects.postgres.cluster import SUPERUSER, make_cluster
+from steelyard.subjects.postgres.facts import facts_of
 from steelyard.subjects.postgres.life import continuity
+from steelyard.subjects.postgres.lwlocks import tranche_names
 from steelyard.subjects.postgres.pooler import Pooler, check_front, divided
 from steelyard.subjects.postgres.session import (
     INSPECT,
@@ -93,13 +95,14 @@ class Postgres:
         self._sockets = self._account.private(bench.folder / "sockets")
         check_socket(self._sockets / f".s.PGSQL.{_PORT}")
 
-    def start(self, option: Option) -> Endpoint:
+    def start(self, option: Option) -> Load:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
         bindir, data = self.prepare(option)
         asked = {**DEFAULTS, **option.server}
         front, front_settings, settings = divided(asked)
         pid = self._launch(bindir, data, settings)
-        dsn = self._dsn("postgres")
+        # a template that is copied must have no session
+        dsn = self._dsn(TEMPLATE if self._bench.work.read_only else "postgres")
 
         def read_back() -> None:
             with psycopg.connect(dsn, autocommit=True, connect_timeout=_SQL_S) as connection:
@@ -107,20 +110,23 @@ class Postgres:
                 read_back_session(connection, option)
 
         within(_SQL_S, "reading the settings back", read_back)
-        endpoint = Endpoint(
+        server = Server(
             host=str(self._sockets),
             port=_PORT,
             user=SUPERUSER,
             database=self._database,
+            protocol="postgres",
             pid=pid,
             dsn=self._dsn(self._database),
-            lwlocks=True,
+            latch_names=tranche_names,
             session=session_statements(option),
             inspect=INSPECT,
-            facts={"origin": str(bindir)},
             interruption=continuity(dsn, self._server.ended),
         )
-        return endpoint if front == "none" else self._pooler.before(endpoint, front_settings, option)
+        facts = {"origin": str(bindir), **facts_of(dsn)}
+        if front != "none":
+            server = self._pooler.before(server, front_settings, option)
+        return Load(server=server, facts=facts)
 
     def prepare(self, option: Option) -> tuple[Path, Path]:
         """The option's programs, and a data directory with the data in the database TEMPLATE."""

@@ -21,7 +21,7 @@ from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.study.workloads.statements import StatementWorkload
-from steelyard.subjects import Bench, Inside, SubjectFailed
+from steelyard.subjects import Bench, Load, SubjectFailed
 from steelyard.subjects.sqlite.tables import load_statements
 
 INSIDE = True
@@ -92,7 +92,7 @@ class SQLite:
         self._bench = bench
         self._folder = bench.folder / "data"
 
-    def start(self, option: Option) -> Inside:
+    def start(self, option: Option) -> Load:
         """The data in place and every setting read back, or SubjectFailed."""
         settings = _settings(option)
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -104,7 +104,7 @@ class SQLite:
         except _core.LoadError as error:
             raise SubjectFailed(f"option {option.label}: {error}") from None
         opening = {key: settings[key] for key in _OPENING}
-        return Inside(
+        return Load(
             "load",
             {"sqlite": database},
             facts={
