@@ -18,7 +18,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.factors import check_effects
 from steelyard.study.load_study import catalogue, plan_study
 from steelyard.study.plan import blocks
-from steelyard.subjects import boots_apart, check
+from steelyard.subjects import check, kind_of
 from steelyard.workloads import work_of
 
 # whose check looks at nothing outside the study
@@ -155,7 +155,7 @@ def attempt(text: str) -> str:
         check_effects(study, workloads, [option.levels for option in found])
         if study.subject.kind in CHECKED:
             check(study, found)
-        for _ in blocks(study, found, boots_apart(study)):
+        for _ in blocks(study, found, not kind_of(study).boots_itself):
             pass
     except InputError as error:
         if len(str(error)) > LONGEST_MESSAGE:

@@ -24,8 +24,7 @@ from steelyard.lab.engines.process import LoadProcess
 from steelyard.monitors import Target
 from steelyard.study.plan import Slot, options
 from steelyard.study.spec import Study
-from steelyard.subjects import Bench
-from steelyard.subjects import make as make_subject
+from steelyard.subjects import Bench, kind_of
 from steelyard.workloads import work_of
 
 _RESAMPLES = 5000
@@ -77,7 +76,7 @@ def under_load(
         folder = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
         guard.remove_folder(folder)
         bench = Bench(asked, found, work_of(asked.workload), folder, placement, guard)
-        subject = make_subject(bench)
+        subject = kind_of(asked).make(bench)
         try:
             load = subject.start(option)
             server = load.server

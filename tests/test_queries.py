@@ -22,7 +22,7 @@ from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study, plan_study
 from steelyard.study.workloads.queries import stream_orders
-from steelyard.subjects import Bench, Server, make
+from steelyard.subjects import Bench, Server, kind_of
 from steelyard.workloads import decision_support, work_of
 
 STUDY = """\
@@ -75,7 +75,7 @@ def server(text: str, folder: Path) -> Iterator[Server]:
     # a Unix socket's name has to be short
     with Guard() as guard:
         bench = Bench(study, found, work_of(study.workload), folder, place(1, False), guard)
-        subject = make(bench)
+        subject = kind_of(study).make(bench)
         try:
             load = subject.start(found[0])
             subject.reset()

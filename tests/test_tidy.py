@@ -55,7 +55,7 @@ ROOMS = {
         overrides
     """,
     "host": """
-        kernel mariadb_login
+        finding kernel mariadb_login
         cpus
         processes
         guests

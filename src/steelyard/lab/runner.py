@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-import psycopg
-
 from steelyard.host.cpus.placement import Placement
 from steelyard.host.processes.limits import TimedOut
 from steelyard.lab.engines.listener import Listener
@@ -43,7 +41,7 @@ from steelyard.lab.run import Run
 from steelyard.monitors import Target
 from steelyard.study.plan import Slot
 from steelyard.study.spec import Study
-from steelyard.subjects import Load, Subject
+from steelyard.subjects import Kind, Load, Subject
 from steelyard.workloads import Work
 
 _AFTER_S = 0.3
@@ -75,6 +73,7 @@ class Laboratory:
 
     study: Study
     work: Work
+    kind: Kind
     subject: Subject
     placement: Placement
     host: Host
@@ -122,7 +121,7 @@ class Laboratory:
             cause = "" if tps else why_nothing(tables)
             status = "void" if cause else "done"
             run = replace(run, status=status, cause=cause, tps=tps, tables=tables, server_facts=facts)
-        except (LoadFailed, TimedOut, psycopg.Error) as error:
+        except (LoadFailed, TimedOut, *self.kind.driver_errors) as error:
             run = replace(run, cause=str(error).strip())
         finally:
             log = self.subject.stop()
@@ -184,7 +183,7 @@ class Laboratory:
             tranches.relate(result)
         told = [*remarks, *watch.notices, *probing.notices(), *backlog_notices(result)]
         told += _no_gets(self.study, tranches)
-        tables = noticed(tables, (*told, *error_notices(tables)))
+        tables = noticed(tables, (*told, *error_notices(tables, self.kind.error_meanings)))
         if found := watched_latches(samples, phases):
             tables = {**tables, "latches": found}
         return {**tables, **probed_tables(probing.told()), "phases": phases, "samples": samples}
@@ -202,7 +201,7 @@ class Laboratory:
     def _rates(self) -> Mapping[str, float]:
         if self.study.monitors is not None:
             return self.study.monitors
-        return {name: _DEFAULT_HZ.get(name, 1.0) for name in self.subject.monitors}
+        return {name: _DEFAULT_HZ.get(name, 1.0) for name in self.kind.monitors}
 
 
 def _cpus(load: Load, placement: Placement) -> frozenset[int]:

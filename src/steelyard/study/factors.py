@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -195,6 +195,22 @@ def settings_of(name: str, factor: Factor) -> dict[str, Mapping[str, Setting]]:
         code: level if isinstance(level, dict) else {factor.setting or name: level}
         for code, level in factor.levels.items()
     }
+
+
+def settings_given(study: Study, scope: Scope) -> Iterator[tuple[tuple[str, ...], str, Setting]]:
+    """Every setting that a study writes in a scope, once per place: its place, its name, its value."""
+    fixed: Mapping[str, tuple[tuple[str, ...], Mapping[str, Setting]]] = {
+        "server": (("subject", "settings"), study.subject.settings),
+        "session": (("subject", "session"), study.subject.session),
+        "host": (("host",), study.host),
+    }
+    if scope in fixed:
+        at, settings = fixed[scope]
+        yield from (((*at, key), key, value) for key, value in settings.items())
+    for name, factor in study.factors.items():
+        if factor.scope == scope:
+            for code, level in settings_of(name, factor).items():
+                yield from ((("factors", name, "levels", code), key, value) for key, value in level.items())
 
 
 def _as_list(codes: str | list[str]) -> list[str]:

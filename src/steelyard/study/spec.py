@@ -27,8 +27,7 @@ class Subject(Strict):
     """What is weighed."""
 
     kind: str = Field(
-        description="a registered subject: postgres, mariadb, sqlite, virtual-machine, latch,"
-        " dispatcher, command, null"
+        description="name of a registered subject: a server, a program, a latch, a simulated machine"
     )
     bindir: str | None = Field(default=None, description="folder of the server's programs; default: embedded")
     dsn: str | None = Field(

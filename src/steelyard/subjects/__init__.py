@@ -1,30 +1,34 @@
-"""Subjects: what is weighed. A subject is one file and its line in SUBJECTS.
-
-Its module has `check(study, options)`, which refuses what the subject cannot do before anything starts, and
-`make(bench)`, which gives the subject itself; TAKES, where its work is other than statements alone;
-INSIDE, where it has no server; BOOTS_ITSELF, where kernels are its own affair.
-"""
+"""Subjects: what is measured. A subject is one file with a `KIND`, and its line in SUBJECTS."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
 from steelyard.host.cpus.placement import Placement
+from steelyard.host.finding import Finding
 from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.plan import Option
-from steelyard.study.spec import Study
+from steelyard.study.spec import Scope, Study
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.study.workloads.workload import Workload
 from steelyard.workloads import Work, work_of
 
-# what a database server takes that makes its tables from files too
-SERVERS = (StatementWorkload, QueriesWorkload)
+# workloads of a database server that makes its tables from files too
+SQL_WORK = (StatementWorkload, QueriesWorkload)
+
+_SCOPES: Mapping[Scope, str] = {
+    "version": "bindir",
+    "server": "its settings",
+    "session": "settings of a session",
+    "client": "those of the workload",
+    "host": "those of this machine",
+}
 
 
 class SubjectFailed(Exception):
@@ -100,12 +104,7 @@ class Bench:
 
 
 class Subject(Protocol):
-    """start, reset, then a run under load; stop at its end. All raise SubjectFailed.
-
-    Attributes: monitors, names of the monitors that suit it.
-    """
-
-    monitors: tuple[str, ...]
+    """start, reset, then a run under load; stop at its end. All raise SubjectFailed."""
 
     def start(self, option: Option) -> Load:
         """Ready for the load, with the option's settings, each read back where there is a server."""
@@ -120,64 +119,102 @@ class Subject(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Kind:
+    """What the lab knows of a subject before it starts one.
+
+    name: in messages. make: the subject of a study. check: raises InputError for what it cannot do, and
+    starts nothing. takes: workloads that it runs. lacks: keys of [subject] that it does not have, each with
+    a hint. scopes: of factors that act on it, each with what they set. monitors: those that suit it.
+    in_process: whether the measured work is done within the engine, so no load needs CPUs of its own.
+    boots_itself: whether it boots kernels, in place of this machine. set_up_s: length of a run beside its
+    phases, as seen on two cores; run_s: length of a whole run whose seconds are not those of the plan.
+    load_statements: SQL that makes and fills the tables of a work; None: it has no tables.
+    driver_errors: exceptions of its driver, which void a run. error_meanings: what an error of the server
+    means for the figures, by the beginning of its message. findings: what the doctor finds of it here.
+    latch_program: a program on this machine whose latches the kernel's probes can tell.
+    """
+
+    name: str
+    make: Callable[[Bench], Subject]
+    check: Callable[[Study, Sequence[Option]], None]
+    takes: tuple[type[Workload], ...]
+    lacks: Mapping[str, str] = field(default_factory=dict[str, str])
+    scopes: Mapping[Scope, str] = field(default_factory=lambda: _SCOPES)
+    monitors: tuple[str, ...] = ("host", "processes")
+    in_process: bool = False
+    boots_itself: bool = False
+    set_up_s: float = 1.5
+    run_s: float | None = None
+    load_statements: Callable[[Work], list[str]] | None = None
+    driver_errors: tuple[type[Exception], ...] = ()
+    error_meanings: Mapping[str, str] = field(default_factory=dict[str, str])
+    findings: Callable[[], Iterable[Finding]] = tuple
+    latch_program: Callable[[], Path | None] = lambda: None
+
+
 SUBJECTS: dict[str, str] = {
-    "postgres": "steelyard.subjects.postgres.server",
-    "mariadb": "steelyard.subjects.mariadb.server",
-    "sqlite": "steelyard.subjects.sqlite.database",
-    "latch": "steelyard.subjects.latches",
-    "dispatcher": "steelyard.subjects.dispatcher.machine",
-    "virtual-machine": "steelyard.subjects.guests.virtual_machine",
-    "command": "steelyard.subjects.programs",
-    "null": "steelyard.subjects.null",
+    "postgres": "steelyard.subjects.postgres.server:KIND",
+    "mariadb": "steelyard.subjects.mariadb.server:KIND",
+    "sqlite": "steelyard.subjects.sqlite.database:KIND",
+    "latch": "steelyard.subjects.latches:KIND",
+    "dispatcher": "steelyard.subjects.dispatcher.machine:KIND",
+    "virtual-machine": "steelyard.subjects.guests.virtual_machine:KIND",
+    "command": "steelyard.subjects.programs:KIND",
+    "null": "steelyard.subjects.null:KIND",
 }
 
 
-# whose SQL has a module of its own, named after them; PostgreSQL's is nearest to the standard
-_DIALECTS = ("postgres", "mariadb", "sqlite")
+def kinds() -> Iterator[Kind]:
+    """Every registered kind of subject."""
+    return map(_kind, SUBJECTS)
+
+
+def kind_of(study: Study) -> Kind:
+    """The kind of subject that a study names. Raises InputError."""
+    name = study.subject.kind
+    if name not in SUBJECTS:
+        raise InputError(f'no subject "{name}"{nearest(name, SUBJECTS)}', at=("subject", "kind"))
+    return _kind(name)
 
 
 def check(study: Study, options: Sequence[Option]) -> None:
     """Raises InputError for what the subject cannot do; starts nothing."""
-    module = _module(study)
-    takes: type[Workload] | tuple[type[Workload], ...] = getattr(module, "TAKES", StatementWorkload)
-    if not isinstance(study.workload, takes):
+    kind = kind_of(study)
+    if not isinstance(study.workload, kind.takes):
         raise InputError(
             f'the subject "{study.subject.kind}" cannot run a workload of kind "{study.workload.kind}"',
             at=("workload", "kind"),
         )
-    module.check(study, options)
-
-
-def boots_apart(study: Study) -> bool:
-    """Whether a setting that takes a boot is this machine's, not a guest's that boots for each run."""
-    return not getattr(_module(study), "BOOTS_ITSELF", False)
-
-
-def make(bench: Bench) -> Subject:
-    """The subject that a study names. Raises InputError."""
-    return _module(bench.study).make(bench)
+    given = study.subject.model_dump(exclude_defaults=True)
+    for key, hint in kind.lacks.items():
+        if given.get(key):
+            raise InputError(f"{kind.name} has no {key}", hint, ("subject", key))
+    for name, factor in study.factors.items():
+        if factor.scope not in kind.scopes:
+            raise InputError(
+                f"scope '{factor.scope}' cannot act on {kind.name}",
+                "; ".join(f"{scope}: {what}" for scope, what in kind.scopes.items()),
+                ("factors", name, "scope"),
+            )
+    kind.check(study, options)
 
 
 def load_statements(study: Study) -> list[str]:
     """SQL of the subject's kind that makes and fills the tables of the workload. Raises InputError."""
-    work = work_of(study.workload)
+    kind, work = kind_of(study), work_of(study.workload)
+    if kind.load_statements is None:
+        raise InputError(f"{kind.name} has no tables to fill", at=("subject", "kind"))
     if work.files:
         raise InputError(
             f"the tables of this workload are no SQL: {', '.join(table.name for table in work.files)}",
             "fill them from the files of tpchgen-cli, with the columns that it writes",
             ("workload", "kind"),
         )
-    kind = study.subject.kind if study.subject.kind in _DIALECTS else "postgres"
-    return import_module(f"steelyard.subjects.{kind}.tables").load_statements(work)
+    return kind.load_statements(work)
 
 
-def inside(study: Study) -> bool:
-    """Whether what is weighed lives in the engine's process: no load needs CPUs apart from it."""
-    return getattr(_module(study), "INSIDE", False)
-
-
-def _module(study: Study) -> Any:
-    kind = study.subject.kind
-    if kind not in SUBJECTS:
-        raise InputError(f'no subject "{kind}"{nearest(kind, SUBJECTS)}', at=("subject", "kind"))
-    return import_module(SUBJECTS[kind])
+def _kind(name: str) -> Kind:
+    module, _, constant = SUBJECTS[name].partition(":")
+    kind: Kind = getattr(import_module(module), constant)
+    return kind

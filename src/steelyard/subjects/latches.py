@@ -15,15 +15,12 @@ from typing import Any
 from steelyard import _core
 from steelyard.host.cpus.nearness import shared
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.factors import settings_of
+from steelyard.study.factors import settings_given
 from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.study.workloads.cache import CacheWorkload
-from steelyard.subjects import Bench, Load
-
-TAKES = CacheWorkload
-INSIDE = True
+from steelyard.subjects import Kind, Load
 
 # the settings beneath the workload, and what they are unless the study says otherwise
 _DEFAULTS: dict[str, Setting] = {
@@ -40,23 +37,7 @@ _DEFAULTS: dict[str, Setting] = {
 
 def check(study: Study, options: Sequence[Option]) -> None:
     """Settings that a latch has, and combinations that its protocol can do. Raises InputError."""
-    for key in ("session", "bindir", "dsn"):
-        if getattr(study.subject, key):
-            raise InputError("a latch has no sessions and no address", "leave it out", ("subject", key))
-    named: list[tuple[tuple[str, ...], str]] = [
-        (("subject", "settings", key), key) for key in study.subject.settings
-    ]
-    for name, factor in study.factors.items():
-        if factor.scope not in ("server", "client"):
-            raise InputError(
-                f"scope '{factor.scope}' cannot act on a latch",
-                "server: the latch's settings; client: the workload's",
-                ("factors", name, "scope"),
-            )
-        if factor.scope == "server":
-            for code, settings in settings_of(name, factor).items():
-                named += [(("factors", name, "levels", code), key) for key in settings]
-    for at, key in named:
+    for at, key, _ in settings_given(study, "server"):
         if key not in _DEFAULTS:
             raise InputError(f'a latch has no setting "{key}"{nearest(key, _DEFAULTS)}', at=at)
     for option in options:
@@ -70,15 +51,8 @@ def check(study: Study, options: Sequence[Option]) -> None:
             ) from None
 
 
-def make(_bench: Bench) -> Latch:
-    """The cache of a study."""
-    return Latch()
-
-
 class Latch:
     """A plan for the latch engine; the machine is calibrated once a study."""
-
-    monitors: tuple[str, ...] = ("host", "processes")
 
     def start(self, option: Option) -> Load:
         """The option's settings and workload."""
@@ -152,3 +126,14 @@ def _plan(option: Option) -> dict[str, Any]:
         if workload.hold_tail_share
         else None,
     }
+
+
+KIND = Kind(
+    "a latch",
+    make=lambda _bench: Latch(),
+    check=check,
+    takes=(CacheWorkload,),
+    lacks=dict.fromkeys(("session", "bindir", "dsn"), "leave it out"),
+    scopes={"server": "the latch's settings", "client": "the workload's"},
+    in_process=True,
+)

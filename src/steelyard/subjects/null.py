@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
 
 from steelyard.host.cpus.placement import pin
 from steelyard.host.processes.limits import within
 from steelyard.host.processes.process_mark import Mark, end_marked, with_mark
-from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
-from steelyard.study.spec import Study
-from steelyard.subjects import Bench, Load, Server, SubjectFailed
+from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
 
 _PORT = 5432
 _READY_S = 30.0
@@ -23,30 +21,8 @@ _SERVE = (
 )
 
 
-def check(study: Study, _options: Sequence[Option]) -> None:
-    """It has no settings, no versions and no address. Raises InputError."""
-    subject = study.subject
-    for key in ("settings", "session", "bindir", "dsn"):
-        if getattr(subject, key):
-            raise InputError("the null subject has no settings", "leave it out", ("subject", key))
-    for name, factor in study.factors.items():
-        if factor.scope not in ("client", "host"):
-            raise InputError(
-                f"the null subject has no settings: scope '{factor.scope}' cannot act on it",
-                'scope = "client", or "host"',
-                ("factors", name, "scope"),
-            )
-
-
-def make(bench: Bench) -> Null:
-    """The stub server."""
-    return Null(bench)
-
-
 class Null:
     """A process of the lab's own that speaks just enough of PostgreSQL's protocol."""
-
-    monitors: tuple[str, ...] = ("host", "processes")
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -97,3 +73,14 @@ class Null:
             self._server = None
             self._bench.guard.forget(self._promise)
         return ""
+
+
+KIND = Kind(
+    "the null subject",
+    make=Null,
+    check=lambda _study, _options: None,
+    takes=(StatementWorkload,),
+    lacks=dict.fromkeys(("settings", "session", "bindir", "dsn"), "leave it out"),
+    scopes={"client": "the workload's", "host": "this machine's"},
+    set_up_s=0.5,
+)

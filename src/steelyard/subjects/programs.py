@@ -17,14 +17,13 @@ from typing import Any
 from steelyard.host.cpus.processor_sets import divide
 from steelyard.host.processes.process_mark import VARIABLE, Mark, end_marked
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.factors import settings_of
+from steelyard.study.factors import settings_given
 from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.study.workloads.program import FILLED, ProgramWorkload, filled, names_in
-from steelyard.subjects import Bench, Load, SubjectFailed
+from steelyard.subjects import Bench, Kind, Load, SubjectFailed
 
-TAKES = ProgramWorkload
 _PLACEMENTS = ("default", "set")
 _DEFAULTS: dict[str, Setting] = {"placement": "default", "share": False}
 # more than is kept: secrets are taken out before the end is cut out
@@ -33,41 +32,19 @@ _TAIL_BYTES = 64_000
 
 def check(study: Study, options: Sequence[Option]) -> None:
     """The programs are there, the settings are known, and the copies fit. Raises InputError."""
-    subject = study.subject
-    for key in ("session", "bindir", "dsn"):
-        if getattr(subject, key):
-            raise InputError("the subject command has no such thing", "leave it out", ("subject", key))
-    for key, value in subject.settings.items():
-        _check_setting(key, value, ("subject", "settings", key))
-    for name, factor in study.factors.items():
-        if factor.scope in ("version", "session"):
-            raise InputError(
-                f"scope '{factor.scope}' cannot act on a program",
-                'scope = "server" (placement, share) or "client" (words, env.NAME)',
-                ("factors", name, "scope"),
-            )
-        if factor.scope == "server":
-            for code, settings in settings_of(name, factor).items():
-                for key, value in settings.items():
-                    _check_setting(key, value, ("factors", name, "levels", code))
+    for at, key, value in settings_given(study, "server"):
+        _check_setting(key, value, at)
     for option in options:
         _check_fit(study, option)
         _check_programs(option)
-    if "share" in subject.settings and all(_settings(o)["placement"] != "set" for o in options):
+    if "share" in study.subject.settings and all(_settings(o)["placement"] != "set" for o in options):
         raise InputError(
             "has no effect: no option has placement 'set'", "leave it out", ("subject", "settings", "share")
         )
 
 
-def make(bench: Bench) -> Command:
-    """The copies of the study's program."""
-    return Command(bench)
-
-
 class Command:
     """Says for each run which copies are to be started, and on which CPUs."""
-
-    monitors: tuple[str, ...] = ("host", "processes")
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -237,3 +214,13 @@ def _found(program: str) -> str:
 
 def _end_of(text: bytes) -> str:
     return text[-_TAIL_BYTES:].decode(errors="replace").strip()
+
+
+KIND = Kind(
+    "a program",
+    make=Command,
+    check=check,
+    takes=(ProgramWorkload,),
+    lacks=dict.fromkeys(("session", "bindir", "dsn"), "leave it out"),
+    scopes={"server": "placement, share", "client": "words, env.NAME", "host": "this machine's"},
+)

@@ -31,7 +31,7 @@ from steelyard.study.errors import InputError, brief
 from steelyard.study.load_study import located
 from steelyard.study.plan import baseline
 from steelyard.study.spec import Study
-from steelyard.subjects import Bench, SubjectFailed, inside, make
+from steelyard.subjects import Bench, SubjectFailed, kind_of
 from steelyard.workflow.attempts import (
     ANEW,
     Attempt,
@@ -146,10 +146,11 @@ def _run_blocks(
         _folder(guard) as folder,
     ):
         bench = Bench(study, assignment.options, work_of(study.workload), folder, placement, guard)
-        subject = make(bench)
+        kind = kind_of(study)
+        subject = kind.make(bench)
         host = Host(guard, placement, Boot.now() if assignment.boots else None)
         admit = partial(refuse_other_server, writer.path)
-        laboratory = Laboratory(study, bench.work, subject, placement, host, progress, admit)
+        laboratory = Laboratory(study, bench.work, kind, subject, placement, host, progress, admit)
         whole = sum(attempt.number == 0 for attempt in attempts.values())
         try:
             try:
@@ -211,7 +212,7 @@ def _placement(assignment: Assignment) -> Placement:
     """The same for all options: CPUs for the most threads that any of them has."""
     study = assignment.study
     threads = max(option.workload.engine_threads for option in assignment.options)
-    return place(0 if inside(study) else threads, study.plan.pin)
+    return place(0 if kind_of(study).in_process else threads, study.plan.pin)
 
 
 def _facts(placement: Placement) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from steelyard.study.host_settings import boot_of
 from steelyard.study.load_study import located, plan_study
 from steelyard.study.plan import Option, Slot, blocks, with_absent_words
 from steelyard.study.spec import Reboots, Study
-from steelyard.subjects import boots_apart, check
+from steelyard.subjects import check, kind_of
 from steelyard.workloads import work_of
 
 
@@ -35,7 +35,7 @@ class Assignment:
     @property
     def boots(self) -> bool:
         """Whether options want this machine booted in their own way."""
-        return boots_apart(self.study) and any(boot_of(o.host) for o in self.options)
+        return not kind_of(self.study).boots_itself and any(boot_of(o.host) for o in self.options)
 
     @classmethod
     def of(cls, text: str, origin: str) -> Assignment:
@@ -53,10 +53,11 @@ class Assignment:
                 if name not in published():
                     raise InputError(f'no recording "{name}"{nearest(name, published())}', at=("overlay",))
             check(study, found)
-            if boots_apart(study):
+            boots_apart = not kind_of(study).boots_itself
+            if boots_apart:
                 found = with_absent_words(found)
             found, refused = permitted(study, found)
-            order = list(blocks(study, found, boots_apart(study)))
+            order = list(blocks(study, found, boots_apart))
             assignment = cls(study, text, origin, found, order, refused)
             if study.reboots != Reboots() and not assignment.boots:
                 raise InputError(

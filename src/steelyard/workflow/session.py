@@ -20,14 +20,13 @@ from steelyard.study.errors import InputError, typed
 from steelyard.study.load_study import find_study
 from steelyard.study.plan import run_seconds
 from steelyard.study.spec import Study
+from steelyard.subjects import kind_of
 from steelyard.workflow.complaint import complain, say
 from steelyard.workflow.exit_codes import Exit
 from steelyard.workflow.measure import resume, start
 from steelyard.workflow.prepare import Assignment
 from steelyard.workflow.program_name import program
 
-# a run beside its phases: server start, copy of the data, connecting; seen on two cores
-_SET_UP_S = {"null": 0.5, "postgres": 1.5, "mariadb": 2.0}
 # the verdict and the page
 _AFTER_S = 6.0
 
@@ -55,14 +54,9 @@ def conduct_again(bundle: Path, study: str | None, as_json: bool = False) -> Non
     _finish(partial(resume, bundle, assignment), assignment, bundle, as_json)
 
 
-# of a boot, the load and the end of a guest that is emulated
-_GUEST_S = 60.0
-
-
 def _run_s(study: Study) -> float:
-    if study.subject.kind == "virtual-machine":
-        return _GUEST_S
-    return run_seconds(study) + _SET_UP_S.get(study.subject.kind, 1.5)
+    kind = kind_of(study)
+    return kind.run_s or run_seconds(study) + kind.set_up_s
 
 
 def _finish(
@@ -74,7 +68,7 @@ def _finish(
     labels = tuple(option.label for option in assignment.options)
     study = assignment.study
     # what a guest did in a second is not known to be a second
-    unit = None if study.subject.kind == "virtual-machine" else study.workload.rate_unit
+    unit = None if kind_of(study).run_s else study.workload.rate_unit
     progress.start(MatrixPlan(labels, len(assignment.blocks), _run_s(study), unit))
     try:
         with interrupts.raised():

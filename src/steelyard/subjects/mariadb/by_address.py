@@ -30,8 +30,6 @@ _ANSWER_S = 30.0
 class ForeignMariaDB:
     """Connects; starts nothing, changes nothing, makes no tables."""
 
-    monitors: tuple[str, ...] = ("host", "processes", "mariadb")
-
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
 

@@ -17,7 +17,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
-from steelyard.subjects import SERVERS, Bench, Load, Server, Subject, SubjectFailed
+from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.mariadb.binaries import beside, find_server, version_of
 from steelyard.subjects.mariadb.by_address import ForeignMariaDB
 from steelyard.subjects.mariadb.life import continuity
@@ -30,13 +30,12 @@ from steelyard.subjects.mariadb.session import (
     variables,
 )
 from steelyard.subjects.mariadb.settings import taken, written
-from steelyard.subjects.mariadb.tables import load
+from steelyard.subjects.mariadb.tables import load, load_statements
 from steelyard.subjects.postgres.binaries import identity_of, named_bindirs
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
 
-TAKES = SERVERS
 _DATABASE = "steelyard"
 _SQL_S = 30.0
 _CONNECT_S = 5.0
@@ -73,8 +72,6 @@ def make(bench: Bench) -> Subject:
 
 class MariaDB:
     """Starts a server for each run on a fresh copy of the same data."""
-
-    monitors: tuple[str, ...] = ("host", "processes", "mariadb")
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -217,3 +214,20 @@ class MariaDB:
 def _error(log: str) -> str:
     lines = [line for line in log.splitlines() if "[ERROR]" in line]
     return lines[0] if lines else log
+
+
+KIND = Kind(
+    "MariaDB",
+    make=make,
+    check=check,
+    takes=SQL_WORK,
+    monitors=("host", "processes", "mariadb"),
+    set_up_s=2.0,
+    load_statements=load_statements,
+    error_meanings={
+        "(1461)": "max_prepared_stmt_count is reached: statements were prepared and never closed; those that"
+        " failed cost little, so figures of this run are not those of the work",
+        "(1213)": "deadlocks: the server rolled one of two transactions back",
+        "(1205)": "waits for row locks reached innodb_lock_wait_timeout",
+    },
+)

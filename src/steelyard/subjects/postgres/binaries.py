@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from steelyard.study.errors import InputError, brief
-from steelyard.study.factors import settings_of
+from steelyard.study.factors import settings_given
 from steelyard.study.spec import Study
 
 _ANSWER_S = 30.0
@@ -21,13 +21,8 @@ _ANSWER_S = 30.0
 
 def named_bindirs(study: Study) -> list[tuple[tuple[str, ...], str | None]]:
     """Where a study says which programs to take, and what it says there."""
-    for name, factor in study.factors.items():
-        if factor.scope == "version":
-            return [
-                (("factors", name, "levels", code), str(settings["bindir"]))
-                for code, settings in settings_of(name, factor).items()
-            ]
-    return [(("subject", "bindir"), study.subject.bindir)]
+    given = [(at, str(bindir)) for at, _, bindir in settings_given(study, "version")]
+    return [*given] or [(("subject", "bindir"), study.subject.bindir)]
 
 
 def embedded_bindir() -> Path | None:

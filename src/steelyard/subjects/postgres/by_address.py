@@ -23,8 +23,6 @@ _ANSWER_S = 30.0
 class ForeignPostgres:
     """Connects; starts nothing, changes nothing, makes no tables."""
 
-    monitors: tuple[str, ...] = ("host", "processes", "postgres", "postgres-waits")
-
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
 

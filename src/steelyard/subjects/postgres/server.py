@@ -16,7 +16,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
-from steelyard.subjects import SERVERS, Bench, Load, Server, Subject, SubjectFailed
+from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.postgres.binaries import (
     find_bindir,
     identity_of,
@@ -27,6 +27,7 @@ from steelyard.subjects.postgres.binaries import (
 from steelyard.subjects.postgres.by_address import ForeignPostgres
 from steelyard.subjects.postgres.cluster import SUPERUSER, make_cluster
 from steelyard.subjects.postgres.facts import facts_of
+from steelyard.subjects.postgres.findings import findings, latch_program
 from steelyard.subjects.postgres.life import continuity
 from steelyard.subjects.postgres.lwlocks import tranche_names
 from steelyard.subjects.postgres.pooler import Pooler, check_front, divided
@@ -37,13 +38,12 @@ from steelyard.subjects.postgres.session import (
     session_statements,
 )
 from steelyard.subjects.postgres.settings import written
-from steelyard.subjects.postgres.tables import load
+from steelyard.subjects.postgres.tables import load, load_statements
 from steelyard.subjects.postgres.trial import check_settings
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, check_socket
 
-TAKES = SERVERS
 TEMPLATE = "steelyard_template"
 _DATABASE = "steelyard"
 _PORT = 5432
@@ -82,8 +82,6 @@ def make(bench: Bench) -> Subject:
 
 class Postgres:
     """Starts a server for each run: same data, the option's settings, another option or not."""
-
-    monitors: tuple[str, ...] = ("host", "processes", "postgres", "postgres-waits")
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -211,3 +209,16 @@ class Postgres:
 def _fatal(log: str) -> str:
     lines = [line for line in log.splitlines() if "FATAL" in line or "ERROR" in line]
     return lines[-1] if lines else log
+
+
+KIND = Kind(
+    "PostgreSQL",
+    make=make,
+    check=check,
+    takes=SQL_WORK,
+    monitors=("host", "processes", "postgres", "postgres-waits"),
+    load_statements=load_statements,
+    driver_errors=(psycopg.Error,),
+    findings=findings,
+    latch_program=latch_program,
+)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from steelyard.study.errors import InputError
-from steelyard.study.factors import settings_of
+from steelyard.study.factors import settings_given
 from steelyard.study.spec import Study
 
 
 def check_foreign(study: Study) -> None:
     """Only sessions, clients and what is ours on this host can change. Raises InputError."""
-    foreign = [(("host", key), key) for key in study.host]
     for name, factor in study.factors.items():
         if factor.scope in ("version", "server"):
             raise InputError(
@@ -17,13 +16,7 @@ def check_foreign(study: Study) -> None:
                 'scope session and client can; scope host too, but for settings "server."',
                 ("factors", name, "scope"),
             )
-        if factor.scope == "host":
-            foreign += [
-                (("factors", name, "levels", code), key)
-                for code, settings in settings_of(name, factor).items()
-                for key in settings
-            ]
-    for at, key in foreign:
+    for at, key, _ in settings_given(study, "host"):
         if key.startswith("server."):
             raise InputError(
                 f"subject.dsn names a server that is not ours: {key} cannot be set there",

@@ -16,15 +16,13 @@ from typing import Any
 
 from steelyard import _core
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.factors import settings_of
+from steelyard.study.factors import settings_given
 from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
 from steelyard.study.workloads.statements import StatementWorkload
-from steelyard.subjects import Bench, Load, SubjectFailed
+from steelyard.subjects import Bench, Kind, Load, SubjectFailed
 from steelyard.subjects.sqlite.tables import load_statements
-
-INSIDE = True
 
 # how the database is opened and by whom; every other setting is a PRAGMA
 _OPENING: dict[str, Setting] = {
@@ -47,13 +45,6 @@ _OF_FILE = ("page_size", "auto_vacuum", "encoding")
 
 def check(study: Study, options: Sequence[Option]) -> None:
     """Settings that SQLite has, and work that it can do. Raises InputError."""
-    for key, why in (
-        ("session", "a PRAGMA is a setting: [subject.settings]"),
-        ("bindir", "the library is built in"),
-        ("dsn", "the file is made for each run"),
-    ):
-        if getattr(study.subject, key):
-            raise InputError("SQLite runs in our own process", why, ("subject", key))
     if study.plan.transactions is not None:
         raise InputError(
             "clients of SQLite count each for itself: no point ends with so many transactions",
@@ -61,32 +52,14 @@ def check(study: Study, options: Sequence[Option]) -> None:
             ("plan", "transactions"),
         )
     known = _known()
-    for key, value in study.subject.settings.items():
-        _check_setting(key, value, known, ("subject", "settings", key))
-    for name, factor in study.factors.items():
-        if factor.scope in ("version", "session"):
-            raise InputError(
-                f"scope '{factor.scope}' cannot act on SQLite, which runs in our own process",
-                "server: how it is opened, and its PRAGMAs; client: the workload's; host",
-                ("factors", name, "scope"),
-            )
-        if factor.scope == "server":
-            for code, settings in settings_of(name, factor).items():
-                for key, value in settings.items():
-                    _check_setting(key, value, known, ("factors", name, "levels", code))
+    for at, key, value in settings_given(study, "server"):
+        _check_setting(key, value, known, at)
     for option in options:
         _check_option(option)
 
 
-def make(bench: Bench) -> SQLite:
-    """A database of the study's own."""
-    return SQLite(bench)
-
-
 class SQLite:
     """A fresh copy of the same file for each run, and a plan for the engine that opens it."""
-
-    monitors: tuple[str, ...] = ("host", "processes")
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -197,3 +170,23 @@ def _database(settings: Mapping[str, Setting], file: str) -> dict[str, Any]:
 
 def _written(value: Setting) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+KIND = Kind(
+    "SQLite",
+    make=SQLite,
+    check=check,
+    takes=(StatementWorkload,),
+    lacks={
+        "session": "a PRAGMA is a setting: [subject.settings]",
+        "bindir": "leave it out: the library is built in",
+        "dsn": "leave it out: the file is made for each run",
+    },
+    scopes={
+        "server": "how it is opened, and its PRAGMAs",
+        "client": "the workload's",
+        "host": "this machine's",
+    },
+    in_process=True,
+    load_statements=load_statements,
+)
