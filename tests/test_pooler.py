@@ -18,11 +18,11 @@ kind = "postgres"
 [workload]
 rows = 1000
 handle = "unnamed"
-[factors.front]
+[factors.pooler]
 scope = "server"
-[factors.front.levels]
-DIRECT = { front = "none" }
-POOLED = { front = "pgbouncer", pgbouncer.default_pool_size = 2 }
+[factors.pooler.levels]
+DIRECT = { pooler = "none" }
+POOLED = { pooler = "pgbouncer", pgbouncer.default_pool_size = 2 }
 [plan]
 clients = [6]
 warm_up_s = 0.2
@@ -63,8 +63,13 @@ def test_the_clients_of_a_pooler_share_its_sessions(lab: Lab) -> None:
     ("old", "new", "said"),
     [
         ('"unnamed"', '"named"', "knows no prepared statements"),
-        ('front = "pgbouncer"', 'front = "pgbuncer"', 'unknown front "pgbuncer"; did you mean "pgbouncer"?'),
-        ('front = "none"', 'front = "none", pgbouncer.pool_mode = "session"', "nothing is in front"),
+        (
+            'pooler = "pgbouncer"',
+            'pooler = "pgbuncer"',
+            'unknown pooler "pgbuncer"; did you mean "pgbouncer"?',
+        ),
+        ('pooler = "pgbouncer"', 'front = "pgbouncer"', 'the setting "front" is called "pooler" now'),
+        ('pooler = "none"', 'pooler = "none", pgbouncer.pool_mode = "session"', "it has no pooler"),
         ('"postgres"', '"postgres"\nsession = { work_mem = "1MB" }', "session settings do not hold there"),
     ],
 )

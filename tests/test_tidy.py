@@ -312,6 +312,18 @@ def test_a_unit_stands_last_in_a_public_name() -> None:
     assert not wrong
 
 
+def test_no_place_but_subjects_monitors_and_analysis_names_a_server() -> None:
+    servers = {"postgres", "mariadb", "sqlite"}
+    wrong = [
+        f"{named(path)}:{node.lineno}: {node.value}"
+        for path in MODULES
+        if path.relative_to(SOURCE).parts[0] not in ("subjects", "monitors", "analysis")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in servers
+    ]
+    assert not wrong
+
+
 def test_a_monitor_subject_and_workload_is_one_registered_file() -> None:
     from steelyard.monitors import MONITORS
     from steelyard.subjects import SUBJECTS

@@ -1,7 +1,7 @@
 """Runs a study: blocks of options, each run in its phases; yields every run as it ends.
 
 Phases: set-up (server, data), connect, warm-up, measure, watch and count (once a point), cool-down,
-disconnect, after. The lab keeps nothing: who asked for the runs writes them down.
+disconnect, after. The lab keeps nothing: the caller writes the runs down.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class StudyFailed(Exception):
 class Laboratory:
     """What all runs of a study share.
 
-    admit: told an option's label and what its server says of itself, before the load; raises
+    admit: called before the load with an option's label and the facts of its server; raises
     InputError when that server must not go into the study.
     """
 
@@ -231,7 +231,7 @@ def _refuse_interrupted(load: Load, result: Mapping[str, Any]) -> None:
 def _no_gets(study: Study, tranches: Tranches | None) -> Sequence[tuple[str, str]]:
     if tranches is not None or not study.probes.gets_s:
         return ()
-    text = "gets: those of a PostgreSQL alone can be counted (leave probes.gets_s out)"
+    text = "gets: not supported for this subject, because its latches are not known (leave probes.gets_s out)"
     return (("probe-unavailable", text),)
 
 
@@ -240,7 +240,10 @@ def _no_probes(study: Study, load: Load) -> Sequence[tuple[str, str]]:
     if load.server is not None or not study.probes.any:
         return ()
     return (
-        ("probe-unavailable", "the clock of this subject is not this machine's: its kernel cannot be asked"),
+        (
+            "probe-unavailable",
+            "this subject has its own clock: the probes of this machine's kernel cannot be set beside it",
+        ),
     )
 
 

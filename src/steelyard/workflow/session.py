@@ -1,4 +1,4 @@
-"""Runs or resumes a study as the commands ask: plan first, progress, verdict, where to look next."""
+"""Runs or resumes a study for the commands: plan first, progress, verdict, where to look next."""
 
 from __future__ import annotations
 

@@ -29,16 +29,16 @@ def run(plan_json: str, say: Callable[[str], None]) -> str:
     """
     load: dict[str, Any] = json.loads(plan_json)
     plan: dict[str, Any] = load.pop("guest")
-    image, asked, results = (Path(disk) for disk in plan["disks"])
+    image, plans, results = (Path(disk) for disk in plan["disks"])
     # io_uring is not in every kernel, or not allowed: the engine must do alike under all
     load["io"] = "epoll"
     text = json.dumps({"server": plan["server"], "load": load, "probes": plan["probes"]}).encode()
-    asked.write_bytes(text + b"\0" * (_SECTOR_BYTES - len(text) % _SECTOR_BYTES))
+    plans.write_bytes(text + b"\0" * (_SECTOR_BYTES - len(text) % _SECTOR_BYTES))
     guest = Guest(
         kernel=Path(plan["kernel"]),
         initramfs=Path(plan["initramfs"]),
         words=plan["words"],
-        disks=(image, asked, results),
+        disks=(image, plans, results),
         acceleration=plan["acceleration"],
         cpus=plan["cpus"],
         memory_mib=plan["memory_mib"],

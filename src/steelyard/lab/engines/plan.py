@@ -30,18 +30,18 @@ def engine_plan(study: Study, slot: Slot, work: Work, load: Load) -> dict[str, A
         "cool_down_s": plan.cool_down_s,
         "seed": plan.seed,
     }
-    workload, asked = slot.option.workload, dict[str, Any]()
+    workload, wanted = slot.option.workload, dict[str, Any]()
     if isinstance(workload, StatementWorkload):
-        asked = {**_statements(workload, work), "transactions_max": plan.transactions}
+        wanted = {**_statements(workload, work), "transactions_max": plan.transactions}
     elif isinstance(workload, QueriesWorkload):
-        asked = _queries(workload, work, study)
+        wanted = _queries(workload, work, study)
     if server is None:
         block = {"block": slot.block} if load.own_clock else {}
-        return {**load.plan, **asked, **block, **phases}
+        return {**load.plan, **wanted, **block, **phases}
     watch = {"watch_s": study.probes.sched_s} if study.probes.sched_s else {}
     countable = server.latch_names is not None and server.pid is not None
     count = {"count_s": study.probes.gets_s} if study.probes.gets_s and countable else {}
-    return {**load.plan, **_address(server), **asked, **phases, **watch, **count}
+    return {**load.plan, **_address(server), **wanted, **phases, **watch, **count}
 
 
 def engine_limit_s(study: Study, slot: Slot, load: Load) -> float:

@@ -33,7 +33,7 @@ _TAIL_BYTES = 2000
 
 
 class LoadProcess:
-    """An engine: `load` drives a server; others have what is weighed inside them.
+    """An engine: `load` drives a server; others do the measured work in process.
 
     It waits for its plan until its results are wanted, so that what watches it can be ready first.
     """

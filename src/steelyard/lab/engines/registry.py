@@ -1,4 +1,4 @@
-"""The lab's engines by name: what drives a load, or has what is weighed inside it."""
+"""The lab's engines by name: what drives a server, or does the measured work in process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Engine = Callable[[str, Callable[[str], None]], str]
 
 
 class LoadFailed(Exception):
-    """The engine could not go on: the text says why."""
+    """The engine could not continue: the text gives the cause."""
 
 
 # a function of the plan (JSON) and a listener (lines of JSON) that returns the result (JSON)

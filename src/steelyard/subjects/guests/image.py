@@ -94,10 +94,10 @@ def _copy(place: Path, root: Path) -> None:
 
 def _libraries(programs: Iterable[Path]) -> set[Path]:
     """The shared libraries that they load, the dynamic linker among them (ldd: the loader itself tells)."""
-    told = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
-    if missing := re.findall(r"(\S+) => not found", told):
+    shown = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
+    if missing := re.findall(r"(\S+) => not found", shown):
         raise SubjectFailed(f"a guest needs libraries that are not found: {', '.join(sorted(set(missing)))}")
-    return {Path(found) for found in _LIBRARY.findall(told)}
+    return {Path(found) for found in _LIBRARY.findall(shown)}
 
 
 def _pack(root: Path, image: Path) -> None:

@@ -165,9 +165,9 @@ class VirtualMachine:
         acceleration, self._facts = self._tried(guests)
         clocks = {label: facts["clock_source"] for label, facts in self._facts.items()}
         if len(set(clocks.values())) > 1:
-            told = ", ".join(f"{label}: {clock}" for label, clock in clocks.items())
+            listed = ", ".join(f"{label}: {clock}" for label, clock in clocks.items())
             raise SubjectFailed(
-                f"the guests take different clocks ({told}), so their times cannot be compared"
+                f"the guests take different clocks ({listed}), so their times cannot be compared"
             )
         if not self._image.exists():
             server = Postgres(self._bench)
@@ -190,10 +190,10 @@ class VirtualMachine:
 
     def _tried(self, guests: Mapping[str, Guest]) -> tuple[Acceleration, dict[str, Mapping[str, str]]]:
         """KVM where every guest boots with it, else emulation; and what each says of itself."""
-        asked = self._settings["vm.acceleration"]
+        requested = self._settings["vm.acceleration"]
         ways: tuple[Acceleration, ...] = ("kvm", "tcg")
         tries: list[Acceleration] = [
-            way for way in ways if asked in ("auto", way) and (way == "tcg" or kvm_offered())
+            way for way in ways if requested in ("auto", way) and (way == "tcg" or kvm_offered())
         ]
         if not tries:
             raise SubjectFailed("vm.acceleration = kvm, and /dev/kvm is not there or not ours to open")

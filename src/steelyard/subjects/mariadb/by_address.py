@@ -17,9 +17,9 @@ from steelyard.subjects.mariadb.address import Address, parse
 from steelyard.subjects.mariadb.life import continuity
 from steelyard.subjects.mariadb.session import (
     INSPECT,
+    error_text,
     read_back_session,
     session_statements,
-    told,
     variables,
 )
 
@@ -50,7 +50,7 @@ class ForeignMariaDB:
         except TimedOut as error:
             raise InputError(f"subject.dsn: {error}", "check address and server") from None
         except (pymysql.MySQLError, OSError) as error:
-            cause = told(error) if isinstance(error, pymysql.MySQLError) else str(error)
+            cause = error_text(error) if isinstance(error, pymysql.MySQLError) else str(error)
             raise InputError(f"subject.dsn: {cause}", "check address, user and password") from None
         server = Server(
             protocol="mysql",

@@ -10,7 +10,7 @@ from typing import Any
 import pymysql
 
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.subjects.mariadb.session import told
+from steelyard.subjects.mariadb.session import error_text
 
 _ANSWER_S = 10.0
 # the counter has whole seconds, and both readings may be late
@@ -42,7 +42,7 @@ def continuity(
         try:
             now_s = within(_ANSWER_S, "asking the server for its uptime", uptime_s)
         except pymysql.MySQLError as error:
-            return f"the server does not answer after the load: {told(error)}"
+            return f"the server does not answer after the load: {error_text(error)}"
         except (OSError, TimedOut) as error:
             return f"the server does not answer after the load: {error}"
         if now_s + _TOLERANCE_S < then_s + time.monotonic() - began_s:

@@ -23,10 +23,10 @@ from steelyard.subjects.mariadb.by_address import ForeignMariaDB
 from steelyard.subjects.mariadb.life import continuity
 from steelyard.subjects.mariadb.session import (
     INSPECT,
+    error_text,
     read_back_session,
     refuse_not_taken,
     session_statements,
-    told,
     variables,
 )
 from steelyard.subjects.mariadb.settings import taken, written
@@ -106,7 +106,7 @@ class MariaDB:
             shown = within(_SQL_S, "reading the settings back", read_back)
             interruption = continuity(lambda: self._connect(_DATABASE), self._server.ended)
         except pymysql.MySQLError as error:
-            raise SubjectFailed(f"option {option.label}: {told(error)}") from error
+            raise SubjectFailed(f"option {option.label}: {error_text(error)}") from error
         under_load = Server(
             protocol="mysql",
             socket=str(self._socket),
@@ -168,7 +168,7 @@ class MariaDB:
         except OSError as error:
             raise SubjectFailed(f"the data could not be loaded: {error}") from error
         except pymysql.MySQLError as error:
-            raise SubjectFailed(f"the data could not be loaded: {told(error)}") from error
+            raise SubjectFailed(f"the data could not be loaded: {error_text(error)}") from error
         except TimedOut as error:
             raise SubjectFailed(f"{error} (plan.set_up_limit_s)") from None
         finally:

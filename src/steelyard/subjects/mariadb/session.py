@@ -1,4 +1,4 @@
-"""What a session of MariaDB is told, is asked, and tells of its server."""
+"""Settings of a MariaDB session, set and read back; what a session shows of itself and its server."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def read_back_session(connection: pymysql.Connection[Any], option: Option) -> No
             with connection.cursor() as cursor:
                 cursor.execute(statement)
         except pymysql.MySQLError as error:
-            raise SubjectFailed(f"option {option.label}: {statement}: {told(error)}") from error
-    asked = option.session
-    refuse_not_taken(variables(connection, "session"), asked, option)
+            raise SubjectFailed(f"option {option.label}: {statement}: {error_text(error)}") from error
+    requested = option.session
+    refuse_not_taken(variables(connection, "session"), requested, option)
 
 
 def variables(connection: pymysql.Connection[Any], scope: str) -> dict[str, str]:
@@ -48,9 +48,9 @@ def variables(connection: pymysql.Connection[Any], scope: str) -> dict[str, str]
         return {str(name): str(value) for name, value in cursor.fetchall()}
 
 
-def refuse_not_taken(shown: Mapping[str, str], asked: Mapping[str, Setting], option: Option) -> None:
-    """Raises SubjectFailed for what the server does not show as it was asked."""
-    for name, value in asked.items():
+def refuse_not_taken(shown: Mapping[str, str], requested: Mapping[str, Setting], option: Option) -> None:
+    """Raises SubjectFailed for settings that the server does not show as requested."""
+    for name, value in requested.items():
         has = shown.get(name.replace("-", "_").lower())
         if has is None:
             raise SubjectFailed(f"option {option.label}: this server has no setting {name}")
@@ -60,8 +60,8 @@ def refuse_not_taken(shown: Mapping[str, str], asked: Mapping[str, Setting], opt
             )
 
 
-def told(error: pymysql.MySQLError) -> str:
-    """What the server said, with its number: pymysql gives both as the error's arguments."""
+def error_text(error: pymysql.MySQLError) -> str:
+    """The server's message with its number: pymysql gives both as the error's arguments."""
     return " ".join(str(part) for part in error.args)
 
 

@@ -1,4 +1,4 @@
-"""Whether a MariaDB server took a setting: compares what was asked with what it says it has."""
+"""Whether a MariaDB server took a setting: compares what was requested with what the server shows."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def written(value: Setting) -> str:
     return str(value)
 
 
-def taken(asked: Setting, shown: str) -> bool:
-    """Whether `shown`, of SHOW VARIABLES, is what was asked."""
-    want, have = written(asked).strip().lower(), shown.strip().lower()
+def taken(requested: Setting, shown: str) -> bool:
+    """Whether `shown`, of SHOW VARIABLES, is the requested value."""
+    want, have = written(requested).strip().lower(), shown.strip().lower()
     if want == have:
         return True
     for words in (_TRUE, _FALSE):

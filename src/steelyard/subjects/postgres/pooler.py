@@ -1,6 +1,6 @@
 """pgbouncer in front of a PostgreSQL of ours: clients connect to it, and its CPU counts apart.
 
-Turned on by the setting `front = "pgbouncer"` of scope server; settings `pgbouncer.NAME` are those of its
+Turned on by the setting `pooler = "pgbouncer"` of scope server; settings `pgbouncer.NAME` are those of its
 section [pgbouncer] (https://www.pgbouncer.org/config.html).
 """
 
@@ -25,8 +25,9 @@ from steelyard.subjects.postgres.cluster import SUPERUSER
 from steelyard.subjects.servers.account import Account
 from steelyard.subjects.servers.daemon import Daemon
 
-FRONT = "front"
-_FRONTS = ("none", "pgbouncer")
+_POOLER = "pooler"
+_OLD_KEY = "front"
+_POOLERS = ("none", "pgbouncer")
 _PREFIX = "pgbouncer."
 _PORT = 6432
 # from 1.21 on it follows named statements across the sessions that it shares out
@@ -39,17 +40,25 @@ _DEFAULTS: dict[str, Setting] = {
 }
 
 
-def check_front(study: Study, options: Sequence[Option]) -> None:
+def check_pooler(study: Study, options: Sequence[Option]) -> None:
     """The pooler is there, and each option's statements can go through it. Raises InputError."""
     for option in options:
-        front, settings, _ = divided(option.server)
-        if front not in _FRONTS:
-            raise InputError(f'unknown front "{front}"{nearest(front, _FRONTS)}', at=_where(study, option))
-        if front == "none":
+        if _OLD_KEY in option.server:
+            raise InputError(
+                f'the setting "{_OLD_KEY}" is called "{_POOLER}" now',
+                'pooler = "pgbouncer"',
+                _where(study, option),
+            )
+        pooler, settings, _ = divided(option.server)
+        if pooler not in _POOLERS:
+            raise InputError(
+                f'unknown pooler "{pooler}"{nearest(pooler, _POOLERS)}', at=_where(study, option)
+            )
+        if pooler == "none":
             if settings:
                 raise InputError(
-                    f"{_PREFIX}{next(iter(settings))} has no effect in {option.label}: nothing is in front",
-                    'front = "pgbouncer"',
+                    f"{_PREFIX}{next(iter(settings))} has no effect in {option.label}: it has no pooler",
+                    'pooler = "pgbouncer"',
                     _where(study, option),
                 )
             continue
@@ -73,11 +82,11 @@ def check_front(study: Study, options: Sequence[Option]) -> None:
 
 
 def divided(settings: Mapping[str, Setting]) -> tuple[str, dict[str, Setting], dict[str, Setting]]:
-    """What stands in front, its settings, and those of the server behind it."""
-    front = str(settings.get(FRONT, "none"))
+    """The pooler, its settings, and those of the server behind it."""
+    pooler = str(settings.get(_POOLER, "none"))
     own = {k.removeprefix(_PREFIX): v for k, v in settings.items() if k.startswith(_PREFIX)}
-    rest = {k: v for k, v in settings.items() if k != FRONT and not k.startswith(_PREFIX)}
-    return front, own, rest
+    rest = {k: v for k, v in settings.items() if k != _POOLER and not k.startswith(_PREFIX)}
+    return pooler, own, rest
 
 
 class Pooler:
@@ -89,9 +98,9 @@ class Pooler:
         self._sockets = bench.folder / "sockets"
         self._address = f"host={self._sockets} port={_PORT} user={SUPERUSER} dbname=pgbouncer"
 
-    def before(self, server: Server, asked: Mapping[str, Setting], option: Option) -> Server:
+    def before(self, server: Server, requested: Mapping[str, Setting], option: Option) -> Server:
         """Starts it and reads its settings back: where clients go from now on. Raises SubjectFailed."""
-        settings = {**_DEFAULTS, **asked}
+        settings = {**_DEFAULTS, **requested}
         file = self._bench.folder / "pgbouncer.ini"
         fixed = {
             "listen_port": _PORT,
@@ -128,9 +137,9 @@ class Pooler:
         """Ends it; never raises."""
         self._process.stop()
 
-    def _read_back(self, asked: Mapping[str, Setting], option: Option) -> None:
+    def _read_back(self, requested: Mapping[str, Setting], option: Option) -> None:
         shown = self._shown()
-        for name, value in asked.items():
+        for name, value in requested.items():
             has = shown.get(name)
             if has is None:
                 raise SubjectFailed(f"option {option.label}: pgbouncer has no setting {name}")
@@ -151,7 +160,7 @@ class Pooler:
 
 
 def _program(at: tuple[str, ...] = ()) -> str:
-    """Raises InputError. at: where the study asks for it."""
+    """Raises InputError. at: where the study names it."""
     # sbin is not on every user's path
     found = shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
     if found is None:
@@ -172,10 +181,11 @@ def _written(value: object) -> str:
 
 
 def _where(study: Study, option: Option) -> tuple[str, ...]:
-    """Where the front is said: in the factor that sets it, or in the subject's settings."""
+    """Where the study names the pooler: in the factor that sets it, or in the subject's settings."""
     for name, factor in study.factors.items():
         level = factor.levels[option.levels[name]]
         keys = level if isinstance(level, dict) else (factor.setting or name,)
-        if factor.scope == "server" and any(k == FRONT or k.startswith(_PREFIX) for k in keys):
+        if factor.scope == "server" and any(k in (_POOLER, _OLD_KEY) or k.startswith(_PREFIX) for k in keys):
             return ("factors", name, "levels", option.levels[name])
-    return ("subject", "settings", FRONT)
+    key = _OLD_KEY if _OLD_KEY in study.subject.settings else _POOLER
+    return ("subject", "settings", key)

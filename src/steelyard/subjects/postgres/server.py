@@ -30,7 +30,7 @@ from steelyard.subjects.postgres.facts import facts_of
 from steelyard.subjects.postgres.findings import findings, latch_program
 from steelyard.subjects.postgres.life import continuity
 from steelyard.subjects.postgres.lwlocks import tranche_names
-from steelyard.subjects.postgres.pooler import Pooler, check_front, divided
+from steelyard.subjects.postgres.pooler import Pooler, check_pooler, divided
 from steelyard.subjects.postgres.session import (
     INSPECT,
     read_back_session,
@@ -66,7 +66,7 @@ def check(study: Study, options: Sequence[Option]) -> None:
     if study.subject.dsn:
         check_foreign(study)
         return
-    check_front(study, options)
+    check_pooler(study, options)
     for at, bindir in named_bindirs(study):
         try:
             find_bindir(bindir)
@@ -96,8 +96,8 @@ class Postgres:
     def start(self, option: Option) -> Load:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
         bindir, data = self.prepare(option)
-        asked = {**DEFAULTS, **option.server}
-        front, front_settings, settings = divided(asked)
+        requested = {**DEFAULTS, **option.server}
+        pooler, pooler_settings, settings = divided(requested)
         pid = self._launch(bindir, data, settings)
         # a template that is copied must have no session
         dsn = self._dsn(TEMPLATE if self._bench.work.read_only else "postgres")
@@ -122,8 +122,8 @@ class Postgres:
             interruption=continuity(dsn, self._server.ended),
         )
         facts = {"origin": str(bindir), **facts_of(dsn)}
-        if front != "none":
-            server = self._pooler.before(server, front_settings, option)
+        if pooler != "none":
+            server = self._pooler.before(server, pooler_settings, option)
         return Load(server=server, facts=facts)
 
     def prepare(self, option: Option) -> tuple[Path, Path]:

@@ -1,4 +1,4 @@
-"""What a session of PostgreSQL is told, is asked, and tells of its server."""
+"""Settings of a PostgreSQL session, set and read back; what a session shows of itself and its server."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def read_back_session(connection: psycopg.Connection[Any], option: Option) -> No
 
 
 def refuse_not_taken(
-    connection: psycopg.Connection[Any], asked: Mapping[str, Setting], option: Option
+    connection: psycopg.Connection[Any], requested: Mapping[str, Setting], option: Option
 ) -> None:
     """Reads settings back from the server. Raises SubjectFailed naming those that it did not take."""
-    _refuse(not_taken(connection, asked, in_session=False), option)
+    _refuse(not_taken(connection, requested, in_session=False), option)
 
 
 def _refuse(wrong: Iterable[str], option: Option) -> None:

@@ -1,4 +1,4 @@
-"""Whether a PostgreSQL server took a setting: compares what was asked with what it says it has."""
+"""Whether a PostgreSQL server took a setting: compares what was requested with what the server shows."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Shown:
 
 
 def not_taken(
-    connection: psycopg.Connection[Any], asked: Mapping[str, Setting], in_session: bool
+    connection: psycopg.Connection[Any], requested: Mapping[str, Setting], in_session: bool
 ) -> Iterator[str]:
-    """A sentence for each setting that this session does not have as asked. Raises psycopg.Error.
+    """A sentence for each setting that this session does not have as requested. Raises psycopg.Error.
 
     in_session: set by this session. A server takes any name with a dot at its start without having it.
     """
@@ -46,7 +46,7 @@ def not_taken(
         "select name, setting, unit, vartype, boot_val, source from pg_settings"
     ).fetchall()
     known = {name.lower(): Shown(*row) for name, *row in rows}
-    for name, value in asked.items():
+    for name, value in requested.items():
         shown = known.get(name.lower()) or (_unlisted(connection, name) if in_session else None)
         if shown is None:
             yield (
@@ -71,16 +71,16 @@ def written(value: Setting) -> str:
     return str(value)
 
 
-def taken(asked: Setting, shown: Shown) -> bool:
-    """Whether what the server shows is what was asked, in whatever unit."""
-    want, has, unit = written(asked).strip(), shown.setting, shown.unit or ""
+def taken(requested: Setting, shown: Shown) -> bool:
+    """Whether what the server shows is the requested value, in whatever unit."""
+    want, has, unit = written(requested).strip(), shown.setting, shown.unit or ""
     if shown.kind == "bool":
         return _truth(want) is not None and _truth(want) == _truth(has)
     if shown.kind in ("integer", "real"):
         wanted, have = _amount(want, unit), _amount(has, unit)
         if wanted is None or have is None:
             return False
-        # -1 or 0 may ask the server to choose: it then overrides what it was given at start
+        # -1 or 0 leaves the choice to the server: it then overrides what it was given at start
         if want in _CHOOSE and want == shown.boot and shown.source == "override":
             return True
         # the server rounds to its unit: 100kB of 8kB pages is 12 or 13 of them

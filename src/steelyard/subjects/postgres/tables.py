@@ -40,19 +40,19 @@ def _fill(connection: psycopg.Connection[Any], table: FileTable, folder: Path) -
     """Rows first, indexes after: it takes half the time."""
     path = table.write(folder)
 
-    def ask(text: str) -> None:
+    def execute(text: str) -> None:
         connection.execute(cast(LiteralString, text))
 
     with connection.transaction():
-        ask(f"create table {table.name} ({table.columns})")
+        execute(f"create table {table.name} ({table.columns})")
         # frozen: no query has to set hint bits, and so write, when it comes first
         copy = f"copy {table.name} from stdin (format csv, header, freeze)"
         with path.open("rb") as rows, connection.cursor().copy(cast(LiteralString, copy)) as sink:
             while part := rows.read(1 << 20):
                 sink.write(part)
     path.unlink()
-    ask("set maintenance_work_mem = '256MB'")
-    ask(f"alter table {table.name} add primary key ({', '.join(table.key)})")
+    execute("set maintenance_work_mem = '256MB'")
+    execute(f"alter table {table.name} add primary key ({', '.join(table.key)})")
     for columns in table.indexes:
-        ask(f"create index on {table.name} ({', '.join(columns)})")
-    ask("reset maintenance_work_mem")
+        execute(f"create index on {table.name} ({', '.join(columns)})")
+    execute("reset maintenance_work_mem")

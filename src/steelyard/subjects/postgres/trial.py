@@ -29,15 +29,15 @@ _HINT = re.compile(r"HINT:  (.*)")
 
 def check_settings(study: Study, options: Sequence[Option]) -> None:
     """Each server setting's name and value, at the version that is to take it. Raises InputError."""
-    asked: dict[tuple[str | None, str], Option] = {}
+    requested: dict[tuple[str | None, str], Option] = {}
     for option in options:
         _, _, settings = divided(option.server)
         for name, value in settings.items():
-            asked.setdefault((option.bindir, f"{name}={written(value)}"), option)
-    for bindir in dict.fromkeys(bindir for bindir, _ in asked):
+            requested.setdefault((option.bindir, f"{name}={written(value)}"), option)
+    for bindir in dict.fromkeys(bindir for bindir, _ in requested):
         program = reachable(find_bindir(bindir)) / "postgres"
-        told = {setting: option for (place, setting), option in asked.items() if place == bindir}
-        for setting, option in told.items():
+        settings = {setting: option for (place, setting), option in requested.items() if place == bindir}
+        for setting, option in settings.items():
             if refusal := _refusal(program, setting):
                 cause, hint = refusal
                 raise InputError(cause, hint, _where(study, option, setting.partition("=")[0]))
@@ -65,7 +65,7 @@ def _refusal(program: Path, setting: str) -> tuple[str, str] | None:
 
 def _known(program: Path) -> list[str]:
     """Names of most settings (postgres --describe-config: a line each, tabs between its columns)."""
-    told = subprocess.run(
+    shown = subprocess.run(
         [program, "--describe-config"],
         capture_output=True,
         text=True,
@@ -73,7 +73,7 @@ def _known(program: Path) -> list[str]:
         timeout=_TRIAL_S,
         **arguments_of_nobody(),
     )
-    return [line.partition("\t")[0] for line in told.stdout.splitlines()]
+    return [line.partition("\t")[0] for line in shown.stdout.splitlines()]
 
 
 def _where(study: Study, option: Option, key: str) -> tuple[str, ...]:
