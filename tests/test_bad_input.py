@@ -12,7 +12,7 @@ from laboratory import Lab
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study, parse_study
 from steelyard.study.overrides import adjusted
-from steelyard.workflow.prepare import Assignment
+from steelyard.workflow.prepare import PreparedStudy
 
 STUDY = """\
 name = "mine"
@@ -212,7 +212,7 @@ scope = "client"
 levels = {{ A = "none", B = "named" }}
 '''
     with pytest.raises(InputError, match="no program"):
-        Assignment.of(text, "my.toml")
+        PreparedStudy.of(text, "my.toml")
 
 
 def test_an_address_of_thousands_of_characters_is_refused() -> None:

@@ -23,7 +23,7 @@ from steelyard.lab.machine.boots import Boot, BootNeeded
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import blocks, options
-from steelyard.workflow.prepare import Assignment
+from steelyard.workflow.prepare import PreparedStudy
 
 STUDY = """\
 name = "kernels"
@@ -312,7 +312,7 @@ def test_what_is_needed_is_named(tmp_path: Path) -> None:
 def test_an_option_does_not_run_in_a_boot_with_words_of_another(tmp_path: Path) -> None:
     bare, off = '{ kernel = "6.1" }', '{ kernel = "6.1", "cmdline.mitigations" = "off" }'
     text = STUDY.format(more="", blocks=1).replace('"6.1", new = "6.12"', f"{bare}, new = {off}")
-    old, new = Assignment.of(text, "a test").options
+    old, new = PreparedStudy.of(text, "a test").options
     with_word = Boot.now(proc(tmp_path / "with", OLD, "quiet mitigations=off"))
     without = Boot.now(proc(tmp_path / "without", OLD, "quiet"))
     with_word.check(new)
@@ -326,24 +326,24 @@ def test_an_option_does_not_run_in_a_boot_with_words_of_another(tmp_path: Path) 
 def test_words_of_a_guest_are_left_as_they_are() -> None:
     more = '[factors.smt]\nscope = "host"\nlevels = { on = {}, off = { "cmdline.nosmt" = true } }\n'
     text = STUDY.format(more=more, blocks=1).partition("[monitors]")[0]
-    guests = Assignment.of(text.replace('"null"', '"virtual-machine"'), "a test").options
+    guests = PreparedStudy.of(text.replace('"null"', '"virtual-machine"'), "a test").options
     assert [option.host for option in guests[:2]] == [
         {"kernel": "6.1"},
         {"kernel": "6.1", "cmdline.nosmt": True},
     ]
-    ours = Assignment.of(text, "a test").options
+    ours = PreparedStudy.of(text, "a test").options
     assert ours[0].host == {"kernel": "6.1", "cmdline.nosmt": False}
 
 
 def test_a_boot_command_that_nothing_fills_and_one_that_nobody_needs_are_refused() -> None:
     unknown = STUDY.format(more='[reboots]\ncommand = ["boot", "{kernle}"]', blocks=1)
     with pytest.raises(InputError, match=r"nothing fills \{kernle\}"):
-        Assignment.of(unknown, "a test")
+        PreparedStudy.of(unknown, "a test")
     handles = f"{HANDLES}[reboots]\nunit = true\n"
     idle = STUDY.format(more=handles, blocks=1).replace('kernel]\nscope = "host"', 'text]\nscope = "client"')
     idle = idle.replace('old = "6.1", new = "6.12"', 'same = "identical", many = "distinct"')
     with pytest.raises(InputError, match="no option wants this machine booted"):
-        Assignment.of(idle, "a test")
+        PreparedStudy.of(idle, "a test")
 
 
 HANDLES = '[factors.handle]\nscope = "client"\nlevels = { simple = "none", named = "named" }\n'

@@ -23,7 +23,7 @@ from steelyard.host.cpus.processor_sets import divide
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.study.errors import InputError
-from steelyard.workflow.prepare import Assignment
+from steelyard.workflow.prepare import PreparedStudy
 
 STUDY = """\
 name = "copies"
@@ -188,7 +188,7 @@ def test_processor_sets_are_apart_and_even(cpus: set[int], copies: int) -> None:
 
 def refusal(text: str) -> str:
     with pytest.raises(InputError) as caught:
-        Assignment.of(text, "my.toml")
+        PreparedStudy.of(text, "my.toml")
     return f"{caught.value} | {caught.value.hint}"
 
 

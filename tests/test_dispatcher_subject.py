@@ -18,7 +18,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.lab.engines.dispatcher import run
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study
-from steelyard.workflow.prepare import Assignment
+from steelyard.workflow.prepare import PreparedStudy
 
 STUDY = """\
 name = "mine"
@@ -66,7 +66,7 @@ def ran(lab: Lab, text: str) -> tuple[Bundle, Judgement]:
 
 def refusal(text: str) -> str:
     with pytest.raises(InputError) as refused:
-        Assignment.of(text, "mine.toml")
+        PreparedStudy.of(text, "mine.toml")
     return f"{refused.value} {refused.value.hint}"
 
 
@@ -269,7 +269,7 @@ def test_keys_of_groups_are_factors_of_scope_client() -> None:
         '[factors.class]\nscope = "client"\nsetting = "worker.class"\nlevels = { T = "TS", F = "FX" }\n'
         "[plan]",
     )
-    assert len(Assignment.of(text, "mine.toml").options) == 8
+    assert len(PreparedStudy.of(text, "mine.toml").options) == 8
 
 
 def test_ctrl_c_ends_a_simulation_at_once_and_keeps_what_was_finished(lab: Lab) -> None:

@@ -17,7 +17,7 @@ from steelyard.study.overrides import adjusted
 from steelyard.study.plan import blocks, options
 from steelyard.study.spec import Study
 from steelyard.study.workloads.statements import StatementWorkload
-from steelyard.workflow.prepare import Assignment
+from steelyard.workflow.prepare import PreparedStudy
 
 MINIMAL = """\
 name = "mine"
@@ -104,7 +104,7 @@ levels = { simple = "none", named = "named" }
 
 def refused(text: str) -> str:
     with pytest.raises(InputError) as caught:
-        Assignment.of(text, "my.toml")
+        PreparedStudy.of(text, "my.toml")
     return str(caught.value)
 
 
@@ -175,7 +175,7 @@ def test_a_study_that_cannot_run_is_refused_before_anything_starts(old: str, new
     if expected:
         assert expected in refused(text)
     else:
-        Assignment.of(text, "my.toml")
+        PreparedStudy.of(text, "my.toml")
 
 
 def test_texts_that_no_statement_tells_apart_are_refused() -> None:
@@ -221,9 +221,9 @@ def test_every_built_in_study_can_be_planned(name: str) -> None:
         needs_mariadb()
     if name == "pooler":
         needs_pgbouncer()
-    assignment = Assignment.of(find_study(name)[1], name)
-    assert assignment.study.name == name
-    assert len(assignment.options) >= 2
+    prepared = PreparedStudy.of(find_study(name)[1], name)
+    assert prepared.study.name == name
+    assert len(prepared.options) >= 2
 
 
 def test_the_statement_matrix_leaves_out_what_cannot_be_combined() -> None:

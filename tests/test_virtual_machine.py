@@ -18,7 +18,7 @@ from steelyard.host.guests.kernels import Kernel, find_kernel, modules_of, packa
 from steelyard.host.guests.qemu import Guest, GuestFailed, boot, check_programs, program, trial
 from steelyard.study.errors import InputError
 from steelyard.study.host_settings import boot_words
-from steelyard.workflow.prepare import Assignment
+from steelyard.workflow.prepare import PreparedStudy
 
 KERNEL = "6.1"
 STUDY = """\
@@ -111,7 +111,7 @@ def test_a_bare_machine_is_told_what_to_install(lab: Lab) -> None:
 )
 def test_what_a_guest_cannot_do_is_refused_before_it_boots(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message.replace("*", r"\*").replace("?", r"\?")):
-        Assignment.of(text, "a test")
+        PreparedStudy.of(text, "a test")
 
 
 def test_words_of_the_command_line_are_values_names_or_nothing() -> None:

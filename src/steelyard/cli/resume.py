@@ -17,6 +17,6 @@ def command(bundle: Path, study: str | None, as_json: bool) -> None:
     Blocks that are whole stay as they are; a block that was cut short is run anew, since options
     are compared within a block. When STUDY is named it must be what the bundle began with.
     """
-    from steelyard.workflow.session import conduct_again
+    from steelyard.workflow.session import resume_study
 
-    conduct_again(bundle, study, as_json=as_json)
+    resume_study(bundle, study, as_json=as_json)

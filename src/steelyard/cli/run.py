@@ -52,7 +52,7 @@ def command(
     `steelyard resume BUNDLE`.
     """
     from steelyard.study.overrides import adjusted
-    from steelyard.workflow.session import conduct
+    from steelyard.workflow.session import run_study
 
     asked = (
         ("profile_hz", profile, _PROFILE_HZ),
@@ -64,4 +64,4 @@ def command(
     text, origin = adjusted(
         study, blocks=blocks, clients=clients, measure_s=measure, subject=subject, probes=probes
     )
-    conduct(text, origin, bundle, dry_run=dry_run, as_json=as_json)
+    run_study(text, origin, bundle, dry_run=dry_run, as_json=as_json)

@@ -17,7 +17,7 @@ def command(bundle: Path | None, as_json: bool) -> None:
     that it gives for a real server on this machine.
     """
     from steelyard.study.overrides import adjusted
-    from steelyard.workflow.session import conduct
+    from steelyard.workflow.session import run_study
 
     text, origin = adjusted("try")
-    conduct(text, origin, bundle, as_json=as_json)
+    run_study(text, origin, bundle, as_json=as_json)

@@ -50,7 +50,7 @@ def matches(rule: Mapping[str, str | list[str]], levels: Mapping[str, str]) -> b
 
 
 def check_factors(study: Study) -> None:
-    """Raises InputError for factors and exclusions that name what is not there, or that meet."""
+    """Raises InputError for factors and exclusions that name something unknown, or that meet."""
     taken: dict[tuple[Scope, str], str] = {}
     for name, factor in study.factors.items():
         if name in _RESERVED:

@@ -56,7 +56,7 @@ def options(study: Study) -> list[Option]:
     """Every combination of levels that is not excluded, resolved, in the order of the study file.
 
     The label joins the codes: `HDL1_TXT0_STC2`. Raises InputError for factors, exclusions or a
-    baseline that name what is not there, for settings that contradict one another, and when fewer than
+    baseline that name something unknown, for settings that contradict one another, and when fewer than
     two options are left (none of a recording).
     """
     check_factors(study)

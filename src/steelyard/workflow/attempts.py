@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.bundle.reader import Bundle
 from steelyard.study.errors import InputError
-from steelyard.workflow.prepare import Assignment
+from steelyard.workflow.prepare import PreparedStudy
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Attempt:
 ANEW = Attempt(1)
 
 
-def attempts_of(bundle: Bundle, assignment: Assignment) -> dict[int, Attempt]:
+def attempts_of(bundle: Bundle, prepared: PreparedStudy) -> dict[int, Attempt]:
     """A block that was cut short is run anew.
 
     In a study over boots its attempt goes on, whatever cut it, unless a run of it was void.
@@ -41,26 +41,26 @@ def attempts_of(bundle: Bundle, assignment: Assignment) -> dict[int, Attempt]:
     ).fetchall()
     found: dict[int, Attempt] = {}
     for block, last, done, failed, void in rows:
-        # two have failed the study: who resumes it nevertheless has mended something, and begins anew
+        # two have failed the study: a resumed one counts anew, as its cause may be mended
         void %= 2
-        if not failed and len(done) == len(assignment.options):
+        if not failed and len(done) == len(prepared.options):
             found[block] = Attempt(0)
-        elif assignment.boots and not failed:
+        elif prepared.boots and not failed:
             found[block] = Attempt(last, frozenset(done), void)
         else:
             found[block] = Attempt(last + 1, void=void)
     return found
 
 
-def refuse_changed(bundle: Bundle, assignment: Assignment) -> None:
+def refuse_changed(bundle: Bundle, prepared: PreparedStudy) -> None:
     """Raises InputError when the study or its options are others than when it began."""
-    if bundle.study_text != assignment.text:
+    if bundle.study_text != prepared.text:
         raise InputError(
             f"{bundle.path}: the study was edited since it began; runs of two studies cannot be mixed",
             "start it anew with `steelyard run`, or resume the bundle without naming the study",
         )
     labels = [option["label"] for option in bundle.head["options"]]
-    if labels != [option.label for option in assignment.options]:
+    if labels != [option.label for option in prepared.options]:
         raise InputError(
             f"{bundle.path}: this machine permits other options now than when the study began",
             "resume it as the same user on the same machine",

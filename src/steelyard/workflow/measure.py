@@ -40,34 +40,34 @@ from steelyard.workflow.attempts import (
     refuse_other,
     refuse_other_server,
 )
-from steelyard.workflow.prepare import Assignment
+from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workloads import work_of
 
-# of what ended a study: programs and servers may have said much
+# of the cause that ended a study: logs of programs and servers are long
 _FAILURE_CHARACTERS_MAX = 2000
 
 
 class Watcher(Progress, Protocol):
-    """Who watches the study go on, and hears of a run once it is kept."""
+    """Shows the progress of a study; called for each run once it is written."""
 
     def run_ended(self, label: str, tps: float, status: str) -> None:
         """The run is on the disk; tps over its measure phases."""
         ...
 
 
-def start(assignment: Assignment, path: Path, progress: Watcher, interrupts: Interrupts) -> None:
+def start(prepared: PreparedStudy, path: Path, progress: Watcher, interrupts: Interrupts) -> None:
     """Runs a study into a new bundle. Raises InputError, StudyFailed, KeyboardInterrupt."""
     made = not os.path.exists(path)  # noqa: PTH110  Path.exists raises for a name that is too long
     writer = BundleWriter.create(
         path,
-        assignment.text,
-        assignment.options,
-        baseline(assignment.study, assignment.options),
-        {**environment(), "placement": _facts(_placement(assignment))},
+        prepared.text,
+        prepared.options,
+        baseline(prepared.study, prepared.options),
+        {**environment(), "placement": _facts(_placement(prepared))},
     )
     try:
-        with reboots.unit_while_paused(assignment.study.reboots):
-            _run(assignment, writer, {}, progress, interrupts)
+        with reboots.unit_while_paused(prepared.study.reboots):
+            _run(prepared, writer, {}, progress, interrupts)
     except InputError:
         if writer.next_run() == 1:
             _remove(path, made)
@@ -85,76 +85,76 @@ def _remove(bundle: Path, made: bool) -> None:
         bundle.rmdir()
 
 
-def resume(path: Path, assignment: Assignment, progress: Watcher, interrupts: Interrupts) -> None:
-    """Goes on where a bundle stopped: blocks that are whole stay, others are run anew.
+def resume(path: Path, prepared: PreparedStudy, progress: Watcher, interrupts: Interrupts) -> None:
+    """Continues where a bundle stopped: whole blocks stay, others run anew.
 
     Raises InputError, the bundle untouched, when the study, the machine or the server is another, or
     somebody else is writing to it.
     """
     bundle = Bundle(path)
-    # first: who is refused because the study is going on elsewhere must not take its unit away
+    # first: a study that runs elsewhere is refused here, and must keep its systemd unit
     writer = BundleWriter(path)
-    with reboots.unit_while_paused(assignment.study.reboots):
-        refuse_changed(bundle, assignment)
-        found = attempts_of(bundle, assignment)
-        if any(found.get(slots[0].block, ANEW).number for slots in assignment.blocks):
-            now = {**environment(), "placement": _facts(_placement(assignment))}
+    with reboots.unit_while_paused(prepared.study.reboots):
+        refuse_changed(bundle, prepared)
+        found = attempts_of(bundle, prepared)
+        if any(found.get(slots[0].block, ANEW).number for slots in prepared.blocks):
+            now = {**environment(), "placement": _facts(_placement(prepared))}
             then = bundle.environment
-            if assignment.boots:
+            if prepared.boots:
                 # the kernel may differ here, but within a boot's settings not: see boot_facts
                 then = {**then, "kernel": now["kernel"], "mitigations": now["mitigations"]}
-            # what is not found out before a server runs is as it was: the server's part is looked at then
+            # facts of the server are compared when it runs
             refuse_other(path, then, {**then, **now})
-        _run(assignment, writer, found, progress, interrupts)
+        _run(prepared, writer, found, progress, interrupts)
 
 
 def _run(
-    assignment: Assignment,
+    prepared: PreparedStudy,
     writer: BundleWriter,
     attempts: Mapping[int, Attempt],
     progress: Watcher,
     interrupts: Interrupts,
 ) -> None:
-    """Runs as far as this boot goes. Raises Paused where another is needed."""
-    bundle, asked = Bundle(writer.path), assignment.study.reboots
-    if assignment.boots:
+    """Runs until another boot is needed. Raises Paused then."""
+    bundle, wanted = Bundle(writer.path), prepared.study.reboots
+    if prepared.boots:
         reboots.check_stop(writer.path)
         known = bundle.environment.get("boots", [])
-        if facts := boot_facts(assignment.options, known):
+        if facts := boot_facts(prepared.options, known):
             writer.add_to_environment("boots", facts)
     try:
-        _run_blocks(assignment, writer, attempts, progress, interrupts)
+        _run_blocks(prepared, writer, attempts, progress, interrupts)
     except BootNeeded as need:
         earlier = Bundle(writer.path).environment.get("reboots", [])
-        writer.add_to_environment("reboots", reboots.next_boot(asked, writer.path, need, earlier))
-        raise reboots.pursue(asked, writer.path, need) from None
+        writer.add_to_environment("reboots", reboots.next_boot(wanted, writer.path, need, earlier))
+        raise reboots.pursue(wanted, writer.path, need) from None
 
 
 def _run_blocks(
-    assignment: Assignment,
+    prepared: PreparedStudy,
     writer: BundleWriter,
     attempts: Mapping[int, Attempt],
     progress: Watcher,
     interrupts: Interrupts,
 ) -> None:
-    """attempts: where each block stands that is not new."""
-    study = assignment.study
-    placement = _placement(assignment)
+    """attempts: of each block that is not new."""
+    study = prepared.study
+    placement = _placement(prepared)
     with (
-        located(assignment.text, assignment.origin),
+        located(prepared.text, prepared.origin),
         Guard() as guard,
         _folder(guard) as folder,
     ):
-        bench = Bench(study, assignment.options, work_of(study.workload), folder, placement, guard)
+        bench = Bench(study, prepared.options, work_of(study.workload), folder, placement, guard)
         kind = kind_of(study)
         subject = kind.make(bench)
-        host = Host(guard, placement, Boot.now() if assignment.boots else None)
+        host = Host(guard, placement, Boot.now() if prepared.boots else None)
         admit = partial(refuse_other_server, writer.path)
         laboratory = Laboratory(study, bench.work, kind, subject, placement, host, progress, admit)
         whole = sum(attempt.number == 0 for attempt in attempts.values())
         try:
             try:
-                for slots in assignment.blocks:
+                for slots in prepared.blocks:
                     attempt = attempts.get(slots[0].block, ANEW)
                     if attempt.number == 0:
                         continue
@@ -162,7 +162,7 @@ def _run_blocks(
                         return
                     for run in laboratory.block(slots, attempt.number, attempt.done, attempt.void):
                         with interrupts.held():
-                            _keep(writer, run, assignment.refused)
+                            _keep(writer, run, prepared.refused)
                             progress.run_ended(run.slot.option.label, run.tps, run.status)
                         guard.check()
                     whole += 1
@@ -208,10 +208,10 @@ def _narrow_enough(study: Study, path: Path, blocks: int) -> bool:
     return narrow_enough(Bundle(path).evidence(), stop.half_width_percent, stop.after_blocks)
 
 
-def _placement(assignment: Assignment) -> Placement:
+def _placement(prepared: PreparedStudy) -> Placement:
     """The same for all options: CPUs for the most threads that any of them has."""
-    study = assignment.study
-    threads = max(option.workload.engine_threads for option in assignment.options)
+    study = prepared.study
+    threads = max(option.workload.engine_threads for option in prepared.options)
     return place(0 if kind_of(study).in_process else threads, study.plan.pin)
 
 

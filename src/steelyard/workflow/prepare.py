@@ -19,10 +19,10 @@ from steelyard.workloads import work_of
 
 
 @dataclass(frozen=True)
-class Assignment:
+class PreparedStudy:
     """A study ready to run. options: in the order of the study; blocks: all of them, planned.
 
-    refused: what this machine refuses of the study's host settings, a sentence each.
+    refused: host settings of the study that this machine refuses, one sentence per setting.
     """
 
     study: Study
@@ -34,11 +34,11 @@ class Assignment:
 
     @property
     def boots(self) -> bool:
-        """Whether options want this machine booted in their own way."""
+        """Whether options need this machine booted with kernels or command lines of their own."""
         return not kind_of(self.study).boots_itself and any(boot_of(o.host) for o in self.options)
 
     @classmethod
-    def of(cls, text: str, origin: str) -> Assignment:
+    def of(cls, text: str, origin: str) -> PreparedStudy:
         """Plans the study in a text; origin: its name in messages. Raises InputError."""
         study, found = plan_study(text, origin)
         with located(text, origin):
@@ -58,11 +58,11 @@ class Assignment:
                 found = with_absent_words(found)
             found, refused = permitted(study, found)
             order = list(blocks(study, found, boots_apart))
-            assignment = cls(study, text, origin, found, order, refused)
-            if study.reboots != Reboots() and not assignment.boots:
+            prepared = cls(study, text, origin, found, order, refused)
+            if study.reboots != Reboots() and not prepared.boots:
                 raise InputError(
-                    "has no effect: no option wants this machine booted in its own way",
+                    "has no effect: no option sets a kernel or a command line",
                     "leave it out",
                     ("reboots",),
                 )
-        return assignment
+        return prepared

@@ -24,34 +24,34 @@ from steelyard.subjects import kind_of
 from steelyard.workflow.complaint import complain, say
 from steelyard.workflow.exit_codes import Exit
 from steelyard.workflow.measure import resume, start
-from steelyard.workflow.prepare import Assignment
+from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workflow.program_name import program
 
 # the verdict and the page
 _AFTER_S = 6.0
 
 
-def conduct(
+def run_study(
     text: str, origin: str, bundle: Path | None, dry_run: bool = False, as_json: bool = False
 ) -> None:
-    """A new study. Leaves with the exit codes of the command line."""
-    assignment = Assignment.of(text, origin)
-    study = assignment.study
+    """Runs a new study. Exits with the codes of the command line."""
+    prepared = PreparedStudy.of(text, origin)
+    study = prepared.study
     console = Console(stderr=True)
-    runs = sum(map(len, assignment.blocks))
+    runs = sum(map(len, prepared.blocks))
     after_s = 0.0 if study.workload.simulated else _AFTER_S
-    print_plan(study, assignment.options, runs * _run_s(study) + after_s, console, assignment.refused)
+    print_plan(study, prepared.options, runs * _run_s(study) + after_s, console, prepared.refused)
     if dry_run:
         return
     path = bundle or Path(f"{study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")
-    _finish(partial(start, assignment, path), assignment, path, as_json)
+    _finish(partial(start, prepared, path), prepared, path, as_json)
 
 
-def conduct_again(bundle: Path, study: str | None, as_json: bool = False) -> None:
-    """The rest of a study that stopped."""
+def resume_study(bundle: Path, study: str | None, as_json: bool = False) -> None:
+    """Runs the rest of a study that stopped."""
     text = find_study(study)[1] if study else Bundle(bundle).study_text
-    assignment = Assignment.of(text, study or str(bundle / "study.toml"))
-    _finish(partial(resume, bundle, assignment), assignment, bundle, as_json)
+    prepared = PreparedStudy.of(text, study or str(bundle / "study.toml"))
+    _finish(partial(resume, bundle, prepared), prepared, bundle, as_json)
 
 
 def _run_s(study: Study) -> float:
@@ -60,16 +60,16 @@ def _run_s(study: Study) -> float:
 
 
 def _finish(
-    work: Callable[[Progress, Interrupts], None], assignment: Assignment, path: Path, as_json: bool
+    work: Callable[[Progress, Interrupts], None], prepared: PreparedStudy, path: Path, as_json: bool
 ) -> None:
     code, failure = Exit.DONE, ""
     progress = Progress(Console(stderr=True))
     interrupts = Interrupts(progress.interrupted)
-    labels = tuple(option.label for option in assignment.options)
-    study = assignment.study
-    # what a guest did in a second is not known to be a second
+    labels = tuple(option.label for option in prepared.options)
+    study = prepared.study
+    # a second of a guest is not known to be one of ours
     unit = None if kind_of(study).run_s else study.workload.rate_unit
-    progress.start(MatrixPlan(labels, len(assignment.blocks), _run_s(study), unit))
+    progress.start(MatrixPlan(labels, len(prepared.blocks), _run_s(study), unit))
     try:
         with interrupts.raised():
             work(progress, interrupts)
@@ -88,27 +88,25 @@ def _finish(
         complain(failure)
     if code is not Exit.DONE:
         if logs := sorted(path.glob("logs/*.log")):
-            say(f"hint: the server's last words are in {logs[-1]}")
-        if _worth_resuming(path, assignment, code):
+            say(f"hint: the end of the server's log is in {logs[-1]}")
+        if _worth_resuming(path, prepared, code):
             say(f"hint: finished runs are kept: {program()} resume {typed(path)}")
     from steelyard.workflow.show import show
 
     try:
         show(path, form="json" if as_json else "terminal")
     except InputError:
-        # no run was finished, so there is nothing to judge; the cause has been told already
+        # no run was finished, so there is nothing to judge; the cause is on the screen already
         if code is Exit.DONE:
             raise
     sys.exit(code)
 
 
-def _worth_resuming(path: Path, assignment: Assignment, code: Exit) -> bool:
+def _worth_resuming(path: Path, prepared: PreparedStudy, code: Exit) -> bool:
     """Whether there are runs to go on from, and after a failure, whether every option can run at all."""
     try:
         found = Bundle(path).columns("select distinct option from runs where status = 'done'")["option"]
     except InputError:
         return False
     done = set(map(str, found))
-    return done >= {option.label for option in assignment.options} or (
-        code is Exit.INTERRUPTED and bool(done)
-    )
+    return done >= {option.label for option in prepared.options} or (code is Exit.INTERRUPTED and bool(done))
