@@ -17,18 +17,20 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # a package may import only from those named after it; every module may import the metadata
 ARROWS = {
+    "metrics": set[str](),
     "study": set[str](),
     "host": {"study"},
     "workloads": {"study"},
-    "monitors": {"study", "host"},
+    "monitors": {"metrics", "study", "host"},
     "subjects": {"study", "host", "workloads"},
-    "lab": {"study", "host", "workloads", "monitors", "subjects"},
-    "bundle": {"study"},
-    "analysis": {"study", "bundle"},
-    "report": {"study", "bundle", "analysis"},
+    "lab": {"metrics", "study", "host", "workloads", "monitors", "subjects"},
+    "bundle": {"metrics", "study"},
+    "analysis": {"metrics", "study", "bundle"},
+    "report": {"metrics", "study", "bundle", "analysis"},
     "recordings": {"study", "bundle"},
     "catalog": set[str](),
     "workflow": {
+        "metrics",
         "study",
         "host",
         "workloads",

@@ -42,7 +42,7 @@ from steelyard.lab.observe.monitoring import Watch
 from steelyard.lab.observe.postgres_latches import Tranches
 from steelyard.lab.observe.probes import Probing
 from steelyard.lab.run import Run
-from steelyard.monitors import Target
+from steelyard.monitors import Target, declared
 from steelyard.study.plan import Slot
 from steelyard.study.spec import Study
 from steelyard.subjects import Endpoint, Inside, Subject
@@ -212,7 +212,7 @@ class Laboratory:
     def _rates(self) -> Mapping[str, float]:
         if self.study.monitors is not None:
             return self.study.monitors
-        return {name: _DEFAULT_HZ.get(name, 1.0) for name in self.subject.monitors}
+        return {name: declared(name).default_hz for name in self.subject.monitors}
 
 
 def _refuse_interrupted(subject: Endpoint | Inside, result: Mapping[str, Any]) -> None:
@@ -250,7 +250,3 @@ def _facts(subject: Endpoint | Inside) -> dict[str, Any]:
         )
         return {**told, **known}
     return told
-
-
-# waits are short: they are sampled, not counted, and need more readings than a counter
-_DEFAULT_HZ = {"postgres-waits": 10.0}

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from steelyard.metrics import DeclaredMetric
+
 _Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 _Hashable = str | int
 
@@ -127,6 +129,7 @@ class EnvironmentShape(_Loose):
     memory: _Memory = _Memory()
     virtualization: _Virtualization = _Virtualization()
     storage: _Storage = _Storage()
+    metrics: Annotated[dict[str, list[DeclaredMetric]], Field(strict=False)] = {}
     kernel: dict[str, Any] = {}
     mitigations: dict[str, Any] = {}
     steelyard: dict[str, Any] = {}
