@@ -129,7 +129,7 @@ class EnvironmentShape(_Loose):
     memory: _Memory = _Memory()
     virtualization: _Virtualization = _Virtualization()
     storage: _Storage = _Storage()
-    metrics: Annotated[dict[str, list[DeclaredMetric]], Field(strict=False)] = {}
+    metrics: dict[str, list[Annotated[DeclaredMetric, Field(strict=False)]]] = {}
     kernel: dict[str, Any] = {}
     mitigations: dict[str, Any] = {}
     steelyard: dict[str, Any] = {}
