@@ -23,10 +23,10 @@ ARROWS = {
     "workloads": {"study"},
     "monitors": {"metrics", "study", "host"},
     "subjects": {"study", "host", "workloads"},
-    "lab": {"metrics", "study", "host", "workloads", "monitors", "subjects"},
+    "lab": {"study", "host", "workloads", "monitors", "subjects"},
     "bundle": {"metrics", "study"},
     "analysis": {"metrics", "study", "bundle"},
-    "report": {"metrics", "study", "bundle", "analysis"},
+    "report": {"study", "bundle", "analysis"},
     "recordings": {"study", "bundle"},
     "catalog": set[str](),
     "workflow": {
