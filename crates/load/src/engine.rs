@@ -4,12 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
+use steelyard_engine::clock::now_ns;
+use steelyard_engine::listener::Listener;
+
 use crate::client::Client;
-use crate::conduct::{Conductor, Listener, Live};
+use crate::conduct::{Conductor, Live};
 use crate::error::LoadError;
 use crate::event_loop::{self, Seat};
 use crate::plan::Arrival;
-use crate::poll::now_ns;
 use crate::record::{Record, Window};
 use crate::result::Aside;
 use crate::work::Work;

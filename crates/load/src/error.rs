@@ -2,20 +2,6 @@
 
 use thiserror::Error;
 
-/// The plan cannot be run: which field, and why.
-#[derive(Debug, Error)]
-#[error("{field}: {cause}")]
-pub struct PlanError {
-    pub field: String,
-    pub cause: String,
-}
-
-impl PlanError {
-    pub fn new(field: impl Into<String>, cause: impl Into<String>) -> Self {
-        Self { field: field.into(), cause: cause.into() }
-    }
-}
-
 /// The run cannot start or go on. No message holds a password.
 #[derive(Debug, Error)]
 pub enum LoadError {

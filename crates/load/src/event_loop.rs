@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Thread;
 
+use steelyard_engine::clock::now_ns;
+
 use crate::client::{Client, Next};
 use crate::conduct::Live;
 use crate::error::LoadError;
 use crate::plan::Arrival;
-use crate::poll::{Poll, no_timer_slack, now_ns};
+use crate::poll::{Poll, no_timer_slack};
 use crate::reconnect::Reconnector;
 use crate::record::{Record, Window};
 use crate::schedule::{OpenSchedule, think_ns};

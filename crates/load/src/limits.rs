@@ -1,6 +1,6 @@
 //! What a server may send: nothing is stored or awaited only because a length or a count says so.
 
-use crate::error::PlanError;
+use steelyard_engine::error::PlanError;
 
 /// Columns or parameters of one statement: MySQL has at most 4096 and 65,535, PostgreSQL 1664 and 65,535.
 pub const COLUMNS_MAX: u64 = 65_535;

@@ -6,7 +6,8 @@ mod commands;
 
 pub use commands::{LAST, QUIT, Value, close, execute, prepare, query};
 
-use crate::error::PlanError;
+use steelyard_engine::error::PlanError;
+
 use crate::limits::{COLUMNS_MAX, check_length, clipped};
 use crate::wire::{Ready, ServerError};
 

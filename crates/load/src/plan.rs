@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use steelyard_engine::error::PlanError;
 
-use crate::error::PlanError;
 use crate::limits::MESSAGE_MIB_MAX;
 use crate::sqlite::database::Database;
 use crate::values::Generator;

@@ -3,14 +3,6 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// Monotonic time, ns: the clock of phases, samples and latencies alike.
-pub fn now_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec that outlives the call; CLOCK_MONOTONIC always exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
 /// Wakes this thread's timers on time: the kernel's default slack of 50 us would be read as latency.
 pub fn no_timer_slack() {
     // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory of ours.

@@ -2,22 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::Histogram;
 use serde_json::{Value, json};
+use steelyard_engine::columns::columns;
+use steelyard_engine::histogram::{encode_text, merge};
+use steelyard_engine::phase::{Phase, phases};
 
 use crate::plan::Plan;
-use crate::record::{Count, Lost, Record, empty_histogram, encode};
-
-/// One phase of one point: when it was, and with how many clients.
-pub struct Phase {
-    pub point: usize,
-    pub clients: usize,
-    pub name: &'static str,
-    pub start_ns: u64,
-    pub end_ns: u64,
-}
+use crate::record::{Count, Lost, Record};
 
 /// What was done in a stretch of load that was not measured.
 pub struct Aside {
@@ -56,10 +47,6 @@ impl Outcome {
     pub fn to_json(&self, plan: &Plan) -> Value {
         let mut names: Vec<&str> = plan.statements.iter().map(|statement| statement.name.as_str()).collect();
         names.push("transaction");
-        let phases = self.phases.iter().map(|phase| {
-            let Phase { point, clients, name, start_ns, end_ns } = phase;
-            [json!(point), json!(clients), json!(name), json!(start_ns), json!(end_ns)]
-        });
         let asides = self.asides.iter().map(|aside| {
             let Aside { point, phase, transactions } = aside;
             [json!(point), json!(phase), json!(transactions)]
@@ -74,7 +61,7 @@ impl Outcome {
             .iter()
             .map(|(t_ns, entity, metric, value)| [json!(t_ns), json!(entity), json!(metric), json!(value)]);
         json!({
-            "phases": columns(["point", "clients", "phase", "start_ns", "end_ns"], phases),
+            "phases": phases(&self.phases),
             "asides": columns(["point", "phase", "transactions"], asides),
             "throughput": self.throughput(&names),
             "latency": self.latency(&names),
@@ -114,7 +101,7 @@ impl Outcome {
         for (point, records) in self.points() {
             for (statement, name) in names.iter().enumerate() {
                 let merged = merge(records.iter().map(|record| &record.histograms[statement]));
-                let text = STANDARD.encode(encode(&merged));
+                let text = encode_text(&merged);
                 rows.push([json!(point), json!(name), json!(merged.len()), json!(text)]);
             }
         }
@@ -173,25 +160,4 @@ impl Outcome {
             "backlog": backlog,
         })
     }
-}
-
-/// One histogram of several.
-pub fn merge<'a>(histograms: impl Iterator<Item = &'a Histogram<u64>>) -> Histogram<u64> {
-    let mut merged = empty_histogram();
-    // ours have the same bounds; a stranger's larger ones make room for themselves
-    merged.auto(true);
-    for histogram in histograms {
-        let _ = merged.add(histogram);
-    }
-    merged
-}
-
-fn columns<const N: usize>(names: [&str; N], rows: impl IntoIterator<Item = [Value; N]>) -> Value {
-    let mut columns: [Vec<Value>; N] = std::array::from_fn(|_| Vec::new());
-    for row in rows {
-        for (column, value) in columns.iter_mut().zip(row) {
-            column.push(value);
-        }
-    }
-    names.into_iter().zip(columns).map(|(name, column)| (name.to_string(), Value::Array(column))).collect()
 }

@@ -12,10 +12,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::conduct::{Conductor, Listener, Live};
+use crate::conduct::{Conductor, Live};
 use crate::error::LoadError;
 use crate::plan::Plan;
-use crate::poll::now_ns;
 use crate::record::Window;
 use crate::result::Told;
 use crate::shared::Shared;
@@ -23,6 +22,9 @@ use crate::work::Work;
 use crew::{Crew, Left};
 use database::Database;
 use gate::Gate;
+use steelyard_engine::clock::now_ns;
+use steelyard_engine::listener::Listener;
+use steelyard_engine::usage::METRICS;
 
 pub mod client;
 pub mod crew;
@@ -37,9 +39,6 @@ const LEAD_NS: u64 = 10_000_000;
 
 const IN_PROCESS: &str = "the database works in the clients' own threads or processes: server CPU and memory \
                           are those of the load engine, with its loop around each statement";
-
-/// What is told of each client's measure phase.
-const USAGE: [&str; 4] = ["cpu_user_ns", "cpu_system_ns", "switches_voluntary", "switches_involuntary"];
 
 /// What the clients of one point share.
 pub struct Stage<'a> {
@@ -133,7 +132,7 @@ fn keep(conductor: &mut Conductor, point: usize, window: Window, left: Vec<Left>
         outcome.connections += 1;
         outcome.connect_ns += left.connect_ns;
         let entity = format!("point{point}/client{client}");
-        for (metric, value) in USAGE.into_iter().zip(left.usage) {
+        for (metric, value) in METRICS.into_iter().zip(left.usage) {
             outcome.samples.push((window.end_ns, entity.clone(), metric, value as f64));
         }
         // what sessions tell is told once a run: by those of the last point, as servers' sessions do

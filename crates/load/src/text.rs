@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use rand::rngs::SmallRng;
+use steelyard_engine::error::PlanError;
 
-use crate::error::PlanError;
 use crate::mysql::Value;
 use crate::plan::{Parameters, Protocol, Statement};
 use crate::values::{Source, write_integer};

@@ -2,7 +2,8 @@
 //!
 //! https://www.postgresql.org/docs/current/protocol-message-formats.html
 
-use crate::error::PlanError;
+use steelyard_engine::error::PlanError;
+
 use crate::limits::{check_length, clipped};
 
 /// Appends a message: its type, its length, and what `body` appends.

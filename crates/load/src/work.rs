@@ -4,8 +4,8 @@ use std::sync::atomic::AtomicU64;
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use steelyard_engine::error::PlanError;
 
-use crate::error::PlanError;
 use crate::plan::Plan;
 use crate::shared::Shared;
 use crate::text::Template;

@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use steelyard_load::plan::Plan;
-use steelyard_load::record::{decode, empty_histogram, encode};
 use steelyard_load::work::Work;
 
 fn plan() -> Value {
@@ -81,33 +80,6 @@ proptest! {
         }
         if let Ok(plan) = Plan::parse(&tree.to_string()) {
             let _ = Work::new(plan);
-        }
-    }
-
-    #[test]
-    fn no_bytes_make_a_histogram_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let _ = decode(&bytes);
-    }
-
-}
-
-proptest! {
-    // a histogram of full size takes a while to decode
-    #![proptest_config(ProptestConfig::with_cases(48))]
-
-    #[test]
-    fn a_damaged_histogram_does_not_panic(values in proptest::collection::vec(1u64..1 << 40, 0..50),
-                                          at in any::<usize>(), byte in any::<u8>(), cut in any::<usize>()) {
-        let mut histogram = empty_histogram();
-        for value in values {
-            histogram.saturating_record(value);
-        }
-        let mut bytes = encode(&histogram);
-        let length = bytes.len();
-        bytes[at % length] = byte;
-        bytes.truncate(length - cut % 4);
-        if let Ok(read) = decode(&bytes) {
-            let _ = (read.value_at_quantile(0.99), read.max(), read.mean());
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The scanner of replies in the server's protocol.
 
-use crate::error::PlanError;
+use steelyard_engine::error::PlanError;
+
 use crate::plan::Protocol;
 use crate::wire::{Ready, ServerError};
 use crate::{mysql, wire};

@@ -4,10 +4,11 @@
 //! A sequence of long queries cut off by the clock would leave out those that come last, so here a round
 //! that began within the time is carried to its end.
 
+use steelyard_engine::clock::now_ns;
+
 use super::{LEAD_NS, Run, ended_ns};
 use crate::client::Client;
 use crate::error::LoadError;
-use crate::poll::now_ns;
 use crate::record::Window;
 
 /// Beyond every deadline: the load has ended by itself by then.

@@ -3,12 +3,13 @@
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use steelyard_engine::clock::now_ns;
+
 use super::Run;
 use crate::beside::beside;
 use crate::client::Client;
 use crate::error::LoadError;
 use crate::plan::Inspect;
-use crate::poll::now_ns;
 use crate::result::Told;
 use crate::session::{Opening, Session, farewell};
 use crate::transport::Transport;

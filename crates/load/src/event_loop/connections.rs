@@ -3,9 +3,11 @@
 use std::cmp::Reverse;
 use std::io::ErrorKind;
 
+use steelyard_engine::clock::now_ns;
+use steelyard_engine::error::PlanError;
+
 use super::Loop;
-use crate::error::{LoadError, PlanError};
-use crate::poll::now_ns;
+use crate::error::LoadError;
 use crate::reconnect::Reconnector;
 use crate::transport::Transport;
 use crate::wire::Ready;

@@ -1,7 +1,8 @@
 //! What makes a plan impossible, found before anything is connected.
 
+use steelyard_engine::error::PlanError;
+
 use super::{Arrival, Handle, Io, Parameters, Plan, Text, Tls};
-use crate::error::PlanError;
 
 /// Limits beyond which a plan is a slip of the pen, or more than memory holds.
 const MOST_TEXTS: u64 = 1_000_000;

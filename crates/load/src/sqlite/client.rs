@@ -7,13 +7,15 @@ use std::time::Duration;
 use rand::Rng;
 use rand::rngs::SmallRng;
 use rusqlite::{Connection, Error, Statement, ffi};
+use steelyard_engine::clock::now_ns;
+use steelyard_engine::usage::usage;
 
 use super::Stage;
 use super::database::Begin;
 use super::statements::{Statements, code_of};
 use crate::conduct::Live;
 use crate::error::LoadError;
-use crate::poll::{no_timer_slack, now_ns};
+use crate::poll::no_timer_slack;
 use crate::record::{Record, Window};
 use crate::schedule::think_ns;
 use crate::work::Work;
@@ -159,16 +161,6 @@ impl<'a> Client<'a> {
         }
         now
     }
-}
-
-/// User ns, system ns, voluntary and involuntary switches of the calling thread.
-fn usage() -> [u64; 4] {
-    // SAFETY: all zero is a valid rusage, written by the call that follows.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` is valid for writes.
-    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
-    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
-    [ns(usage.ru_utime), ns(usage.ru_stime), usage.ru_nvcsw as u64, usage.ru_nivcsw as u64]
 }
 
 /// What a connection counts: https://www.sqlite.org/c3ref/c_dbstatus_options.html

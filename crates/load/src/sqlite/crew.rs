@@ -4,19 +4,19 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use steelyard_engine::clock::now_ns;
+use steelyard_engine::process::fork;
 
 use super::client::{drive, open};
 use super::database::Workers;
 use super::{Stage, gate::Gate};
 use crate::conduct::Conductor;
 use crate::error::LoadError;
-use crate::poll::now_ns;
 use crate::record::Record;
 
 /// Between two looks at whether the run goes on.
@@ -68,11 +68,18 @@ impl<'env> Crew<'env> {
                 let name = format!("sqlite-{number}");
                 Builder::new().name(name).spawn_scoped(scope, move || work(stage, number, to))?;
             }
-            Workers::Processes => self.processes.push(fork(|| {
-                // the reading ends are the parent's alone: who writes learns when it listens no more
-                self.pipes.clear();
-                work(stage, number, to);
-            })?),
+            Workers::Processes => {
+                // SAFETY: this process has one thread here and no connection to SQLite, whose locks and files
+                // must not cross a fork.
+                let pid = unsafe {
+                    fork(|| {
+                        // the reading ends are the parent's alone: who writes learns when it listens no more
+                        self.pipes.clear();
+                        work(stage, number, to);
+                    })
+                };
+                self.processes.push(pid?);
+            }
         }
         Ok(())
     }
@@ -194,34 +201,17 @@ fn pipe() -> io::Result<(File, File)> {
     Ok(unsafe { (File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1])) })
 }
 
-fn fork(body: impl FnOnce()) -> io::Result<libc::pid_t> {
-    // SAFETY: getpid has no preconditions.
-    let parent = unsafe { libc::getpid() };
-    // SAFETY: this process has one thread here and no connection to SQLite, whose locks and files must not
-    // cross a fork; the child runs `body` and leaves by _exit.
-    let pid = unsafe { libc::fork() };
-    if pid != 0 {
-        return if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) };
-    }
-    // SAFETY: prctl with integers touches no memory.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-    // SAFETY: getppid has no preconditions; a parent that died before prctl sends nothing.
-    let orphan = unsafe { libc::getppid() } != parent;
-    let done = !orphan && catch_unwind(AssertUnwindSafe(body)).is_ok();
-    // SAFETY: nothing of the parent's is to be flushed or dropped here.
-    unsafe { libc::_exit(i32::from(!done)) }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::conduct::{Conductor, Listener, Live};
+    use crate::conduct::{Conductor, Live};
     use crate::plan::Plan;
     use crate::shared::Shared;
     use crate::sqlite::connect;
     use crate::work::Work;
+    use steelyard_engine::listener::Listener;
 
     struct Patient;
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, OpenFlags, ffi};
 use serde::Deserialize;
+use steelyard_engine::error::PlanError;
 
-use crate::error::{LoadError, PlanError};
+use crate::error::LoadError;
 
 /// What a client is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
