@@ -2,10 +2,8 @@
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use steelyard_load::engine;
+use steelyard_load::drivers::Job;
 use steelyard_load::error::LoadError as EngineError;
-use steelyard_load::plan::Plan;
-use steelyard_load::work::Work;
 use steelyard_load::{sqlite, stub, text};
 
 use crate::caller::Caller;
@@ -13,12 +11,9 @@ use crate::error::{LoadError, PlanError, refuse};
 
 #[pyfunction]
 fn load_run(py: Python<'_>, plan_json: &str, on_event: Py<PyAny>) -> PyResult<String> {
-    let work = Work::new(Plan::parse(plan_json).map_err(refuse)?).map_err(refuse)?;
+    let job = Job::parse(plan_json).map_err(refuse)?;
     let mut caller = Caller::new(on_event);
-    let outcome = py.detach(|| match &work.plan.sqlite {
-        Some(database) => sqlite::run(&work, database, &mut caller),
-        None => engine::run(&work, &mut caller),
-    });
+    let outcome = py.detach(|| job.run(&mut caller));
     match (outcome, caller.raised) {
         (_, Some(raised)) => Err(raised),
         (Ok(result), None) => Ok(result),

@@ -26,12 +26,3 @@ pub enum LoadError {
     #[error("stopped")]
     Stopped,
 }
-
-impl LoadError {
-    /// Whether the server has no room for a further connection: PostgreSQL's SQLSTATE, or MySQL's, or the
-    /// number alone where MySQL refuses before it tells SQLSTATEs.
-    pub fn is_full(&self) -> bool {
-        matches!(self, Self::Refused { code, message, .. }
-            if matches!(code.as_str(), "53300" | "08004") || message.starts_with("(1040)"))
-    }
-}

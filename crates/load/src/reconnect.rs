@@ -4,7 +4,8 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use crate::session::Opening;
+use crate::protocol::Protocol;
+use crate::protocol::opening::Opening;
 use crate::transport::Transport;
 
 /// For connecting, the login and the session's statements together.
@@ -20,7 +21,7 @@ pub struct Reconnector {
 }
 
 impl Reconnector {
-    pub fn new(opening: Opening) -> std::io::Result<Self> {
+    pub fn new<P: Protocol>(opening: Opening) -> std::io::Result<Self> {
         let (lost, jobs) = channel::<Vec<usize>>();
         let (outcomes, made) = channel();
         std::thread::Builder::new().name("reconnect".into()).spawn(move || {
@@ -30,7 +31,7 @@ impl Reconnector {
                     // when one cannot connect the others are as likely to fail: they wait, too
                     let outcome = match &failure {
                         Some(cause) => Err(String::clone(cause)),
-                        None => match opening.open(Instant::now() + TIMEOUT) {
+                        None => match opening.open::<P>(Instant::now() + TIMEOUT) {
                             Ok(transport) => Ok(transport),
                             Err(error) => Err(failure.insert(error.to_string()).clone()),
                         },

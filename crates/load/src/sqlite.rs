@@ -14,15 +14,17 @@ use serde_json::json;
 
 use crate::conduct::{Conductor, Live};
 use crate::error::LoadError;
-use crate::plan::Plan;
+use crate::plan::{Arrival, Handle, Plan};
 use crate::record::Window;
 use crate::result::Told;
 use crate::shared::Shared;
+use crate::text::Dialect;
 use crate::work::Work;
 use crew::{Crew, Left};
 use database::Database;
 use gate::Gate;
 use steelyard_engine::clock::now_ns;
+use steelyard_engine::error::PlanError;
 use steelyard_engine::listener::Listener;
 use steelyard_engine::usage::METRICS;
 
@@ -48,8 +50,33 @@ pub struct Stage<'a> {
     pub live: Vec<Shared<Live>>,
 }
 
+/// SQLite takes `$1` for a name and numbers names as they first occur, as a template numbers them.
+pub const DIALECT: Dialect =
+    Dialect { placeholder: |number| format!("${number}"), quote: b"'", doubled: b"'" };
+
+/// Refuses what SQLite does not have.
+pub fn check(plan: &Plan) -> Result<(), PlanError> {
+    let refuse = |field: &str, cause: &str| Err(PlanError::new(field, cause));
+    if let Some(database) = &plan.sqlite {
+        database.check()?;
+    }
+    if plan.handle == Handle::Unnamed {
+        return refuse("handle", "every statement of SQLite is a handle: `per-use` is the same work");
+    }
+    if plan.transactions_max.is_some() {
+        return refuse("transactions_max", "clients of SQLite count each for itself: measure by time");
+    }
+    if !matches!(plan.arrival, Arrival::Closed { .. }) {
+        return refuse("arrival", "clients of SQLite are threads or processes in a closed loop");
+    }
+    Ok(())
+}
+
 /// Runs the plan on its database; the result as JSON (see the documentation of `load_run` in Python).
-pub fn run(work: &Work, database: &Database, listener: &mut dyn Listener) -> Result<String, LoadError> {
+pub fn run(work: &Work, listener: &mut dyn Listener) -> Result<String, LoadError> {
+    let Some(database) = &work.plan.sqlite else {
+        return Err(LoadError::Database { file: String::new(), cause: "the plan names no database".into() });
+    };
     database.configure()?;
     let mut conductor = Conductor::new(&work.plan, listener);
     conductor.outcome.notices.push(("in-process", IN_PROCESS.into()));

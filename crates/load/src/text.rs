@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 use rand::rngs::SmallRng;
 use steelyard_engine::error::PlanError;
 
-use crate::mysql::Value;
-use crate::plan::{Parameters, Protocol, Statement};
-use crate::values::{Source, write_integer};
+use crate::plan::{Parameters, Statement};
+use crate::values::{Source, Value, write_integer};
 
 #[derive(Debug, PartialEq, Eq)]
 enum Piece {
@@ -19,18 +18,31 @@ enum Piece {
     Parameter(usize),
 }
 
+/// How a text is written for a server.
+#[derive(Debug, Clone, Copy)]
+pub struct Dialect {
+    /// Stands for the bound parameter of this number, from 1.
+    pub placeholder: fn(usize) -> String,
+    /// Stands around a literal text.
+    pub quote: &'static [u8],
+    /// Bytes that are written twice in a literal text.
+    pub doubled: &'static [u8],
+}
+
 /// A statement ready to be sent: pieces of text, and where its values come from.
 #[derive(Debug)]
 pub struct Template {
     pieces: Vec<Piece>,
     sources: Vec<Source>,
+    /// Which parameter each place of the text takes, where they are bound.
+    occurrences: Vec<usize>,
     bound: bool,
-    protocol: Protocol,
+    dialect: Dialect,
 }
 
 impl Template {
-    pub fn new(statement: &Statement, parameters: Parameters, protocol: Protocol) -> Result<Self, PlanError> {
-        let (pieces, names) = parse(&statement.sql);
+    pub fn new(statement: &Statement, parameters: Parameters, dialect: Dialect) -> Result<Self, PlanError> {
+        let (mut pieces, names) = parse(&statement.sql);
         let field = || format!("statements.{}", statement.name);
         let mut generators: BTreeMap<&str, _> =
             statement.parameters.iter().map(|(name, generator)| (name.as_str(), generator)).collect();
@@ -47,7 +59,14 @@ impl Template {
                 format!("the parameter `{name}` does not occur in the SQL as `:{name}`"),
             ));
         }
-        Ok(Self { pieces, sources, bound: parameters == Parameters::Client, protocol })
+        let (bound, mut occurrences) = (parameters == Parameters::Client, Vec::new());
+        for piece in pieces.iter_mut().filter(|_| bound) {
+            if let Piece::Parameter(index) = *piece {
+                occurrences.push(index);
+                *piece = Piece::Text((dialect.placeholder)(index + 1));
+            }
+        }
+        Ok(Self { pieces, sources, occurrences, bound, dialect })
     }
 
     /// Number of parameters that are bound.
@@ -61,11 +80,6 @@ impl Template {
             match piece {
                 Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
                 Piece::Tag => write_integer(tag as i64, out),
-                Piece::Parameter(_) if self.bound && self.protocol == Protocol::Mysql => out.push(b'?'),
-                Piece::Parameter(index) if self.bound => {
-                    out.push(b'$');
-                    write_integer(*index as i64 + 1, out);
-                }
                 Piece::Parameter(index) => out.extend_from_slice(&literals[*index]),
             }
         }
@@ -79,17 +93,13 @@ impl Template {
         literals.resize_with(self.sources.len().max(literals.len()), Vec::new);
         for (source, literal) in self.sources.iter().zip(literals) {
             literal.clear();
-            source.write_literal(rng, self.protocol == Protocol::Mysql, literal);
+            source.write_literal(rng, self.dialect.quote, self.dialect.doubled, literal);
         }
     }
 
-    /// Which parameter each place of the text takes, in order (MySQL numbers none of them).
-    pub fn occurrences(&self) -> impl Iterator<Item = usize> {
-        let bound = self.bound;
-        self.pieces.iter().filter_map(move |piece| match piece {
-            Piece::Parameter(index) if bound => Some(*index),
-            _ => None,
-        })
+    /// Which parameter each place of the text takes, in order, where they are bound.
+    pub fn occurrences(&self) -> &[usize] {
+        &self.occurrences
     }
 
     /// Draws the values of one use, by parameter.
@@ -176,12 +186,15 @@ mod tests {
 
     use super::*;
 
+    const NUMBERED: Dialect =
+        Dialect { placeholder: |number| format!("${number}"), quote: b"'", doubled: b"'" };
+
     fn rendered(sql: &str, parameters: Parameters, tag: u64) -> String {
         let statement: Statement = serde_json::from_value(serde_json::json!({
             "name": "s", "sql": sql, "parameters": {"id": {"kind": "uniform", "low": 7, "high": 7}}
         }))
         .unwrap();
-        let template = Template::new(&statement, parameters, Protocol::Postgres).unwrap();
+        let template = Template::new(&statement, parameters, NUMBERED).unwrap();
         let mut literals = Vec::new();
         template.draw_literals(&mut SmallRng::seed_from_u64(1), &mut literals);
         let mut out = Vec::new();
@@ -206,7 +219,7 @@ mod tests {
     fn a_parameter_without_generator_is_refused_by_name() {
         let statement: Statement =
             serde_json::from_value(serde_json::json!({"name": "s", "sql": "select :x"})).unwrap();
-        let error = Template::new(&statement, Parameters::Client, Protocol::Postgres).unwrap_err();
+        let error = Template::new(&statement, Parameters::Client, NUMBERED).unwrap_err();
         assert_eq!(error.to_string(), "statements.s: `:x` has no entry under parameters");
     }
 }

@@ -7,7 +7,6 @@ use rand::rngs::SmallRng;
 use rand_distr::{Distribution, Zipf};
 use serde::Deserialize;
 
-use crate::mysql::Value;
 use crate::shared::Shared;
 
 const LONGEST_TEXT: usize = 1 << 20;
@@ -61,6 +60,13 @@ fn is_plain(value: &serde_json::Value) -> bool {
         serde_json::Value::String(text) => !text.contains('\0'),
         other => other.is_number() || other.is_boolean(),
     }
+}
+
+/// A value that is bound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    Integer(i64),
+    Text(Vec<u8>),
 }
 
 /// A generator ready to draw from; shared by all clients, who bring their own randomness.
@@ -139,28 +145,28 @@ impl Source {
         )
     }
 
-    /// Appends a value as a literal of SQL. `backslash`: it has a meaning of its own in quotes.
-    pub fn write_literal(&self, rng: &mut SmallRng, backslash: bool, out: &mut Vec<u8>) {
+    /// Appends a value as a literal of the dialect. `quote`: stands around a text; `doubled`: the bytes that
+    /// are written twice in it.
+    pub fn write_literal(&self, rng: &mut SmallRng, quote: &[u8], doubled: &[u8], out: &mut Vec<u8>) {
         match self {
             Self::Text(_) => {
-                out.push(b'\'');
+                out.extend_from_slice(quote);
                 self.write(rng, out);
-                out.push(b'\'');
+                out.extend_from_slice(quote);
             }
             Self::Choice(values) => {
                 let (value, quoted) = &values[rng.random_range(0..values.len())];
-                if *quoted {
-                    out.push(b'\'');
-                    for byte in value.bytes() {
-                        if byte == b'\'' || backslash && byte == b'\\' {
-                            out.push(byte);
-                        }
+                if !quoted {
+                    return out.extend_from_slice(value.as_bytes());
+                }
+                out.extend_from_slice(quote);
+                for byte in value.bytes() {
+                    if doubled.contains(&byte) {
                         out.push(byte);
                     }
-                    out.push(b'\'');
-                } else {
-                    out.extend_from_slice(value.as_bytes());
+                    out.push(byte);
                 }
+                out.extend_from_slice(quote);
             }
             _ => self.write(rng, out),
         }
@@ -238,7 +244,7 @@ mod tests {
     fn a_quoted_choice_is_escaped_as_a_literal() {
         let source = Source::new(&Generator::Choice { values: vec!["O'Hara".into()] });
         let mut out = Vec::new();
-        source.write_literal(&mut SmallRng::seed_from_u64(1), false, &mut out);
+        source.write_literal(&mut SmallRng::seed_from_u64(1), b"'", b"'", &mut out);
         assert_eq!(out, b"'O''Hara'");
     }
 }

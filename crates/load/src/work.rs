@@ -8,7 +8,7 @@ use steelyard_engine::error::PlanError;
 
 use crate::plan::Plan;
 use crate::shared::Shared;
-use crate::text::Template;
+use crate::text::{Dialect, Template};
 
 /// See the module.
 pub struct Work {
@@ -28,11 +28,11 @@ pub struct Recipe {
 }
 
 impl Work {
-    pub fn new(plan: Plan) -> Result<Self, PlanError> {
+    pub fn new(plan: Plan, dialect: Dialect) -> Result<Self, PlanError> {
         let templates = plan
             .statements
             .iter()
-            .map(|statement| Template::new(statement, plan.parameters, plan.server.protocol))
+            .map(|statement| Template::new(statement, plan.parameters, dialect))
             .collect::<Result<_, _>>()?;
         let mut weight = 0.0;
         let mut transactions = Vec::new();

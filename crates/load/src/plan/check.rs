@@ -19,21 +19,6 @@ impl Plan {
         if self.sqlite.is_none() && self.server.host.is_empty() && self.server.socket.is_none() {
             return refuse("server", "there is no host to connect to");
         }
-        if let Some(database) = &self.sqlite {
-            database.check()?;
-            if self.handle == Handle::Unnamed {
-                return refuse("handle", "every statement of SQLite is a handle: `per-use` is the same work");
-            }
-            if self.transactions_max.is_some() {
-                return refuse(
-                    "transactions_max",
-                    "clients of SQLite count each for itself: measure by time",
-                );
-            }
-            if !matches!(self.arrival, Arrival::Closed { .. }) {
-                return refuse("arrival", "clients of SQLite are threads or processes in a closed loop");
-            }
-        }
         if self.handle == Handle::None && self.parameters == Parameters::Client {
             return refuse("parameters", "a simple query (handle none) carries no parameters");
         }

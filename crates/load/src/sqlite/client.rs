@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use rand::Rng;
 use rand::rngs::SmallRng;
 use rusqlite::{Connection, Error, Statement, ffi};
 use steelyard_engine::clock::now_ns;
@@ -14,6 +13,7 @@ use super::Stage;
 use super::database::Begin;
 use super::statements::{Statements, code_of};
 use crate::conduct::Live;
+use crate::draw::Draw;
 use crate::error::LoadError;
 use crate::poll::no_timer_slack;
 use crate::record::{Record, Window};
@@ -32,7 +32,7 @@ struct Client<'a> {
     begin: Statement<'a>,
     commit: Statement<'a>,
     rollback: Statement<'a>,
-    values: SmallRng,
+    draw: Draw,
     pauses: SmallRng,
     record: Record,
     /// When SQLite gives up by itself what it is at.
@@ -83,11 +83,11 @@ impl<'a> Client<'a> {
         Ok(Self {
             work,
             connection,
-            statements: Statements::new(work, connection, number),
+            statements: Statements::new(work, connection),
             begin: connection.prepare(begin.sql())?,
             commit: connection.prepare("commit")?,
             rollback: connection.prepare("rollback")?,
-            values: work.chance(number, 0),
+            draw: Draw::new(work, number),
             pauses: work.chance(number, 2),
             record: Record::new(window, None, work.plan.statements.len(), std::iter::once(number)),
             limit_ns,
@@ -120,7 +120,7 @@ impl<'a> Client<'a> {
 
     /// One transaction from `start_ns`; when it ended.
     fn transaction(&mut self, start_ns: u64) -> u64 {
-        let recipe = &self.work.transactions[self.work.draw(self.values.random())];
+        let recipe = &self.work.transactions[self.draw.transaction(self.work)];
         let limit_ns = (start_ns + self.deadline_ns).min(self.window.end_ns + DRAIN_NS);
         self.limit_ns.store(limit_ns, Ordering::Relaxed);
         let (mut now, mut at) = (start_ns, None);
@@ -134,7 +134,8 @@ impl<'a> Client<'a> {
                 break;
             }
             at = Some(statement);
-            outcome = self.statements.execute(statement, &mut self.values);
+            self.draw.statement(self.work, statement);
+            outcome = self.statements.execute(&mut self.draw);
             let begin_ns = std::mem::replace(&mut now, now_ns());
             if outcome.is_ok() {
                 self.record.statement_done(statement, now, now - begin_ns);

@@ -209,7 +209,7 @@ mod tests {
     use crate::conduct::{Conductor, Live};
     use crate::plan::Plan;
     use crate::shared::Shared;
-    use crate::sqlite::connect;
+    use crate::sqlite::{DIALECT, connect};
     use crate::work::Work;
     use steelyard_engine::listener::Listener;
 
@@ -239,7 +239,7 @@ mod tests {
             "points": [2], "warm_up_s": 0, "measure_s": 1, "cool_down_s": 0,
             "deadline_ms": 100, "threads": 1, "seed": 1,
         });
-        let work = Work::new(Plan::parse(&plan.to_string()).unwrap()).unwrap();
+        let work = Work::new(Plan::parse(&plan.to_string()).unwrap(), DIALECT).unwrap();
         let stage = Stage {
             work: &work,
             database: work.plan.sqlite.as_ref().unwrap(),

@@ -11,25 +11,23 @@ use postgres_protocol::message::backend::{
 };
 use postgres_protocol::message::frontend;
 
-use super::explain;
 use crate::error::LoadError;
-use crate::limits::{check_length, clipped};
 use crate::plan::{Server, Tls};
-use crate::session::Opening;
+use crate::protocol::limits::{check_length, clipped};
+use crate::protocol::opening::{Opening, explain};
+use crate::protocol::{self, ServerError};
 use crate::transport::Transport;
-use crate::wire::ServerError;
 
 /// A connection that answers one request at a time.
 pub struct Session {
-    pub transport: Transport,
+    transport: Transport,
     buffer: BytesMut,
     address: String,
     message_bytes_max: usize,
 }
 
-impl Session {
-    /// Encrypts where asked, and logs in.
-    pub fn log_in(transport: Transport, opening: &Opening) -> Result<Self, LoadError> {
+impl protocol::Session for Session {
+    fn log_in(transport: Transport, opening: &Opening) -> Result<Self, LoadError> {
         let server = &opening.server;
         let mut session =
             Self { address: server.address(), ..Self::over(transport, opening.message_bytes_max) };
@@ -40,22 +38,11 @@ impl Session {
         Ok(session)
     }
 
-    /// Over a connection that has served under load.
-    pub fn over(transport: Transport, message_bytes_max: usize) -> Self {
+    fn over(transport: Transport, message_bytes_max: usize) -> Self {
         Self { transport, buffer: BytesMut::new(), address: "the server".into(), message_bytes_max }
     }
 
-    fn start_tls(&mut self, server: &Server) -> io::Result<()> {
-        self.transport.write_all(&[0, 0, 0, 8, 4, 210, 22, 47])?; // SSLRequest, code 80877103
-        let mut answer = [0];
-        if self.transport.read(&mut answer)? == 0 || answer != *b"S" {
-            return Err(io::Error::other("the server does not offer TLS"));
-        }
-        self.transport.encrypt(server)
-    }
-
-    /// The first row's numeric columns of a query, by name.
-    pub fn ask(&mut self, sql: &str) -> Result<Vec<(String, f64)>, LoadError> {
+    fn query(&mut self, sql: &str) -> Result<Vec<(String, f64)>, LoadError> {
         let mut out = BytesMut::new();
         frontend::query(sql, &mut out).map_err(|cause| self.broken(cause))?;
         self.send(&out)?;
@@ -82,6 +69,25 @@ impl Session {
             });
         }
         Ok(names.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?))).collect())
+    }
+
+    fn transport(&mut self) -> &mut Transport {
+        &mut self.transport
+    }
+
+    fn into_transport(self) -> Transport {
+        self.transport
+    }
+}
+
+impl Session {
+    fn start_tls(&mut self, server: &Server) -> io::Result<()> {
+        self.transport.write_all(&[0, 0, 0, 8, 4, 210, 22, 47])?; // SSLRequest, code 80877103
+        let mut answer = [0];
+        if self.transport.read(&mut answer)? == 0 || answer != *b"S" {
+            return Err(io::Error::other("the server does not offer TLS"));
+        }
+        self.transport.encrypt(server)
     }
 
     fn authenticate(&mut self, server: &Server) -> Result<(), LoadError> {

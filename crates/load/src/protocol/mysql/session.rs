@@ -8,14 +8,14 @@ use mysql_common::io::ParseBuf;
 use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket, HandshakeResponse, SslRequest};
 use mysql_common::proto::{MyDeserialize, MySerialize};
 
-use super::explain;
+use super::commands;
+use super::packets::{read_columns, read_error, read_length};
 use crate::error::LoadError;
-use crate::limits::check_length;
-use crate::mysql::{self, read_columns, read_error, read_length};
 use crate::plan::{Server, Tls};
-use crate::session::Opening;
+use crate::protocol::limits::check_length;
+use crate::protocol::opening::{Opening, explain};
+use crate::protocol::{self, ServerError};
 use crate::transport::Transport;
-use crate::wire::ServerError;
 
 mod key;
 mod methods;
@@ -38,15 +38,14 @@ const PIECE: usize = 1 << 16;
 
 /// A connection that answers one request at a time.
 pub struct Session {
-    pub transport: Transport,
+    transport: Transport,
     address: String,
     sequence: u8,
     message_bytes_max: usize,
 }
 
-impl Session {
-    /// Encrypts where asked, and logs in.
-    pub fn log_in(transport: Transport, opening: &Opening) -> Result<Self, LoadError> {
+impl protocol::Session for Session {
+    fn log_in(transport: Transport, opening: &Opening) -> Result<Self, LoadError> {
         let server = &opening.server;
         let mut session = Self { address: server.address(), ..Self::over(transport, LOGIN_BYTES_MAX) };
         session.authenticate(server).map_err(|failure| match failure {
@@ -59,11 +58,32 @@ impl Session {
         Ok(session)
     }
 
-    /// Over a connection that has served under load.
-    pub fn over(transport: Transport, message_bytes_max: usize) -> Self {
+    fn over(transport: Transport, message_bytes_max: usize) -> Self {
         Self { transport, address: "the server".into(), sequence: 0, message_bytes_max }
     }
 
+    fn query(&mut self, sql: &str) -> Result<Vec<(String, f64)>, LoadError> {
+        let mut out = Vec::new();
+        commands::query(&mut out, |out| out.extend_from_slice(sql.as_bytes()));
+        self.transport.write_all(&out).map_err(|cause| self.broken(cause))?;
+        self.answer().map_err(|failure| match failure {
+            Failure::Refused(ServerError { code, message }) => {
+                LoadError::Session { address: self.address.clone(), sql: sql.to_string(), code, message }
+            }
+            Failure::Broken(cause) => self.broken(cause),
+        })
+    }
+
+    fn transport(&mut self) -> &mut Transport {
+        &mut self.transport
+    }
+
+    fn into_transport(self) -> Transport {
+        self.transport
+    }
+}
+
+impl Session {
     fn authenticate(&mut self, server: &Server) -> Result<(), Failure> {
         let first = self.read()?;
         if first.first() == Some(&0xff) {
@@ -142,19 +162,6 @@ impl Session {
                 _ => return Err(io::Error::other("this does not speak MySQL's protocol").into()),
             }
         }
-    }
-
-    /// The first row's numeric columns of a query, by name.
-    pub fn ask(&mut self, sql: &str) -> Result<Vec<(String, f64)>, LoadError> {
-        let mut out = Vec::new();
-        mysql::query(&mut out, |out| out.extend_from_slice(sql.as_bytes()));
-        self.transport.write_all(&out).map_err(|cause| self.broken(cause))?;
-        self.answer().map_err(|failure| match failure {
-            Failure::Refused(ServerError { code, message }) => {
-                LoadError::Session { address: self.address.clone(), sql: sql.to_string(), code, message }
-            }
-            Failure::Broken(cause) => self.broken(cause),
-        })
     }
 
     fn answer(&mut self) -> Result<Vec<(String, f64)>, Failure> {

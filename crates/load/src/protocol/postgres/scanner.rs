@@ -1,102 +1,9 @@
-//! PostgreSQL's messages under load: written ahead into one buffer, replies scanned for what counts.
-//!
-//! https://www.postgresql.org/docs/current/protocol-message-formats.html
+//! Replies of PostgreSQL, scanned for what counts.
 
 use steelyard_engine::error::PlanError;
 
-use crate::limits::{check_length, clipped};
-
-/// Appends a message: its type, its length, and what `body` appends.
-fn message(kind: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
-    out.push(kind);
-    let at = out.len();
-    out.extend_from_slice(&[0; 4]);
-    body(out);
-    let length = (out.len() - at) as u32;
-    out[at..at + 4].copy_from_slice(&length.to_be_bytes());
-}
-
-/// Query: one text in the simple protocol.
-pub fn query(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
-    message(b'Q', out, |out| {
-        text(out);
-        out.push(0);
-    });
-}
-
-/// Parse: a text under a name ("" for the unnamed statement); the server infers the types.
-pub fn parse(out: &mut Vec<u8>, name: &[u8], text: impl FnOnce(&mut Vec<u8>)) {
-    message(b'P', out, |out| {
-        out.extend_from_slice(name);
-        out.push(0);
-        text(out);
-        out.extend_from_slice(&[0, 0, 0]);
-    });
-}
-
-/// Bind and Execute of a prepared statement through the unnamed portal; values in text format.
-pub fn bind_execute(
-    out: &mut Vec<u8>,
-    name: &[u8],
-    values: usize,
-    mut value: impl FnMut(usize, &mut Vec<u8>),
-) {
-    message(b'B', out, |out| {
-        out.push(0);
-        out.extend_from_slice(name);
-        out.push(0);
-        out.extend_from_slice(&[0, 0]);
-        out.extend_from_slice(&(values as u16).to_be_bytes());
-        for index in 0..values {
-            let at = out.len();
-            out.extend_from_slice(&[0; 4]);
-            value(index, out);
-            let length = (out.len() - at - 4) as u32;
-            out[at..at + 4].copy_from_slice(&length.to_be_bytes());
-        }
-        out.extend_from_slice(&[0, 0]);
-    });
-    out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0");
-}
-
-/// Close of a prepared statement.
-pub fn close(out: &mut Vec<u8>, name: &[u8]) {
-    message(b'C', out, |out| {
-        out.push(b'S');
-        out.extend_from_slice(name);
-        out.push(0);
-    });
-}
-
-pub fn sync(out: &mut Vec<u8>) {
-    out.extend_from_slice(b"S\0\0\0\x04");
-}
-
-pub const TERMINATE: &[u8] = b"X\0\0\0\x04";
-
-/// What an ErrorResponse says.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ServerError {
-    pub code: String,
-    pub message: String,
-}
-
-impl ServerError {
-    /// Fields of an ErrorResponse's body: a letter, a string, a zero; until a zero.
-    pub fn read(body: &[u8]) -> Self {
-        let mut error = Self::default();
-        for field in body.split(|byte| *byte == 0) {
-            let Some((kind, text)) = field.split_first() else { break };
-            let text = clipped(text);
-            match kind {
-                b'C' => error.code = text,
-                b'M' => error.message = text,
-                _ => {}
-            }
-        }
-        error
-    }
-}
+use crate::protocol::ServerError;
+use crate::protocol::limits::{check_length, clipped};
 
 /// Reads a stream of replies in pieces of any size; keeps only what errors say.
 #[derive(Debug)]
@@ -117,8 +24,6 @@ pub struct Ready {
     pub status: u8,
     /// The statement is prepared, even when its execution failed.
     pub parsed: bool,
-    /// Number that the server gave it (MySQL).
-    pub statement: u32,
     pub error: Option<ServerError>,
 }
 
@@ -176,12 +81,12 @@ impl Scanner {
             }
             match self.head[0] {
                 // a notice of the first failure only: what follows it in the same request is its echo
-                b'E' if self.error.is_none() => self.error = Some(ServerError::read(&self.kept)),
+                b'E' if self.error.is_none() => self.error = Some(read_error(&self.kept)),
                 b'1' => self.parsed = true,
                 b'Z' => {
                     let status = self.kept.first().copied().unwrap_or(b'I');
                     let parsed = std::mem::take(&mut self.parsed);
-                    ready = Some(Ready { status, parsed, statement: 0, error: self.error.take() });
+                    ready = Some(Ready { status, parsed, error: self.error.take() });
                 }
                 _ => {}
             }
@@ -201,28 +106,27 @@ impl Scanner {
     }
 }
 
+/// Fields of an ErrorResponse's body: a letter, a string, a zero; until a zero.
+fn read_error(body: &[u8]) -> ServerError {
+    let mut error = ServerError::default();
+    for field in body.split(|byte| *byte == 0) {
+        let Some((kind, text)) = field.split_first() else { break };
+        let text = clipped(text);
+        match kind {
+            b'C' => error.code = text,
+            b'M' => error.message = text,
+            _ => {}
+        }
+    }
+    error
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::messages::message;
     use super::*;
-
-    #[test]
-    fn parse_and_sync_are_the_bytes_of_the_manual() {
-        let mut out = Vec::new();
-        parse(&mut out, b"s", |out| out.extend_from_slice(b"select 1"));
-        sync(&mut out);
-        assert_eq!(out, b"P\0\0\0\x11s\0select 1\0\0\0S\0\0\0\x04");
-    }
-
-    #[test]
-    fn bind_carries_its_values_in_text() {
-        let mut out = Vec::new();
-        bind_execute(&mut out, b"s", 1, |_, out| out.extend_from_slice(b"42"));
-        let bind: &[u8] = b"B\0\0\0\x13\0s\0\0\0\0\x01\0\0\0\x0242\0\0";
-        let execute: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
-        assert_eq!(out, [bind, execute].concat());
-    }
 
     fn reply() -> Vec<u8> {
         let mut out = Vec::new();
@@ -252,7 +156,7 @@ mod tests {
                 from = to;
             }
             let error = ServerError { code: "42P01".into(), message: "no such table".into() };
-            prop_assert_eq!(found, vec![Ready { status: b'E', parsed: true, statement: 0, error: Some(error) }]);
+            prop_assert_eq!(found, vec![Ready { status: b'E', parsed: true, error: Some(error) }]);
         }
 
         #[test]

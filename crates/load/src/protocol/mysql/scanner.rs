@@ -1,51 +1,14 @@
-//! MySQL's and MariaDB's packets under load: replies scanned for what counts.
-//!
-//! https://mariadb.com/docs/server/reference/clientserver-protocol
-
-mod commands;
-
-pub use commands::{LAST, QUIT, Value, close, execute, prepare, query};
+//! Replies of MySQL and MariaDB, scanned for what counts.
 
 use steelyard_engine::error::PlanError;
 
-use crate::limits::{COLUMNS_MAX, check_length, clipped};
-use crate::wire::{Ready, ServerError};
+use super::packets::{read_columns, read_error, read_length};
+use crate::protocol::ServerError;
+use crate::protocol::limits::check_length;
 
 const LONGEST: usize = 0xff_ffff;
 const IN_TRANSACTION: u16 = 1;
 const MORE_RESULTS: u16 = 8;
-
-/// A length-encoded number, and what follows it.
-pub fn read_length(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let (first, rest) = bytes.split_first()?;
-    let width = match first {
-        0..=250 => return Some((u64::from(*first), rest)),
-        0xfc => 2,
-        0xfd => 3,
-        0xfe => 8,
-        _ => return None,
-    };
-    let (number, rest) = rest.split_at_checked(width)?;
-    let mut whole = [0; 8];
-    whole[..width].copy_from_slice(number);
-    Some((u64::from_le_bytes(whole), rest))
-}
-
-/// How many columns the first packet of a result announces.
-pub fn read_columns(bytes: &[u8]) -> Option<u64> {
-    read_length(bytes).map(|(columns, _)| columns).filter(|columns| (1..=COLUMNS_MAX).contains(columns))
-}
-
-/// What an ERR packet says; the server's own number of the error stands before its text.
-pub fn read_error(body: &[u8]) -> ServerError {
-    let number = body.get(1..3).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
-    let rest = body.get(3..).unwrap_or_default();
-    let (code, text) = match rest.split_first() {
-        Some((b'#', rest)) if rest.len() >= 5 => rest.split_at(5),
-        _ => (&b"HY000"[..], rest),
-    };
-    ServerError { code: clipped(code), message: format!("({number}) {}", clipped(text)) }
-}
 
 /// What the answer to a command looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +52,17 @@ pub struct Scanner {
     parsed: bool,
     statement: u32,
     error: Option<ServerError>,
+}
+
+/// All awaited answers have ended.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ready {
+    pub in_transaction: bool,
+    /// A statement is prepared, even when its execution failed.
+    pub parsed: bool,
+    /// Number that the server gave it.
+    pub statement: u32,
+    pub error: Option<ServerError>,
 }
 
 /// Of a row only its first byte matters; of the rest what is counted stands within this.
@@ -135,7 +109,7 @@ impl Scanner {
             let continued = std::mem::replace(&mut self.goes_on, self.length == LONGEST);
             if !continued && self.packet()? {
                 ready = Some(Ready {
-                    status: if self.status & IN_TRANSACTION == 0 { b'I' } else { b'T' },
+                    in_transaction: self.status & IN_TRANSACTION != 0,
                     parsed: std::mem::take(&mut self.parsed),
                     statement: self.statement,
                     error: self.error.take(),
@@ -271,7 +245,7 @@ mod tests {
         let mut scanner = Scanner::new(1 << 20);
         scanner.expect(Answer::Prepared, Some(Answer::Result));
         let ready = scanner.feed(&bytes).unwrap();
-        assert_eq!(ready, Some(Ready { status: b'T', parsed: true, statement: 9, error: None }));
+        assert_eq!(ready, Some(Ready { in_transaction: true, parsed: true, statement: 9, error: None }));
     }
 
     #[test]
@@ -301,7 +275,7 @@ mod tests {
                 found.extend(scanner.feed(&whole[from..to]).unwrap());
                 from = to;
             }
-            prop_assert_eq!(found, vec![Ready { status: b'T', parsed: false, statement: 0, error: None }]);
+            prop_assert_eq!(found, vec![Ready { in_transaction: true, parsed: false, statement: 0, error: None }]);
         }
 
         #[test]

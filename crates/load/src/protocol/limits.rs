@@ -4,8 +4,6 @@ use steelyard_engine::error::PlanError;
 
 /// Columns or parameters of one statement: MySQL has at most 4096 and 65,535, PostgreSQL 1664 and 65,535.
 pub const COLUMNS_MAX: u64 = 65_535;
-/// MiB of one message, where the study does not say otherwise.
-pub const MESSAGE_MIB_MAX: u32 = 64;
 /// Of a text that the server says, as much as a reader wants.
 const TEXT_BYTES_MAX: usize = 2000;
 

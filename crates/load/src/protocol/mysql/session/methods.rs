@@ -6,7 +6,7 @@ use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context, Re
 use mysql_common::packets::AuthPlugin;
 
 use super::key::rewritten;
-use crate::limits::clipped;
+use crate::protocol::limits::clipped;
 
 pub(super) struct Secret<'a> {
     pub password: &'a [u8],

@@ -1,4 +1,6 @@
-//! Commands, appended to what is to be sent.
+//! Commands of MySQL, appended to what is to be sent.
+
+use crate::values::Value;
 
 /// COM_QUIT.
 pub const QUIT: &[u8] = b"\x01\0\0\0\x01";
@@ -7,13 +9,6 @@ pub const LAST: u32 = u32::MAX;
 
 const TYPE_LONGLONG: u8 = 8;
 const TYPE_VAR_STRING: u8 = 253;
-
-/// A value that is bound.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
-    Integer(i64),
-    Text(Vec<u8>),
-}
 
 /// Appends a command: its length, number 0, its code, and what `body` appends.
 fn command(code: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
@@ -34,24 +29,24 @@ pub fn prepare(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
     command(0x16, out, text);
 }
 
-/// COM_STMT_EXECUTE without a cursor.
-pub fn execute(out: &mut Vec<u8>, statement: u32, values: &[&Value]) {
+/// COM_STMT_EXECUTE without a cursor. `places`: the value that each place of the text takes.
+pub fn execute(out: &mut Vec<u8>, statement: u32, values: &[Value], places: &[usize]) {
     command(0x17, out, |out| {
         out.extend_from_slice(&statement.to_le_bytes());
         out.extend_from_slice(&[0, 1, 0, 0, 0]);
-        if values.is_empty() {
+        if places.is_empty() {
             return;
         }
-        out.resize(out.len() + values.len().div_ceil(8), 0); // none is NULL
+        out.resize(out.len() + places.len().div_ceil(8), 0); // none is NULL
         out.push(1); // types follow
-        for value in values {
-            out.extend_from_slice(match value {
+        for place in places {
+            out.extend_from_slice(match &values[*place] {
                 Value::Integer(_) => &[TYPE_LONGLONG, 0],
                 Value::Text(_) => &[TYPE_VAR_STRING, 0],
             });
         }
-        for value in values {
-            match value {
+        for place in places {
+            match &values[*place] {
                 Value::Integer(number) => out.extend_from_slice(&number.to_le_bytes()),
                 Value::Text(text) => {
                     write_length(text.len() as u64, out);
@@ -92,7 +87,7 @@ mod tests {
     #[test]
     fn execute_binds_by_type() {
         let mut out = Vec::new();
-        execute(&mut out, 7, &[&Value::Integer(-1), &Value::Text(b"ab".to_vec())]);
+        execute(&mut out, 7, &[Value::Text(b"ab".to_vec()), Value::Integer(-1)], &[1, 0]);
         let head: &[u8] = b"\x1b\0\0\0\x17\x07\0\0\0\0\x01\0\0\0\0\x01\x08\0\xfd\0";
         assert_eq!(out[..20], *head);
         assert_eq!(out[20..], *b"\xff\xff\xff\xff\xff\xff\xff\xff\x02ab"[..out.len() - 20].to_vec());
