@@ -4,7 +4,8 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use steelyard_load::drivers::Job;
 use steelyard_load::error::LoadError as EngineError;
-use steelyard_load::{sqlite, stub, text};
+use steelyard_load::statements::template;
+use steelyard_load::{sqlite, stub};
 
 use crate::caller::Caller;
 use crate::error::{LoadError, PlanError, refuse};
@@ -29,7 +30,7 @@ fn sqlite_facts(py: Python<'_>, database_json: &str) -> PyResult<String> {
 
 #[pyfunction]
 fn statement_parameters(sql: &str) -> Vec<String> {
-    text::parameters(sql)
+    template::parameters(sql)
 }
 
 #[pyfunction]

@@ -2,12 +2,12 @@
 
 use rand::rngs::SmallRng;
 
-use crate::draw::Draw;
+use crate::io::transport::Transport;
 use crate::plan::Arrival;
 use crate::protocol::{Control, Dialogue, Next, Protocol, Reply, ServerError};
 use crate::record::Record;
-use crate::transport::Transport;
-use crate::work::{Recipe, Work};
+use crate::statements::draw::Draw;
+use crate::statements::work::{Recipe, Work};
 
 /// What the reply to come answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

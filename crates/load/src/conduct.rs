@@ -11,8 +11,10 @@ use steelyard_engine::phase::Phase;
 
 use crate::error::LoadError;
 use crate::plan::Plan;
+use crate::record::result::Outcome;
 use crate::record::{Record, Window};
-use crate::result::Outcome;
+
+pub mod beside;
 
 const STEP: Duration = Duration::from_millis(50);
 /// The longest silence of an engine.

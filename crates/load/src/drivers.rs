@@ -8,8 +8,8 @@ use crate::plan::Plan;
 use crate::protocol::Protocol;
 use crate::protocol::mysql::Mysql;
 use crate::protocol::postgres::Postgres;
-use crate::text::Dialect;
-use crate::work::Work;
+use crate::statements::template::Dialect;
+use crate::statements::work::Work;
 use crate::{engine, sqlite};
 
 static PROTOCOLS: [Driver; 2] = [Driver::of::<Postgres>(), Driver::of::<Mysql>()];

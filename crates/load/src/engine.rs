@@ -14,9 +14,9 @@ use crate::error::LoadError;
 use crate::event_loop::{self, Seat};
 use crate::plan::Arrival;
 use crate::protocol::Protocol;
+use crate::record::result::Aside;
 use crate::record::{Record, Window};
-use crate::result::Aside;
-use crate::work::Work;
+use crate::statements::work::Work;
 
 mod rounds;
 mod sessions;

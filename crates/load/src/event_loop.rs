@@ -10,16 +10,17 @@ use steelyard_engine::clock::now_ns;
 use crate::client::Client;
 use crate::conduct::Live;
 use crate::error::LoadError;
+use crate::event_loop::reconnect::Reconnector;
+use crate::io::poll::{Poll, no_timer_slack};
+use crate::io::uring::{Done, Uring};
 use crate::plan::Arrival;
-use crate::poll::{Poll, no_timer_slack};
+use crate::plan::schedule::{OpenSchedule, think_ns};
 use crate::protocol::{Next, Protocol, Reply};
-use crate::reconnect::Reconnector;
 use crate::record::{Record, Window};
-use crate::schedule::{OpenSchedule, think_ns};
-use crate::uring::{Done, Uring};
-use crate::work::Work;
+use crate::statements::work::Work;
 
 mod connections;
+mod reconnect;
 mod ring;
 
 /// Deadlines and lost connections are looked after this often.
@@ -166,7 +167,7 @@ impl<P: Protocol> Loop<'_, P> {
     }
 
     /// Whatever is under way ends by itself; what does not is given up.
-    fn drain(&mut self, seat: &Seat, ready: &mut Vec<crate::poll::Ready>) -> Result<(), LoadError> {
+    fn drain(&mut self, seat: &Seat, ready: &mut Vec<crate::io::poll::Ready>) -> Result<(), LoadError> {
         let limit_ns = now_ns() + DRAIN_NS;
         let deadline_ns = (self.work.plan.deadline_ms * 1e6) as u64;
         loop {
@@ -190,7 +191,7 @@ impl<P: Protocol> Loop<'_, P> {
     fn wait(
         &mut self,
         timeout_ns: Option<u64>,
-        ready: &mut Vec<crate::poll::Ready>,
+        ready: &mut Vec<crate::io::poll::Ready>,
     ) -> Result<(), LoadError> {
         if self.uring.is_some() {
             return self.wait_ring(timeout_ns);

@@ -1,14 +1,22 @@
-//! The plan of one run, as it comes in JSON, and everything that makes it impossible.
+//! The plan of one run, as it comes in JSON.
+//!
+//! - [`check`]: what makes a plan impossible
+//! - [`generator`]: how the values of a parameter are made
+//! - [`schedule`]: when transactions start
+//! - [`sqlite`]: a database in place of a server
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use steelyard_engine::error::PlanError;
 
-use crate::sqlite::database::Database;
-use crate::values::Generator;
+use generator::Generator;
+use sqlite::Database;
 
 mod check;
+pub mod generator;
+pub mod schedule;
+pub mod sqlite;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use steelyard_engine::histogram::{LONGEST_NS, empty};
 
 mod packed;
+pub mod result;
 
 /// Codes of errors that are told apart.
 const ERROR_KINDS_MAX: usize = 100;

@@ -14,14 +14,14 @@ use serde_json::json;
 
 use crate::conduct::{Conductor, Live};
 use crate::error::LoadError;
+use crate::plan::sqlite::Database;
 use crate::plan::{Arrival, Handle, Plan};
 use crate::record::Window;
-use crate::result::Told;
+use crate::record::result::Told;
 use crate::shared::Shared;
-use crate::text::Dialect;
-use crate::work::Work;
+use crate::statements::template::Dialect;
+use crate::statements::work::Work;
 use crew::{Crew, Left};
-use database::Database;
 use gate::Gate;
 use steelyard_engine::clock::now_ns;
 use steelyard_engine::error::PlanError;

@@ -11,7 +11,7 @@ use std::os::unix::net::UnixListener;
 use serde::Deserialize;
 use steelyard_engine::clock::now_ns;
 
-use crate::poll::{Poll, no_timer_slack};
+use crate::io::poll::{Poll, no_timer_slack};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -92,12 +92,12 @@ mod server {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     use proptest::prelude::*;
+    use steelyard_load::io::transport::Transport;
     use steelyard_load::plan::Server;
+    use steelyard_load::protocol::Opening;
     use steelyard_load::protocol::mysql::Mysql;
-    use steelyard_load::protocol::opening::Opening;
     use steelyard_load::protocol::postgres::Postgres;
     use steelyard_load::protocol::{Protocol, Session};
-    use steelyard_load::transport::Transport;
 
     /// Why the login failed, or what the server answered to the question after it.
     fn said<P: Protocol>(host: &str, words: &[u8]) -> Result<Vec<(String, f64)>, String> {

@@ -6,9 +6,9 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use steelyard_load::plan::Server;
-use steelyard_load::protocol::opening::Opening;
+use steelyard_load::protocol::Opening;
 use steelyard_load::protocol::{Protocol, Session};
-use steelyard_load::transport::Transport;
+use steelyard_load::io::transport::Transport;
 
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 /// An input that takes longer has found a wait without a limit.

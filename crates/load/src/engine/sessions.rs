@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use steelyard_engine::clock::now_ns;
 
 use super::Run;
-use crate::beside::beside;
 use crate::client::Client;
+use crate::conduct::beside::beside;
 use crate::error::LoadError;
+use crate::io::transport::Transport;
 use crate::plan::Inspect;
-use crate::protocol::opening::Opening;
+use crate::protocol::Opening;
 use crate::protocol::{Protocol, Session};
-use crate::result::Told;
-use crate::transport::Transport;
+use crate::record::result::Told;
 
 /// A client's connection, unless it broke, and what it answered or why it did not.
 type Inspected = (usize, Option<Transport>, Result<Vec<Told>, String>);

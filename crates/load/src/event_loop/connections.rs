@@ -8,9 +8,9 @@ use steelyard_engine::error::PlanError;
 
 use super::Loop;
 use crate::error::LoadError;
+use crate::event_loop::reconnect::Reconnector;
+use crate::io::transport::Transport;
 use crate::protocol::{Dialogue, Protocol, Reply};
-use crate::reconnect::Reconnector;
-use crate::transport::Transport;
 
 const BACK_OFF_NS: u64 = 50_000_000;
 /// Without a single connection for this long, the server counts as gone.

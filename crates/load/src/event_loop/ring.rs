@@ -5,9 +5,9 @@ use std::os::fd::RawFd;
 
 use super::{CARE_NS, Loop};
 use crate::error::LoadError;
+use crate::io::uring::{Done, Uring};
 use crate::plan::{Io, Plan, Tls};
 use crate::protocol::{Dialogue, Protocol};
-use crate::uring::{Done, Uring};
 
 /// The ring, where the plan wants one and can have it.
 pub(super) fn ring(plan: &Plan, clients: usize) -> Result<Option<Uring>, LoadError> {

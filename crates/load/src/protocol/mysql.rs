@@ -7,7 +7,7 @@
 //! - [`packets`]: what both read of a packet
 
 use super::Protocol;
-use crate::text::Dialect;
+use crate::statements::template::Dialect;
 
 pub mod commands;
 pub mod dialogue;

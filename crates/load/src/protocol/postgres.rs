@@ -6,7 +6,7 @@
 //! - [`scanner`]: replies scanned for what counts
 
 use super::Protocol;
-use crate::text::Dialect;
+use crate::statements::template::Dialect;
 
 pub mod dialogue;
 pub mod messages;

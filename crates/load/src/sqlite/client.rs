@@ -10,15 +10,15 @@ use steelyard_engine::clock::now_ns;
 use steelyard_engine::usage::usage;
 
 use super::Stage;
-use super::database::Begin;
 use super::statements::{Statements, code_of};
 use crate::conduct::Live;
-use crate::draw::Draw;
 use crate::error::LoadError;
-use crate::poll::no_timer_slack;
+use crate::io::poll::no_timer_slack;
+use crate::plan::schedule::think_ns;
+use crate::plan::sqlite::Begin;
 use crate::record::{Record, Window};
-use crate::schedule::think_ns;
-use crate::work::Work;
+use crate::statements::draw::Draw;
+use crate::statements::work::Work;
 
 /// Steps of SQLite's machine between two looks at the clock: about a millisecond.
 const STEPS: i32 = 10_000;

@@ -13,10 +13,10 @@ use steelyard_engine::clock::now_ns;
 use steelyard_engine::process::fork;
 
 use super::client::{drive, open};
-use super::database::Workers;
 use super::{Stage, gate::Gate};
 use crate::conduct::Conductor;
 use crate::error::LoadError;
+use crate::plan::sqlite::Workers;
 use crate::record::Record;
 
 /// Between two looks at whether the run goes on.
@@ -210,7 +210,7 @@ mod tests {
     use crate::plan::Plan;
     use crate::shared::Shared;
     use crate::sqlite::{DIALECT, connect};
-    use crate::work::Work;
+    use crate::statements::work::Work;
     use steelyard_engine::listener::Listener;
 
     struct Patient;

@@ -4,10 +4,10 @@ use std::hint::black_box;
 
 use rusqlite::{Connection, Error, PrepFlags, Statement, ffi};
 
-use crate::draw::Draw;
 use crate::plan::Handle;
-use crate::values::Value;
-use crate::work::Work;
+use crate::statements::draw::Draw;
+use crate::statements::values::Value;
+use crate::statements::work::Work;
 
 pub struct Statements<'a> {
     work: &'a Work,

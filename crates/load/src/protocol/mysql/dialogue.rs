@@ -4,11 +4,11 @@ use steelyard_engine::error::PlanError;
 
 use super::commands::{self, LAST};
 use super::scanner::{Answer, Scanner};
-use crate::draw::Draw;
 use crate::plan::Handle;
 use crate::protocol::{self, Control, Next, Reply, ServerError};
-use crate::values::Value;
-use crate::work::Work;
+use crate::statements::draw::Draw;
+use crate::statements::values::Value;
+use crate::statements::work::Work;
 
 pub struct Dialogue {
     scanner: Scanner,

@@ -11,11 +11,10 @@ use mysql_common::proto::{MyDeserialize, MySerialize};
 use super::commands;
 use super::packets::{read_columns, read_error, read_length};
 use crate::error::LoadError;
+use crate::io::transport::Transport;
 use crate::plan::{Server, Tls};
 use crate::protocol::limits::check_length;
-use crate::protocol::opening::{Opening, explain};
-use crate::protocol::{self, ServerError};
-use crate::transport::Transport;
+use crate::protocol::{self, Opening, ServerError, explain};
 
 mod key;
 mod methods;

@@ -4,11 +4,11 @@ use steelyard_engine::error::PlanError;
 
 use super::messages;
 use super::scanner::Scanner;
-use crate::draw::Draw;
 use crate::plan::Handle;
 use crate::protocol::{self, Control, Next, Reply, ServerError};
-use crate::values::write_integer;
-use crate::work::Work;
+use crate::statements::draw::Draw;
+use crate::statements::values::write_integer;
+use crate::statements::work::Work;
 
 /// What the statement's reply to come answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

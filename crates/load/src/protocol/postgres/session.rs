@@ -12,11 +12,10 @@ use postgres_protocol::message::backend::{
 use postgres_protocol::message::frontend;
 
 use crate::error::LoadError;
+use crate::io::transport::Transport;
 use crate::plan::{Server, Tls};
 use crate::protocol::limits::{check_length, clipped};
-use crate::protocol::opening::{Opening, explain};
-use crate::protocol::{self, ServerError};
-use crate::transport::Transport;
+use crate::protocol::{self, Opening, ServerError, explain};
 
 /// A connection that answers one request at a time.
 pub struct Session {

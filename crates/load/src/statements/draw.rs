@@ -6,8 +6,8 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 
 use crate::plan::Text;
-use crate::values::Value;
-use crate::work::Work;
+use crate::statements::values::Value;
+use crate::statements::work::Work;
 
 pub struct Draw {
     values: SmallRng,

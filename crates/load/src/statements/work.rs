@@ -8,7 +8,7 @@ use steelyard_engine::error::PlanError;
 
 use crate::plan::Plan;
 use crate::shared::Shared;
-use crate::text::{Dialect, Template};
+use crate::statements::template::{Dialect, Template};
 
 /// See the module.
 pub struct Work {

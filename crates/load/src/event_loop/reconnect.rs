@@ -4,9 +4,9 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use crate::io::transport::Transport;
+use crate::protocol::Opening;
 use crate::protocol::Protocol;
-use crate::protocol::opening::Opening;
-use crate::transport::Transport;
 
 /// For connecting, the login and the session's statements together.
 const TIMEOUT: Duration = Duration::from_secs(1);
