@@ -61,13 +61,18 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         database.check()?;
     }
     if plan.handle == Handle::Unnamed {
-        return refuse("handle", "every statement of SQLite is a handle: `per-use` is the same work");
+        return refuse("handle", "every statement of SQLite is a handle: handle 'per-use' is the same work");
     }
     if plan.transactions_max.is_some() {
         return refuse("transactions_max", "clients of SQLite count each for itself: measure by time");
     }
     if !matches!(plan.arrival, Arrival::Closed { .. }) {
-        return refuse("arrival", "clients of SQLite are threads or processes in a closed loop");
+        let cause = "clients of SQLite are threads or processes in a closed loop: it has no open one";
+        return refuse("arrival", cause);
+    }
+    if plan.threads != 1 {
+        let cause = "clients are threads or processes themselves: no thread of the engine drives them";
+        return refuse("threads", cause);
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ impl Plan {
             return refuse("parameters", "a simple query (handle none) carries no parameters");
         }
         if self.handle == Handle::Named && self.text == Text::Unique {
-            return refuse("text", "unique texts are never seen again, so `named` cannot reuse them");
+            return refuse("text", "handle `named` with unique texts prepares once what is never seen again");
         }
         if self.text == Text::Distinct && !(1..=MOST_TEXTS).contains(&self.distinct_texts) {
             return refuse("distinct_texts", &format!("must be 1 to {MOST_TEXTS}"));
@@ -41,7 +41,10 @@ impl Plan {
             return refuse("message_mib_max", &format!("must be 1 to {MOST_MESSAGE_MIB}"));
         }
         if self.transactions_max.is_some_and(|most| most == 0 || self.threads > 1) {
-            return refuse("transactions_max", "must be above 0, and is counted by one thread");
+            return refuse(
+                "transactions_max",
+                "must be above 0, and is counted by one thread: threads must be 1",
+            );
         }
         if self.statements.is_empty() || self.transactions.is_empty() {
             return refuse("transactions", "needs at least one transaction of one statement");

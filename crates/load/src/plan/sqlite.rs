@@ -64,7 +64,10 @@ impl Database {
             return Err(PlanError::new(field("file"), "must be the path of a file"));
         }
         if self.shared_cache && self.workers == Workers::Processes {
-            return Err(PlanError::new(field("shared_cache"), "processes cannot share a cache: threads can"));
+            return Err(PlanError::new(
+                field("shared_cache"),
+                "processes cannot share a cache: it needs workers = 'threads'",
+            ));
         }
         let word = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
         match self.pragmas.iter().find(|(name, _)| !word(name)) {
