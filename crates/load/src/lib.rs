@@ -1,5 +1,9 @@
 //! The load engine: N clients over M event loops, a plan in, counts and histograms out.
 //!
+//! The rooms, each of which uses only those above it:
+//!
+//! - [`error`]: what ends a run
+//! - [`shared`]: memory that forked processes share
 //! - [`plan`]: what to do, as JSON, and its validation
 //! - [`statements`]: the plan made ready: texts, values, transactions
 //! - [`record`]: what is counted, and the result as columns of JSON
@@ -12,10 +16,6 @@
 //! - [`sqlite`]: a run inside SQLite, by threads or processes of ours
 //! - [`drivers`]: which of them drives a plan; the way in
 //! - [`stub`]: a server that answers at once
-//! - [`shared`]: memory that forked processes share
-//! - [`error`]: what ends a run
-//!
-//! A module uses only modules that stand before it here (`shared` and `error` stand before all).
 
 pub mod client;
 pub mod conduct;

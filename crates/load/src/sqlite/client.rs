@@ -9,7 +9,7 @@ use rusqlite::{Connection, Error, Statement, ffi};
 use steelyard_engine::clock::now_ns;
 use steelyard_engine::usage::usage;
 
-use super::Stage;
+use super::state::PointState;
 use super::statements::{Statements, code_of};
 use crate::conduct::Live;
 use crate::error::LoadError;
@@ -42,9 +42,9 @@ struct Client<'a> {
 }
 
 /// Opens the database.
-pub fn open(stage: &Stage) -> Result<Connection, LoadError> {
+pub fn open(state: &PointState) -> Result<Connection, LoadError> {
     no_timer_slack();
-    stage.database.open(Duration::from_secs_f64(stage.work.plan.deadline_ms / 1e3))
+    state.database.open(Duration::from_secs_f64(state.work.plan.deadline_ms / 1e3))
 }
 
 /// What was counted, CPU time and switches of the measure phase, what the connection says of itself.
@@ -52,16 +52,16 @@ pub type Told = (Record, [u64; 4], Vec<(String, i64)>);
 
 /// Works through the window and tells of it once; statements are kept until `tell` returns.
 pub fn drive(
-    stage: &Stage,
+    state: &PointState,
     connection: &Connection,
     number: usize,
     window: Window,
     tell: impl FnOnce(Result<Told, LoadError>),
 ) {
-    match Client::new(stage.work, connection, stage.database.begin, number, window) {
-        Err(error) => tell(Err(stage.database.failed(&error))),
+    match Client::new(state.work, connection, state.database.begin, number, window) {
+        Err(error) => tell(Err(state.database.failed(&error))),
         Ok(mut client) => {
-            let usage = client.drive(stage, &stage.live[number]);
+            let usage = client.drive(state, &state.live[number]);
             let Client { record, statements, .. } = client;
             tell(Ok((record, usage, status(connection))));
             drop(statements);
@@ -96,10 +96,10 @@ impl<'a> Client<'a> {
         })
     }
 
-    fn drive(&mut self, stage: &Stage, live: &Live) -> [u64; 4] {
+    fn drive(&mut self, state: &PointState, live: &Live) -> [u64; 4] {
         let mut before = None;
         let mut now = now_ns();
-        while now < self.window.end_ns && !stage.gate.stopped() {
+        while now < self.window.end_ns && !state.gate.stopped() {
             if before.is_none() && now >= self.window.measure_ns {
                 before = Some(usage());
             }
