@@ -115,6 +115,13 @@ NATIVE = {"host", "workloads", "subjects", "lab", "bundle", "analysis"}
 GROUND = {"quantities", "printable"}
 # the rooms of a crate (folders and modules at the top of src): one may use only those that stand before it
 CRATE_ROOMS = {
+    "engine": [
+        "clock", "columns", "error", "histogram", "listener", "phase", "pinning", "process", "usage",
+    ],
+    "load": [
+        "error", "shared", "plan", "statements", "record", "conduct", "io", "protocol", "client", "event_loop",
+        "engine", "sqlite", "drivers", "stub",
+    ],
     "latch": [
         "error", "primitives", "protocols", "caches", "calibrate", "registry", "plan", "point", "workers",
         "engine", "simulate",

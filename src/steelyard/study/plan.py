@@ -78,8 +78,8 @@ def options(study: Study) -> list[Option]:
         workload = workload_of(study, option)
         if study.plan.transactions and not workload.counts_transactions:
             raise InputError(
-                f"option {option.label}: the number of transactions cannot be fixed: only statements"
-                " sent by one thread are counted down",
+                f"option {option.label}: the number of transactions cannot be fixed: only statements are"
+                " counted down",
                 "leave it out: measure_s ends the phase",
                 ("plan", "transactions"),
             )
@@ -162,14 +162,10 @@ def settings_at(study: Study, option: Option) -> dict[str, Setting]:
 def workload_of(study: Study, option: Option) -> Workload:
     """The workload as the option's client factors change it. Raises InputError."""
     try:
-        workload = changed(study.workload, option.changes.get("client", {}))
+        return changed(study.workload, option.changes.get("client", {}))
     except ValidationError as error:
-        cause = explain(error.errors()[0])
-    else:
-        if not (cause := workload.contradiction):
-            return workload
-    raise InputError(
-        f"option {option.label}: {cause}",
-        "leave the combination out with [[exclude]]",
-        ("factors",),
-    )
+        raise InputError(
+            f"option {option.label}: {explain(error.errors()[0])}",
+            "leave the combination out with [[exclude]]",
+            ("factors",),
+        ) from None

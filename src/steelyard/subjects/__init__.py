@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from steelyard.host.cpus.placement import Placement
 from steelyard.host.processes.guard import Guard
@@ -35,20 +35,20 @@ class SubjectFailed(Exception):
 class Endpoint:
     """Where the load engine connects, and what the monitors watch.
 
-    protocol: what the server speaks: postgres or mysql. socket: its Unix socket in full, where the
-    name does not follow from host and port. pid: the server's root process, None when it is not ours.
-    others: root processes of further roles, such as a pooler's (front). session: SQL sent by each client
-    after it connects. lwlocks: whether its latches are PostgreSQL's. inspect: SQL by name, asked of each
-    client's own session after the load, for what a server shows of a session to nobody else. facts: what
-    the subject knows of its server. interruption: to be called after the load: why the server is not the one
-    that was started (it ended, restarted, recovered from a crash), as a sentence; '' when it is.
+    protocol: what the server speaks, one of crates/load/src/drivers.rs. socket: its Unix socket in full,
+    where the name does not follow from host and port. pid: the server's root process, None when it is not
+    ours. others: root processes of further roles, such as a pooler's (front). session: SQL sent by each
+    client after it connects. lwlocks: whether its latches are PostgreSQL's. inspect: SQL by name, asked of
+    each client's own session after the load, for what a server shows of a session to nobody else. facts:
+    what the subject knows of its server. interruption: to be called after the load: why the server is not
+    the one that was started (it ended, restarted, recovered from a crash), as a sentence; '' when it is.
     """
 
     host: str
     port: int
     user: str
     database: str
-    protocol: Literal["postgres", "mysql"] = "postgres"
+    protocol: str = "postgres"
     socket: str | None = None
     password: str | None = None
     tls: str = "disable"

@@ -16,6 +16,7 @@ from steelyard.study.plan import Option, Slot, blocks, options, with_absent_word
 from steelyard.study.spec import Reboots, Study
 from steelyard.subjects import boots_apart, check
 from steelyard.workloads import work_of
+from steelyard.workloads.load_plan import check_load
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ class Assignment:
         found = options(study)
         with located(text, origin):
             workloads = [workload_of(study, option) for option in found]
-            for workload in workloads:
-                work_of(workload)
+            for option, workload in zip(found, workloads, strict=True):
+                check_load(study, option, work_of(workload))
             check_effects(study, workloads, [option.levels for option in found])
             for name in study.monitors or ():
                 if name not in MONITORS:

@@ -20,9 +20,10 @@ from steelyard.study.factors import settings_of
 from steelyard.study.plan import Option, options, settings_at, workload_of
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
-from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Inside, SubjectFailed
 from steelyard.subjects.sqlite.tables import load_statements
+from steelyard.workloads import work_of
+from steelyard.workloads.load_plan import check_load
 
 INSIDE = True
 
@@ -54,12 +55,6 @@ def check(study: Study) -> None:
     ):
         if getattr(study.subject, key):
             raise InputError("SQLite runs in our own process", why, ("subject", key))
-    if study.plan.transactions is not None:
-        raise InputError(
-            "clients of SQLite count each for itself: no point ends with so many transactions",
-            "leave it out: a point lasts measure_s",
-            ("plan", "transactions"),
-        )
     known = _known()
     for key, value in study.subject.settings.items():
         _check_setting(key, value, known, ("subject", "settings", key))
@@ -75,7 +70,8 @@ def check(study: Study) -> None:
                 for key, value in settings.items():
                     _check_setting(key, value, known, ("factors", name, "levels", code))
     for option in options(study):
-        _check_option(study, option)
+        database = _database(_settings(study, option), _FILE)
+        check_load(study, option, work_of(workload_of(study, option)), {"sqlite": database})
 
 
 def make(bench: Bench) -> SQLite:
@@ -156,27 +152,6 @@ def _check_setting(key: str, value: Setting, known: frozenset[str], at: tuple[st
     elif key not in known:
         raise InputError(
             f'SQLite has no PRAGMA "{key}", nor is it opened by one{nearest(key, [*_OPENING, *known])}', at=at
-        )
-
-
-def _check_option(study: Study, option: Option) -> None:
-    workload = workload_of(study, option)
-    assert isinstance(workload, StatementWorkload)
-    refused = ""
-    if workload.handle == "unnamed":
-        refused = "every statement of SQLite is a handle: handle 'per-use' is the same work"
-    elif workload.open_loop:
-        refused = "clients of SQLite are threads or processes in a closed loop: it has no open one"
-    elif workload.threads != 1:
-        refused = "clients are threads or processes themselves: no thread of the engine drives them"
-    settings = _settings(study, option)
-    if settings["shared_cache"] and settings["workers"] == "processes":
-        refused = "processes cannot share a cache: shared_cache needs workers = 'threads'"
-    if refused:
-        raise InputError(
-            f"option {option.label}: {refused}",
-            "change the level, or leave the combination out with [[exclude]]",
-            ("factors",),
         )
 
 
