@@ -119,8 +119,8 @@ CRATE_ROOMS = {
         "clock", "columns", "error", "histogram", "listener", "phase", "pinning", "process", "usage",
     ],
     "load": [
-        "error", "shared", "plan", "statements", "record", "conduct", "io", "protocol", "client", "event_loop",
-        "engine", "sqlite", "drivers", "stub",
+        "error", "shared", "plan", "statements", "record", "conduct", "io", "protocol", "client",
+        "event_loop", "engine", "sqlite", "drivers", "stub",
     ],
     "latch": [
         "error", "primitives", "protocols", "caches", "calibrate", "registry", "plan", "point", "workers",
