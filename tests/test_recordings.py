@@ -18,7 +18,7 @@ from steelyard.analysis.judgement.results import Judgement
 from steelyard.bundle.reader import Bundle
 from steelyard.cli import cli
 from steelyard.recordings.model import catalogue
-from steelyard.recordings.tables import write_recording
+from steelyard.recordings.write import write_recording
 from steelyard.study.errors import InputError
 
 NAMES = {T2: "result-cache-t2", I7: "result-cache-i7"}

@@ -22,11 +22,13 @@ ARROWS = {
     "workloads": {"study"},
     "monitors": {"study", "host"},
     "subjects": {"study", "host", "workloads"},
-    "lab": {"study", "host", "workloads", "monitors", "subjects"},
-    "bundle": {"study"},
+    # what a run is made of and what a bundle keeps: the lab, guests included, and the bundle agree on it
+    "tables": set[str](),
+    "lab": {"study", "host", "workloads", "monitors", "subjects", "tables"},
+    "bundle": {"study", "tables"},
     "analysis": {"study", "bundle"},
     "report": {"study", "bundle", "analysis"},
-    "recordings": {"study", "bundle"},
+    "recordings": {"study", "tables", "bundle"},
     "catalog": set[str](),
     "workflow": {
         "study",
@@ -34,6 +36,7 @@ ARROWS = {
         "workloads",
         "monitors",
         "subjects",
+        "tables",
         "lab",
         "bundle",
         "analysis",
@@ -66,6 +69,10 @@ ROOMS = {
         mariadb sqlite dispatcher guests latches programs null
     """,
     "monitors": "system postgres mariadb",
+    "tables": """
+        schema
+        rows
+    """,
     "lab": """
         engines observe
         run within_guest
@@ -75,7 +82,7 @@ ROOMS = {
         reboots
     """,
     "bundle": """
-        schema evidence
+        evidence
         storage
         reader writer
         export
@@ -91,7 +98,8 @@ ROOMS = {
     "recordings": """
         model rows
         probes
-        tables
+        formats
+        write
     """,
     "report": """
         about
