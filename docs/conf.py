@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 
 from steelyard import __version__
-from steelyard.bundle.schema import TABLES
 from steelyard.metrics import BUILT_IN, Declaration, DeclaredMetric, as_json
 from steelyard.monitors import MONITORS, declared
 from steelyard.recordings import probes
 from steelyard.recordings.model import TableRecording
 from steelyard.study.load_study import json_schema
+from steelyard.tables.schema import TABLES
 
 project = "Steelyard"
 release = __version__
@@ -117,7 +117,8 @@ def _recording_page() -> str:
         "Published tables as a bundle: a TOML file says what their columns mean. `steelyard recording",
         "--example` prints one that works, `steelyard recording mine.toml` imports it. `study` is a",
         "[study](study.md) with",
-        "`subject.kind` = `recording` and a workload of kind `published`.",
+        "`subject.kind` = `recording` and a workload of kind `published`. A table of one server alone with",
+        "the columns `clients` and `per_s` needs no TOML file: `steelyard recording mine.csv`.",
         "",
         *_model("Recording", schema),
     ]

@@ -23,11 +23,13 @@ ARROWS = {
     "workloads": {"study"},
     "monitors": {"metrics", "study", "host"},
     "subjects": {"study", "host", "workloads"},
-    "lab": {"study", "host", "workloads", "monitors", "subjects"},
-    "bundle": {"metrics", "study"},
+    # what a run is made of and what a bundle keeps: the lab, guests included, and the bundle agree on it
+    "tables": set[str](),
+    "lab": {"study", "host", "workloads", "monitors", "subjects", "tables"},
+    "bundle": {"metrics", "study", "tables"},
     "analysis": {"metrics", "study", "bundle"},
     "report": {"study", "bundle", "analysis"},
-    "recordings": {"study", "bundle"},
+    "recordings": {"study", "tables", "bundle"},
     "catalog": set[str](),
     "workflow": {
         "metrics",
@@ -36,6 +38,7 @@ ARROWS = {
         "workloads",
         "monitors",
         "subjects",
+        "tables",
         "lab",
         "bundle",
         "analysis",
@@ -68,6 +71,10 @@ ROOMS = {
         mariadb sqlite dispatcher guests latches programs null
     """,
     "monitors": "system postgres mariadb",
+    "tables": """
+        schema
+        rows
+    """,
     "lab": """
         engines observe
         run within_guest
@@ -77,7 +84,7 @@ ROOMS = {
         reboots
     """,
     "bundle": """
-        schema evidence
+        evidence
         storage
         reader writer
         export
@@ -93,7 +100,8 @@ ROOMS = {
     "recordings": """
         model rows
         probes
-        tables
+        formats
+        write
     """,
     "report": """
         about

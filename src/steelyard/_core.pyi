@@ -104,7 +104,7 @@ def latch_run(plan_json: str, on_event: Callable[[str], None]) -> str:
     first and the last CPU, line_transfer_ns and, of a latch that is spun for, hand_over_ns).
     errors: worker-died-recovered, worker-died (the protocol cannot recover), worker-stuck (ended by
     force after the point), torn, overlap (exclusive holders overlapped). engine: besides the keys of
-    `load_run` busy_turn_ns, clock_ns (already taken off the times), sampled_every by point, spin
+    `load_run` (but io) busy_turn_ns, clock_ns (already taken off the times), sampled_every by point, spin
     (turns before a sleep), in_turn,
     sees_misses, sees_sleeps, and by point guarded and exclusive_gets, which are equal when holders
     excluded each other.

@@ -176,7 +176,6 @@ impl Outcome {
             "latch_histograms": columns(["point", "kind", "count", "histogram_base64"], self.histograms.clone()),
             "samples": columns(["t_ns", "entity", "metric", "value"], self.samples.clone()),
             "engine": {
-                "io": "none",
                 "threads": plan.points.iter().max(),
                 "connections_made": plan.points.iter().sum::<usize>(),
                 "reconnections": 0,

@@ -1,6 +1,6 @@
 """The engine of virtual machines: boots a guest with the plan on a disk, and takes its result from another.
 
-A guest that panics, hangs, or is not the one expected ends the run with its last words.
+A guest that panics, hangs, or is not the one expected ends the run with the end of its console.
 """
 
 from __future__ import annotations
@@ -22,22 +22,21 @@ def run(plan_json: str, say: Callable[[str], None]) -> str:
     """Runs one guest; returns the result of the load engine within it, as JSON. Raises LoadFailed.
 
     plan: what to boot (kernel, initramfs, words, disks: image, plan, results; acceleration, cpus,
-    memory_mib, mark), console (file), limit_s, expected (facts that the guest must tell of itself),
+    memory_mib, mark), console (file), limit_s, expected (facts that the guest must report of itself),
     server (program, data, arguments), load (the plan of the load engine) and probes (keys of a
-    study's [probes]). Nothing is told on the
-    way: a guest that spoke while it measures would measure that too.
+    study's [probes]). There are no events: a guest that reports while it measures would measure that too.
     """
     plan: dict[str, Any] = json.loads(plan_json)
-    image, asked, results = (Path(disk) for disk in plan["disks"])
-    # io_uring is not in every kernel, or not allowed: the engine must do alike under all
+    image, plans, results = (Path(disk) for disk in plan["disks"])
+    # io_uring is not in every kernel, or not allowed: the engine must work in the same way under all
     load = {**plan["load"], "io": "epoll"}
     text = json.dumps({"server": plan["server"], "load": load, "probes": plan["probes"]}).encode()
-    asked.write_bytes(text + b"\0" * (_SECTOR_BYTES - len(text) % _SECTOR_BYTES))
+    plans.write_bytes(text + b"\0" * (_SECTOR_BYTES - len(text) % _SECTOR_BYTES))
     guest = Guest(
         kernel=Path(plan["kernel"]),
         initramfs=Path(plan["initramfs"]),
         words=plan["words"],
-        disks=(image, asked, results),
+        disks=(image, plans, results),
         acceleration=plan["acceleration"],
         cpus=plan["cpus"],
         memory_mib=plan["memory_mib"],
@@ -51,7 +50,7 @@ def run(plan_json: str, say: Callable[[str], None]) -> str:
     facts = told(console)
     for name, value in plan["expected"].items():
         if facts.get(name) != value:
-            raise LoadFailed(f"the guest's {name} is {facts.get(name)}, and was {value} when it was tried")
+            raise LoadFailed(f"the guest's {name} is {facts.get(name)}, but was {value} in the trial boot")
     if "failed" in facts:
         raise LoadFailed(f"in the guest, {facts['failed']}")
     return _result(results)
@@ -64,4 +63,4 @@ def _result(disk: Path) -> str:
             assert member is not None
             return member.read().decode()
     except (tarfile.TarError, KeyError):
-        raise LoadFailed("the guest turned itself off without a result") from None
+        raise LoadFailed("the guest powered off without a result") from None

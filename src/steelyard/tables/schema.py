@@ -31,6 +31,11 @@ class Table:
     row: str
     columns: tuple[Column, ...]
 
+    @property
+    def own_columns(self) -> tuple[Column, ...]:
+        """All columns but `run`, which the writer of the bundle adds."""
+        return tuple(column for column in self.columns if column.name != _RUN.name)
+
 
 _RUN = Column("run", "INTEGER", "number of the run, from 1 in the order executed")
 _POINT = Column("point", "INTEGER", "number of the point (a number of clients) within the run, from 0")
