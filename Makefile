@@ -14,7 +14,7 @@ demo: .venv/built
 test: .venv/built
 	@failed=0; set -x; \
 	$(RUN)/pytest tests --numprocesses 3 --dist loadfile || failed=1; \
-	cargo test --quiet --no-fail-fast --package steelyard-load --package steelyard-dispatch --package steelyard-latch --package steelyard-probe || failed=1; \
+	cargo test --quiet --no-fail-fast --package steelyard-engine --package steelyard-load --package steelyard-dispatch --package steelyard-latch --package steelyard-probe || failed=1; \
 	cargo test --quiet --package steelyard-latch --features loom --release --test models || failed=1; \
 	exit $$failed
 

@@ -25,6 +25,7 @@ from steelyard.monitors import Target
 from steelyard.study.plan import Slot, options
 from steelyard.study.spec import Study
 from steelyard.subjects import Bench, kind_of
+from steelyard.tables.rows import Columns
 from steelyard.workloads import work_of
 
 _RESAMPLES = 5000
@@ -93,14 +94,14 @@ def under_load(
                     threads.append(threading.Thread(target=tried.run, args=arguments, daemon=True))
                     threads[0].start()
 
-            result = engine.results(heard)
+            result = engine.result(heard)
             # its last look is at a server that is still there
             threads[0].join()
             engine.stop()
         finally:
             subject.stop()
             shutil.rmtree(folder, ignore_errors=True)
-    return _counts(result), tried
+    return _counts(result.tables), tried
 
 
 def _study(clients: int, seconds: int, changes: Mapping[str, Any]) -> Study:
@@ -117,8 +118,8 @@ def _study(clients: int, seconds: int, changes: Mapping[str, Any]) -> Study:
     )
 
 
-def _counts(result: Mapping[str, Any]) -> dict[int, int]:
-    rows = result["throughput"]
+def _counts(tables: Mapping[str, Columns]) -> dict[int, int]:
+    rows = tables["throughput"]
     return {
         second: count
         for statement, second, count in zip(rows["statement"], rows["second"], rows["count"], strict=True)

@@ -7,10 +7,12 @@ import json
 from pathlib import Path
 
 from steelyard import __version__
-from steelyard.bundle.schema import TABLES
+from steelyard.metrics import BUILT_IN, Declaration, DeclaredMetric, as_json
+from steelyard.monitors import MONITORS, declared
 from steelyard.recordings import probes
 from steelyard.recordings.model import TableRecording
 from steelyard.study.load_study import json_schema
+from steelyard.tables.schema import TABLES
 
 project = "Steelyard"
 release = __version__
@@ -85,7 +87,8 @@ def _bundle_page() -> str:
     lines += [
         "- `study.toml`: the study as it was run",
         "- `bundle.json`: format, the bundle's id, options with their levels, baseline, the study's checksum",
-        "- `environment.json`: machine, kernel, server with its settings, placement, version; no secrets",
+        "- `environment.json`: machine, kernel, server with its settings, placement, version, the",
+        "  [metrics](metrics.md) that the monitors declare; no secrets",
         "- `runs/0001/*.parquet`: the tables of run 1, written whole",
         "- `runs/0001/run.json`: the identity of run 1: the bundle's id, its number, option, block, attempt",
         "  and status, and the SHA-256 of each table",
@@ -114,7 +117,8 @@ def _recording_page() -> str:
         "Published tables as a bundle: a TOML file says what their columns mean. `steelyard recording",
         "--example` prints one that works, `steelyard recording mine.toml` imports it. `study` is a",
         "[study](study.md) with",
-        "`subject.kind` = `recording` and a workload of kind `published`.",
+        "`subject.kind` = `recording` and a workload of kind `published`. A table of one server alone with",
+        "the columns `clients` and `per_s` needs no TOML file: `steelyard recording mine.csv`.",
         "",
         *_model("Recording", schema),
     ]
@@ -124,13 +128,73 @@ def _recording_page() -> str:
     return "\n".join(lines)
 
 
-PAGES = {"study.md": _study_page(), "bundle.md": _bundle_page(), "recording.md": _recording_page()}
+# what no monitor reads
+_ENGINES_OWN = """\
+## engine, inspect, monitors
+
+- `engine`: `connections_made`, `reconnections`, `connect_ns_mean`, `threads`; `pointN`: `backlog`.
+  A reconnection replaces a connection of the measured load that ended for any reason, including a missed
+  deadline
+- a simulated machine (subject `dispatcher`), by group of threads and `total`: `cpu_ns_total` (reloads and
+  switches within it), `wait_ns_total`, `sleep_ns_total`, `voluntary_switches_total`,
+  `involuntary_switches_total`, `quantum_switches_total` (those at the end of a quantum),
+  `quantum_expiries_total`, `migrations_total`, `steals_total`, `forks_total`, `reload_ns_total`,
+  `switch_ns_total`, `longest_wait_ns` (since the last sample), `runnable_threads`; `group:priority`:
+  `priority_ns_total`. Times are simulated
+- `inspect` (queried in each client's own session at the start of the cool-down, summed): `prepared`
+  `statements`, `generic_plans`, `custom_plans`; `memory` `session_bytes`, `plan_cache_bytes`; for MariaDB
+  `prepared` `prepares`, `executes`, `closes`; `memory` `session_bytes`
+- `monitors`: `cpu_ns_total` of each monitor, its own cost
+"""
+
+
+def _uses(metric: DeclaredMetric) -> str:
+    costs = [f"cost `{cost.name}`" for cost in metric.costs]
+    fills = "can fill up" if metric.fills else ""
+    limit = f"limit `{metric.name}_limit`" if metric.limit else ""
+    chart = f"chart of `{metric.chart}`" if metric.chart else ""
+    latch = f"column `{metric.latch}` of `latches`" if metric.latch else ""
+    return ", ".join(filter(None, (*costs, fills, limit, chart, latch)))
+
+
+def _monitor(name: str, declaration: Declaration) -> list[str]:
+    lines = [f"## {name}", "", f"{declaration.default_hz:g} Hz by default. {declaration.text}".rstrip(), ""]
+    lines += ["| entity | metric | unit | kind | meaning | used as |", "|---|---|---|---|---|---|"]
+    for metric in declaration.metrics:
+        entity, unit = metric.entity.replace("*", "\\*"), metric.unit or "number"
+        cells = (entity, f"`{metric.name}`", unit, metric.kind, metric.meaning, _uses(metric))
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def _metrics_page() -> str:
+    lines = [
+        "# Metrics",
+        "",
+        "Written from what the monitors declare. Names carry their units. `_total` marks a",
+    ]
+    lines += ["counter that only grows; the rest are gauges. Each sample is one row in the table `samples`:"]
+    lines += ["monitor, entity, metric, value. `*` stands for any text.", ""]
+    for name in MONITORS:
+        lines += _monitor(name, declared(name))
+    return "\n".join([*lines, _ENGINES_OWN])
+
+
+PAGES = {
+    "study.md": _study_page(),
+    "bundle.md": _bundle_page(),
+    "recording.md": _recording_page(),
+    "metrics.md": _metrics_page(),
+}
+# for bundles written before they carried the declarations of their monitors
+DECLARED = json.dumps({name: as_json(declared(name).metrics) for name in MONITORS}, indent=1) + "\n"
 
 
 def setup(_app: object) -> None:
     """Called by Sphinx before it reads any page."""
     for name, text in PAGES.items():
         (HERE / "reference" / name).write_text(text)
+    BUILT_IN.write_text(DECLARED)
 
 
 if __name__ == "__main__":

@@ -18,12 +18,12 @@ from histograms import histogram
 from steelyard.bundle.evidence.tables import Topology
 from steelyard.bundle.export.tables import export
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.schema import TABLES
 from steelyard.bundle.writer import BundleWriter
 from steelyard.report.presented.gather import series
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study, parse_study
 from steelyard.study.plan import options
+from steelyard.tables.schema import TABLES
 
 STUDY = find_study("aa")[1]
 SECOND = 10**9

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from steelyard.host.cpus.processor_sets import divide
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.study.errors import InputError
+from steelyard.tables.rows import Columns
 from steelyard.workflow.prepare import PreparedStudy
 
 STUDY = """\
@@ -54,8 +56,8 @@ DIGITS = {"pattern": r"score (\S+)", "json_path": None}
 
 def engine(
     folder: Path, *points: list[str], score: dict[str, Any] = DIGITS, folders: str = "", **plan: Any
-) -> dict[str, Any]:
-    """What the engine gives for points of copies, each copy a line of shell."""
+) -> Mapping[str, Columns]:
+    """The tables that the engine gives for points of copies, each copy a line of shell."""
     outputs = folder / "outputs"
     outputs.mkdir(exist_ok=True)
     cpus = sorted(os.sched_getaffinity(0))
@@ -74,7 +76,7 @@ def engine(
     whole = {"score": score, "time": None, "exit_code": 0, "deadline_s": 60, "cool_down_s": 0, **plan}
     process = LoadProcess("command", {**whole, "copies": copies, "outputs": str(outputs)}, frozenset(cpus))
     try:
-        return process.results(lambda event: None)
+        return process.result(lambda event: None).tables
     finally:
         process.stop()
 

@@ -6,15 +6,21 @@ import re
 import runpy
 from pathlib import Path
 
+from steelyard.metrics import BUILT_IN
+
 DOCS = Path(__file__).parent.parent / "docs"
+CONFIGURATION = runpy.run_path(str(DOCS / "conf.py"))
+PAGES = ("study.md", "bundle.md", "recording.md", "metrics.md")
 
 
 def test_the_reference_pages_are_those_that_the_code_makes() -> None:
-    kept = {
-        name: (DOCS / "reference" / name).read_text() for name in ("study.md", "bundle.md", "recording.md")
-    }
+    kept = {name: (DOCS / "reference" / name).read_text() for name in PAGES}
     # python docs/conf.py writes them
-    assert runpy.run_path(str(DOCS / "conf.py"))["PAGES"] == kept
+    assert CONFIGURATION["PAGES"] == kept
+
+
+def test_the_built_in_declarations_are_those_of_the_monitors() -> None:
+    assert BUILT_IN.read_text() == CONFIGURATION["DECLARED"]
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

@@ -63,7 +63,7 @@ def test_a_stopped_engine_gives_a_void_run_and_the_study_goes_on(lab: Lab) -> No
     assert lab.processes[0].returncode == 0, err
     rows = Bundle(lab.bundle).columns("select status, cause from runs order by run")
     assert list(rows["status"]) == ["void", "done", "done"]
-    assert "said nothing for 30 s" in rows["cause"][0]
+    assert "was silent for 30 s" in rows["cause"][0]
     lab.wait_for(lambda: nothing_left(lab), "the end of everything")
 
 
@@ -71,7 +71,7 @@ def test_an_engine_that_takes_longer_than_its_plan_is_killed() -> None:
     engine = LoadProcess("command", {"copies": [[]], "warm_up_s": 0, "cool_down_s": 600}, frozenset({0}))
     try:
         with pytest.raises(LoadFailed):
-            engine.results(lambda _: None, limit_s=2)
+            engine.result(lambda _: None, limit_s=2)
     finally:
         engine.stop()
 

@@ -17,8 +17,9 @@ from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Judgement
 from steelyard.bundle.reader import Bundle
 from steelyard.cli import cli
-from steelyard.recordings.model import catalogue
-from steelyard.recordings.tables import write_recording
+from steelyard.recordings import FORMATS, importer_of
+from steelyard.recordings.model import catalogue, example
+from steelyard.recordings.write import write_recording
 from steelyard.study.errors import InputError
 
 NAMES = {T2: "result-cache-t2", I7: "result-cache-i7"}
@@ -249,3 +250,50 @@ def test_rates_published_alone_come_back(
         for run, n, value in zip(points["run"].tolist(), clients, per_s.tolist(), strict=True)
     }
     assert found == pytest.approx(published, rel=1e-4)
+
+
+def test_a_table_of_one_server_alone_is_a_recording(tmp_path: Path) -> None:
+    table = tmp_path / "Our server 7.csv"
+    table.write_text("clients,per_s\n1,955.16\n2,1878.91\n4,3548.68\n")
+    run = CliRunner()
+    written = run.invoke(cli, ["recording", str(table), "--to", str(tmp_path / "bundle")])
+    assert written.exit_code == 0, written.output
+    evidence = Bundle(tmp_path / "bundle").evidence()
+    assert [option.label for option in evidence.options] == ["our-server-7"]
+    points = evidence.points
+    assert points["clients"].tolist() == [1, 2, 4]
+    assert (points["transactions"] / points["seconds"]).tolist() == pytest.approx([955.16, 1878.91, 3548.68])
+    shown = run.invoke(cli, ["report", str(tmp_path / "bundle")])
+    assert shown.exit_code == 0, shown.output
+    assert "needs two" not in shown.output and (tmp_path / "bundle" / "report.html").exists()
+
+
+def test_a_described_recording_of_one_server_needs_no_factor(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("clients,per_s\n1,10\n2,19\n")
+    (tmp_path / "mine.toml").write_text(
+        'source = "a bench"\nas_if_measured_s = 10\nthroughput = { file = "mine.csv" }\n'
+        'server = { version = "Server 9 (beta)" }\n[study]\nname = "mine"\nquestion = "How far?"\n'
+        'subject = { kind = "recording" }\nplan = { clients = [1, 2], blocks = 1 }\n'
+    )
+    study = write_recording(str(tmp_path / "mine.toml"), tmp_path / "bundle")
+    assert {name: dict(factor.levels) for name, factor in study.factors.items()} == {
+        "server": {"Server-9-beta": "Server 9 (beta)"}
+    }
+    assert len(judge(Bundle(tmp_path / "bundle").evidence()).scaling) == 1
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_each_published_recording_has_one_format(name: str) -> None:
+    head = catalogue()[name].read_text()[:4096]
+    assert importer_of(head) is importer_of(example())
+    assert importer_of("clients,per_s\n1,2\n") is not importer_of(head)
+
+
+def test_a_file_of_an_unknown_format_names_the_known_ones(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("throughput was fine\n")
+    with pytest.raises(InputError, match="unknown format") as refused:
+        write_recording(str(tmp_path / "notes"), tmp_path / "out")
+    assert all(name in str(refused.value) for name in FORMATS)
+    (tmp_path / "empty.csv").write_text("clients,per_s\n")
+    with pytest.raises(InputError, match=r"empty\.csv: no row"):
+        write_recording(str(tmp_path / "empty.csv"), tmp_path / "out")

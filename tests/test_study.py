@@ -212,7 +212,7 @@ def test_an_exclusion_of_what_is_not_there_is_refused_with_its_line() -> None:
 
 def test_a_combination_that_cannot_be_sent_asks_for_an_exclusion() -> None:
     text = MINIMAL + '\n[factors.text]\nscope = "client"\nlevels = { I = "identical", U = "unique" }\n'
-    assert "prepares once what is never seen again" in refusal(text)
+    assert "prepares once what is never seen again" in refused(text)
 
 
 @pytest.mark.parametrize("name", list(catalogue()))

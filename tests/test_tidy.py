@@ -17,23 +17,28 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # a package may import only from those named after it; every module may import the metadata
 ARROWS = {
+    "metrics": set[str](),
     "study": set[str](),
     "host": {"study"},
     "workloads": {"study"},
-    "monitors": {"study", "host"},
+    "monitors": {"metrics", "study", "host"},
     "subjects": {"study", "host", "workloads"},
-    "lab": {"study", "host", "workloads", "monitors", "subjects"},
-    "bundle": {"study"},
-    "analysis": {"study", "bundle"},
+    # what a run is made of and what a bundle keeps: the lab, guests included, and the bundle agree on it
+    "tables": set[str](),
+    "lab": {"study", "host", "workloads", "monitors", "subjects", "tables"},
+    "bundle": {"metrics", "study", "tables"},
+    "analysis": {"metrics", "study", "bundle"},
     "report": {"study", "bundle", "analysis"},
-    "recordings": {"study", "bundle"},
+    "recordings": {"study", "tables", "bundle"},
     "catalog": set[str](),
     "workflow": {
+        "metrics",
         "study",
         "host",
         "workloads",
         "monitors",
         "subjects",
+        "tables",
         "lab",
         "bundle",
         "analysis",
@@ -66,6 +71,10 @@ ROOMS = {
         mariadb sqlite dispatcher guests latches programs null
     """,
     "monitors": "system postgres mariadb",
+    "tables": """
+        schema
+        rows
+    """,
     "lab": """
         engines observe
         run within_guest
@@ -75,7 +84,7 @@ ROOMS = {
         reboots
     """,
     "bundle": """
-        schema evidence
+        evidence
         storage
         reader writer
         export
@@ -91,7 +100,8 @@ ROOMS = {
     "recordings": """
         model rows
         probes
-        tables
+        formats
+        write
     """,
     "report": """
         about
@@ -113,6 +123,13 @@ NATIVE = {"host", "workloads", "subjects", "lab", "bundle", "analysis"}
 GROUND = {"quantities", "printable"}
 # the rooms of a crate (folders and modules at the top of src): one may use only those that stand before it
 CRATE_ROOMS = {
+    "engine": [
+        "clock", "columns", "error", "histogram", "listener", "phase", "pinning", "process", "usage",
+    ],
+    "load": [
+        "error", "shared", "plan", "statements", "record", "conduct", "io", "protocol", "client",
+        "event_loop", "engine", "sqlite", "drivers", "stub",
+    ],
     "latch": [
         "error", "primitives", "protocols", "caches", "calibrate", "registry", "plan", "point", "workers",
         "engine", "simulate",

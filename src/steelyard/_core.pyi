@@ -30,13 +30,16 @@ def load_run(plan_json: str, on_event: Callable[[str], None]) -> str:
     was closed at the deadline could not be replaced; connections_lost_cause: of the last one, null when
     there is none. Notice inspect-missed: sessions that did not answer within inspect_s.
 
-    In place of `server` a plan may have `sqlite` (crates/load/src/sqlite/database.rs): file, workers
+    In place of `server` a plan may have `sqlite` (crates/load/src/plan/sqlite.rs): file, workers
     ("threads", or "processes" forked from this one), threading ("serialized" or "multi-thread"),
     shared_cache, begin ("deferred", "immediate", "exclusive"), memory_status, pragmas ([name, value] in
     order, each read back). Its result has samples as of `latch_run` (entity "point0/client0"), errors by
     SQLite's own codes (SQLITE_BUSY), and inspect of what each connection of the last point counts.
     Raises PlanError, LoadError, and whatever on_event raises.
     """
+
+def load_check(plan_json: str) -> None:
+    """Raises PlanError (`field: cause`) for a plan that `load_run` would refuse."""
 
 def sqlite_facts(database_json: str) -> str:
     """Opens the database of a plan's `sqlite` and sets what is set there; what it says then, as JSON.
@@ -101,7 +104,7 @@ def latch_run(plan_json: str, on_event: Callable[[str], None]) -> str:
     first and the last CPU, line_transfer_ns and, of a latch that is spun for, hand_over_ns).
     errors: worker-died-recovered, worker-died (the protocol cannot recover), worker-stuck (ended by
     force after the point), torn, overlap (exclusive holders overlapped). engine: besides the keys of
-    `load_run` busy_turn_ns, clock_ns (already taken off the times), sampled_every by point, spin
+    `load_run` (but io) busy_turn_ns, clock_ns (already taken off the times), sampled_every by point, spin
     (turns before a sleep), in_turn,
     sees_misses, sees_sleeps, and by point guarded and exclusive_gets, which are equal when holders
     excluded each other.

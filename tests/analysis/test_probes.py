@@ -18,7 +18,7 @@ from steelyard.analysis.kernel.profile import profile, profile_reasons, transact
 from steelyard.bundle.evidence.tables import Columns, Evidence, Probed
 from steelyard.bundle.export.stacks import export_stacks
 from steelyard.bundle.reader import Bundle
-from steelyard.recordings.tables import write_recording
+from steelyard.recordings.write import write_recording
 from steelyard.study.errors import InputError
 from steelyard.study.probes import Probes
 

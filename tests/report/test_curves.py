@@ -14,7 +14,7 @@ from rich.console import Console
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.latches import WhatIf
 from steelyard.bundle.reader import Bundle
-from steelyard.recordings.tables import write_recording
+from steelyard.recordings.write import write_recording
 from steelyard.report.charts import Figure, figures
 from steelyard.report.export.images import write_images
 from steelyard.report.page.html import render

@@ -1,6 +1,7 @@
 //! Python as the listener of an engine.
 
 use pyo3::prelude::*;
+use steelyard_engine::listener::Listener;
 
 /// Hands events to Python; keeps what Python raised.
 pub struct Caller {
@@ -13,18 +14,6 @@ impl Caller {
         Self { on_event, raised: None }
     }
 
-    /// False when Python raised: the engine is to stop.
-    pub fn tell(&mut self, line: &str) -> bool {
-        let outcome = Python::attach(|py| self.on_event.call1(py, (line,)).map(|_| ()));
-        self.keep(outcome)
-    }
-
-    /// False when a signal's handler raised.
-    pub fn unsignalled(&mut self) -> bool {
-        let outcome = Python::attach(|py| py.check_signals());
-        self.keep(outcome)
-    }
-
     fn keep(&mut self, outcome: PyResult<()>) -> bool {
         match outcome {
             Ok(()) => true,
@@ -33,5 +22,18 @@ impl Caller {
                 false
             }
         }
+    }
+}
+
+impl Listener for Caller {
+    fn event(&mut self, line: &str) -> bool {
+        let outcome = Python::attach(|py| self.on_event.call1(py, (line,)).map(|_| ()));
+        self.keep(outcome)
+    }
+
+    /// False when a signal's handler raised.
+    fn go_on(&mut self) -> bool {
+        let outcome = Python::attach(|py| py.check_signals());
+        self.keep(outcome)
     }
 }

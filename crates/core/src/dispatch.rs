@@ -3,31 +3,17 @@
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
-use steelyard_dispatch::engine::{self, Listener};
-use steelyard_dispatch::error::{PlanError as Refusal, TableError as Misread};
+use steelyard_dispatch::engine;
+use steelyard_dispatch::error::TableError as Misread;
 use steelyard_dispatch::life;
 use steelyard_dispatch::plan::Plan;
 use steelyard_dispatch::tables::dispadmin::{parse_fx, parse_rt, parse_ts, print_fx, print_rt, print_ts};
 use steelyard_dispatch::tables::{QuantumTable, TsTable};
 
 use crate::caller::Caller;
-use crate::load::PlanError;
+use crate::error::{PlanError, refuse};
 
 create_exception!(steelyard._core, TableError, PyException, "A table is wrong: (line, cause).");
-
-fn refuse(error: Refusal) -> PyErr {
-    PlanError::new_err(error.to_string())
-}
-
-impl Listener for Caller {
-    fn event(&mut self, line: &str) -> bool {
-        self.tell(line)
-    }
-
-    fn go_on(&mut self) -> bool {
-        self.unsignalled()
-    }
-}
 
 #[pyfunction]
 fn dispatch_run(py: Python<'_>, plan_json: &str, on_event: Py<PyAny>) -> PyResult<String> {

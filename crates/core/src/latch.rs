@@ -4,7 +4,7 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use steelyard_latch::calibrate::calibrate;
 use steelyard_latch::calibrate::latches::compare;
-use steelyard_latch::engine::{self, Listener};
+use steelyard_latch::engine;
 use steelyard_latch::error::LatchError;
 use steelyard_latch::plan::{Plan, check_cpus};
 use steelyard_latch::registry::{PROTOCOLS, Protocol, latches};
@@ -13,21 +13,7 @@ use steelyard_latch::simulate::simulate;
 use steelyard_latch::workers::interleaved::{Circumstance, interleaved};
 
 use crate::caller::Caller;
-use crate::load::{LoadError, PlanError};
-
-impl Listener for Caller {
-    fn event(&mut self, line: &str) -> bool {
-        self.tell(line)
-    }
-
-    fn go_on(&mut self) -> bool {
-        self.unsignalled()
-    }
-}
-
-fn refuse(error: steelyard_latch::error::PlanError) -> PyErr {
-    PlanError::new_err(error.to_string())
-}
+use crate::error::{LoadError, PlanError, refuse};
 
 #[pyfunction]
 fn latch_run(py: Python<'_>, plan_json: &str, on_event: Py<PyAny>) -> PyResult<String> {

@@ -1,41 +1,20 @@
 //! Bindings of `steelyard-load`.
 
-use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyOSError, PyValueError};
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use steelyard_load::conduct::Listener;
-use steelyard_load::engine;
+use steelyard_load::drivers::Job;
 use steelyard_load::error::LoadError as EngineError;
-use steelyard_load::plan::Plan;
-use steelyard_load::record::LatencyHistogram;
-use steelyard_load::work::Work;
-use steelyard_load::{record, result, sqlite, stub, text};
+use steelyard_load::statements::template;
+use steelyard_load::{sqlite, stub};
 
 use crate::caller::Caller;
-
-create_exception!(steelyard._core, PlanError, PyException, "The plan cannot be run.");
-create_exception!(steelyard._core, LoadError, PyException, "The run could not start or go on.");
-
-impl Listener for Caller {
-    fn event(&mut self, line: &str) -> bool {
-        self.tell(line)
-    }
-
-    fn go_on(&mut self) -> bool {
-        self.unsignalled()
-    }
-}
+use crate::error::{LoadError, PlanError, refuse};
 
 #[pyfunction]
 fn load_run(py: Python<'_>, plan_json: &str, on_event: Py<PyAny>) -> PyResult<String> {
-    let refuse = |error: steelyard_load::error::PlanError| PlanError::new_err(error.to_string());
-    let work = Work::new(Plan::parse(plan_json).map_err(refuse)?).map_err(refuse)?;
+    let job = Job::parse(plan_json).map_err(refuse)?;
     let mut caller = Caller::new(on_event);
-    let outcome = py.detach(|| match &work.plan.sqlite {
-        Some(database) => sqlite::run(&work, database, &mut caller),
-        None => engine::run(&work, &mut caller),
-    });
+    let outcome = py.detach(|| job.run(&mut caller));
     match (outcome, caller.raised) {
         (_, Some(raised)) => Err(raised),
         (Ok(result), None) => Ok(result),
@@ -45,13 +24,18 @@ fn load_run(py: Python<'_>, plan_json: &str, on_event: Py<PyAny>) -> PyResult<St
 }
 
 #[pyfunction]
+fn load_check(plan_json: &str) -> PyResult<()> {
+    Job::parse(plan_json).map(|_| ()).map_err(refuse)
+}
+
+#[pyfunction]
 fn sqlite_facts(py: Python<'_>, database_json: &str) -> PyResult<String> {
     py.detach(|| sqlite::facts(database_json)).map_err(|error| LoadError::new_err(error.to_string()))
 }
 
 #[pyfunction]
 fn statement_parameters(sql: &str) -> Vec<String> {
-    text::parameters(sql)
+    template::parameters(sql)
 }
 
 #[pyfunction]
@@ -80,37 +64,11 @@ fn stub_serve(py: Python<'_>, address: &str, config_json: &str, ready: Py<PyAny>
     outcome.map_err(|error| PyOSError::new_err(format!("{address}: {error}")))?
 }
 
-fn decode(encoded: &[u8]) -> PyResult<LatencyHistogram> {
-    record::decode(encoded).map_err(PyValueError::new_err)
-}
-
-#[pyfunction]
-fn histogram_quantiles(encoded: &[u8], quantiles: Vec<f64>) -> PyResult<Vec<u64>> {
-    let histogram = decode(encoded)?;
-    Ok(quantiles.into_iter().map(|quantile| histogram.value_at_quantile(quantile)).collect())
-}
-
-#[pyfunction]
-fn histogram_summary(encoded: &[u8]) -> PyResult<(u64, u64, f64, u64)> {
-    let histogram = decode(encoded)?;
-    Ok((histogram.len(), histogram.min(), histogram.mean(), histogram.max()))
-}
-
-#[pyfunction]
-fn histogram_merge<'py>(py: Python<'py>, encoded: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyBytes>> {
-    let histograms = encoded.iter().map(|bytes| decode(bytes)).collect::<PyResult<Vec<_>>>()?;
-    Ok(PyBytes::new(py, &record::encode(&result::merge(histograms.iter()))))
-}
-
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("PlanError", module.py().get_type::<PlanError>())?;
-    module.add("LoadError", module.py().get_type::<LoadError>())?;
     module.add_function(wrap_pyfunction!(load_run, module)?)?;
+    module.add_function(wrap_pyfunction!(load_check, module)?)?;
     module.add_function(wrap_pyfunction!(sqlite_facts, module)?)?;
     module.add_function(wrap_pyfunction!(statement_parameters, module)?)?;
     module.add_function(wrap_pyfunction!(stub_serve, module)?)?;
-    module.add_function(wrap_pyfunction!(histogram_quantiles, module)?)?;
-    module.add_function(wrap_pyfunction!(histogram_summary, module)?)?;
-    module.add_function(wrap_pyfunction!(histogram_merge, module)?)?;
     Ok(())
 }

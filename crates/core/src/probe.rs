@@ -6,7 +6,7 @@ use steelyard_probe::collector::Collector;
 use steelyard_probe::plan::Plan;
 use steelyard_probe::sources::source::{Purpose, Window};
 
-use crate::load::PlanError;
+use crate::error::refuse;
 
 #[pyclass(module = "steelyard._core")]
 struct Probe(Collector);
@@ -15,7 +15,7 @@ struct Probe(Collector);
 impl Probe {
     #[new]
     fn new(py: Python<'_>, plan_json: &str) -> PyResult<Self> {
-        let plan = Plan::parse(plan_json).map_err(|error| PlanError::new_err(error.to_string()))?;
+        let plan = Plan::parse(plan_json).map_err(refuse)?;
         Ok(Probe(py.detach(|| Collector::start(&plan))))
     }
 

@@ -11,6 +11,7 @@ use std::time::Instant;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use serde::Serialize;
+use steelyard_engine::pinning::pin;
 
 const LINE: usize = 64;
 /// A repetition lasts at least so long.
@@ -114,24 +115,11 @@ pub fn chase(cpu: usize, bytes: usize, repetitions: usize) -> io::Result<Estimat
 fn on_cpu<T: Send>(cpu: usize, body: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     std::thread::scope(|scope| {
         let handle = scope.spawn(|| {
-            pin(cpu)?;
+            pin(&[cpu])?;
             body()
         });
         handle.join().unwrap_or_else(|_| Err(io::Error::other("the calibrating thread panicked")))
     })
-}
-
-fn pin(cpu: usize) -> io::Result<()> {
-    if cpu >= libc::CPU_SETSIZE as usize {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("there is no CPU {cpu}")));
-    }
-    // SAFETY: a zeroed cpu_set_t is an empty set; cpu is below CPU_SETSIZE; the set outlives the call.
-    let done = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut set);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set)
-    };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Touches each line once, writing: half of real working sets is written.

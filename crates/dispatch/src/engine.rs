@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use steelyard_engine::error::PlanError;
+use steelyard_engine::listener::Listener;
 
-use crate::error::PlanError;
 use crate::plan::Plan;
 use crate::result::to_json;
 use crate::sim::Sim;
@@ -12,14 +13,6 @@ use crate::sim::Sim;
 /// Events of the simulation between two looks at the wall clock.
 const BATCH: u32 = 50_000;
 const TICK: Duration = Duration::from_millis(200);
-
-/// The listener of a simulation. It stops the simulation by returning `false`.
-pub trait Listener {
-    /// A line of JSON: a phase begins, or some time has passed.
-    fn event(&mut self, line: &str) -> bool;
-    /// Called many times a second.
-    fn go_on(&mut self) -> bool;
-}
 
 /// Runs the plan; the result as JSON, None when the listener stopped it.
 pub fn run(plan: &Plan, listener: &mut dyn Listener) -> Result<Option<String>, PlanError> {

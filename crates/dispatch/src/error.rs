@@ -16,17 +16,3 @@ impl TableError {
         Self { line, cause: cause.into() }
     }
 }
-
-/// The plan is invalid: the field and the cause.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{field}: {cause}")]
-pub struct PlanError {
-    pub field: String,
-    pub cause: String,
-}
-
-impl PlanError {
-    pub fn new(field: impl Into<String>, cause: impl Into<String>) -> Self {
-        Self { field: field.into(), cause: cause.into() }
-    }
-}

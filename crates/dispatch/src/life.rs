@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use steelyard_engine::error::PlanError;
 
-use crate::error::PlanError;
 use crate::plan::distribution::Distribution;
 use crate::plan::group::{Arrive, ClassName, Group};
 use crate::plan::machine::Machine;

@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::error::{PlanError, TableError};
+use crate::error::TableError;
 use crate::tables::class::Tables;
 use crate::tables::dispadmin::{parse_fx, parse_rt, parse_ts};
 use crate::tables::{QuantumTable, TsTable};
 use group::Group;
 use machine::Machine;
 use range::{DURATION_S_MAX, range};
+use steelyard_engine::error::PlanError;
 
 /// Threads of all groups.
 const THREADS_MAX: u64 = 4_000_000;

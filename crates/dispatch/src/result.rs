@@ -1,10 +1,10 @@
 //! The result of a simulation as columns of JSON (described at `dispatch_run` in Python).
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2Serializer};
 use serde_json::{Value, json};
+use steelyard_engine::columns::columns;
+use steelyard_engine::histogram::encode_text;
+use steelyard_engine::phase::{self, Phase};
 
 use crate::plan::Plan;
 use crate::sim::Sim;
@@ -35,12 +35,10 @@ fn phases(sim: &Sim, threads: u64) -> Value {
     let record = &sim.record;
     let warm_up = (record.measure_ns > 0).then_some(("warm-up", 0, record.measure_ns));
     let rows = warm_up.into_iter().chain([("measure", record.measure_ns, record.end_ns)]);
-    columns(
-        ["point", "clients", "phase", "start_ns", "end_ns"],
-        rows.map(|(name, start_ns, end_ns)| {
-            [json!(0), json!(threads), json!(name), json!(start_ns), json!(end_ns)]
-        }),
-    )
+    let phases: Vec<Phase> = rows
+        .map(|(name, start_ns, end_ns)| Phase { point: 0, clients: threads as usize, name, start_ns, end_ns })
+        .collect();
+    phase::phases(&phases)
 }
 
 fn throughput(sim: &Sim, plan: &Plan) -> Value {
@@ -69,10 +67,7 @@ fn latency(sim: &Sim, plan: &Plan) -> Value {
     columns(
         ["point", "statement", "count", "histogram_base64"],
         names.zip(histograms).map(|(name, histogram)| {
-            let mut bytes = Vec::new();
-            // writing to a Vec fails only for histograms larger than memory
-            let _ = V2Serializer::new().serialize(histogram, &mut bytes);
-            [json!(0), json!(name), json!(histogram.len()), json!(STANDARD.encode(bytes))]
+            [json!(0), json!(name), json!(histogram.len()), json!(encode_text(histogram))]
         }),
     )
 }
@@ -150,14 +145,4 @@ fn thread_names(sim: &Sim, plan: &Plan) -> Vec<String> {
             .map(|id| format!("{}:child{id}", plan.groups[sim.threads[id].group as usize].name)),
     );
     names
-}
-
-fn columns<const N: usize>(names: [&str; N], rows: impl IntoIterator<Item = [Value; N]>) -> Value {
-    let mut columns: [Vec<Value>; N] = std::array::from_fn(|_| Vec::new());
-    for row in rows {
-        for (column, value) in columns.iter_mut().zip(row) {
-            column.push(value);
-        }
-    }
-    names.into_iter().zip(columns).map(|(name, column)| (name.to_string(), Value::Array(column))).collect()
 }

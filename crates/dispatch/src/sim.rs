@@ -11,7 +11,6 @@ pub mod population;
 mod switching;
 mod update;
 
-use crate::error::PlanError;
 use crate::machine::costs::Costs;
 use crate::machine::queue::{IDLE, RunQueue};
 use crate::machine::reload::{Chip, Reload};
@@ -23,6 +22,7 @@ use crate::record::trace::{Change, Trace};
 use crate::tables::class::{Reason, Tables};
 use agenda::{Agenda, Event};
 use population::{GroupState, populate};
+use steelyard_engine::error::PlanError;
 
 /// One CPU, with the stint of its running thread.
 #[derive(Debug, Clone, Default)]

@@ -14,11 +14,14 @@ use crate::error::LatchError;
 use crate::plan::Plan;
 use crate::point::gate::Window;
 use crate::point::state::{PointState, shared_memory};
-use crate::primitives::sync::{Ordering, now_ns};
+use crate::primitives::sync::Ordering;
 use crate::workers::Workers;
 use drain::{mend, patience, stuck};
 use hand_overs::hand_overs;
-use result::{Outcome, Phase, Trouble};
+use result::{Outcome, Trouble};
+use steelyard_engine::clock::now_ns;
+use steelyard_engine::listener::Listener;
+use steelyard_engine::phase::Phase;
 
 const STEP: Duration = Duration::from_millis(20);
 /// The time between the last worker's readiness and the start of the point.
@@ -27,15 +30,6 @@ const LEAD_NS: u64 = 10_000_000;
 const READY: Duration = Duration::from_secs(60);
 /// The longest time without an event.
 const ALIVE_NS: u64 = 1_000_000_000;
-
-/// The listener of a run. It stops the run by returning `false`.
-pub trait Listener {
-    /// A line of JSON: a phase begins, workers have started, a second of load has passed, or a second has
-    /// passed without any other event.
-    fn event(&mut self, line: &str) -> bool;
-    /// Called several times a second.
-    fn go_on(&mut self) -> bool;
-}
 
 struct Run<'a> {
     plan: &'a Plan,

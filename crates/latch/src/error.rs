@@ -2,20 +2,6 @@
 
 use thiserror::Error;
 
-/// The plan is invalid: the field and the cause.
-#[derive(Debug, Error)]
-#[error("{field}: {cause}")]
-pub struct PlanError {
-    pub field: String,
-    pub cause: String,
-}
-
-impl PlanError {
-    pub fn new(field: impl Into<String>, cause: impl Into<String>) -> Self {
-        Self { field: field.into(), cause: cause.into() }
-    }
-}
-
 /// The run cannot start or continue.
 #[derive(Debug, Error)]
 pub enum LatchError {

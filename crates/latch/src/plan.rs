@@ -1,9 +1,9 @@
 //! The plan of one run, as JSON, and its validation.
 
 use serde::Deserialize;
+use steelyard_engine::error::PlanError;
 
 use crate::caches::Size;
-use crate::error::PlanError;
 use crate::primitives::cpu::allowed;
 use crate::registry::{self, Protocol};
 

@@ -1,7 +1,8 @@
 //! Whole runs, by threads and by processes, killed and not.
 
 use serde_json::Value;
-use steelyard_latch::engine::{Listener, run};
+use steelyard_engine::listener::Listener;
+use steelyard_latch::engine::run;
 use steelyard_latch::plan::Plan;
 use steelyard_latch::registry::PROTOCOLS;
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use steelyard_load::wire;
+use steelyard_load::protocol::postgres::messages;
 
 const DIGITS: usize = 7;
 const READY: &[u8] = b"Z\0\0\0\x05I";
@@ -34,16 +34,16 @@ impl Client {
         let key = [b'0'; DIGITS];
         if prepared {
             let mut parse = Vec::new();
-            wire::parse(&mut parse, b"s", |out| {
+            messages::parse(&mut parse, b"s", |out| {
                 out.extend_from_slice(b"select filler from item where id = $1")
             });
-            wire::sync(&mut parse);
+            messages::sync(&mut parse);
             client.stream.write_all(&parse)?;
             client.await_ready()?;
-            wire::bind_execute(&mut client.message, b"s", 1, |_, out| out.extend_from_slice(&key));
-            wire::sync(&mut client.message);
+            messages::bind_execute(&mut client.message, b"s", 1, |_, out| out.extend_from_slice(&key));
+            messages::sync(&mut client.message);
         } else {
-            wire::query(&mut client.message, |out| {
+            messages::query(&mut client.message, |out| {
                 out.extend_from_slice(b"select filler from item where id = ");
                 out.extend_from_slice(&key);
             });

@@ -1,44 +1,25 @@
 //! One client: what it sends next, and what a reply means to it.
 
-use rand::Rng;
 use rand::rngs::SmallRng;
 
-use crate::plan::{Arrival, Handle, Protocol, Text};
+use crate::io::transport::Transport;
+use crate::plan::Arrival;
+use crate::protocol::{Control, Dialogue, Next, Protocol, Reply, ServerError};
 use crate::record::Record;
-use crate::transport::Transport;
-use crate::wire::{self, Ready};
-use crate::work::{Recipe, Work};
+use crate::statements::draw::Draw;
+use crate::statements::work::{Recipe, Work};
 
-mod messages;
-mod mysql;
-mod speech;
-
-use mysql::Prepared;
-use speech::Speech;
-
+/// What the reply to come answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    Begin,
-    Parse,
-    Execute,
-    Close,
-    Commit,
-    Rollback,
+    Statement,
+    Control(Control),
 }
 
-/// What a client wants after a reply.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Next {
-    /// Its next message stands in the buffer.
-    Send,
-    /// The transaction is over.
-    Done,
-}
-
-pub struct Client {
+pub struct Client<P: Protocol> {
     pub number: usize,
     pub transport: Option<Transport>,
-    pub scanner: Speech,
+    pub dialogue: P::Dialogue,
     pub out: Vec<u8>,
     pub sent: usize,
     /// The loop waits until the socket takes more of `out`.
@@ -48,53 +29,33 @@ pub struct Client {
     pub started_ns: u64,
     /// When it was sent: what the deadline counts from.
     pub sent_ns: u64,
-    values: SmallRng,
-    texts: SmallRng,
     pub pauses: SmallRng,
-    literals: Vec<Vec<u8>>,
-    name: Vec<u8>,
-    prepared: Vec<Vec<u64>>,
-    mysql: Prepared,
-    left: u64,
+    draw: Draw,
     transaction: usize,
     position: usize,
     stage: Stage,
     statement_ns: u64,
-    tag: u64,
-    failure: Option<wire::ServerError>,
+    failure: Option<ServerError>,
 }
 
-impl Client {
+impl<P: Protocol> Client<P> {
     pub fn new(number: usize, work: &Work, transport: Transport) -> Self {
-        let words = if work.plan.text == Text::Distinct { work.plan.distinct_texts.div_ceil(64) } else { 1 };
         Self {
             number,
             transport: Some(transport),
-            scanner: Speech::new(work.plan.server.protocol, work.plan.message_bytes_max()),
+            dialogue: P::Dialogue::new(work),
             out: Vec::with_capacity(1024),
             sent: 0,
             armed: false,
             busy: false,
             started_ns: 0,
             sent_ns: 0,
-            values: work.chance(number, 0),
-            texts: work.chance(number, 1),
             pauses: work.chance(number, 2),
-            literals: Vec::new(),
-            name: Vec::with_capacity(32),
-            prepared: vec![vec![0; words as usize]; work.templates.len()],
-            mysql: if work.plan.server.protocol == Protocol::Mysql && work.plan.handle == Handle::Named {
-                let texts = if work.plan.text == Text::Distinct { work.plan.distinct_texts } else { 1 };
-                Prepared::new(work.templates.len(), texts)
-            } else {
-                Prepared::default()
-            },
-            left: 0,
+            draw: Draw::new(work, number),
             transaction: 0,
             position: 0,
-            stage: Stage::Begin,
+            stage: Stage::Statement,
             statement_ns: 0,
-            tag: 0,
             failure: None,
         }
     }
@@ -103,7 +64,7 @@ impl Client {
     pub fn begin(&mut self, work: &Work, intended_ns: u64, now_ns: u64) {
         self.transaction = match work.plan.arrival {
             Arrival::Rounds => self.number % work.transactions.len(),
-            _ => work.draw(self.values.random()),
+            _ => self.draw.transaction(work),
         };
         self.position = 0;
         self.failure = None;
@@ -111,7 +72,7 @@ impl Client {
         self.started_ns = intended_ns;
         self.sent_ns = now_ns;
         if work.transactions[self.transaction].begin {
-            self.write_query(Stage::Begin, b"begin");
+            self.control(Control::Begin);
         } else {
             self.begin_statement(work, now_ns);
         }
@@ -121,50 +82,39 @@ impl Client {
     pub fn take(
         &mut self,
         work: &Work,
-        ready: Ready,
+        reply: Reply,
         now_ns: u64,
         record: &mut Record,
         index: usize,
     ) -> Next {
-        if let Some(error) = ready.error {
+        if let Some(error) = reply.error {
             self.failure.get_or_insert(error);
         }
         let failed = self.failure.is_some();
-        let handle = work.plan.handle;
-        let mysql = work.plan.server.protocol == Protocol::Mysql;
-        match self.stage {
-            Stage::Parse if !failed => {
-                if mysql {
-                    self.execute_prepared(work, ready.statement);
-                } else {
-                    self.write_execution(work);
-                }
-                return Next::Send;
-            }
-            Stage::Execute if handle == Handle::PerUse && !mysql => {
-                self.write_close();
-                return Next::Send;
-            }
-            // prepared stays prepared, whatever became of its execution
-            Stage::Execute if handle == Handle::Named && ready.parsed && !mysql => self.mark_prepared(work),
-            _ => {}
-        }
         let recipe = &work.transactions[self.transaction];
-        if matches!(self.stage, Stage::Parse | Stage::Execute | Stage::Close) {
-            if !failed {
-                record.statement_done(
-                    recipe.statements[self.position],
-                    now_ns,
-                    now_ns.saturating_sub(self.statement_ns),
-                );
-                self.position += 1;
+        match self.stage {
+            Stage::Statement => {
+                self.clear();
+                if self.dialogue.go_on(work, &mut self.draw, failed, &mut self.out) == Next::Send {
+                    return Next::Send;
+                }
+                if !failed {
+                    record.statement_done(
+                        recipe.statements[self.position],
+                        now_ns,
+                        now_ns.saturating_sub(self.statement_ns),
+                    );
+                    self.position += 1;
+                }
             }
-        } else if self.stage == Stage::Commit || self.stage == Stage::Rollback {
-            return self.end(recipe, now_ns, record, index);
+            Stage::Control(Control::Begin) => {}
+            Stage::Control(Control::Commit | Control::Rollback) => {
+                return self.end(recipe, now_ns, record, index);
+            }
         }
         if failed {
-            if ready.status != b'I' {
-                self.write_query(Stage::Rollback, b"rollback");
+            if reply.in_transaction {
+                self.control(Control::Rollback);
                 return Next::Send;
             }
             return self.end(recipe, now_ns, record, index);
@@ -173,11 +123,32 @@ impl Client {
             self.begin_statement(work, now_ns);
             Next::Send
         } else if recipe.begin {
-            self.write_query(Stage::Commit, b"commit");
+            self.control(Control::Commit);
             Next::Send
         } else {
             self.end(recipe, now_ns, record, index)
         }
+    }
+
+    fn begin_statement(&mut self, work: &Work, now_ns: u64) {
+        let recipe = &work.transactions[self.transaction];
+        let is_first = self.position == 0 && !recipe.begin;
+        self.statement_ns = if is_first { self.started_ns } else { now_ns };
+        self.draw.statement(work, recipe.statements[self.position]);
+        self.clear();
+        self.dialogue.begin(work, &mut self.draw, &mut self.out);
+        self.stage = Stage::Statement;
+    }
+
+    fn control(&mut self, control: Control) {
+        self.clear();
+        self.dialogue.control(control, &mut self.out);
+        self.stage = Stage::Control(control);
+    }
+
+    fn clear(&mut self) {
+        self.out.clear();
+        self.sent = 0;
     }
 
     /// The connection is gone, or was given up: what was under way has failed.
@@ -197,13 +168,8 @@ impl Client {
         }
         self.busy = false;
         self.armed = false;
-        self.scanner.reset();
-        self.out.clear();
-        self.sent = 0;
-        for words in &mut self.prepared {
-            words.fill(0);
-        }
-        self.mysql.forget();
+        self.dialogue.reset();
+        self.clear();
     }
 
     fn end(&mut self, recipe: &Recipe, now_ns: u64, record: &mut Record, index: usize) -> Next {

@@ -5,24 +5,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use steelyard_engine::clock::now_ns;
+use steelyard_engine::listener::Listener;
+use steelyard_engine::phase::Phase;
 
 use crate::error::LoadError;
 use crate::plan::Plan;
-use crate::poll::now_ns;
+use crate::record::result::Outcome;
 use crate::record::{Record, Window};
-use crate::result::{Outcome, Phase};
+
+pub mod beside;
 
 const STEP: Duration = Duration::from_millis(50);
 /// The longest silence of an engine.
 const ALIVE_NS: u64 = 1_000_000_000;
-
-/// Who listens to a run. Either answer `false` stops it.
-pub trait Listener {
-    /// A line of JSON: a phase begins, a second of load has passed, or a second without any other event.
-    fn event(&mut self, line: &str) -> bool;
-    /// Asked several times a second.
-    fn go_on(&mut self) -> bool;
-}
 
 /// What the conductor sees of a loop while it runs.
 #[derive(Default)]

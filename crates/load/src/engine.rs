@@ -1,18 +1,22 @@
 //! One run over a server's protocol: connections, points, threads, and the result.
 
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
+use steelyard_engine::clock::now_ns;
+use steelyard_engine::listener::Listener;
+
 use crate::client::Client;
-use crate::conduct::{Conductor, Listener, Live};
+use crate::conduct::{Conductor, Live};
 use crate::error::LoadError;
 use crate::event_loop::{self, Seat};
 use crate::plan::Arrival;
-use crate::poll::now_ns;
+use crate::protocol::Protocol;
+use crate::record::result::Aside;
 use crate::record::{Record, Window};
-use crate::result::Aside;
-use crate::work::Work;
+use crate::statements::work::Work;
 
 mod rounds;
 mod sessions;
@@ -22,15 +26,16 @@ const LEAD_NS: u64 = 5_000_000;
 /// The lab gets this long to set breakpoints in all processes of a server.
 const PREPARE: Duration = Duration::from_millis(200);
 
-struct Run<'a> {
+struct Run<'a, P: Protocol> {
     work: &'a Work,
     conductor: Conductor<'a>,
+    protocol: PhantomData<P>,
 }
 
 /// Runs the plan; the result as JSON (see the documentation of `load_run` in Python).
-pub fn run(work: &Work, listener: &mut dyn Listener) -> Result<String, LoadError> {
-    let mut run = Run { work, conductor: Conductor::new(&work.plan, listener) };
-    let mut clients: Vec<Client> = Vec::new();
+pub fn run<P: Protocol>(work: &Work, listener: &mut dyn Listener) -> Result<String, LoadError> {
+    let mut run = Run { work, conductor: Conductor::new(&work.plan, listener), protocol: PhantomData::<P> };
+    let mut clients: Vec<Client<P>> = Vec::new();
     for (point, count) in work.plan.points.iter().copied().enumerate() {
         run.connect(point, count, &mut clients)?;
         clients = run.point(point, clients)?;
@@ -41,8 +46,8 @@ pub fn run(work: &Work, listener: &mut dyn Listener) -> Result<String, LoadError
     Ok(run.conductor.outcome.to_json(&work.plan).to_string())
 }
 
-impl Run<'_> {
-    fn point(&mut self, point: usize, clients: Vec<Client>) -> Result<Vec<Client>, LoadError> {
+impl<P: Protocol> Run<'_, P> {
+    fn point(&mut self, point: usize, clients: Vec<Client<P>>) -> Result<Vec<Client<P>>, LoadError> {
         let plan = &self.work.plan;
         if matches!(plan.arrival, Arrival::Rounds) {
             return self.rounds(point, clients);
@@ -70,8 +75,8 @@ impl Run<'_> {
         phase: &'static str,
         seconds: f64,
         point: usize,
-        clients: Vec<Client>,
-    ) -> Result<Vec<Client>, LoadError> {
+        clients: Vec<Client<P>>,
+    ) -> Result<Vec<Client<P>>, LoadError> {
         if seconds <= 0.0 {
             return Ok(clients);
         }
@@ -93,12 +98,12 @@ impl Run<'_> {
     fn load(
         &mut self,
         point: usize,
-        clients: Vec<Client>,
+        clients: Vec<Client<P>>,
         window: Window,
-    ) -> Result<(Vec<Client>, Vec<Record>), LoadError> {
+    ) -> Result<(Vec<Client<P>>, Vec<Record>), LoadError> {
         let count = clients.len();
         let threads = self.work.plan.threads.min(count);
-        let mut seats: Vec<Vec<Client>> = (0..threads).map(|_| Vec::new()).collect();
+        let mut seats: Vec<Vec<Client<P>>> = (0..threads).map(|_| Vec::new()).collect();
         for (index, client) in clients.into_iter().enumerate() {
             seats[index % threads].push(client);
         }

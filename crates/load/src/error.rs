@@ -2,20 +2,6 @@
 
 use thiserror::Error;
 
-/// The plan cannot be run: which field, and why.
-#[derive(Debug, Error)]
-#[error("{field}: {cause}")]
-pub struct PlanError {
-    pub field: String,
-    pub cause: String,
-}
-
-impl PlanError {
-    pub fn new(field: impl Into<String>, cause: impl Into<String>) -> Self {
-        Self { field: field.into(), cause: cause.into() }
-    }
-}
-
 /// The run cannot start or go on. No message holds a password.
 #[derive(Debug, Error)]
 pub enum LoadError {
@@ -39,13 +25,4 @@ pub enum LoadError {
     Loop(#[from] std::io::Error),
     #[error("stopped")]
     Stopped,
-}
-
-impl LoadError {
-    /// Whether the server has no room for a further connection: PostgreSQL's SQLSTATE, or MySQL's, or the
-    /// number alone where MySQL refuses before it tells SQLSTATEs.
-    pub fn is_full(&self) -> bool {
-        matches!(self, Self::Refused { code, message, .. }
-            if matches!(code.as_str(), "53300" | "08004") || message.starts_with("(1040)"))
-    }
 }

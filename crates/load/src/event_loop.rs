@@ -5,18 +5,22 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Thread;
 
-use crate::client::{Client, Next};
+use steelyard_engine::clock::now_ns;
+
+use crate::client::Client;
 use crate::conduct::Live;
 use crate::error::LoadError;
+use crate::event_loop::reconnect::Reconnector;
+use crate::io::poll::{Poll, no_timer_slack};
+use crate::io::uring::{Done, Uring};
 use crate::plan::Arrival;
-use crate::poll::{Poll, no_timer_slack, now_ns};
-use crate::reconnect::Reconnector;
+use crate::plan::schedule::{OpenSchedule, think_ns};
+use crate::protocol::{Next, Protocol, Reply};
 use crate::record::{Record, Window};
-use crate::schedule::{OpenSchedule, think_ns};
-use crate::uring::{Done, Uring};
-use crate::work::Work;
+use crate::statements::work::Work;
 
 mod connections;
+mod reconnect;
 mod ring;
 
 /// Deadlines and lost connections are looked after this often.
@@ -34,12 +38,12 @@ pub struct Seat<'a> {
     pub attendant: &'a Thread,
 }
 
-struct Loop<'a> {
+struct Loop<'a, P: Protocol> {
     /// In place of `poll`, which is then idle. Before `clients`: dropped first, as the kernel may still
     /// read their messages.
     uring: Option<Uring>,
     work: &'a Work,
-    clients: Vec<Client>,
+    clients: Vec<Client<P>>,
     record: Record,
     poll: Poll,
     done: Vec<Done>,
@@ -60,12 +64,12 @@ struct Loop<'a> {
 }
 
 /// Drives the clients through the window; returns them with what was counted.
-pub fn run(
+pub fn run<P: Protocol>(
     work: &Work,
-    clients: Vec<Client>,
+    clients: Vec<Client<P>>,
     window: Window,
     seat: &Seat,
-) -> Result<(Vec<Client>, Record), LoadError> {
+) -> Result<(Vec<Client<P>>, Record), LoadError> {
     no_timer_slack();
     let uring = ring::ring(&work.plan, clients.len())?;
     let record = Record::new(
@@ -108,7 +112,7 @@ pub fn run(
     Ok((this.clients, this.record))
 }
 
-impl Loop<'_> {
+impl<P: Protocol> Loop<'_, P> {
     fn drive(&mut self, seat: &Seat) -> Result<(), LoadError> {
         self.take_in()?;
         let mut care_ns = self.record.window.start_ns + CARE_NS;
@@ -154,7 +158,7 @@ impl Loop<'_> {
 
     /// Rounds: nothing is under way, and nothing will begin.
     fn rests(&self, now: u64) -> bool {
-        let over = |client: &Client| {
+        let over = |client: &Client<P>| {
             !client.busy && (client.transport.is_some() || now >= self.record.window.last_begin_ns)
         };
         matches!(self.work.plan.arrival, Arrival::Rounds)
@@ -163,12 +167,13 @@ impl Loop<'_> {
     }
 
     /// Whatever is under way ends by itself; what does not is given up.
-    fn drain(&mut self, seat: &Seat, ready: &mut Vec<crate::poll::Ready>) -> Result<(), LoadError> {
+    fn drain(&mut self, seat: &Seat, ready: &mut Vec<crate::io::poll::Ready>) -> Result<(), LoadError> {
         let limit_ns = now_ns() + DRAIN_NS;
         let deadline_ns = (self.work.plan.deadline_ms * 1e6) as u64;
         loop {
             let now = now_ns();
-            let awaited = |client: &Client| client.busy && now.saturating_sub(client.sent_ns) <= deadline_ns;
+            let awaited =
+                |client: &Client<P>| client.busy && now.saturating_sub(client.sent_ns) <= deadline_ns;
             if now >= limit_ns || seat.stop.load(Ordering::Relaxed) || !self.clients.iter().any(awaited) {
                 break;
             }
@@ -186,7 +191,7 @@ impl Loop<'_> {
     fn wait(
         &mut self,
         timeout_ns: Option<u64>,
-        ready: &mut Vec<crate::poll::Ready>,
+        ready: &mut Vec<crate::io::poll::Ready>,
     ) -> Result<(), LoadError> {
         if self.uring.is_some() {
             return self.wait_ring(timeout_ns);
@@ -254,7 +259,7 @@ impl Loop<'_> {
         self.send(index);
     }
 
-    fn reply(&mut self, index: usize, reply: crate::wire::Ready) {
+    fn reply(&mut self, index: usize, reply: Reply) {
         let now = now_ns();
         let client = &mut self.clients[index];
         if !client.busy {

@@ -1,50 +1,33 @@
 //! The load engine: N clients over M event loops, a plan in, counts and histograms out.
 //!
+//! The rooms, each of which uses only those above it:
+//!
+//! - [`error`]: what ends a run
+//! - [`shared`]: memory that forked processes share
 //! - [`plan`]: what to do, as JSON, and its validation
-//! - [`text`]: a statement's template and the texts made from it
-//! - [`values`]: generators of parameters
-//! - [`limits`]: what a server may send
-//! - [`wire`]: PostgreSQL's messages, written and scanned
-//! - [`mysql`]: MySQL's and MariaDB's packets, written and scanned
-//! - [`transport`]: socket, with or without TLS
-//! - [`session`]: connecting, authenticating, asking (blocking)
-//! - [`work`]: the plan made ready
+//! - [`statements`]: the plan made ready: texts, values, transactions
+//! - [`record`]: what is counted, and the result as columns of JSON
+//! - [`conduct`]: phases and events, the same over a protocol and in SQLite
+//! - [`io`]: sockets, with epoll or io_uring
+//! - [`protocol`]: wire protocols, a folder each
 //! - [`client`]: the state machine of one client
-//! - [`schedule`]: when clients start a transaction
-//! - [`poll`]: epoll, with a timeout in nanoseconds
-//! - [`uring`]: io_uring, where the kernel has it and nothing is encrypted
 //! - [`event_loop`]: one thread's clients under load
-//! - [`reconnect`]: new connections for lost ones, beside the loop
-//! - [`record`]: what is counted
-//! - [`conduct`]: phases and events, the same in every engine
-//! - [`beside`]: work that waits for the server, while the run goes on telling
 //! - [`engine`]: a run over a server's protocol
 //! - [`sqlite`]: a run inside SQLite, by threads or processes of ours
-//! - [`shared`]: memory that forked processes share
-//! - [`result`]: a run's counts as columns of JSON
+//! - [`drivers`]: which of them drives a plan; the way in
 //! - [`stub`]: a server that answers at once
 
-pub mod beside;
 pub mod client;
 pub mod conduct;
+pub mod drivers;
 pub mod engine;
 pub mod error;
 pub mod event_loop;
-pub mod limits;
-pub mod mysql;
+pub mod io;
 pub mod plan;
-pub mod poll;
-pub mod reconnect;
+pub mod protocol;
 pub mod record;
-pub mod result;
-pub mod schedule;
-pub mod session;
 pub mod shared;
 pub mod sqlite;
+pub mod statements;
 pub mod stub;
-pub mod text;
-pub mod transport;
-pub mod uring;
-pub mod values;
-pub mod wire;
-pub mod work;

@@ -1,15 +1,22 @@
-//! The plan of one run, as it comes in JSON, and everything that makes it impossible.
+//! The plan of one run, as it comes in JSON.
+//!
+//! - [`check`]: what makes a plan impossible
+//! - [`generator`]: how the values of a parameter are made
+//! - [`schedule`]: when transactions start
+//! - [`sqlite`]: a database in place of a server
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use steelyard_engine::error::PlanError;
 
-use crate::error::PlanError;
-use crate::limits::MESSAGE_MIB_MAX;
-use crate::sqlite::database::Database;
-use crate::values::Generator;
+use generator::Generator;
+use sqlite::Database;
 
 mod check;
+pub mod generator;
+pub mod schedule;
+pub mod sqlite;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -57,20 +64,12 @@ pub enum Tls {
     VerifyFull,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Protocol {
-    #[default]
-    Postgres,
-    /// MySQL and MariaDB.
-    Mysql,
-}
-
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
-    #[serde(default)]
-    pub protocol: Protocol,
+    /// Its name (see [`crate::drivers`]).
+    #[serde(default = "default_protocol")]
+    pub protocol: String,
     /// Unix socket in full, where its name does not follow from the port (MySQL).
     #[serde(default)]
     pub socket: Option<String>,
@@ -207,6 +206,10 @@ pub struct Plan {
     pub message_mib_max: u32,
 }
 
+fn default_protocol() -> String {
+    "postgres".into()
+}
+
 fn default_connect_s() -> f64 {
     30.0
 }
@@ -216,7 +219,7 @@ fn default_inspect_s() -> f64 {
 }
 
 fn default_message_mib_max() -> u32 {
-    MESSAGE_MIB_MAX
+    64
 }
 
 impl Plan {
@@ -230,6 +233,11 @@ impl Plan {
 
     pub fn message_bytes_max(&self) -> usize {
         (self.message_mib_max as usize) << 20
+    }
+
+    /// How many texts of one statement may come again: 1 where it has one, or where each is new.
+    pub fn texts(&self) -> u64 {
+        if self.text == Text::Distinct { self.distinct_texts } else { 1 }
     }
 
     /// Index of a statement by its name.

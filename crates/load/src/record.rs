@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
+use steelyard_engine::histogram::{LONGEST_NS, empty};
 
 mod packed;
+pub mod result;
 
-/// Latencies in ns, three significant digits.
-pub type LatencyHistogram = Histogram<u64>;
-
-const LONGEST_NS: u64 = 3_600_000_000_000;
 /// Codes of errors that are told apart.
 const ERROR_KINDS_MAX: usize = 100;
 
@@ -126,7 +124,7 @@ impl Record {
             left: transactions_max,
             warm_up_seconds: window.warm_up_seconds() as i64,
             seconds: vec![vec![Count::default(); statements + 1]; window.seconds()],
-            histograms: (0..=statements).map(|_| empty_histogram()).collect(),
+            histograms: (0..=statements).map(|_| empty()).collect(),
             clients: clients
                 .map(|number| ClientRecord { number, count: Count::default(), sum_ns: 0, histogram: small() })
                 .collect(),
@@ -241,28 +239,6 @@ impl Record {
     }
 }
 
-/// A histogram of the bounds that all of ours have.
-pub fn empty_histogram() -> LatencyHistogram {
-    // constants that the crate accepts; full-sized from the start, so recording never allocates
-    Histogram::new_with_bounds(1, LONGEST_NS, 3).unwrap_or_else(|_| unreachable!())
-}
-
-/// A histogram as kept: HdrHistogram's V2 encoding.
-pub fn encode(histogram: &Histogram<u64>) -> Vec<u8> {
-    use hdrhistogram::serialization::{Serializer, V2Serializer};
-    let mut bytes = Vec::new();
-    // writing to a Vec fails only for histograms larger than memory
-    let _ = V2Serializer::new().serialize(histogram, &mut bytes);
-    bytes
-}
-
-/// The histogram in an encoding of [`encode`].
-pub fn decode(mut bytes: &[u8]) -> Result<Histogram<u64>, String> {
-    hdrhistogram::serialization::Deserializer::new()
-        .deserialize(&mut bytes)
-        .map_err(|error| format!("not a histogram in V2 encoding: {error:?}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -319,16 +295,5 @@ mod tests {
             record.failed(0, Some(0), 3 * S, &number.to_string(), "made up");
         }
         assert_eq!((record.errors.len(), record.errors["other"].0), (ERROR_KINDS_MAX + 1, 900));
-    }
-
-    #[test]
-    fn a_histogram_survives_its_encoding() {
-        let mut record = record();
-        for latency_ns in [10_000, 20_000, 5_000_000_000] {
-            record.transaction_done(0, 3 * S, latency_ns);
-        }
-        let decoded = decode(&encode(&record.histograms[1])).unwrap();
-        assert_eq!(decoded, record.histograms[1]);
-        assert!(decode(b"nonsense").is_err());
     }
 }

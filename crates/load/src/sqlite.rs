@@ -2,6 +2,7 @@
 //! process forked from it, with a connection of its own to one file.
 //!
 //! - [`database`]: how a connection is opened, and what the database must say of itself
+//! - [`state`]: what the clients of one point share
 //! - [`gate`]: how clients are told when to begin and to leave
 //! - [`client`]: the closed loop of one client
 //! - [`statements`]: each way of handling statements as calls of SQLite
@@ -12,22 +13,28 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::conduct::{Conductor, Listener, Live};
+use crate::conduct::{Conductor, Live};
 use crate::error::LoadError;
-use crate::plan::Plan;
-use crate::poll::now_ns;
+use crate::plan::sqlite::Database;
+use crate::plan::{Arrival, Handle, Plan};
 use crate::record::Window;
-use crate::result::Told;
+use crate::record::result::Told;
 use crate::shared::Shared;
-use crate::work::Work;
+use crate::statements::template::Dialect;
+use crate::statements::work::Work;
 use crew::{Crew, Left};
-use database::Database;
 use gate::Gate;
+use state::PointState;
+use steelyard_engine::clock::now_ns;
+use steelyard_engine::error::PlanError;
+use steelyard_engine::listener::Listener;
+use steelyard_engine::usage::METRICS;
 
 pub mod client;
 pub mod crew;
 pub mod database;
 pub mod gate;
+pub mod state;
 pub mod statements;
 
 /// An interrupted statement gets this long to come to its end.
@@ -38,42 +45,66 @@ const LEAD_NS: u64 = 10_000_000;
 const IN_PROCESS: &str = "the database works in the clients' own threads or processes: server CPU and memory \
                           are those of the load engine, with its loop around each statement";
 
-/// What is told of each client's measure phase.
-const USAGE: [&str; 4] = ["cpu_user_ns", "cpu_system_ns", "switches_voluntary", "switches_involuntary"];
+/// SQLite takes `$1` for a name and numbers names as they first occur, as a template numbers them.
+pub const DIALECT: Dialect =
+    Dialect { placeholder: |number| format!("${number}"), quote: b"'", doubled: b"'" };
 
-/// What the clients of one point share.
-pub struct Stage<'a> {
-    pub work: &'a Work,
-    pub database: &'a Database,
-    pub gate: Shared<Gate>,
-    pub live: Vec<Shared<Live>>,
+/// Refuses what SQLite does not have.
+pub fn check(plan: &Plan) -> Result<(), PlanError> {
+    let refuse = |field: &str, cause: &str| Err(PlanError::new(field, cause));
+    if let Some(database) = &plan.sqlite {
+        database.check()?;
+    }
+    if plan.handle == Handle::Unnamed {
+        return refuse("handle", "every statement of SQLite is a handle: handle 'per-use' is the same work");
+    }
+    if plan.transactions_max.is_some() {
+        return refuse("transactions_max", "clients of SQLite count each for itself: measure by time");
+    }
+    if !matches!(plan.arrival, Arrival::Closed { .. }) {
+        let cause = "clients of SQLite are threads or processes in a closed loop: it has no open one";
+        return refuse("arrival", cause);
+    }
+    if plan.threads != 1 {
+        let cause = "clients are threads or processes themselves: no thread of the engine drives them";
+        return refuse("threads", cause);
+    }
+    Ok(())
 }
 
 /// Runs the plan on its database; the result as JSON (see the documentation of `load_run` in Python).
-pub fn run(work: &Work, database: &Database, listener: &mut dyn Listener) -> Result<String, LoadError> {
+pub fn run(work: &Work, listener: &mut dyn Listener) -> Result<String, LoadError> {
+    let Some(database) = &work.plan.sqlite else {
+        return Err(LoadError::Database { file: String::new(), cause: "the plan names no database".into() });
+    };
     database.configure()?;
     let mut conductor = Conductor::new(&work.plan, listener);
     conductor.outcome.notices.push(("in-process", IN_PROCESS.into()));
     for (point, count) in work.plan.points.iter().copied().enumerate() {
-        let stage = Stage {
+        let state = PointState {
             work,
             database,
             gate: Shared::new(Gate::default()),
             live: (0..count).map(|_| Shared::new(Live::default())).collect(),
         };
-        run_point(&mut conductor, point, count, &stage)?;
+        run_point(&mut conductor, point, count, &state)?;
     }
     Ok(conductor.outcome.to_json(&work.plan).to_string())
 }
 
-fn run_point(conductor: &mut Conductor, point: usize, count: usize, stage: &Stage) -> Result<(), LoadError> {
+fn run_point(
+    conductor: &mut Conductor,
+    point: usize,
+    count: usize,
+    state: &PointState,
+) -> Result<(), LoadError> {
     std::thread::scope(|scope| {
         let begin_ns = conductor.begin("connect", point, count)?;
         // opens the gate when dropped, whatever happened: no thread waits for it at the end of the scope
-        let mut crew = Crew::start(scope, stage, count)?;
-        let window = connect(conductor, stage, &mut crew)?;
+        let mut crew = Crew::start(scope, state, count)?;
+        let window = connect(conductor, state, &mut crew)?;
         conductor.ended("connect", point, count, begin_ns, now_ns());
-        conductor.attend(point, count, window, &stage.live, &stage.gate.stop)?;
+        conductor.attend(point, count, window, &state.live, &state.gate.stop)?;
         let left = crew.left(conductor, Instant::now() + patience(conductor.plan))?;
         keep(conductor, point, window, left);
         if point + 1 == conductor.plan.points.len() {
@@ -95,23 +126,23 @@ fn patience(plan: &Plan) -> Duration {
 }
 
 /// Waits until all clients have opened the database, and sets the clock.
-fn connect(conductor: &mut Conductor, stage: &Stage, crew: &mut Crew) -> Result<Window, LoadError> {
+fn connect(conductor: &mut Conductor, state: &PointState, crew: &mut Crew) -> Result<Window, LoadError> {
     let plan = conductor.plan;
     let limit = Instant::now() + Duration::from_secs_f64(plan.connect_s);
     loop {
-        if stage.gate.failed.load(Ordering::Acquire) {
+        if state.gate.failed.load(Ordering::Acquire) {
             // those that wait for the start would not let go of their pipes
-            stage.gate.stop.store(true, Ordering::Relaxed);
+            state.gate.stop.store(true, Ordering::Relaxed);
             crew.left(conductor, Instant::now() + patience(plan))?;
         }
-        let ready = stage.gate.ready.load(Ordering::Acquire) as usize;
-        if ready == stage.live.len() {
+        let ready = state.gate.ready.load(Ordering::Acquire) as usize;
+        if ready == state.live.len() {
             break;
         }
         if Instant::now() > limit {
             let cause =
-                format!("{ready} of {} clients were ready after {} s", stage.live.len(), plan.connect_s);
-            return Err(LoadError::Database { file: stage.database.file.clone(), cause });
+                format!("{ready} of {} clients were ready after {} s", state.live.len(), plan.connect_s);
+            return Err(LoadError::Database { file: state.database.file.clone(), cause });
         }
         conductor.go_on()?;
         std::thread::sleep(Duration::from_millis(1));
@@ -120,7 +151,7 @@ fn connect(conductor: &mut Conductor, stage: &Stage, crew: &mut Crew) -> Result<
     let measure_ns = start_ns + (plan.warm_up_s * 1e9) as u64;
     let end_ns = measure_ns + (plan.measure_s * 1e9) as u64;
     let window = Window { start_ns, measure_ns, last_begin_ns: end_ns, end_ns };
-    stage.gate.open(window);
+    state.gate.open(window);
     Ok(window)
 }
 
@@ -133,7 +164,7 @@ fn keep(conductor: &mut Conductor, point: usize, window: Window, left: Vec<Left>
         outcome.connections += 1;
         outcome.connect_ns += left.connect_ns;
         let entity = format!("point{point}/client{client}");
-        for (metric, value) in USAGE.into_iter().zip(left.usage) {
+        for (metric, value) in METRICS.into_iter().zip(left.usage) {
             outcome.samples.push((window.end_ns, entity.clone(), metric, value as f64));
         }
         // what sessions tell is told once a run: by those of the last point, as servers' sessions do
@@ -155,4 +186,58 @@ pub fn facts(database_json: &str) -> Result<String, LoadError> {
     let connection = database.open(Duration::from_secs(10))?;
     let facts = database.facts(&connection).map_err(|error| database.failed(&error))?;
     Ok(json!(facts).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Patient;
+
+    impl Listener for Patient {
+        fn event(&mut self, _: &str) -> bool {
+            true
+        }
+
+        fn go_on(&mut self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn who_cannot_open_the_file_is_named_and_those_who_could_are_let_go() {
+        let file = std::env::temp_dir().join(format!("steelyard-crew-{}.sqlite", std::process::id()));
+        std::fs::write(&file, "").unwrap();
+        let plan = json!({
+            "sqlite": {"file": file, "workers": "threads", "threading": "serialized", "shared_cache": false,
+                       "begin": "deferred", "memory_status": true, "pragmas": []},
+            "text": "identical", "distinct_texts": 1, "parameters": "client", "handle": "named",
+            "statements": [{"name": "s", "sql": "select 1"}],
+            "transactions": [{"name": "t", "weight": 1, "statements": ["s"]}],
+            "arrival": {"kind": "closed", "think_ms": 0, "think": "fixed"},
+            "points": [2], "warm_up_s": 0, "measure_s": 1, "cool_down_s": 0,
+            "deadline_ms": 100, "threads": 1, "seed": 1,
+        });
+        let work = Work::new(Plan::parse(&plan.to_string()).unwrap(), DIALECT).unwrap();
+        let state = PointState {
+            work: &work,
+            database: work.plan.sqlite.as_ref().unwrap(),
+            gate: Shared::new(Gate::default()),
+            live: (0..2).map(|_| Shared::new(Live::default())).collect(),
+        };
+        let mut listener = Patient;
+        let mut conductor = Conductor::new(&work.plan, &mut listener);
+        let connected = std::thread::scope(|scope| {
+            let mut crew = Crew::start(scope, &state, 1).unwrap();
+            while state.gate.ready.load(Ordering::Acquire) == 0 {
+                assert!(!state.gate.failed.load(Ordering::Acquire), "client 0 could not open the file");
+                std::thread::yield_now();
+            }
+            std::fs::remove_file(&file).unwrap();
+            crew.take_on(scope, &state).unwrap();
+            connect(&mut conductor, &state, &mut crew)
+        });
+        let refused = connected.unwrap_err();
+        assert!(matches!(refused, LoadError::Client { number: 1, .. }), "{refused}");
+    }
 }

@@ -9,8 +9,9 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixListener;
 
 use serde::Deserialize;
+use steelyard_engine::clock::now_ns;
 
-use crate::poll::{Poll, no_timer_slack, now_ns};
+use crate::io::poll::{Poll, no_timer_slack};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

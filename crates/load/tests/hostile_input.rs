@@ -2,9 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use steelyard_load::plan::Plan;
-use steelyard_load::record::{decode, empty_histogram, encode};
-use steelyard_load::work::Work;
+use steelyard_load::drivers::Job;
 
 fn plan() -> Value {
     json!({
@@ -64,13 +62,13 @@ fn replace(tree: &mut Value, at: &mut usize, put: &Value) {
 
 #[test]
 fn the_plan_that_the_others_come_from_is_good() {
-    Work::new(Plan::parse(&plan().to_string()).unwrap()).unwrap();
+    Job::parse(&plan().to_string()).map(|_| ()).unwrap();
 }
 
 proptest! {
     #[test]
     fn no_text_makes_the_plan_panic(text in any::<String>()) {
-        prop_assert!(Plan::parse(&text).is_err());
+        prop_assert!(Job::parse(&text).is_err());
     }
 
     #[test]
@@ -79,36 +77,7 @@ proptest! {
         for (mut at, put) in places {
             replace(&mut tree, &mut at, &put);
         }
-        if let Ok(plan) = Plan::parse(&tree.to_string()) {
-            let _ = Work::new(plan);
-        }
-    }
-
-    #[test]
-    fn no_bytes_make_a_histogram_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let _ = decode(&bytes);
-    }
-
-}
-
-proptest! {
-    // a histogram of full size takes a while to decode
-    #![proptest_config(ProptestConfig::with_cases(48))]
-
-    #[test]
-    fn a_damaged_histogram_does_not_panic(values in proptest::collection::vec(1u64..1 << 40, 0..50),
-                                          at in any::<usize>(), byte in any::<u8>(), cut in any::<usize>()) {
-        let mut histogram = empty_histogram();
-        for value in values {
-            histogram.saturating_record(value);
-        }
-        let mut bytes = encode(&histogram);
-        let length = bytes.len();
-        bytes[at % length] = byte;
-        bytes.truncate(length - cut % 4);
-        if let Ok(read) = decode(&bytes) {
-            let _ = (read.value_at_quantile(0.99), read.max(), read.mean());
-        }
+        let _ = Job::parse(&tree.to_string());
     }
 }
 
@@ -123,27 +92,29 @@ mod server {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     use proptest::prelude::*;
-    use steelyard_load::plan::{Protocol, Server};
-    use steelyard_load::session::Opening;
-    use steelyard_load::transport::Transport;
+    use steelyard_load::io::transport::Transport;
+    use steelyard_load::plan::Server;
+    use steelyard_load::protocol::Opening;
+    use steelyard_load::protocol::mysql::Mysql;
+    use steelyard_load::protocol::postgres::Postgres;
+    use steelyard_load::protocol::{Protocol, Session};
 
     /// Why the login failed, or what the server answered to the question after it.
-    fn said(protocol: Protocol, host: &str, words: &[u8]) -> Result<Vec<(String, f64)>, String> {
+    fn said<P: Protocol>(host: &str, words: &[u8]) -> Result<Vec<(String, f64)>, String> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(words).unwrap();
         theirs.shutdown(Shutdown::Write).unwrap();
         let mut transport = Transport::from(ours);
         transport.set_limit(Some(Instant::now() + Duration::from_secs(30))).unwrap();
         let server = Server {
-            protocol,
             host: host.into(),
             user: "u".into(),
             password: Some("opensesame".into()),
             ..Server::default()
         };
         let opening = Opening { server, statements: Vec::new(), message_bytes_max: 1 << 20 };
-        let mut session = opening.log_in(transport).map_err(|error| error.to_string())?;
-        session.ask("select 1").map_err(|error| error.to_string())
+        let mut session = P::Session::log_in(transport, &opening).map_err(|error| error.to_string())?;
+        session.query("select 1").map_err(|error| error.to_string())
     }
 
     fn packet(number: u8, body: &[u8]) -> Vec<u8> {
@@ -178,17 +149,17 @@ mod server {
     #[test]
     fn a_login_and_its_answer_are_read_to_the_end() {
         let login = [greeting(&[1; 20], b"mysql_native_password"), packet(2, OK), rows()].concat();
-        assert_eq!(said(Protocol::Mysql, "h", &login), Ok(vec![("n".into(), 7.0)]));
+        assert_eq!(said::<Mysql>("h", &login), Ok(vec![("n".into(), 7.0)]));
         let postgres = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05IT\0\0\0\x1a\0\x01n\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0\
                          D\0\0\0\x0b\0\x01\0\0\0\x017Z\0\0\0\x05I";
-        assert_eq!(said(Protocol::Postgres, "h", postgres), Ok(vec![("n".into(), 7.0)]));
+        assert_eq!(said::<Postgres>("h", postgres), Ok(vec![("n".into(), 7.0)]));
     }
 
     #[test]
     fn a_greeting_whose_nonce_is_longer_than_any_is_foreign() {
         let mut greeting = greeting(&[1; 20], b"mysql_native_password");
         greeting[4 + 1 + 7 + 20] = 0x80;
-        let refused = said(Protocol::Mysql, "h", &greeting).unwrap_err();
+        let refused = said::<Mysql>("h", &greeting).unwrap_err();
         assert!(refused.contains("does not speak MySQL's protocol"), "{refused}");
     }
 
@@ -210,7 +181,7 @@ mod server {
             packet(6, OK),
             rows(),
         ];
-        said(Protocol::Mysql, "h", &words.concat())
+        said::<Mysql>("h", &words.concat())
     }
 
     #[test]
@@ -249,8 +220,8 @@ mod server {
             let methods: [&[u8]; 4] =
                 [b"mysql_native_password", b"caching_sha2_password", b"sha256_password", b"dialog"];
             let login = [greeting(&[1; 20], methods[method]), packet(2, &words)].concat();
-            let _ = said(Protocol::Mysql, "h", &login);
-            let _ = said(Protocol::Postgres, "h", &[b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", &words[..]].concat());
+            let _ = said::<Mysql>("h", &login);
+            let _ = said::<Postgres>("h", &[b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", &words[..]].concat());
         }
     }
 }

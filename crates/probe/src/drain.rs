@@ -7,6 +7,9 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use steelyard_engine::clock::now_ns;
+use steelyard_engine::pinning::pin;
+
 use crate::error::SourceError;
 use crate::perf::event::{Event, Kind, online_cpus};
 use crate::perf::record::{Record, parse};
@@ -45,21 +48,6 @@ pub fn open_rings() -> Result<Vec<CpuRing>, SourceError> {
         .collect()
 }
 
-fn pin(cpus: &[usize]) {
-    if cpus.is_empty() {
-        return;
-    }
-    // SAFETY: a cpu_set_t of zeros is the empty set; CPU_SET bounds-checks its index.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        for cpu in cpus {
-            libc::CPU_SET(*cpu, &mut set);
-        }
-        // where it may not be pinned it runs where it is put
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
-    }
-}
-
 /// The rings, and the router that gets their records.
 pub struct Drain {
     rings: Vec<CpuRing>,
@@ -78,7 +66,10 @@ impl Drain {
         router: impl FnOnce() -> Router + Send + 'static,
     ) -> io::Result<JoinHandle<Outcome>> {
         thread::Builder::new().name("probes".into()).spawn(move || {
-            pin(&cpus);
+            if !cpus.is_empty() {
+                // where it may not be pinned it runs where it is put
+                let _ = pin(&cpus);
+            }
             Drain { rings, router: router(), pending: Vec::new(), inbox }.run()
         })
     }
@@ -126,11 +117,4 @@ impl Drain {
         // SAFETY: polled holds as many pollfd as its length says, and lives until the call returns.
         unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as _, PERIOD.as_millis() as i32) };
     }
-}
-
-fn now_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: time is a timespec that we own.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

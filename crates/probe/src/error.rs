@@ -4,14 +4,6 @@ use std::io;
 
 use thiserror::Error;
 
-/// The plan is invalid: the field and the cause.
-#[derive(Debug, Error)]
-#[error("{field}: {cause}")]
-pub struct PlanError {
-    pub field: String,
-    pub cause: String,
-}
-
 /// A source is not available here.
 #[derive(Debug, Error)]
 pub enum SourceError {

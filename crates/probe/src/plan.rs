@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Deserialize;
-
-use crate::error::PlanError;
+use steelyard_engine::error::PlanError;
 
 /// The root process of a role; its descendants belong to it.
 #[derive(Clone, Debug, Deserialize)]
@@ -52,11 +51,11 @@ const PROFILE_HZ_MAX: u32 = 10_000;
 
 impl Plan {
     pub fn parse(text: &str) -> Result<Plan, PlanError> {
-        let plan: Plan = serde_json::from_str(text)
-            .map_err(|error| PlanError { field: "plan".into(), cause: error.to_string() })?;
+        let plan: Plan =
+            serde_json::from_str(text).map_err(|error| PlanError::new("plan", error.to_string()))?;
         if plan.profile_hz > PROFILE_HZ_MAX {
             let cause = format!("{} is more than {PROFILE_HZ_MAX}", plan.profile_hz);
-            return Err(PlanError { field: "profile_hz".into(), cause });
+            return Err(PlanError::new("profile_hz", cause));
         }
         Ok(plan)
     }

@@ -2,11 +2,9 @@
 
 use std::rc::Rc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2Serializer};
 use serde_json::{Value, json};
+use steelyard_engine::columns::columns;
+use steelyard_engine::histogram::encode_text;
 
 use crate::tallies::latches::{Got, Slept};
 use crate::tallies::locks::Site;
@@ -26,49 +24,68 @@ impl Outcome {
         scheduling: &[(usize, Rc<str>, &Role)],
         lost: u64,
     ) -> Outcome {
+        let profile = profile
+            .iter()
+            .map(|row| [json!(row.point), json!(&*row.role), json!(row.stack), json!(row.samples)]);
+        let locks = locks.iter().map(|row| {
+            [
+                json!(row.point),
+                json!(&*row.role),
+                json!(row.lock),
+                json!(row.kind),
+                json!(row.call_site),
+                json!(row.distinct),
+                json!(row.contended),
+                json!(row.wait_total_ns),
+                json!(row.wait_max_ns),
+                json!(encode_text(&row.histogram)),
+            ]
+        });
+        let latches = latches.iter().map(|row| {
+            [
+                json!(row.point),
+                json!(&*row.role),
+                json!(row.event),
+                json!(row.sleeps),
+                json!(row.wait_ns),
+                json!(encode_text(&row.histogram)),
+            ]
+        });
+        let gets =
+            gets.iter().map(|row| [json!(row.point), json!(&*row.role), json!(row.tranche), json!(row.gets)]);
+        let scheduling = scheduling.iter().map(|(point, name, role)| {
+            [
+                json!(point),
+                json!(&**name),
+                json!(role.voluntary),
+                json!(role.involuntary),
+                json!(role.migrations),
+                json!(encode_text(&role.run_queue_ns)),
+                json!(encode_text(&role.slice_ns)),
+                json!(encode_text(&role.off_cpu_ns)),
+            ]
+        });
         Outcome(json!({
-            "profile": columns(profile, &[
-                ("point", |row| json!(row.point)),
-                ("role", |row| json!(&*row.role)),
-                ("stack", |row| json!(row.stack)),
-                ("samples", |row| json!(row.samples)),
-            ]),
-            "locks": columns(locks, &[
-                ("point", |row| json!(row.point)),
-                ("role", |row| json!(&*row.role)),
-                ("lock", |row| json!(row.lock)),
-                ("type", |row| json!(row.kind)),
-                ("call_site", |row| json!(row.call_site)),
-                ("distinct_locks", |row| json!(row.distinct)),
-                ("contended", |row| json!(row.contended)),
-                ("wait_total_ns", |row| json!(row.wait_total_ns)),
-                ("wait_max_ns", |row| json!(row.wait_max_ns)),
-                ("wait_histogram_base64", |row| encoded(&row.histogram)),
-            ]),
-            "latches": columns(latches, &[
-                ("point", |row| json!(row.point)),
-                ("role", |row| json!(&*row.role)),
-                ("event", |row| json!(row.event)),
-                ("sleeps", |row| json!(row.sleeps)),
-                ("wait_ns", |row| json!(row.wait_ns)),
-                ("wait_histogram_base64", |row| encoded(&row.histogram)),
-            ]),
-            "latch_gets": columns(gets, &[
-                ("point", |row| json!(row.point)),
-                ("role", |row| json!(&*row.role)),
-                ("tranche", |row| json!(row.tranche)),
-                ("gets", |row| json!(row.gets)),
-            ]),
-            "scheduling": columns(scheduling, &[
-                ("point", |(point, _, _)| json!(point)),
-                ("role", |(_, role, _)| json!(&**role)),
-                ("voluntary", |(_, _, role)| json!(role.voluntary)),
-                ("involuntary", |(_, _, role)| json!(role.involuntary)),
-                ("migrations", |(_, _, role)| json!(role.migrations)),
-                ("run_queue_histogram_base64", |(_, _, role)| encoded(&role.run_queue_ns)),
-                ("slice_histogram_base64", |(_, _, role)| encoded(&role.slice_ns)),
-                ("off_cpu_histogram_base64", |(_, _, role)| encoded(&role.off_cpu_ns)),
-            ]),
+            "profile": columns(["point", "role", "stack", "samples"], profile),
+            "locks": columns(
+                [
+                    "point", "role", "lock", "type", "call_site", "distinct_locks", "contended",
+                    "wait_total_ns", "wait_max_ns", "wait_histogram_base64",
+                ],
+                locks,
+            ),
+            "latches": columns(
+                ["point", "role", "event", "sleeps", "wait_ns", "wait_histogram_base64"],
+                latches,
+            ),
+            "latch_gets": columns(["point", "role", "tranche", "gets"], gets),
+            "scheduling": columns(
+                [
+                    "point", "role", "voluntary", "involuntary", "migrations", "run_queue_histogram_base64",
+                    "slice_histogram_base64", "off_cpu_histogram_base64",
+                ],
+                scheduling,
+            ),
             "lost": lost,
         }))
     }
@@ -76,18 +93,4 @@ impl Outcome {
     pub fn to_json(&self) -> String {
         self.0.to_string()
     }
-}
-
-/// A column's name, and its value in a row.
-type Column<T> = (&'static str, fn(&T) -> Value);
-
-fn columns<T>(rows: &[T], named: &[Column<T>]) -> Value {
-    named.iter().map(|(name, of)| (name.to_string(), rows.iter().map(of).collect::<Value>())).collect()
-}
-
-fn encoded(histogram: &Histogram<u64>) -> Value {
-    let mut bytes = Vec::new();
-    // writing to memory does not fail, and the counts of one run fit the format
-    let _ = V2Serializer::new().serialize(histogram, &mut bytes);
-    Value::String(STANDARD.encode(bytes))
 }

@@ -22,6 +22,7 @@ from steelyard.bundle.storage.inventory import Inventory, take_inventory
 from steelyard.bundle.storage.older import identify_older
 from steelyard.bundle.storage.place import Place, readable
 from steelyard.bundle.storage.views import connect
+from steelyard.metrics import Declared, built_in, parsed
 from steelyard.study.errors import InputError, typed
 from steelyard.study.load_study import plan_study
 from steelyard.study.plan import Option
@@ -62,6 +63,11 @@ class Bundle:
                 )
             found.append(replace(option, label=head["label"]))
         return study, tuple(found)
+
+    @cached_property
+    def declared(self) -> Declared:
+        """What the monitors declare of their metrics; a bundle of before has those of this version."""
+        return {**built_in(), **parsed(self.environment.get("metrics", {}))}
 
     @cached_property
     def inventory(self) -> Inventory:
@@ -131,6 +137,7 @@ class Bundle:
             # of a server at an address nobody knows what it may run on
             topology=Topology() if self.study.subject.dsn else Topology.of(self.environment),
             calibration=self.environment.get("calibration", {}),
+            declared=self.declared,
             instruction_time=counts_instructions(self.environment),
             scores=self.columns(
                 "select scores.* from scores join used_runs using (run) order by run, point, instance"

@@ -21,7 +21,6 @@ import duckdb
 import numpy as np
 
 from steelyard import __version__
-from steelyard.bundle.schema import BY_NAME, FORMAT_VERSION, Column
 from steelyard.bundle.storage.head import read_environment, read_facts, study_sha256
 from steelyard.bundle.storage.identity import RUN_FILE
 from steelyard.bundle.storage.inventory import run_folders
@@ -29,8 +28,8 @@ from steelyard.bundle.storage.place import Place
 from steelyard.bundle.storage.seal import seal
 from steelyard.study.errors import InputError, typed
 from steelyard.study.plan import Option
-
-Rows = Mapping[str, Sequence[Any]]
+from steelyard.tables.rows import Columns, check_names
+from steelyard.tables.schema import BY_NAME, FORMAT_VERSION, Column
 
 _ANOTHER = "name a folder that can be made with --bundle"
 
@@ -91,13 +90,15 @@ class BundleWriter:
         """Number of the next run: one more than the last written."""
         return 1 + max(run_folders(self.path / "runs")[0], default=0)
 
-    def write_run(self, run: int, levels: Mapping[str, str], tables: Mapping[str, Rows]) -> None:
+    def write_run(self, run: int, levels: Mapping[str, str], tables: Mapping[str, Columns]) -> None:
         """Keeps one run: all its tables, or none when this raises OSError.
 
         tables: columns (equal lengths) by table, without `run`, which is added to each; None where
         a nullable column has no value, and such a column may be left out; levels: code by factor,
-        kept as columns of `runs`.
+        kept as columns of `runs`. Raises SchemaError for an unknown or missing column.
         """
+        for name, columns in tables.items():
+            check_names(BY_NAME[name], columns)
         place = self.path / "runs" / f"{run:04d}"
         draft = place.with_name(f".{place.name}.draft")
         try:
@@ -160,7 +161,7 @@ class BundleWriter:
     def _write_environment(self, known: Mapping[str, Any]) -> None:
         _write_json(self.path / "environment.json", seal(known) if "id" in self._facts else known)
 
-    def _identity(self, run: int, head: Rows, checksums: Mapping[str, str]) -> dict[str, Any]:
+    def _identity(self, run: int, head: Columns, checksums: Mapping[str, str]) -> dict[str, Any]:
         (option,), (block,), (attempt,), (status,) = (
             head[name] for name in ("option", "block", "attempt", "status")
         )
@@ -174,7 +175,7 @@ class BundleWriter:
             "tables": dict(checksums),
         }
 
-    def _write_table(self, name: str, run: int, columns: Sequence[Column], rows: Rows) -> str:
+    def _write_table(self, name: str, run: int, columns: Sequence[Column], rows: Columns) -> str:
         """name: of the file, within the folder `runs`. Returns its checksum."""
         length = len(next(iter(rows.values()), ()))
         data: dict[str, np.ndarray[Any, Any]] = {"run": np.full(length, run, dtype=np.int32)}

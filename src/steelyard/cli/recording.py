@@ -14,15 +14,16 @@ import click
 def command(name: str | None, to: Path | None, example: bool) -> None:
     """Write published measurements as a bundle, to be reported or overlaid like one of your own.
 
-    NAME is one of the catalogue (without NAME they are listed), or a TOML file that says what the
-    columns of your tables mean.
+    NAME is one of the catalogue (without NAME they are listed), or a file: CSV with the columns clients
+    and per_s of one server, or TOML that says what the columns of your tables mean.
 
     \b
     steelyard recording result-cache-t2
     steelyard report result-cache-t2.bundle
     steelyard recording --example > mine.toml
     """
-    from steelyard.recordings import model, tables
+    from steelyard.recordings import model
+    from steelyard.recordings.write import write_recording
     from steelyard.workflow.complaint import say
 
     if example:
@@ -32,7 +33,7 @@ def command(name: str | None, to: Path | None, example: bool) -> None:
         for known, question in model.questions():
             click.echo(f"{known:18} {question}")
         return
-    path = to or Path(f"{Path(name).name.removesuffix('.toml')}.bundle")
-    study = tables.write_recording(name, path)
+    path = to or Path(f"{Path(name).name.removesuffix('.toml').removesuffix('.csv')}.bundle")
+    study = write_recording(name, path)
     say(f"{path}: {study.question}")
     say(f"next: steelyard report {path}")

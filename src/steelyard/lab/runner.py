@@ -17,31 +17,31 @@ from typing import Any, Protocol
 from steelyard.host.cpus.placement import Placement
 from steelyard.host.processes.limits import TimedOut
 from steelyard.lab.engines.listener import Listener
-from steelyard.lab.engines.plan import engine_limit_s, engine_plan
-from steelyard.lab.engines.process import LoadProcess
-from steelyard.lab.engines.registry import LoadFailed
-from steelyard.lab.engines.result import (
-    Columns,
+from steelyard.lab.engines.outcome import (
     backlog_notices,
     engine_samples,
     error_notices,
     noticed,
-    probed_tables,
-    tables_of,
+    run_tables,
     throughput_per_s,
     why_nothing,
 )
+from steelyard.lab.engines.plan import engine_limit_s, engine_plan
+from steelyard.lab.engines.process import LoadProcess
+from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.environment.redaction import redact, redacted_run
 from steelyard.lab.machine.host_settings import Host
-from steelyard.lab.observe.mariadb_latches import watched_latches
+from steelyard.lab.observe.mariadb_latches import monitored_latches
 from steelyard.lab.observe.monitoring import Watch
 from steelyard.lab.observe.postgres_latches import Tranches
 from steelyard.lab.observe.probes import Probing
 from steelyard.lab.run import Run
-from steelyard.monitors import Target
+from steelyard.monitors import Target, declared
 from steelyard.study.plan import Slot
 from steelyard.study.spec import Study
 from steelyard.subjects import Kind, Load, Subject
+from steelyard.tables.rows import Columns, Rows
 from steelyard.workloads import Work
 
 _AFTER_S = 0.3
@@ -151,7 +151,7 @@ class Laboratory:
             raise
         try:
             listener = Listener(watch.mark, probing.phase, self.progress.tick)
-            result = engine.results(listener, engine_limit_s(self.study, slot, load))
+            result = engine.result(listener, engine_limit_s(self.study, slot, load))
             engine.stop()
             _refuse_interrupted(load, result)
             after_ns = time.monotonic_ns() - origin_ns
@@ -162,31 +162,20 @@ class Laboratory:
             probing.stop()
         remarks = tuple(("data", text) for text in self.work.remarks)
         if load.own_clock:
-            return noticed(tables_of(result, 0), (*remarks, *_no_probes(self.study, load)))
-        tables = tables_of(result, origin_ns)
-        phases = {name: list(values) for name, values in tables["phases"].items()}
-        for phase, start_ns, end_ns in (
-            ("set-up", 0, set_up_end_ns),
-            ("after", after_ns, time.monotonic_ns() - origin_ns),
-        ):
-            row = {"point": 0, "clients": 0, "phase": phase, "start_ns": start_ns, "end_ns": end_ns}
-            for name, value in row.items():
-                phases[name].append(value)
-        samples = watch.columns()
-        for name, values in tables["samples"].items():
-            samples[name] += values
-        for row in (*engine_samples(result, after_ns), *probing.samples(origin_ns)):
-            for name, value in zip(samples, row, strict=True):
-                samples[name].append(value)
+            return noticed(run_tables(result, 0), (*remarks, *_no_probes(self.study, load)))
+        phases = (("set-up", 0, set_up_end_ns), ("after", after_ns, time.monotonic_ns() - origin_ns))
+        tables = _with_phases(run_tables(result, origin_ns), phases)
+        parts = (watch.columns(), engine_samples(result, after_ns), probing.samples(origin_ns))
+        tables = _with_samples(tables, parts)
         if tranches is not None:
-            tranches.compare(samples)
-            tranches.relate(result)
-        told = [*remarks, *watch.notices, *probing.notices(), *backlog_notices(result)]
-        told += _no_gets(self.study, tranches)
-        tables = noticed(tables, (*told, *error_notices(tables, self.kind.error_meanings)))
-        if found := watched_latches(samples, phases):
-            tables = {**tables, "latches": found}
-        return {**tables, **probed_tables(probing.told()), "phases": phases, "samples": samples}
+            tranches.compare(tables["samples"])
+            tranches.relate(result.tables)
+        notices = [*remarks, *watch.notices, *probing.notices(), *backlog_notices(result)]
+        notices += _no_gets(self.study, tranches)
+        tables = noticed(tables, (*notices, *error_notices(tables, self.kind.error_meanings)))
+        if latches := monitored_latches(tables["samples"], tables["phases"]):
+            tables["latches"] = latches
+        return tables | probing.tables()
 
     def _probes(self, load: Load) -> Mapping[str, Any]:
         return {} if load.own_clock else self.study.probes.of_the_kernel
@@ -201,7 +190,7 @@ class Laboratory:
     def _rates(self) -> Mapping[str, float]:
         if self.study.monitors is not None:
             return self.study.monitors
-        return {name: _DEFAULT_HZ.get(name, 1.0) for name in self.kind.monitors}
+        return {name: declared(name).default_hz for name in self.kind.monitors}
 
 
 def _cpus(load: Load, placement: Placement) -> frozenset[int]:
@@ -218,11 +207,28 @@ def _roles(load: Load, engine: int) -> dict[str, int]:
     return {"engine": engine, **server.roles, **own}
 
 
-def _refuse_interrupted(load: Load, result: Mapping[str, Any]) -> None:
+def _with_phases(tables: Mapping[str, Columns], phases: Sequence[tuple[str, int, int]]) -> dict[str, Columns]:
+    """The tables with further phases: name, start and end (ns)."""
+    rows = Rows("phases")
+    rows.extend(tables["phases"])
+    for phase, start_ns, end_ns in phases:
+        rows.add(point=0, clients=0, phase=phase, start_ns=start_ns, end_ns=end_ns)
+    return {**tables, "phases": rows.columns()}
+
+
+def _with_samples(tables: Mapping[str, Columns], parts: Sequence[Columns]) -> dict[str, Columns]:
+    """The tables with further samples."""
+    rows = Rows("samples")
+    for part in (*parts, *([tables["samples"]] if "samples" in tables else [])):
+        rows.extend(part)
+    return {**tables, "samples": rows.columns()}
+
+
+def _refuse_interrupted(load: Load, result: EngineResult) -> None:
     """Raises LoadFailed when the server was not there all the time: what was measured is then no result."""
     cause = load.server.interruption() if load.server is not None else ""
-    if not cause and (lost := result["engine"].get("connections_lost", 0)):
-        why = result["engine"].get("connections_lost_cause", "")
+    if not cause and (lost := result.facts.connections_lost):
+        why = result.facts.connections_lost_cause
         cause = f"{lost} connections were lost under load" + (f": {why}" if why else "")
     if cause:
         raise LoadFailed(cause)
@@ -245,7 +251,3 @@ def _no_probes(study: Study, load: Load) -> Sequence[tuple[str, str]]:
             "this subject has its own clock: the probes of this machine's kernel cannot be set beside it",
         ),
     )
-
-
-# waits are short: they are sampled, not counted, and need more readings than a counter
-_DEFAULT_HZ = {"postgres-waits": 10.0}

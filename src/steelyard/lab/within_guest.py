@@ -1,4 +1,4 @@
-"""The lab's part within a guest: starts the server, has it under load, watches it, leaves the result.
+"""The lab's part within a guest: starts the server, loads it, samples it, leaves the result on a disk.
 
 It runs as root on a read-only image with a tmpfs to write to, and ends with the guest.
 """
@@ -13,6 +13,7 @@ import subprocess
 import tarfile
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,11 @@ from steelyard.host.guests.initramfs import FACT, SCRATCH
 from steelyard.lab.engines.guests import RESULT
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.observe.monitoring import Watch
 from steelyard.lab.observe.probes import Probing
 from steelyard.monitors import Target
+from steelyard.tables.rows import Rows
 
 _ASKED, _RESULTS = Path("/dev/vdb"), Path("/dev/vdc")
 _LOG = Path(SCRATCH) / "server.log"
@@ -37,11 +40,11 @@ def main() -> None:
     try:
         _leave(_measured(json.loads(_ASKED.read_bytes().rstrip(b"\0"))))
     except Exception as error:
-        # whatever it is, the lab outside is to hear of it
+        # whatever it is, the lab outside must get it
         print(f"{FACT} failed {' '.join(str(error).split()) or type(error).__name__}", flush=True)
 
 
-def _measured(plan: Mapping[str, Any]) -> dict[str, Any]:
+def _measured(plan: Mapping[str, Any]) -> EngineResult:
     server = _serve(plan["server"])
     _await_ready(server, plan["server"]["ready"])
     result = _load(server.pid, plan["load"], plan["probes"])
@@ -51,8 +54,8 @@ def _measured(plan: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _leave(result: Mapping[str, Any]) -> None:
-    text = json.dumps(result).encode()
+def _leave(result: EngineResult) -> None:
+    text = result.to_json().encode()
     with _RESULTS.open("wb") as disk:
         with tarfile.open(fileobj=disk, mode="w") as archive:
             entry = tarfile.TarInfo(RESULT)
@@ -90,7 +93,7 @@ def _await_ready(server: subprocess.Popen[bytes], ready: str) -> None:
     raise LoadFailed(f"the server did not start: {_LOG.read_text(errors='replace')[-_TAIL:]}")
 
 
-def _load(server: int, plan: Mapping[str, Any], probes: Mapping[str, Any]) -> dict[str, Any]:
+def _load(server: int, plan: Mapping[str, Any], probes: Mapping[str, Any]) -> EngineResult:
     cpus = frozenset(os.sched_getaffinity(0))
     engine = LoadProcess("load", plan, cpus)
     pids = {"server": server, "engine": engine.pid, "monitors": os.getpid()}
@@ -105,23 +108,16 @@ def _load(server: int, plan: Mapping[str, Any], probes: Mapping[str, Any]) -> di
             watch.mark()
 
     try:
-        result = engine.results(heard)
+        result = engine.result(heard)
     finally:
         engine.stop()
         watch.stop()
         probing.stop()
-    told = (*watch.notices, *probing.notices())
-    samples = watch.columns()
-    for row in probing.samples(0):
-        for name, value in zip(samples, row, strict=True):
-            samples[name].append(value)
-    notices = result["notices"]
-    return {
-        **result,
-        "samples": samples,
-        "probes": probing.told(),
-        "notices": {
-            "code": [*notices["code"], *(code for code, _ in told)],
-            "text": [*notices["text"], *(text for _, text in told)],
-        },
-    }
+    samples, notices = Rows("samples"), Rows("notices")
+    for part in (result.tables["samples"], watch.columns(), probing.samples(0)):
+        samples.extend(part)
+    notices.extend(result.tables["notices"])
+    for code, text in (*watch.notices, *probing.notices()):
+        notices.add(code=code, text=text)
+    own = {"samples": samples.columns(), "notices": notices.columns()}
+    return replace(result, engine="guest", tables={**result.tables, **probing.tables(), **own})

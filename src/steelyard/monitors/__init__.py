@@ -1,6 +1,7 @@
 """Monitors read one source at a rate while a run goes on.
 
-A monitor is one file with one class and its line in MONITORS; nothing else changes.
+A monitor is one file with one class and its line in MONITORS; nothing else changes: units, costs, charts,
+rates and the reference page follow from what the class declares.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
+
+from steelyard.metrics import Declaration
 
 
 class Sample(NamedTuple):
@@ -39,7 +42,9 @@ class Target:
 
 
 class Monitor(Protocol):
-    """open once a run, read at each tick, close at the end."""
+    """open once a run, read at each tick, close at the end. declares: its metrics, and its default rate."""
+
+    declares: ClassVar[Declaration]
 
     def open(self, target: Target) -> None:
         """Get ready to read; raises Unavailable with what would mend it."""
@@ -66,5 +71,14 @@ MONITORS: dict[str, str] = {
 
 def make(name: str) -> Monitor:
     """A new monitor by its name; raises KeyError for an unknown one."""
+    return _class(name)()
+
+
+def declared(name: str) -> Declaration:
+    """What a monitor declares, by its name; raises KeyError for an unknown one."""
+    return _class(name).declares
+
+
+def _class(name: str) -> type[Monitor]:
     module, _, cls = MONITORS[name].partition(":")
-    return getattr(import_module(module), cls)()
+    return getattr(import_module(module), cls)

@@ -1,4 +1,4 @@
-"""What a recording's TOML file may say: the definition of its keys, the catalogue, an example."""
+"""The keys of a recording's TOML file, the catalogue of recordings, an example."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EXAMPLE = "steelyard recording --example prints one that works"
 
 
 class Throughput(Strict):
-    """Which column holds what. Columns named as factors of the study say which option a row is of."""
+    """Meaning of columns. Columns with the name of a factor say to which option a row belongs."""
 
     file: str = Field(
         description="CSV, in the folder of the recording's file; its first line names the columns"
@@ -33,7 +33,7 @@ class Throughput(Strict):
 
 
 class LatchTable(Strict):
-    """Columns gets, misses, spin_gets, sleeps, wait_time, as far as there are such; of one option."""
+    """Columns gets, misses, spin_gets, sleeps, wait_time, each optional; of one option."""
 
     file: str = Field(description="CSV")
     latch: str = Field(description="its name")
@@ -42,7 +42,7 @@ class LatchTable(Strict):
 
 
 class Claims(Strict):
-    """Columns figure and value beside those of the factors: what the source itself derived."""
+    """Columns figure and value, and those of the factors: figures that the source itself published."""
 
     file: str = Field(description="CSV")
 
@@ -52,7 +52,7 @@ class ProbeTables(Strict):
 
     option: str = Field(description="label of the option that was profiled")
     profile: str | None = Field(default=None, description="CSV: function, samples")
-    locks: str | None = Field(default=None, description="CSV: a row a lock")
+    locks: str | None = Field(default=None, description="CSV: one row per lock")
 
 
 class Server(Strict):
@@ -66,10 +66,10 @@ class TableRecording(Strict):
 
     source: str = Field(description="who published it, where and when")
     transactions_per_client: int | None = Field(
-        default=None, gt=0, le=10**12, description="how many each client did, where that was fixed"
+        default=None, gt=0, le=10**12, description="transactions of each client, where their number was fixed"
     )
     as_if_measured_s: float | None = Field(
-        default=None, ge=0.001, le=1e9, description="length given to a point of which only a rate is known"
+        default=None, ge=0.001, le=1e9, description="length of a load point where only its rate is known"
     )
     throughput: Throughput
     latches: LatchTable | None = None
@@ -81,7 +81,7 @@ class TableRecording(Strict):
     )
     study: dict[str, Any] = Field(
         description="the study that the tables answer, as in a study file: subject.kind recording,"
-        " workload.kind published, and one block"
+        " workload.kind published, and one block; without factors the tables are of one server alone"
     )
 
     @model_validator(mode="after")
@@ -92,13 +92,13 @@ class TableRecording(Strict):
 
     @property
     def work(self) -> str:
-        """How long a point is, in words."""
+        """Length of a load point, as text."""
         if self.transactions_per_client is not None:
-            return f"{self.transactions_per_client:,} transactions a client"
+            return f"{self.transactions_per_client:,} transactions per client"
         return f"rates alone were published; counts are those of {self.as_if_measured_s:g} s"
 
     def transactions(self, clients: int, per_s: float) -> int:
-        """How many a point had."""
+        """Transactions of a load point."""
         if self.transactions_per_client is not None:
             return clients * self.transactions_per_client
         return round(per_s * (self.as_if_measured_s or 0))
@@ -111,13 +111,13 @@ def catalogue() -> dict[str, Path]:
 
 
 def example() -> str:
-    """The text of a recording that can be imported wherever it is kept."""
+    """The text of a recording that can be imported from any folder."""
     place = catalogue()["dc3-specjbb2005"]
     file = "dc3-specjbb2005.csv"
     elsewhere = json.dumps(str(place.parent / file), ensure_ascii=False)
     return (
         "# What the columns of published tables mean, and the study that they answer.\n"
-        '# Tables of yours are found beside this file: file = "mine.csv".\n\n'
+        '# Your tables stand in the folder of this file: file = "mine.csv".\n\n'
         + place.read_text().replace(json.dumps(file), elsewhere)
     )
 

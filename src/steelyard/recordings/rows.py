@@ -1,4 +1,4 @@
-"""Tables of CSV as they were published: rows whose cells are found by the name of their column."""
+"""Published tables of CSV: rows with cells by the name of their column."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from steelyard.study.errors import InputError, brief, nearest
 from steelyard.study.source import text_of
 
-_MOST_BYTES = 64 << 20
-# beyond it a float does not tell whole numbers apart
-_MOST = 2.0**53
+CSV_BYTES_MAX = 64 << 20
+# beyond it a float does not hold every whole number
+_LARGEST = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Row:
         """Raises InputError for no such column, and for what is no number up to 2^53."""
         text = self.text(column)
         try:
-            if abs(found := float(text)) <= _MOST:
+            if abs(found := float(text)) <= _LARGEST:
                 return found
         except ValueError:
             pass
@@ -42,7 +42,7 @@ class Row:
 def rows_of(file: Path) -> list[Row]:
     """Rows of a CSV file whose first line names the columns. Raises InputError."""
     try:
-        reader = csv.reader(text_of(file, _MOST_BYTES).splitlines())
+        reader = csv.reader(text_of(file, CSV_BYTES_MAX).splitlines())
         columns = next(reader, list[str]())
         rows = [(reader.line_num, cells) for cells in reader if cells]
     except FileNotFoundError:

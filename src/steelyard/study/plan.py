@@ -103,8 +103,7 @@ def _resolved(study: Study, levels: Mapping[str, str]) -> Option:
     workload = _workload(study, label, changes.get("client", {}))
     if study.plan.transactions and not workload.counts_transactions:
         raise InputError(
-            f"option {label}: the number of transactions cannot be fixed: only statements"
-            " sent by one thread are counted down",
+            f"option {label}: the number of transactions cannot be fixed: only statements are counted down",
             "leave it out: measure_s ends the phase",
             ("plan", "transactions"),
         )
@@ -122,13 +121,13 @@ def _resolved(study: Study, levels: Mapping[str, str]) -> Option:
 
 def _workload(study: Study, label: str, client: Mapping[str, Setting]) -> Workload:
     try:
-        workload = changed(study.workload, client)
+        return changed(study.workload, client)
     except ValidationError as error:
-        cause = explain(error.errors()[0])
-    else:
-        if not (cause := workload.contradiction):
-            return workload
-    raise InputError(f"option {label}: {cause}", "leave the combination out with [[exclude]]", ("factors",))
+        raise InputError(
+            f"option {label}: {explain(error.errors()[0])}",
+            "leave the combination out with [[exclude]]",
+            ("factors",),
+        ) from None
 
 
 def _check_number(study: Study) -> None:

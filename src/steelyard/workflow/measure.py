@@ -27,6 +27,8 @@ from steelyard.lab.machine.boots import Boot, BootNeeded, boot_facts
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.run import Run
 from steelyard.lab.runner import Laboratory, Progress, StudyFailed
+from steelyard.metrics import as_json
+from steelyard.monitors import MONITORS, declared
 from steelyard.study.errors import InputError, brief
 from steelyard.study.load_study import located
 from steelyard.study.plan import baseline
@@ -63,7 +65,7 @@ def start(prepared: PreparedStudy, path: Path, progress: Watcher, interrupts: In
         prepared.text,
         prepared.options,
         baseline(prepared.study, prepared.options),
-        {**environment(), "placement": _facts(_placement(prepared))},
+        {**environment(), "placement": _facts(_placement(prepared)), "metrics": _declared()},
     )
     try:
         with reboots.unit_while_paused(prepared.study.reboots):
@@ -221,6 +223,11 @@ def _facts(placement: Placement) -> dict[str, Any]:
         "engine_cpus": sorted(placement.engine),
         "apart": placement.apart,
     }
+
+
+def _declared() -> dict[str, Any]:
+    """By monitor, so that a bundle says itself what its samples mean."""
+    return {name: as_json(declared(name).metrics) for name in MONITORS}
 
 
 @contextmanager

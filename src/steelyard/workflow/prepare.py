@@ -16,6 +16,7 @@ from steelyard.study.plan import Option, Slot, blocks, with_absent_words
 from steelyard.study.spec import Reboots, Study
 from steelyard.subjects import check, kind_of
 from steelyard.workloads import work_of
+from steelyard.workloads.load_plan import check_load
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ class PreparedStudy:
         study, found = plan_study(text, origin)
         with located(text, origin):
             workloads = [option.workload for option in found]
-            for workload in workloads:
-                work_of(workload)
+            for option in found:
+                check_load(study, option, work_of(option.workload))
             check_effects(study, workloads, [option.levels for option in found])
             for name in study.monitors or ():
                 if name not in MONITORS:

@@ -18,7 +18,7 @@ from steelyard.bundle.evidence.tables import Evidence
 from steelyard.bundle.reader import Bundle
 from steelyard.host.processes.limits import within
 from steelyard.recordings.model import catalogue
-from steelyard.recordings.tables import write_recording
+from steelyard.recordings.write import write_recording
 from steelyard.report.export.judgement_json import judgement_json
 from steelyard.report.export.markdown import to_markdown
 from steelyard.report.page.html import write_report

@@ -4,8 +4,7 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 use rand_distr::{Exp1, StandardNormal};
 use serde::Deserialize;
-
-use crate::error::PlanError;
+use steelyard_engine::error::PlanError;
 
 /// The longest mean: an hour.
 const DURATION_US_MAX: f64 = 3.6e9;

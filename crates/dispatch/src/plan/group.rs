@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use steelyard_engine::error::PlanError;
 
 use super::distribution::Distribution;
 use super::range::{DURATION_S_MAX, range};
-use crate::error::PlanError;
 use crate::tables::class::{Class, FIRST_CPUPRI};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -1,9 +1,9 @@
 //! The description of the simulated machine, as JSON.
 
 use serde::Deserialize;
+use steelyard_engine::error::PlanError;
 
 use super::range::range;
-use crate::error::PlanError;
 
 const CPUS_MAX: u32 = 4096;
 

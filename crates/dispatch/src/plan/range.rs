@@ -1,6 +1,6 @@
 //! The check of a number against its bounds.
 
-use crate::error::PlanError;
+use steelyard_engine::error::PlanError;
 
 /// The longest time of a plan.
 pub const DURATION_S_MAX: f64 = 1e6;

@@ -1,6 +1,7 @@
 //! The trace of chosen threads in a window of time: their stints on CPUs and the changes of their priority.
 
-use crate::error::PlanError;
+use steelyard_engine::error::PlanError;
+
 use crate::plan::{Plan, TraceRequest};
 use crate::tables::class::Reason;
 

@@ -2,11 +2,12 @@
 
 use std::cell::Cell;
 
+use steelyard_engine::clock::now_ns;
+
 use super::operation::Operation;
 use crate::primitives::counters::Counters;
 use crate::primitives::cpu::busy;
 use crate::primitives::slot::{Me, Wait};
-use crate::primitives::sync::now_ns;
 use crate::primitives::times::Times;
 
 /// The part of a lookup that is timed. Never both: clock reads within a lookup would be part of its time.

@@ -3,9 +3,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use steelyard_engine::clock::now_ns;
+
 use crate::primitives::cpu::{both, busy};
 use crate::primitives::slot::Slot;
-use crate::primitives::sync::{Ordering, now_ns};
+use crate::primitives::sync::Ordering;
 
 pub const ROUNDS: usize = 9;
 

@@ -7,13 +7,13 @@
 use std::hint::black_box;
 
 use serde_json::{Value, json};
+use steelyard_engine::clock::now_ns;
 
 use super::costs::{BaseCosts, each_ns, line_transfer_ns, median};
 use crate::caches::child::Child;
 use crate::caches::fixture::Fixture;
 use crate::primitives::cpu::{both, preempted};
 use crate::primitives::slot::{Mode, Slot};
-use crate::primitives::sync::now_ns;
 use crate::protocols::Latch;
 
 /// The measurements of one latch.

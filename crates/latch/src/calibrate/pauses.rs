@@ -2,9 +2,9 @@
 //! A worker that spins while the holder pauses spins in vain; one that pauses with it does not spin at all.
 
 use serde_json::{Value, json};
+use steelyard_engine::clock::now_ns;
 
 use crate::primitives::cpu::both;
-use crate::primitives::sync::now_ns;
 
 /// Longer than any look at the clock.
 const PAUSE_NS: u64 = 1_000;

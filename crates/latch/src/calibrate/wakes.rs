@@ -2,11 +2,12 @@
 //! that is only about to sleep does not sleep at all, and an idle CPU enters deeper states step by step.
 
 use serde_json::{Value, json};
+use steelyard_engine::clock::now_ns;
 
 use super::costs::median;
 use crate::primitives::cpu::both;
 use crate::primitives::slot::{Me, Mode, Slot};
-use crate::primitives::sync::{AtomicU64, Ordering, now_ns};
+use crate::primitives::sync::{AtomicU64, Ordering};
 use crate::protocols::Held;
 use crate::protocols::oracle_x::OracleX;
 

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use steelyard_engine::columns::columns;
+use steelyard_engine::phase::{Phase, phases};
+use steelyard_engine::usage::METRICS;
 
-use super::encoding::{columns, encode, histogram};
+use super::encoding::{encode, histogram};
 use crate::caches::worker::Sampled;
 use crate::calibrate::costs::BaseCosts;
 use crate::plan::Plan;
@@ -13,14 +16,6 @@ use crate::point::state::PointState;
 use crate::primitives::counters::{Count, Counters};
 use crate::primitives::times::Times;
 
-pub struct Phase {
-    pub point: usize,
-    pub clients: usize,
-    pub name: &'static str,
-    pub start_ns: u64,
-    pub end_ns: u64,
-}
-
 /// A fault of the run, for the table of errors.
 pub struct Trouble {
     pub code: &'static str,
@@ -28,19 +23,19 @@ pub struct Trouble {
 }
 
 /// Rows of one table; a row has a value per column.
-type Rows = Vec<Vec<Value>>;
+type Rows<const N: usize> = Vec<[Value; N]>;
 
 /// The result of a run.
 pub struct Outcome {
     pub base: BaseCosts,
     pub phases: Vec<Phase>,
-    throughput: Rows,
-    latency: Rows,
-    clients: Rows,
-    errors: Rows,
-    latches: Rows,
-    histograms: Rows,
-    samples: Rows,
+    throughput: Rows<5>,
+    latency: Rows<4>,
+    clients: Rows<6>,
+    errors: Rows<4>,
+    latches: Rows<8>,
+    histograms: Rows<4>,
+    samples: Rows<4>,
     strides: Vec<u32>,
     guarded: Vec<u64>,
     exclusive: Vec<u64>,
@@ -75,18 +70,18 @@ impl Outcome {
         let window = state.gate.window();
         for (metric, ns) in hand_overs {
             let entity = format!("point{point}");
-            self.samples.push(vec![json!(window.end_ns), json!(entity), json!(metric), json!(ns)]);
+            self.samples.push([json!(window.end_ns), json!(entity), json!(metric), json!(ns)]);
         }
         self.strides.push(state.stride);
         self.keep_throughput(point, state, window);
         let lookups: Vec<&Times> = state.times.iter().map(|times| &times.lookup).collect();
         let (count, text) = encode(&lookups);
-        self.latency.push(vec![json!(point), json!("transaction"), json!(count), json!(text)]);
+        self.latency.push([json!(point), json!("transaction"), json!(count), json!(text)]);
         self.keep_clients(point, state, window);
         self.keep_latches(point, state);
         for (kind, of) in [("hold", of_hold as fn(_) -> _), ("wait", of_wait)] {
             let (count, text) = encode(&state.times.iter().map(of).collect::<Vec<_>>());
-            self.histograms.push(vec![json!(point), json!(kind), json!(count), json!(text)]);
+            self.histograms.push([json!(point), json!(kind), json!(count), json!(text)]);
         }
         let exclusive: u64 = state.counters.iter().map(|counters| counters.exclusive()).sum();
         let (guarded, whole) = (state.cache.guarded(), troubles.is_empty());
@@ -108,7 +103,7 @@ impl Outcome {
             *count += 1;
             *all = if all.is_empty() { message } else { format!("{all}; {message}") };
         }
-        let row = |(code, (count, message))| vec![json!(point), json!(code), json!(count), json!(message)];
+        let row = |(code, (count, message))| [json!(point), json!(code), json!(count), json!(message)];
         self.errors.extend(kinds.into_iter().map(row));
     }
 
@@ -116,13 +111,7 @@ impl Outcome {
         for index in 0..window.seconds() {
             let count: u64 = (0..state.workers).map(|w| state.seconds_of(w)[index].get()).sum();
             let second = index as i64 - window.warm_up() as i64;
-            self.throughput.push(vec![
-                json!(point),
-                json!(second),
-                json!("transaction"),
-                json!(count),
-                json!(0),
-            ]);
+            self.throughput.push([json!(point), json!(second), json!("transaction"), json!(count), json!(0)]);
         }
     }
 
@@ -131,7 +120,7 @@ impl Outcome {
             let lookups: u64 = state.seconds_of(worker)[window.warm_up()..].iter().map(Count::get).sum();
             let p99_ns = histogram(&[&times.lookup]).value_at_quantile(0.99);
             let (torn, mean_ns) = (record.torn.get(), times.lookup.mean_ns());
-            self.clients.push(vec![
+            self.clients.push([
                 json!(point),
                 json!(worker),
                 json!(lookups),
@@ -140,14 +129,10 @@ impl Outcome {
                 json!(p99_ns),
             ]);
             let entity = format!("point{point}/worker{worker}");
-            for (metric, count) in [
-                ("cpu_user_ns", &record.user_ns),
-                ("cpu_system_ns", &record.system_ns),
-                ("switches_voluntary", &record.voluntary),
-                ("switches_involuntary", &record.involuntary),
-            ] {
+            let used = [&record.user_ns, &record.system_ns, &record.voluntary, &record.involuntary];
+            for (metric, count) in METRICS.into_iter().zip(used) {
                 let value = json!(count.get());
-                self.samples.push(vec![json!(window.end_ns), json!(entity), json!(metric), value]);
+                self.samples.push([json!(window.end_ns), json!(entity), json!(metric), value]);
             }
         }
     }
@@ -160,7 +145,7 @@ impl Outcome {
             };
             let name = &state.plan.protocol;
             let latch = if children == 1 { name.clone() } else { format!("{name}#{child}") };
-            self.latches.push(vec![
+            self.latches.push([
                 json!(point),
                 json!(latch),
                 json!(sum(Counters::gets)),
@@ -174,28 +159,23 @@ impl Outcome {
     }
 
     pub fn to_json(&self, plan: &Plan) -> Value {
-        let phases = self.phases.iter().map(|phase| {
-            let Phase { point, clients, name, start_ns, end_ns } = phase;
-            vec![json!(point), json!(clients), json!(name), json!(start_ns), json!(end_ns)]
-        });
         let facts = plan.protocol().facts;
         json!({
-            "phases": columns(&["point", "clients", "phase", "start_ns", "end_ns"], phases),
-            "throughput": columns(&["point", "second", "statement", "count", "errors"], self.throughput.clone()),
-            "latency": columns(&["point", "statement", "count", "histogram_base64"], self.latency.clone()),
+            "phases": phases(&self.phases),
+            "throughput": columns(["point", "second", "statement", "count", "errors"], self.throughput.clone()),
+            "latency": columns(["point", "statement", "count", "histogram_base64"], self.latency.clone()),
             "clients": columns(
-                &["point", "client", "transactions", "errors", "mean_ns", "p99_ns"], self.clients.clone()
+                ["point", "client", "transactions", "errors", "mean_ns", "p99_ns"], self.clients.clone()
             ),
-            "errors": columns(&["point", "code", "count", "message"], self.errors.clone()),
-            "inspect": columns(&["client", "name", "metric", "value"], []),
+            "errors": columns(["point", "code", "count", "message"], self.errors.clone()),
+            "inspect": columns(["client", "name", "metric", "value"], []),
             "latches": columns(
-                &["point", "latch", "gets", "misses", "spin_gets", "sleeps", "wait_ns", "hand_overs"],
+                ["point", "latch", "gets", "misses", "spin_gets", "sleeps", "wait_ns", "hand_overs"],
                 self.latches.clone(),
             ),
-            "latch_histograms": columns(&["point", "kind", "count", "histogram_base64"], self.histograms.clone()),
-            "samples": columns(&["t_ns", "entity", "metric", "value"], self.samples.clone()),
+            "latch_histograms": columns(["point", "kind", "count", "histogram_base64"], self.histograms.clone()),
+            "samples": columns(["t_ns", "entity", "metric", "value"], self.samples.clone()),
             "engine": {
-                "io": "none",
                 "threads": plan.points.iter().max(),
                 "connections_made": plan.points.iter().sum::<usize>(),
                 "reconnections": 0,

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use steelyard_engine::clock::now_ns;
+
 use crate::plan::Plan;
-use crate::primitives::sync::{AtomicU32, AtomicU64, Ordering, now_ns};
+use crate::primitives::sync::{AtomicU32, AtomicU64, Ordering};
 
 const SECOND_NS: u64 = 1_000_000_000;
 

@@ -1,5 +1,7 @@
 //! Atomics and sleeping, real or as loom models them.
 
+use steelyard_engine::clock::now_ns;
+
 #[cfg(feature = "loom")]
 pub use loom::sync::atomic::{AtomicU32, AtomicU64, fence};
 #[cfg(not(feature = "loom"))]
@@ -22,15 +24,6 @@ pub fn give_way() {
     std::thread::yield_now();
     #[cfg(feature = "loom")]
     loom::thread::yield_now();
-}
-
-/// CLOCK_MONOTONIC.
-#[inline]
-pub fn now_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec that outlives the call; CLOCK_MONOTONIC always exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Where one worker sleeps until it is posted; a post before the sleep is kept.

@@ -1,9 +1,9 @@
 //! The plan of a simulation, as JSON, and its validation.
 
 use serde::Deserialize;
+use steelyard_engine::error::PlanError;
 
 use super::lengths::Lengths;
-use crate::error::PlanError;
 
 /// Which worker gets a latch that becomes free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

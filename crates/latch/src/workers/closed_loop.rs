@@ -1,10 +1,14 @@
 //! The closed loop of one worker, the same in a thread and in a process.
 
+use steelyard_engine::clock::now_ns;
+use steelyard_engine::pinning::pin;
+use steelyard_engine::usage::usage;
+
 use super::draws::draw;
 use crate::caches::worker::Timed;
 use crate::point::state::PointState;
-use crate::primitives::cpu::{busy, pin, usage};
-use crate::primitives::sync::{Ordering, now_ns};
+use crate::primitives::cpu::busy;
+use crate::primitives::sync::Ordering;
 
 /// A worker whose batch takes longer counts lookup by lookup.
 const SLOW_NS: u64 = 1_000_000;
@@ -13,7 +17,8 @@ const SLOW_NS: u64 = 1_000_000;
 pub fn work(state: &PointState, number: usize) {
     let plan = state.plan;
     if !plan.cpus.is_empty() {
-        pin(plan.cpus[number % plan.cpus.len()]);
+        // a CPU taken away meanwhile leaves the worker where it is
+        let _ = pin(&[plan.cpus[number % plan.cpus.len()]]);
     }
     state.memory.0.populate();
     let draws = draw(plan, number, state.workers);

@@ -8,6 +8,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use steelyard_engine::clock::now_ns;
 
 use super::draws::draw;
 use crate::caches::operation::Operation;
@@ -16,7 +17,6 @@ use crate::calibrate::costs::BaseCosts;
 use crate::plan::Plan;
 use crate::point::state::{PointState, shared_memory};
 use crate::primitives::cpu::{both, busy, preempted};
-use crate::primitives::sync::now_ns;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]

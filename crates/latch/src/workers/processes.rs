@@ -2,6 +2,8 @@
 
 use std::io;
 
+use steelyard_engine::process;
+
 use super::closed_loop::work;
 use crate::point::state::PointState;
 
@@ -26,7 +28,9 @@ pub struct Processes(Vec<Child>);
 impl Processes {
     /// Starts a worker.
     pub fn fork(&mut self, state: &PointState, worker: usize) -> io::Result<()> {
-        self.0.push(Child { pid: fork(state, worker)?, worker });
+        // SAFETY: the worker uses memory mapped before the fork, and no lock but malloc's.
+        let pid = unsafe { process::fork(|| work(state, worker)) }?;
+        self.0.push(Child { pid, worker });
         Ok(())
     }
 
@@ -73,23 +77,4 @@ impl Drop for Processes {
     fn drop(&mut self) {
         self.kill();
     }
-}
-
-fn fork(state: &PointState, number: usize) -> io::Result<libc::pid_t> {
-    // SAFETY: getpid has no preconditions.
-    let parent = unsafe { libc::getpid() };
-    // SAFETY: the child runs `work` on memory mapped before the fork and leaves by _exit: no lock of the
-    // parent's other threads is taken but malloc's, which the C library keeps usable in the child.
-    let pid = unsafe { libc::fork() };
-    if pid != 0 {
-        return if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) };
-    }
-    // SAFETY: prctl with integers touches no memory.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-    // SAFETY: getppid has no preconditions; a parent that died before prctl sends nothing.
-    let orphan = unsafe { libc::getppid() } != parent;
-    let done =
-        !orphan && std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(state, number))).is_ok();
-    // SAFETY: nothing of the parent's is to be flushed or dropped here.
-    unsafe { libc::_exit(i32::from(!done)) }
 }

@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use steelyard_fuzz::{compare, hear};
-use steelyard_load::mysql::{Answer, Scanner};
-use steelyard_load::plan::Protocol;
+use steelyard_load::protocol::mysql::Mysql;
+use steelyard_load::protocol::mysql::scanner::{Answer, Scanner};
 
 const MESSAGE_BYTES_MAX: usize = 1 << 25;
 
@@ -19,7 +19,7 @@ fn scanner(mode: u8) -> Scanner {
 }
 
 fuzz_target!(|input: &[u8]| {
-    hear(Protocol::Mysql, input);
+    hear::<Mysql>(input);
     let Some((mode, words)) = input.split_first() else { return };
     let whole = scanner(*mode).feed(words).map_err(|_| ());
     let mut scanner = scanner(*mode);

@@ -2,12 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use steelyard_load::plan::Plan;
-use steelyard_load::work::Work;
+use steelyard_load::drivers::Job;
 
 fuzz_target!(|text: &str| {
-    if let Ok(plan) = Plan::parse(text) {
-        let _ = Work::new(plan);
-    }
+    let _ = Job::parse(text);
     let _ = steelyard_dispatch::plan::Plan::parse(text);
 });

@@ -5,16 +5,17 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use steelyard_load::plan::{Protocol, Server};
-use steelyard_load::session::{Opening, Session};
-use steelyard_load::transport::Transport;
+use steelyard_load::plan::Server;
+use steelyard_load::protocol::Opening;
+use steelyard_load::protocol::{Protocol, Session};
+use steelyard_load::io::transport::Transport;
 
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 /// An input that takes longer has found a wait without a limit.
 const LIMIT: Duration = Duration::from_secs(2);
 
 /// The first byte says what hears the rest: a login and a question, or a question alone.
-pub fn hear(protocol: Protocol, input: &[u8]) {
+pub fn hear<P: Protocol>(input: &[u8]) {
     let Some((mode, words)) = input.split_first() else { return };
     let Ok((ours, mut theirs)) = UnixStream::pair() else { return };
     // more than a socket holds would wait for a reader
@@ -27,7 +28,6 @@ pub fn hear(protocol: Protocol, input: &[u8]) {
         return;
     }
     let server = Server {
-        protocol,
         // over TCP the password is encrypted by a key of the server's
         host: if mode & 2 == 0 { "/s".into() } else { "h".into() },
         port: 1,
@@ -38,12 +38,12 @@ pub fn hear(protocol: Protocol, input: &[u8]) {
     };
     let opening = Opening { server, statements: Vec::new(), message_bytes_max: MESSAGE_BYTES_MAX };
     let session = if mode & 1 == 0 {
-        opening.log_in(transport)
+        P::Session::log_in(transport, &opening)
     } else {
-        Ok(Session::over(transport, protocol, MESSAGE_BYTES_MAX))
+        Ok(P::Session::over(transport, MESSAGE_BYTES_MAX))
     };
     if let Ok(mut session) = session {
-        let _ = session.ask("select 1");
+        let _ = session.query("select 1");
     }
 }
 

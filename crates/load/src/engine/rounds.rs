@@ -4,22 +4,24 @@
 //! A sequence of long queries cut off by the clock would leave out those that come last, so here a round
 //! that began within the time is carried to its end.
 
+use steelyard_engine::clock::now_ns;
+
 use super::{LEAD_NS, Run, ended_ns};
 use crate::client::Client;
 use crate::error::LoadError;
-use crate::poll::now_ns;
+use crate::protocol::Protocol;
 use crate::record::Window;
 
 /// Beyond every deadline: the load has ended by itself by then.
 const SLACK_S: f64 = 60.0;
 
-impl Run<'_> {
+impl<P: Protocol> Run<'_, P> {
     /// One point: rounds to warm up, which count nowhere, then those that are measured.
     pub(super) fn rounds(
         &mut self,
         point: usize,
-        mut clients: Vec<Client>,
-    ) -> Result<Vec<Client>, LoadError> {
+        mut clients: Vec<Client<P>>,
+    ) -> Result<Vec<Client<P>>, LoadError> {
         let plan = &self.work.plan;
         let count = clients.len();
         let mut start_ns = None;

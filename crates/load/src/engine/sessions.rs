@@ -3,36 +3,37 @@
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use steelyard_engine::clock::now_ns;
+
 use super::Run;
-use crate::beside::beside;
 use crate::client::Client;
+use crate::conduct::beside::beside;
 use crate::error::LoadError;
+use crate::io::transport::Transport;
 use crate::plan::Inspect;
-use crate::poll::now_ns;
-use crate::result::Told;
-use crate::session::{Opening, Session, farewell};
-use crate::transport::Transport;
-use crate::work::Work;
+use crate::protocol::Opening;
+use crate::protocol::{Protocol, Session};
+use crate::record::result::Told;
 
 /// A client's connection, unless it broke, and what it answered or why it did not.
 type Inspected = (usize, Option<Transport>, Result<Vec<Told>, String>);
 
-impl Run<'_> {
+impl<P: Protocol> Run<'_, P> {
     pub(super) fn connect(
         &mut self,
         point: usize,
         count: usize,
-        clients: &mut Vec<Client>,
+        clients: &mut Vec<Client<P>>,
     ) -> Result<(), LoadError> {
         let begin_ns = self.conductor.begin("connect", point, count)?;
         let work = self.work;
         let limit = Instant::now() + Duration::from_secs_f64(work.plan.connect_s);
-        clients.drain(count.min(clients.len())..).for_each(|mut client| leave(&mut client, work));
+        clients.drain(count.min(clients.len())..).for_each(|mut client| leave(&mut client));
         let (opening, missing) = (Opening::from(&work.plan), count - clients.len());
         let open = move |made: &Sender<_>| {
             for _ in 0..missing {
                 let start_ns = now_ns();
-                let opened = opening.open(limit);
+                let opened = opening.open::<P>(limit);
                 let failed = opened.is_err();
                 if made.send((opened, now_ns() - start_ns)).is_err() || failed {
                     break;
@@ -48,7 +49,7 @@ impl Run<'_> {
                     clients.push(Client::new(clients.len(), work, transport));
                 }
                 // a ramp that meets the server's limit goes on with the clients that it has
-                Err(error) if LoadError::is_full(&error) && !clients.is_empty() => {
+                Err(error) if is_full::<P>(&error) && !clients.is_empty() => {
                     let text = format!("point {point}: {} of {count} clients: {error}", clients.len());
                     conductor.outcome.notices.push(("connections-refused", text));
                     refused = true;
@@ -66,7 +67,7 @@ impl Run<'_> {
     }
 
     /// Connections open, nothing sent but the questions of `inspect`.
-    pub(super) fn cool_down(&mut self, point: usize, clients: &mut [Client]) -> Result<(), LoadError> {
+    pub(super) fn cool_down(&mut self, point: usize, clients: &mut [Client<P>]) -> Result<(), LoadError> {
         let begin_ns = self.conductor.begin("cool-down", point, clients.len())?;
         if !self.work.plan.inspect.is_empty() {
             self.inspect(clients)?;
@@ -74,11 +75,10 @@ impl Run<'_> {
         self.conductor.cool_down(point, clients.len(), begin_ns)
     }
 
-    fn inspect(&mut self, clients: &mut [Client]) -> Result<(), LoadError> {
+    fn inspect(&mut self, clients: &mut [Client<P>]) -> Result<(), LoadError> {
         let plan = &self.work.plan;
         let limit = Instant::now() + Duration::from_secs_f64(plan.inspect_s);
-        let (questions, protocol, most) =
-            (plan.inspect.clone(), plan.server.protocol, plan.message_bytes_max());
+        let (questions, most) = (plan.inspect.clone(), plan.message_bytes_max());
         let connected: Vec<(usize, Transport)> = clients
             .iter_mut()
             .enumerate()
@@ -88,7 +88,7 @@ impl Run<'_> {
         let (mut answered, mut failure) = (0, "no answer in time".to_string());
         let ask = move |made: &Sender<Inspected>| {
             for (client, transport) in connected {
-                let session = Session::over(transport, protocol, most);
+                let session = P::Session::over(transport, most);
                 if made.send(answers(client, session, &questions, limit)).is_err() {
                     break;
                 }
@@ -112,22 +112,22 @@ impl Run<'_> {
         Ok(())
     }
 
-    pub(super) fn disconnect(&mut self, point: usize, mut clients: Vec<Client>) -> Result<(), LoadError> {
+    pub(super) fn disconnect(&mut self, point: usize, mut clients: Vec<Client<P>>) -> Result<(), LoadError> {
         let begin_ns = self.conductor.begin("disconnect", point, clients.len())?;
-        clients.iter_mut().for_each(|client| leave(client, self.work));
+        clients.iter_mut().for_each(|client| leave(client));
         self.conductor.ended("disconnect", point, clients.len(), begin_ns, now_ns());
         Ok(())
     }
 }
 
 /// Asks one client's session.
-fn answers(client: usize, mut session: Session, questions: &[Inspect], limit: Instant) -> Inspected {
+fn answers(client: usize, mut session: impl Session, questions: &[Inspect], limit: Instant) -> Inspected {
     let mut told = Vec::new();
-    if let Err(cause) = session.set_limit(limit) {
+    if let Err(cause) = session.transport().set_limit(Some(limit)) {
         return (client, None, Err(cause.to_string()));
     }
     for question in questions {
-        match session.ask(&question.sql) {
+        match session.query(&question.sql) {
             Ok(answer) => told.extend(answer.into_iter().map(|(metric, value)| Told {
                 client,
                 name: question.name.clone(),
@@ -139,17 +139,19 @@ fn answers(client: usize, mut session: Session, questions: &[Inspect], limit: In
             Err(error) => return (client, None, Err(error.to_string())),
         }
     }
-    match session.into_transport() {
+    match session.release() {
         Ok(transport) => (client, Some(transport), Ok(told)),
         Err(cause) => (client, None, Err(cause.to_string())),
     }
 }
 
+fn is_full<P: Protocol>(error: &LoadError) -> bool {
+    matches!(error, LoadError::Refused { code, message, .. } if P::is_full(code, message))
+}
+
 /// Says farewell, unless that would wait: the server closes the connection either way.
-fn leave(client: &mut Client, work: &Work) {
+fn leave<P: Protocol>(client: &mut Client<P>) {
     if let Some(transport) = &mut client.transport {
-        let _ = transport
-            .set_nonblocking(true)
-            .and_then(|()| transport.write_all(farewell(work.plan.server.protocol)));
+        let _ = transport.set_nonblocking(true).and_then(|()| transport.write_all(P::FAREWELL));
     }
 }

@@ -3,12 +3,14 @@
 use std::cmp::Reverse;
 use std::io::ErrorKind;
 
+use steelyard_engine::clock::now_ns;
+use steelyard_engine::error::PlanError;
+
 use super::Loop;
-use crate::error::{LoadError, PlanError};
-use crate::poll::now_ns;
-use crate::reconnect::Reconnector;
-use crate::transport::Transport;
-use crate::wire::Ready;
+use crate::error::LoadError;
+use crate::event_loop::reconnect::Reconnector;
+use crate::io::transport::Transport;
+use crate::protocol::{Dialogue, Protocol, Reply};
 
 const BACK_OFF_NS: u64 = 50_000_000;
 /// Without a single connection for this long, the server counts as gone.
@@ -17,7 +19,7 @@ const LOST_S: u64 = 2;
 /// Pieces of a client's reply that are read before the others have their turn.
 const PIECES_MAX: usize = 64;
 
-impl Loop<'_> {
+impl<P: Protocol> Loop<'_, P> {
     /// The clients as the load before left them, with a connection or without.
     pub(super) fn take_in(&mut self) -> Result<(), LoadError> {
         for index in 0..self.clients.len() {
@@ -83,7 +85,7 @@ impl Loop<'_> {
                 Err(error) => return self.break_off(index, &error.to_string()),
             };
             let more = count == self.buffer.len() || transport.is_encrypted();
-            let found = client.scanner.feed(&self.buffer[..count]);
+            let found = client.dialogue.feed(&self.buffer[..count]);
             if !self.read(index, found) || !more {
                 return;
             }
@@ -91,7 +93,7 @@ impl Loop<'_> {
     }
 
     /// Goes on after what was scanned; false when that ended the connection.
-    pub(super) fn read(&mut self, index: usize, found: Result<Option<Ready>, PlanError>) -> bool {
+    pub(super) fn read(&mut self, index: usize, found: Result<Option<Reply>, PlanError>) -> bool {
         match found {
             Ok(Some(reply)) => self.reply(index, reply),
             Ok(None) => {}
@@ -112,12 +114,12 @@ impl Loop<'_> {
             // a write may fail before the server's last words are read
             for _ in 0..PIECES_MAX {
                 let Ok(count @ 1..) = transport.read(&mut self.buffer) else { break };
-                if client.scanner.feed(&self.buffer[..count]).is_err() {
+                if client.dialogue.feed(&self.buffer[..count]).is_err() {
                     break;
                 }
             }
         }
-        let (code, cause) = match client.scanner.last_error() {
+        let (code, cause) = match client.dialogue.last_error() {
             Some(error) => (error.code, error.message),
             None => ("connection".into(), cause.into()),
         };
@@ -187,7 +189,7 @@ impl Loop<'_> {
         if !due.is_empty() {
             let reconnector = match self.reconnector.take() {
                 Some(reconnector) => reconnector,
-                None => Reconnector::new((&self.work.plan).into())?,
+                None => Reconnector::new::<P>((&self.work.plan).into())?,
             };
             self.reconnector.insert(reconnector).ask(due);
         }

@@ -5,8 +5,9 @@ use std::os::fd::RawFd;
 
 use super::{CARE_NS, Loop};
 use crate::error::LoadError;
+use crate::io::uring::{Done, Uring};
 use crate::plan::{Io, Plan, Tls};
-use crate::uring::{Done, Uring};
+use crate::protocol::{Dialogue, Protocol};
 
 /// The ring, where the plan wants one and can have it.
 pub(super) fn ring(plan: &Plan, clients: usize) -> Result<Option<Uring>, LoadError> {
@@ -22,7 +23,7 @@ pub(super) fn ring(plan: &Plan, clients: usize) -> Result<Option<Uring>, LoadErr
     }
 }
 
-impl Loop<'_> {
+impl<P: Protocol> Loop<'_, P> {
     /// Takes in a client's connection.
     pub(super) fn attach(&mut self, index: usize, fd: RawFd) -> Result<(), LoadError> {
         if let Some(uring) = &mut self.uring {
@@ -46,7 +47,7 @@ impl Loop<'_> {
                     let Some(uring) = &mut self.uring else { continue };
                     let awaited = self.clients[client].transport.is_some();
                     let found =
-                        awaited.then(|| self.clients[client].scanner.feed(uring.bytes(buffer, length)));
+                        awaited.then(|| self.clients[client].dialogue.feed(uring.bytes(buffer, length)));
                     uring.give_back(buffer);
                     if let Some(found) = found {
                         self.read(client, found);

@@ -1,7 +1,8 @@
 //! What makes a plan impossible, found before anything is connected.
 
+use steelyard_engine::error::PlanError;
+
 use super::{Arrival, Handle, Io, Parameters, Plan, Text, Tls};
-use crate::error::PlanError;
 
 /// Limits beyond which a plan is a slip of the pen, or more than memory holds.
 const MOST_TEXTS: u64 = 1_000_000;
@@ -18,26 +19,11 @@ impl Plan {
         if self.sqlite.is_none() && self.server.host.is_empty() && self.server.socket.is_none() {
             return refuse("server", "there is no host to connect to");
         }
-        if let Some(database) = &self.sqlite {
-            database.check()?;
-            if self.handle == Handle::Unnamed {
-                return refuse("handle", "every statement of SQLite is a handle: `per-use` is the same work");
-            }
-            if self.transactions_max.is_some() {
-                return refuse(
-                    "transactions_max",
-                    "clients of SQLite count each for itself: measure by time",
-                );
-            }
-            if !matches!(self.arrival, Arrival::Closed { .. }) {
-                return refuse("arrival", "clients of SQLite are threads or processes in a closed loop");
-            }
-        }
         if self.handle == Handle::None && self.parameters == Parameters::Client {
             return refuse("parameters", "a simple query (handle none) carries no parameters");
         }
         if self.handle == Handle::Named && self.text == Text::Unique {
-            return refuse("text", "unique texts are never seen again, so `named` cannot reuse them");
+            return refuse("text", "handle `named` with unique texts prepares once what is never seen again");
         }
         if self.text == Text::Distinct && !(1..=MOST_TEXTS).contains(&self.distinct_texts) {
             return refuse("distinct_texts", &format!("must be 1 to {MOST_TEXTS}"));
@@ -55,7 +41,10 @@ impl Plan {
             return refuse("message_mib_max", &format!("must be 1 to {MOST_MESSAGE_MIB}"));
         }
         if self.transactions_max.is_some_and(|most| most == 0 || self.threads > 1) {
-            return refuse("transactions_max", "must be above 0, and is counted by one thread");
+            return refuse(
+                "transactions_max",
+                "must be above 0, and is counted by one thread: threads must be 1",
+            );
         }
         if self.statements.is_empty() || self.transactions.is_empty() {
             return refuse("transactions", "needs at least one transaction of one statement");

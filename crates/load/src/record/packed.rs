@@ -1,54 +1,41 @@
 //! Histograms in a record that goes from one process to another: HdrHistogram's V2 encoding, as text.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
 use hdrhistogram::{Counter, Histogram};
-
-fn text<T: Counter>(histogram: &Histogram<T>) -> String {
-    let mut bytes = Vec::new();
-    // writing to a Vec fails only for histograms larger than memory
-    let _ = V2Serializer::new().serialize(histogram, &mut bytes);
-    STANDARD.encode(bytes)
-}
-
-fn histogram<T: Counter, E: serde::de::Error>(text: &str) -> Result<Histogram<T>, E> {
-    let bytes = STANDARD.decode(text).map_err(E::custom)?;
-    Deserializer::new()
-        .deserialize(&mut bytes.as_slice())
-        .map_err(|error| E::custom(format!("not a histogram: {error:?}")))
-}
+use steelyard_engine::histogram::{decode_text, encode_text};
 
 pub mod one {
+    use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
     pub fn serialize<T: super::Counter, S: Serializer>(
         value: &super::Histogram<T>,
         to: S,
     ) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&super::text(value))
+        to.serialize_str(&super::encode_text(value))
     }
 
     pub fn deserialize<'de, T: super::Counter, D: Deserializer<'de>>(
         from: D,
     ) -> Result<super::Histogram<T>, D::Error> {
-        super::histogram(&String::deserialize(from)?)
+        super::decode_text(&String::deserialize(from)?).map_err(D::Error::custom)
     }
 }
 
 pub mod many {
+    use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
     pub fn serialize<T: super::Counter, S: Serializer>(
         values: &[super::Histogram<T>],
         to: S,
     ) -> Result<S::Ok, S::Error> {
-        to.collect_seq(values.iter().map(super::text))
+        to.collect_seq(values.iter().map(super::encode_text))
     }
 
     pub fn deserialize<'de, T: super::Counter, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Vec<super::Histogram<T>>, D::Error> {
-        Vec::<String>::deserialize(from)?.iter().map(|text| super::histogram(text)).collect()
+        let texts = Vec::<String>::deserialize(from)?;
+        texts.iter().map(|text| super::decode_text(text).map_err(D::Error::custom)).collect()
     }
 }

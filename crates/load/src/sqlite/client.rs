@@ -4,19 +4,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use rand::Rng;
 use rand::rngs::SmallRng;
 use rusqlite::{Connection, Error, Statement, ffi};
+use steelyard_engine::clock::now_ns;
+use steelyard_engine::usage::usage;
 
-use super::Stage;
-use super::database::Begin;
+use super::state::PointState;
 use super::statements::{Statements, code_of};
 use crate::conduct::Live;
 use crate::error::LoadError;
-use crate::poll::{no_timer_slack, now_ns};
+use crate::io::poll::no_timer_slack;
+use crate::plan::schedule::think_ns;
+use crate::plan::sqlite::Begin;
 use crate::record::{Record, Window};
-use crate::schedule::think_ns;
-use crate::work::Work;
+use crate::statements::draw::Draw;
+use crate::statements::work::Work;
 
 /// Steps of SQLite's machine between two looks at the clock: about a millisecond.
 const STEPS: i32 = 10_000;
@@ -30,7 +32,7 @@ struct Client<'a> {
     begin: Statement<'a>,
     commit: Statement<'a>,
     rollback: Statement<'a>,
-    values: SmallRng,
+    draw: Draw,
     pauses: SmallRng,
     record: Record,
     /// When SQLite gives up by itself what it is at.
@@ -40,9 +42,9 @@ struct Client<'a> {
 }
 
 /// Opens the database.
-pub fn open(stage: &Stage) -> Result<Connection, LoadError> {
+pub fn open(state: &PointState) -> Result<Connection, LoadError> {
     no_timer_slack();
-    stage.database.open(Duration::from_secs_f64(stage.work.plan.deadline_ms / 1e3))
+    state.database.open(Duration::from_secs_f64(state.work.plan.deadline_ms / 1e3))
 }
 
 /// What was counted, CPU time and switches of the measure phase, what the connection says of itself.
@@ -50,16 +52,16 @@ pub type Told = (Record, [u64; 4], Vec<(String, i64)>);
 
 /// Works through the window and tells of it once; statements are kept until `tell` returns.
 pub fn drive(
-    stage: &Stage,
+    state: &PointState,
     connection: &Connection,
     number: usize,
     window: Window,
     tell: impl FnOnce(Result<Told, LoadError>),
 ) {
-    match Client::new(stage.work, connection, stage.database.begin, number, window) {
-        Err(error) => tell(Err(stage.database.failed(&error))),
+    match Client::new(state.work, connection, state.database.begin, number, window) {
+        Err(error) => tell(Err(state.database.failed(&error))),
         Ok(mut client) => {
-            let usage = client.drive(stage, &stage.live[number]);
+            let usage = client.drive(state, &state.live[number]);
             let Client { record, statements, .. } = client;
             tell(Ok((record, usage, status(connection))));
             drop(statements);
@@ -81,11 +83,11 @@ impl<'a> Client<'a> {
         Ok(Self {
             work,
             connection,
-            statements: Statements::new(work, connection, number),
+            statements: Statements::new(work, connection),
             begin: connection.prepare(begin.sql())?,
             commit: connection.prepare("commit")?,
             rollback: connection.prepare("rollback")?,
-            values: work.chance(number, 0),
+            draw: Draw::new(work, number),
             pauses: work.chance(number, 2),
             record: Record::new(window, None, work.plan.statements.len(), std::iter::once(number)),
             limit_ns,
@@ -94,10 +96,10 @@ impl<'a> Client<'a> {
         })
     }
 
-    fn drive(&mut self, stage: &Stage, live: &Live) -> [u64; 4] {
+    fn drive(&mut self, state: &PointState, live: &Live) -> [u64; 4] {
         let mut before = None;
         let mut now = now_ns();
-        while now < self.window.end_ns && !stage.gate.stopped() {
+        while now < self.window.end_ns && !state.gate.stopped() {
             if before.is_none() && now >= self.window.measure_ns {
                 before = Some(usage());
             }
@@ -118,7 +120,7 @@ impl<'a> Client<'a> {
 
     /// One transaction from `start_ns`; when it ended.
     fn transaction(&mut self, start_ns: u64) -> u64 {
-        let recipe = &self.work.transactions[self.work.draw(self.values.random())];
+        let recipe = &self.work.transactions[self.draw.transaction(self.work)];
         let limit_ns = (start_ns + self.deadline_ns).min(self.window.end_ns + DRAIN_NS);
         self.limit_ns.store(limit_ns, Ordering::Relaxed);
         let (mut now, mut at) = (start_ns, None);
@@ -132,7 +134,8 @@ impl<'a> Client<'a> {
                 break;
             }
             at = Some(statement);
-            outcome = self.statements.execute(statement, &mut self.values);
+            self.draw.statement(self.work, statement);
+            outcome = self.statements.execute(&mut self.draw);
             let begin_ns = std::mem::replace(&mut now, now_ns());
             if outcome.is_ok() {
                 self.record.statement_done(statement, now, now - begin_ns);
@@ -159,16 +162,6 @@ impl<'a> Client<'a> {
         }
         now
     }
-}
-
-/// User ns, system ns, voluntary and involuntary switches of the calling thread.
-fn usage() -> [u64; 4] {
-    // SAFETY: all zero is a valid rusage, written by the call that follows.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` is valid for writes.
-    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
-    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
-    [ns(usage.ru_utime), ns(usage.ru_stime), usage.ru_nvcsw as u64, usage.ru_nivcsw as u64]
 }
 
 /// What a connection counts: https://www.sqlite.org/c3ref/c_dbstatus_options.html

@@ -4,19 +4,20 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use steelyard_engine::clock::now_ns;
+use steelyard_engine::process::fork;
 
 use super::client::{drive, open};
-use super::database::Workers;
-use super::{Stage, gate::Gate};
+use super::gate::Gate;
+use super::state::PointState;
 use crate::conduct::Conductor;
 use crate::error::LoadError;
-use crate::poll::now_ns;
+use crate::plan::sqlite::Workers;
 use crate::record::Record;
 
 /// Between two looks at whether the run goes on.
@@ -44,35 +45,42 @@ pub struct Crew<'a> {
 impl<'env> Crew<'env> {
     pub fn start<'scope>(
         scope: &'scope Scope<'scope, 'env>,
-        stage: &'env Stage<'env>,
+        state: &'env PointState<'env>,
         count: usize,
     ) -> io::Result<Self> {
-        let mut crew = Self { gate: &stage.gate, pipes: Vec::new(), processes: Vec::new() };
+        let mut crew = Self { gate: &state.gate, pipes: Vec::new(), processes: Vec::new() };
         for _ in 0..count {
-            crew.take_on(scope, stage)?;
+            crew.take_on(scope, state)?;
         }
         Ok(crew)
     }
 
     /// One client more, of the next number.
-    fn take_on<'scope>(
+    pub(super) fn take_on<'scope>(
         &mut self,
         scope: &'scope Scope<'scope, 'env>,
-        stage: &'env Stage<'env>,
+        state: &'env PointState<'env>,
     ) -> io::Result<()> {
         let number = self.pipes.len();
         let (from, to) = pipe()?;
         self.pipes.push(from);
-        match stage.database.workers {
+        match state.database.workers {
             Workers::Threads => {
                 let name = format!("sqlite-{number}");
-                Builder::new().name(name).spawn_scoped(scope, move || work(stage, number, to))?;
+                Builder::new().name(name).spawn_scoped(scope, move || work(state, number, to))?;
             }
-            Workers::Processes => self.processes.push(fork(|| {
-                // the reading ends are the parent's alone: who writes learns when it listens no more
-                self.pipes.clear();
-                work(stage, number, to);
-            })?),
+            Workers::Processes => {
+                // SAFETY: this process has one thread here and no connection to SQLite, whose locks and files
+                // must not cross a fork.
+                let pid = unsafe {
+                    fork(|| {
+                        // the reading ends are the parent's alone: who writes learns when it listens no more
+                        self.pipes.clear();
+                        work(state, number, to);
+                    })
+                };
+                self.processes.push(pid?);
+            }
         }
         Ok(())
     }
@@ -135,22 +143,22 @@ impl Drop for Crew<'_> {
 }
 
 /// One client's life: opens the database, works, tells, and stays until it may leave.
-fn work(stage: &Stage, number: usize, to: File) {
+fn work(state: &PointState, number: usize, to: File) {
     let begin_ns = now_ns();
-    let connection = match open(stage) {
+    let connection = match open(state) {
         Ok(connection) => connection,
         Err(error) => {
             tell(to, &Err(error.to_string()));
-            return stage.gate.failed.store(true, Ordering::Release);
+            return state.gate.failed.store(true, Ordering::Release);
         }
     };
     let connect_ns = now_ns() - begin_ns;
-    stage.gate.ready.fetch_add(1, Ordering::Release);
-    let Some(window) = stage.gate.wait() else { return };
-    drive(stage, &connection, number, window, |told| {
+    state.gate.ready.fetch_add(1, Ordering::Release);
+    let Some(window) = state.gate.wait() else { return };
+    drive(state, &connection, number, window, |told| {
         let left = told.map(|(record, usage, status)| Left { connect_ns, usage, status, record });
         tell(to, &left.map_err(|error| error.to_string()));
-        stage.gate.wait_to_leave();
+        state.gate.wait_to_leave();
     });
 }
 
@@ -192,83 +200,4 @@ fn pipe() -> io::Result<(File, File)> {
     }
     // SAFETY: both descriptors were just made and are nobody else's.
     Ok(unsafe { (File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1])) })
-}
-
-fn fork(body: impl FnOnce()) -> io::Result<libc::pid_t> {
-    // SAFETY: getpid has no preconditions.
-    let parent = unsafe { libc::getpid() };
-    // SAFETY: this process has one thread here and no connection to SQLite, whose locks and files must not
-    // cross a fork; the child runs `body` and leaves by _exit.
-    let pid = unsafe { libc::fork() };
-    if pid != 0 {
-        return if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) };
-    }
-    // SAFETY: prctl with integers touches no memory.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-    // SAFETY: getppid has no preconditions; a parent that died before prctl sends nothing.
-    let orphan = unsafe { libc::getppid() } != parent;
-    let done = !orphan && catch_unwind(AssertUnwindSafe(body)).is_ok();
-    // SAFETY: nothing of the parent's is to be flushed or dropped here.
-    unsafe { libc::_exit(i32::from(!done)) }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::conduct::{Conductor, Listener, Live};
-    use crate::plan::Plan;
-    use crate::shared::Shared;
-    use crate::sqlite::connect;
-    use crate::work::Work;
-
-    struct Patient;
-
-    impl Listener for Patient {
-        fn event(&mut self, _: &str) -> bool {
-            true
-        }
-
-        fn go_on(&mut self) -> bool {
-            true
-        }
-    }
-
-    #[test]
-    fn who_cannot_open_the_file_is_named_and_those_who_could_are_let_go() {
-        let file = std::env::temp_dir().join(format!("steelyard-crew-{}.sqlite", std::process::id()));
-        std::fs::write(&file, "").unwrap();
-        let plan = json!({
-            "sqlite": {"file": file, "workers": "threads", "threading": "serialized", "shared_cache": false,
-                       "begin": "deferred", "memory_status": true, "pragmas": []},
-            "text": "identical", "distinct_texts": 1, "parameters": "client", "handle": "named",
-            "statements": [{"name": "s", "sql": "select 1"}],
-            "transactions": [{"name": "t", "weight": 1, "statements": ["s"]}],
-            "arrival": {"kind": "closed", "think_ms": 0, "think": "fixed"},
-            "points": [2], "warm_up_s": 0, "measure_s": 1, "cool_down_s": 0,
-            "deadline_ms": 100, "threads": 1, "seed": 1,
-        });
-        let work = Work::new(Plan::parse(&plan.to_string()).unwrap()).unwrap();
-        let stage = Stage {
-            work: &work,
-            database: work.plan.sqlite.as_ref().unwrap(),
-            gate: Shared::new(Gate::default()),
-            live: (0..2).map(|_| Shared::new(Live::default())).collect(),
-        };
-        let mut listener = Patient;
-        let mut conductor = Conductor::new(&work.plan, &mut listener);
-        let connected = std::thread::scope(|scope| {
-            let mut crew = Crew::start(scope, &stage, 1).unwrap();
-            while stage.gate.ready.load(Ordering::Acquire) == 0 {
-                assert!(!stage.gate.failed.load(Ordering::Acquire), "client 0 could not open the file");
-                std::thread::yield_now();
-            }
-            std::fs::remove_file(&file).unwrap();
-            crew.take_on(scope, &stage).unwrap();
-            connect(&mut conductor, &stage, &mut crew)
-        });
-        let refused = connected.unwrap_err();
-        assert!(matches!(refused, LoadError::Client { number: 1, .. }), "{refused}");
-    }
 }

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::poll::now_ns;
+use steelyard_engine::clock::now_ns;
+
 use crate::record::Window;
 
 const STEP: Duration = Duration::from_millis(1);

@@ -1,16 +1,13 @@
 //! A client's statements: each way of handling them as calls of SQLite.
 
 use std::hint::black_box;
-use std::sync::atomic::Ordering;
 
-use rand::Rng;
-use rand::rngs::SmallRng;
 use rusqlite::{Connection, Error, PrepFlags, Statement, ffi};
 
-use crate::mysql::Value;
-use crate::plan::{Handle, Text};
-use crate::text::Template;
-use crate::work::Work;
+use crate::plan::Handle;
+use crate::statements::draw::Draw;
+use crate::statements::values::Value;
+use crate::statements::work::Work;
 
 pub struct Statements<'a> {
     work: &'a Work,
@@ -19,63 +16,52 @@ pub struct Statements<'a> {
     named: Vec<Vec<Option<Statement<'a>>>>,
     /// Prepared and never finalised while the client is there.
     left: Vec<Statement<'a>>,
-    texts: SmallRng,
     text: Vec<u8>,
-    literals: Vec<Vec<u8>>,
     values: Vec<Value>,
 }
 
 impl<'a> Statements<'a> {
-    pub fn new(work: &'a Work, connection: &'a Connection, client: usize) -> Self {
-        let plan = &work.plan;
-        let texts = if plan.text == Text::Distinct { plan.distinct_texts as usize } else { 1 };
+    pub fn new(work: &'a Work, connection: &'a Connection) -> Self {
+        let (plan, texts) = (&work.plan, work.plan.texts());
         let named = if plan.handle == Handle::Named { work.templates.len() } else { 0 };
         Self {
             work,
             connection,
             named: (0..named).map(|_| (0..texts).map(|_| None).collect()).collect(),
             left: Vec::new(),
-            texts: work.chance(client, 1),
             text: Vec::with_capacity(256),
-            literals: Vec::new(),
             values: Vec::new(),
         }
     }
 
-    /// Executes one statement and takes all its rows.
-    pub fn execute(&mut self, statement: usize, chance: &mut SmallRng) -> Result<(), Error> {
-        let template = &self.work.templates[statement];
-        let tag = match self.work.plan.text {
-            Text::Identical => 0,
-            Text::Distinct => self.texts.random_range(0..self.work.plan.distinct_texts),
-            Text::Unique => self.work.next_tag.fetch_add(1, Ordering::Relaxed),
-        };
-        template.draw_literals(chance, &mut self.literals);
-        template.draw_values(chance, &mut self.values);
+    /// Executes the statement that was drawn, and takes all its rows.
+    pub fn execute(&mut self, draw: &mut Draw) -> Result<(), Error> {
+        let (statement, tag) = (draw.statement, draw.tag as usize);
+        draw.values(self.work, &mut self.values);
         match self.work.plan.handle {
             Handle::Named => {
-                if self.named[statement][tag as usize].is_none() {
-                    let prepared = self.prepare(template, tag, PrepFlags::SQLITE_PREPARE_PERSISTENT)?;
-                    self.named[statement][tag as usize] = Some(prepared);
+                if self.named[statement][tag].is_none() {
+                    let prepared = self.prepare(draw, PrepFlags::SQLITE_PREPARE_PERSISTENT)?;
+                    self.named[statement][tag] = Some(prepared);
                 }
-                let kept = self.named[statement][tag as usize].as_mut();
+                let kept = self.named[statement][tag].as_mut();
                 kept.map_or(Ok(()), |statement| step(statement, &self.values))
             }
             Handle::Left => {
-                let mut prepared = self.prepare(template, tag, PrepFlags::empty())?;
+                let mut prepared = self.prepare(draw, PrepFlags::empty())?;
                 let outcome = step(&mut prepared, &self.values);
                 self.left.push(prepared);
                 outcome
             }
             Handle::None | Handle::Unnamed | Handle::PerUse => {
-                step(&mut self.prepare(template, tag, PrepFlags::empty())?, &self.values)
+                step(&mut self.prepare(draw, PrepFlags::empty())?, &self.values)
             }
         }
     }
 
-    fn prepare(&mut self, template: &Template, tag: u64, flags: PrepFlags) -> Result<Statement<'a>, Error> {
+    fn prepare(&mut self, draw: &Draw, flags: PrepFlags) -> Result<Statement<'a>, Error> {
         self.text.clear();
-        template.write_text(tag, &self.literals, &mut self.text);
+        draw.write_text(self.work, &mut self.text);
         let text = std::str::from_utf8(&self.text).map_err(Error::Utf8Error)?;
         self.connection.prepare_with_flags(text, flags)
     }

@@ -1,14 +1,14 @@
-"""What a transaction costs: each kind of cost, and the counter that it comes from."""
+"""What a transaction costs: each cost that a monitor declares, and the counter that it comes from."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from steelyard.analysis.judgement.results import Better, Metric
-
-SERVER_CPU = Metric("server_cpu_us_per_txn", "server CPU", "us/txn", "lower")
+from steelyard.metrics import COST_KINDS, Cost, CostKind, Declared, DeclaredMetric, built_in
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,19 @@ class Source:
 # tenth of a microsecond of somebody's time; differences of time must also matter beside the
 # server's CPU (why.py).
 _TIME_US = 0.1  # one system call entered and left: no smaller thing can be left undone
-_SWITCHES = 0.1  # a switch costs 1 to 4 us (Li, Ding & Shen 2007): one transaction in ten has it
-_WAL_BYTES = 24.0  # the header of a WAL record: less is not a record more, but housekeeping's
-_STORAGE_BYTES = 82.0  # a page of 8 KiB in a hundred transactions
-_US = 1e-3  # to them from ns
+_EVENTS = 0.1  # a switch costs 1 to 4 us (Li, Ding & Shen 2007): one transaction in ten has it
+_FLOORS: dict[CostKind, float] = {
+    "server CPU": 0.0,  # the verdict judges it: only its share of the whole counts
+    "mode of server CPU": _TIME_US,
+    "CPU": _TIME_US,
+    "switches": _EVENTS,
+    "run-queue wait": _TIME_US,
+    "log": 24.0,  # the header of a WAL record: less is not a record more, but housekeeping's
+    "lock wait": _TIME_US,
+    "storage": 82.0,  # a page of 8 KiB in a hundred transactions
+    "events": _EVENTS,
+}
+_UNITS = {"ns": ("us/txn", 1e-3), "us": ("us/txn", 1.0), "bytes": ("B/txn", 1.0)}
 
 
 def time_cost(name: str, title: str, better: Better = "lower") -> Metric:
@@ -41,78 +50,31 @@ def time_cost(name: str, title: str, better: Better = "lower") -> Metric:
     return Metric(name, title, "us/txn", better, _TIME_US)
 
 
-def _switches(kind: str) -> Metric:
-    title = f"{kind} switches of the server"
-    return Metric(f"server_switches_{kind}_per_txn", title, "1/txn", "lower", _SWITCHES)
+def sources(declared: Declared) -> tuple[Source, ...]:
+    """Every declared cost, in the order of kinds."""
+    found = [
+        (COST_KINDS.index(cost.kind), _source(monitor, metric, cost))
+        for monitor, metrics in declared.items()
+        for metric in metrics
+        for cost in metric.costs
+    ]
+    return tuple(source for _, source in sorted(found, key=lambda ranked: ranked[0]))
 
 
-SOURCES = (
-    Source(SERVER_CPU, "processes", "server", "cpu_ns_total", _US),
-    Source(
-        time_cost("server_user_us_per_txn", "server CPU in user mode"),
-        "processes",
-        "server",
-        "user_cpu_ns_total",
-        _US,
-    ),
-    Source(
-        time_cost("server_system_us_per_txn", "server CPU in system mode"),
-        "processes",
-        "server",
-        "system_cpu_ns_total",
-        _US,
-    ),
-    Source(
-        time_cost("engine_cpu_us_per_txn", "load engine CPU", better="neither"),
-        "processes",
-        "engine",
-        "cpu_ns_total",
-        _US,
-    ),
-    # a pooler that is not there costs nothing
-    Source(
-        time_cost("front_cpu_us_per_txn", "CPU of the pooler"),
-        "processes",
-        "front",
-        "cpu_ns_total",
-        _US,
-        absent=0.0,
-    ),
-    Source(_switches("voluntary"), "processes", "server", "voluntary_switches_total"),
-    Source(_switches("involuntary"), "processes", "server", "involuntary_switches_total"),
-    Source(
-        time_cost("server_runqueue_wait_us_per_txn", "run-queue wait of the server"),
-        "processes",
-        "server",
-        "runqueue_wait_ns_total",
-        _US,
-    ),
-    Source(
-        Metric("wal_bytes_per_txn", "WAL", "B/txn", "lower", _WAL_BYTES), "postgres", "wal", "bytes_total"
-    ),
-    Source(
-        Metric("redo_bytes_per_txn", "redo log", "B/txn", "lower", _WAL_BYTES),
-        "mariadb",
-        "redo",
-        "bytes_total",
-    ),
-    Source(
-        time_cost("row_lock_wait_us_per_txn", "wait for row locks"),
-        "mariadb",
-        "row locks",
-        "wait_ns_total",
-        _US,
-    ),
-    Source(
-        Metric("read_bytes_per_txn", "bytes read from storage", "B/txn", "lower", _STORAGE_BYTES),
-        "processes",
-        "server",
-        "read_bytes_total",
-    ),
-    Source(
-        Metric("written_bytes_per_txn", "bytes written to storage", "B/txn", "lower", _STORAGE_BYTES),
-        "processes",
-        "server",
-        "written_bytes_total",
-    ),
-)
+def _source(monitor: str, metric: DeclaredMetric, cost: Cost) -> Source:
+    unit, scale = _UNITS.get(metric.unit, ("1/txn", 1.0))
+    return Source(
+        Metric(cost.name, cost.title, unit, cost.better, _FLOORS[cost.kind]),
+        monitor,
+        cost.entity or metric.entity,
+        metric.name,
+        scale,
+        absent=0.0 if cost.zero_if_absent else np.nan,
+    )
+
+
+def _of_built_in(name: str) -> Iterator[Metric]:
+    return (source.metric for source in sources(built_in()) if source.metric.name == name)
+
+
+SERVER_CPU = next(_of_built_in("server_cpu_us_per_txn"))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.analysis.judgement.results import Metric
-from steelyard.analysis.metrics.costs import SERVER_CPU, SOURCES, time_cost
+from steelyard.analysis.metrics.costs import SERVER_CPU, sources, time_cost
 from steelyard.analysis.metrics.dispatcher import simulated_measures
 from steelyard.analysis.metrics.guests import INSTRUCTION_TIME, instruction_measures, told
 from steelyard.analysis.metrics.latches import latch_costs
@@ -46,20 +46,14 @@ _LATENCIES = (
 FAILED = "failed_share"
 ERRORS = Metric("errors_per_txn", "errors", "1/txn", "lower")
 
-METRICS: tuple[Metric, ...] = (
-    THROUGHPUT,
-    *_LATENCIES,
-    *(source.metric for source in SOURCES),
-    ERRORS,
-)
-
 
 @dataclass(frozen=True)
 class Measures:
     """One row a (run, point), in order of run and point; values are NaN where not measured.
 
-    metrics: those measured, and not 0 throughout; wait types and scores found follow METRICS.
+    metrics: those measured, and not 0 throughout; wait types and scores found come last.
     queries: names of those whose times stand among the values as well (queries.time_of).
+    costs: names of the costs that monitors declare, measured or not.
     """
 
     metrics: tuple[Metric, ...]
@@ -71,6 +65,7 @@ class Measures:
     clients: Ints
     values: Mapping[str, Floats]
     queries: tuple[str, ...] = ()
+    costs: tuple[str, ...] = ()
 
     @property
     def headlines(self) -> tuple[Metric, ...]:
@@ -105,11 +100,15 @@ def measure(evidence: Evidence) -> Measures:
 
     values: dict[str, Floats] = {THROUGHPUT.name: per_s}
     values |= _latencies(evidence.latency, row_of)
-    for source in SOURCES:
+    declared = sources(evidence.declared)
+    for source in declared:
         rate = _summed(evidence.rates, row_of, source.monitor, source.entity, source.counter)
         if np.isfinite(rate).any():
             rate = np.where(np.isnan(rate), source.absent, rate)
-        values[source.metric.name] = _divide(rate * source.scale, per_s)
+        cost = _divide(rate * source.scale, per_s)
+        # servers of two kinds may have the same cost, each counted by its own monitor
+        known = values.get(source.metric.name, cost)
+        values[source.metric.name] = np.where(np.isnan(known), cost, known)
     errors = _floats(points["errors"])[order]
     values[ERRORS.name] = _divide(errors, transactions)
     values[FAILED] = _divide(errors, transactions + errors)
@@ -128,7 +127,8 @@ def measure(evidence: Evidence) -> Measures:
 
     of_run = {int(r): i for i, r in enumerate(evidence.runs["run"])}
     at = np.array([of_run[int(r)] for r in run], dtype=int)
-    candidates = dict.fromkeys(told(evidence, (*METRICS, *(metric for metric, _ in further))))
+    always = (THROUGHPUT, *_LATENCIES, *(source.metric for source in declared), ERRORS)
+    candidates = dict.fromkeys(told(evidence, (*always, *(metric for metric, _ in further))))
     return Measures(
         metrics=tuple(
             _in_words_of(m, evidence.study.workload)
@@ -143,6 +143,7 @@ def measure(evidence: Evidence) -> Measures:
         clients=points["clients"][order].astype(int),
         values=values,
         queries=tuple(name for name in times if name != "transaction"),
+        costs=tuple(dict.fromkeys(source.metric.name for source in declared)),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard.analysis.judgement.results import Notice
 from steelyard.bundle.evidence.tables import Evidence
+from steelyard.metrics import DeclaredMetric
 from steelyard.quantities import percent, quantity, span_of
 
 FULL = 0.99
@@ -18,9 +19,7 @@ _LEAST_BYTES = 1_000_000.0
 _LEAST_PER_TXN = 0.001  # of things counted: three entries in 10,000 transactions are not the work's
 _PRIVATE = "memory_private_bytes"
 _NOT_THE_WORK_S = ("monitors", "engine")  # roles of the lab itself
-# tallies (calls held by the entries of a cache) grow by one a transaction and fill nothing; shared
-# memory is counted as a process touches it, so only private memory says what is held
-_NO_AMOUNTS = ("held_", "memory_shared_")
+# of gauges that no monitor declares, such as an engine's own
 _STATES = ("_percent", "_ratio", "_ns", "_us", "_ms", "_s", "_per_s", "_tasks", "_load")
 
 
@@ -145,15 +144,15 @@ def _all_series(evidence: Evidence) -> Iterator[_Series]:
     numbers = ("start", "end", "cooled", "gone", "lowest", "highest", "mean", "limit")
     values = {n: np.asarray(table[n], dtype=np.float64).tolist() for n in numbers}
     for (monitor, entity, metric, option), at in rows.items():
-        lab_s_own = monitor == "host" or entity in _NOT_THE_WORK_S
-        no_amount = metric.startswith(_NO_AMOUNTS) or metric.endswith(_STATES)
+        lab_s_own = entity in _NOT_THE_WORK_S
         counted_apart = metric == "memory_bytes" and (monitor, entity, _PRIVATE, option) in rows
         name = "memory" if metric == _PRIVATE else metric.removesuffix("_bytes")
         yield _Series(
             title=f"{entity} {name}".replace("_", " "),
             unit="B" if metric.endswith("_bytes") else "",
             option=option,
-            held=not (lab_s_own or no_amount or counted_apart),
+            held=_is_amount(evidence.declared.get(monitor, ()), entity, metric)
+            and not (lab_s_own or counted_apart),
             runs=tuple(
                 _Gauge(
                     run=run,
@@ -164,6 +163,12 @@ def _all_series(evidence: Evidence) -> Iterator[_Series]:
                 for i, run in ((i, int(table["run"][i])) for i in at)
             ),
         )
+
+
+def _is_amount(declared: Sequence[DeclaredMetric], entity: str, metric: str) -> bool:
+    """Whether work can fill it."""
+    found = next((known for known in declared if known.covers(entity, metric)), None)
+    return found.fills if found else not metric.endswith(_STATES)
 
 
 def _work(evidence: Evidence) -> tuple[dict[int, float], dict[int, int]]:

@@ -29,23 +29,8 @@ from steelyard.quantities import percent, quantity, significant
 USER = "server_user_us_per_txn"
 SYSTEM = "server_system_us_per_txn"
 _PARTS = (USER, SYSTEM)
-_ENGINE = "engine_cpu_us_per_txn"
-_OTHERS = (
-    "front_cpu_us_per_txn",
-    "server_runqueue_wait_us_per_txn",
-    "server_switches_voluntary_per_txn",
-    "server_switches_involuntary_per_txn",
-    "row_lock_wait_us_per_txn",
-    "wal_bytes_per_txn",
-    "redo_bytes_per_txn",
-    "read_bytes_per_txn",
-    "written_bytes_per_txn",
-    _ENGINE,
-    *LATCHES,
-    *COSTS,
-    *SIMULATED,
-    LONGEST_WAIT.name,
-)
+# beside those that monitors declare
+_OTHERS = (*LATCHES, *COSTS, *SIMULATED, LONGEST_WAIT.name)
 _WORTH_SAYING = 0.05  # relative change of a cost
 _MATERIAL = 0.03  # of the baseline's server CPU, for times; the study's own margin where that is less
 _MOST_SENTENCES = 6
@@ -102,7 +87,7 @@ class Costs:
     ) -> None:
         self._measures, self._options, self._margin, self._alpha = measures, options, margin, alpha
         waits = tuple(m.name for m in measures.metrics if m.name.startswith(WAIT_PREFIX))
-        names = (SERVER_CPU.name, *_PARTS, *_OTHERS, *waits, THROUGHPUT.name)
+        names = (*measures.costs, *_OTHERS, *waits, THROUGHPUT.name)
         self._metrics = [m for m in map(measures.metric, names) if m is not None]
         pairs = [(duel.option, duel.rival) for duel in duels]
         self._found = {

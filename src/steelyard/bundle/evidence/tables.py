@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.metrics import Declared, built_in
 from steelyard.study.plan import Option
 from steelyard.study.spec import Study
 
@@ -88,6 +89,7 @@ class Evidence:
         pause_ns, common; cpus and cpus_share: between which, and what they share); empty where none was
         measured.
     scores: run, point, instance, score, seconds, cpu_ns: copies of a program, where one was run.
+    declared: what the monitors declare of their metrics, by monitor.
     instruction_time: times are of a clock that counts instructions (an emulated guest's).
     """
 
@@ -131,6 +133,7 @@ class Evidence:
     probed: Probed = field(default_factory=Probed)
     topology: Topology = Topology()
     calibration: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    declared: Declared = field(default_factory=built_in)
     instruction_time: bool = False
 
     def option(self, label: str) -> Option:

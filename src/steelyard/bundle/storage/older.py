@@ -9,9 +9,9 @@ from pathlib import Path
 import duckdb
 from pydantic import ValidationError
 
-from steelyard.bundle.schema import TABLES
 from steelyard.bundle.storage.identity import Found, Identity
 from steelyard.bundle.storage.place import Place
+from steelyard.tables.schema import TABLES
 
 
 def identify_older(runs: Path, folders: Mapping[int, Path], options: Collection[str]) -> Sequence[Found]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, RootModel
+
+from steelyard.metrics import DeclaredMetric
 
 _Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 _Hashable = str | int
@@ -114,6 +116,11 @@ class _Storage(_Loose):
     free_bytes: float = 0
 
 
+class _Metrics(RootModel[dict[str, list[DeclaredMetric]]]):
+    # strict would want the dataclasses themselves
+    model_config = ConfigDict(strict=False)
+
+
 class EnvironmentShape(_Loose):
     """environment.json."""
 
@@ -127,6 +134,7 @@ class EnvironmentShape(_Loose):
     memory: _Memory = _Memory()
     virtualization: _Virtualization = _Virtualization()
     storage: _Storage = _Storage()
+    metrics: _Metrics = _Metrics({})
     kernel: dict[str, Any] = {}
     mitigations: dict[str, Any] = {}
     steelyard: dict[str, Any] = {}

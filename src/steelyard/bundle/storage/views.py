@@ -8,10 +8,10 @@ from itertools import zip_longest
 import duckdb
 
 from steelyard.bundle.evidence.histograms import file_of
-from steelyard.bundle.schema import TABLES, Table
 from steelyard.bundle.storage.inventory import Inventory
 from steelyard.bundle.storage.place import Place
 from steelyard.study.errors import InputError
+from steelyard.tables.schema import TABLES, Table
 
 DAMAGED = "damaged"
 _TAKE = "take the file from a copy of the bundle"

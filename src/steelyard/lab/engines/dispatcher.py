@@ -1,6 +1,6 @@
-"""The engine of simulated machines: a simulation a point, one after another in simulated time.
+"""The engine of simulated machines: one simulation per load point, one after another in simulated time.
 
-The seed of a run comes from the study's and the block's: within a block every option meets the same
+The seed of a run comes from the seed of the study and the block: within a block every option has the same
 bursts and sleeps, and blocks differ as runs of a real machine do.
 """
 
@@ -11,23 +11,26 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from steelyard import _core
+from steelyard.lab.engines.facts import Facts
+from steelyard.lab.engines.result import EngineResult
+from steelyard.tables.rows import Columns, Rows, decoded
 
 Say = Callable[[str], None]
 _Columns = dict[str, list[Any]]
 
 _MOST_BLOCKS = 1000
-_SAMPLES = 30  # of a measure phase, at most one a simulated second
+_SAMPLES = 30  # of a measure phase, at most one per simulated second
 _TRACED_ROWS = 4000
-_TRACED = 4  # of the weighed group, unless the study names threads
-_TABLES = ("phases", "throughput", "latency", "clients", "errors", "inspect", "samples")
+_TRACED = 4  # of the scaled group, unless the study names threads
+_TABLES = ("phases", "throughput", "latency", "clients", "samples")
 
 
 def run(plan_json: str, say: Say) -> str:
-    """Runs the points of a plan; the result as JSON, with the columns of every engine.
+    """Runs the load points of a plan; the result as JSON.
 
     plan: as `_core.dispatch_run` takes it, with `points` (numbers of threads of the group `scaled`),
     `block` and the study's `seed` in place of the simulation's; trace: threads (none: the first ones)
-    and window_s, from the start of measure; only the last point of block 1 is traced. Transactions are
+    and window_s, from the start of measure; only the last load point of block 1 is traced. Transactions are
     the bursts of the group `scaled`; `clients` are its threads. Raises PlanError.
     """
     plan = json.loads(plan_json)
@@ -35,32 +38,33 @@ def run(plan_json: str, say: Say) -> str:
     block: int = plan.pop("block")
     plan.pop("cool_down_s")
     scaled: str = plan.pop("scaled")
-    wish = plan.pop("trace")
+    window = plan.pop("trace")
     plan["seed"] = (plan["seed"] * (_MOST_BLOCKS + 1) + block) % 2**63
     plan["sample_s"] = max(1.0, plan["measure_s"] / _SAMPLES)
-    whole: dict[str, _Columns] = {}
+    rows = {name: Rows(name) for name in _TABLES}
+    trace: dict[str, Columns] = {}
     counters: dict[tuple[str, str], float] = {}
     origin_ns, events = 0, 0
     for point, count in enumerate(points):
         plan["groups"] = [{**g, "count": count} if g["name"] == scaled else g for g in plan["groups"]]
         traced = point == len(points) - 1 and block == 1
-        plan["trace"] = _trace_wish(plan, wish, scaled) if traced else None
+        plan["trace"] = _trace_plan(plan, window, scaled) if traced else None
         result = json.loads(_core.dispatch_run(json.dumps(plan), _placed(say, point, count, origin_ns)))
-        _weigh(result, scaled, plan["groups"])
+        _keep_scaled(result, scaled, plan["groups"])
         _place(result, point, count, origin_ns)
-        _go_on(result["samples"], counters)
+        _continue_counters(result["samples"], counters)
         if traced:
-            whole["trace"] = _trace(result["trace"], point, origin_ns)
+            trace["trace"] = _trace(result["trace"], point, origin_ns)
         for name in _TABLES:
-            for column, values in result[name].items():
-                whole.setdefault(name, {}).setdefault(column, []).extend(values)
+            rows[name].extend(decoded(name, result[name]))
         origin_ns = result["phases"]["end_ns"][-1]
         events += result["engine"]["events"]
-    return json.dumps({**whole, "engine": {"events": events}})
+    tables = {name: of_table.columns() for name, of_table in rows.items()}
+    return EngineResult("dispatch", {**tables, **trace}, Facts(events=events)).to_json()
 
 
 def _placed(say: Say, point: int, count: int, origin_ns: int) -> Say:
-    """Tells the lab of a simulation's events as those of a point."""
+    """A listener that passes the events of a simulation on as those of a load point."""
 
     def heard(line: str) -> None:
         event = json.loads(line)
@@ -70,10 +74,10 @@ def _placed(say: Say, point: int, count: int, origin_ns: int) -> Say:
     return heard
 
 
-def _trace_wish(plan: Mapping[str, Any], wish: Mapping[str, Any], scaled: str) -> dict[str, Any]:
+def _trace_plan(plan: Mapping[str, Any], window: Mapping[str, Any], scaled: str) -> dict[str, Any]:
     from_s = plan["warm_up_s"]
-    to_s = min(from_s + wish["window_s"], from_s + plan["measure_s"])
-    threads = wish["threads"] or [
+    to_s = min(from_s + window["window_s"], from_s + plan["measure_s"])
+    threads = window["threads"] or [
         f"{group['name']}:{number}"
         for group in plan["groups"]
         for number in range(min(group["count"], _TRACED if group["name"] == scaled else 1))
@@ -81,8 +85,8 @@ def _trace_wish(plan: Mapping[str, Any], wish: Mapping[str, Any], scaled: str) -
     return {"threads": threads, "from_s": from_s, "to_s": to_s, "limit": _TRACED_ROWS}
 
 
-def _weigh(result: dict[str, Any], scaled: str, groups: Sequence[Mapping[str, Any]]) -> None:
-    """Makes the weighed group's bursts the transactions, and its threads the clients."""
+def _keep_scaled(result: dict[str, Any], scaled: str, groups: Sequence[Mapping[str, Any]]) -> None:
+    """Makes the bursts of the scaled group the transactions, and its threads the clients."""
     for name in ("throughput", "latency"):
         rows = result[name]
         rows["statement"] = [
@@ -103,7 +107,7 @@ def _keep(rows: _Columns, kept: Sequence[bool]) -> None:
 
 
 def _place(result: Mapping[str, Any], point: int, count: int, origin_ns: int) -> None:
-    """Gives every row its point, and times after those of the points before."""
+    """Gives every row its load point, and times after those of the load points before."""
     for name in _TABLES:
         rows: _Columns = result[name]
         if "point" in rows:
@@ -112,10 +116,11 @@ def _place(result: Mapping[str, Any], point: int, count: int, origin_ns: int) ->
             if column.endswith("_ns") and name in ("phases", "samples"):
                 rows[column] = [t_ns + origin_ns for t_ns in rows[column]]
     result["phases"]["clients"] = [count for _ in result["phases"]["clients"]]
+    result["samples"]["monitor"] = ["engine" for _ in result["samples"]["t_ns"]]
 
 
-def _go_on(samples: _Columns, counters: dict[tuple[str, str], float]) -> None:
-    """Lets counters grow on from where the point before left them, as those of one machine do."""
+def _continue_counters(samples: _Columns, counters: dict[tuple[str, str], float]) -> None:
+    """Adds to counters what they had at the end of the load point before, as on one machine."""
     before = dict(counters)
     keys = list(zip(samples["entity"], samples["metric"], strict=True))
     for row, key in enumerate(keys):
@@ -124,16 +129,22 @@ def _go_on(samples: _Columns, counters: dict[tuple[str, str], float]) -> None:
             counters[key] = samples["value"][row]
 
 
-def _trace(told: Mapping[str, _Columns], point: int, origin_ns: int) -> _Columns:
+def _trace(parts: Mapping[str, _Columns], point: int, origin_ns: int) -> Columns:
     """Stints on a CPU and changes of priority as rows of one table."""
-    ran, changed = told["intervals"], told["priorities"]
-    stints, changes = len(ran["cpu"]), len(changed["t_ns"])
-    return {
-        "point": [point] * (stints + changes),
-        "thread": ran["thread"] + changed["thread"],
-        "reason": ["ran"] * stints + changed["reason"],
-        "cpu": ran["cpu"] + [None] * changes,
-        "start_ns": [t + origin_ns for t in (*ran["start_ns"], *changed["t_ns"])],
-        "end_ns": [t + origin_ns for t in (*ran["end_ns"], *changed["t_ns"])],
-        "priority": ran["priority"] + changed["priority"],
-    }
+    rows = Rows("trace")
+    stints = (parts["intervals"][name] for name in ("thread", "cpu", "start_ns", "end_ns", "priority"))
+    for thread, cpu, start_ns, end_ns, priority in zip(*stints, strict=True):
+        rows.add(
+            point=point,
+            thread=thread,
+            reason="ran",
+            cpu=cpu,
+            start_ns=start_ns + origin_ns,
+            end_ns=end_ns + origin_ns,
+            priority=priority,
+        )
+    changes = (parts["priorities"][name] for name in ("thread", "reason", "t_ns", "priority"))
+    for thread, reason, t_ns, priority in zip(*changes, strict=True):
+        at_ns = t_ns + origin_ns
+        rows.add(point=point, thread=thread, reason=reason, start_ns=at_ns, end_ns=at_ns, priority=priority)
+    return rows.columns()

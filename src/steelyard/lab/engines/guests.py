@@ -1,6 +1,6 @@
 """The engine of virtual machines: boots a guest with the plan on a disk, and takes its result from another.
 
-A guest that panics, hangs, or is not the one expected ends the run with its last words.
+A guest that panics, hangs, or is not the one expected ends the run with the end of its console.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def run(plan_json: str, say: Callable[[str], None]) -> str:
     facts = told(console)
     for name, value in plan["expected"].items():
         if facts.get(name) != value:
-            raise LoadFailed(f"the guest's {name} is {facts.get(name)}, and was {value} when it was tried")
+            raise LoadFailed(f"the guest's {name} is {facts.get(name)}, but was {value} in the trial boot")
     if "failed" in facts:
         raise LoadFailed(f"in the guest, {facts['failed']}")
     return _result(results)
@@ -65,4 +65,4 @@ def _result(disk: Path) -> str:
             assert member is not None
             return member.read().decode()
     except (tarfile.TarError, KeyError):
-        raise LoadFailed("the guest turned itself off without a result") from None
+        raise LoadFailed("the guest powered off without a result") from None

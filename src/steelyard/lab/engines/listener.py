@@ -1,4 +1,4 @@
-"""What the lab does with the events of an engine while it works."""
+"""What the lab does with the events of a working engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any
 
 @dataclass
 class Listener:
-    """Marks the edges of phases, and passes on the rate of the last second."""
+    """Marks the edges of phases, and passes on the rate of the last second.
+
+    last: transactions and time (ns) of the last tick.
+    """
 
     mark: Callable[[], None]
     phase: Callable[[Mapping[str, Any]], None]

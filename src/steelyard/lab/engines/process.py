@@ -1,8 +1,7 @@
 """The load engine as a child process: the lab's side, and the child's main.
 
 The plan goes in on standard input; phases, ticks and at last the result come back as lines of JSON. At least
-one line comes per second, `alive` where there is nothing else to say: an engine that hangs is noticed and
-killed.
+one line comes per second, `alive` where there is nothing else: an engine that hangs is noticed and killed.
 """
 
 from __future__ import annotations
@@ -23,7 +22,8 @@ from typing import Any
 
 from steelyard.host.cpus.placement import pin
 from steelyard.host.processes.parent import end_with
-from steelyard.lab.engines.registry import REPORT_THEMSELVES, LoadFailed, engine
+from steelyard.lab.engines.registry import ENGINES, LoadFailed
+from steelyard.lab.engines.result import EngineResult
 
 _SILENCE_S = 30.0
 _BEAT_S = 1.0
@@ -33,12 +33,13 @@ _TAIL_BYTES = 2000
 
 
 class LoadProcess:
-    """An engine: `load` drives a server; others do the measured work in process.
+    """One engine, by its name in the registry.
 
-    It waits for its plan until its results are wanted, so that what watches it can be ready first.
+    It gets its plan when its result is awaited, so that monitors and probes can be ready first.
     """
 
     def __init__(self, engine: str, plan: Mapping[str, Any], cpus: frozenset[int]) -> None:
+        self._engine = engine
         self._process = subprocess.Popen(
             [sys.executable, "-m", "steelyard.lab.engines.process", engine, str(os.getpid())],
             stdin=subprocess.PIPE,
@@ -52,22 +53,23 @@ class LoadProcess:
         self._complaints = bytearray()
         pin(self.pid, cpus)
 
-    def results(
+    def result(
         self, on_event: Callable[[Mapping[str, Any]], None], limit_s: float = math.inf
-    ) -> dict[str, Any]:
-        """Runs the plan, passes each event on, and returns the result.
+    ) -> EngineResult:
+        """Runs the plan, passes each event on, and returns the result, checked.
 
-        Raises LoadFailed when the engine fails, ends, says nothing for 30 s, or works longer than limit_s.
+        Raises LoadFailed when the engine fails, ends, is silent for 30 s, or works longer than limit_s, and
+        for a result that does not fit the schema.
         """
         for line in self._lines(limit_s):
             try:
                 event = json.loads(line)
             except ValueError:
-                # killed while it wrote: the exit code below says more
+                # killed in the middle of a line: the exit code below says more
                 break
             match event["event"]:
                 case "result":
-                    return event["result"]
+                    return EngineResult.of(self._engine, event["result"])
                 case "failed":
                     raise LoadFailed(event["cause"])
                 case "alive":
@@ -123,7 +125,7 @@ class LoadProcess:
                         text.clear()
                     text += rest
                 if now_s - heard_s > _SILENCE_S:
-                    raise LoadFailed(f"the load engine said nothing for {_SILENCE_S:g} s and was killed")
+                    raise LoadFailed(f"the load engine was silent for {_SILENCE_S:g} s and was killed")
                 if now_s - began_s > limit_s:
                     raise LoadFailed(f"the load engine was not done after {limit_s:.0f} s and was killed")
 
@@ -160,9 +162,10 @@ def main() -> None:
         return
     from steelyard import _core
 
-    run = engine(name)
+    engine = ENGINES[name]
+    run = engine.load()
     plan = sys.stdin.read()
-    if name not in REPORT_THEMSELVES:
+    if not engine.reports_alive:
         threading.Thread(target=_beat, name="alive", daemon=True).start()
     try:
         result = run(plan, _say)

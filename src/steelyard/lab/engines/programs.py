@@ -1,7 +1,7 @@
-"""The engine of programs: starts the copies of each point, waits, and reads what each one scored.
+"""The engine of programs: starts the copies of each load point, waits, and reads the score of each.
 
 It runs in a child process of the lab, so that the copies are the descendants that monitors watch.
-A copy that fails, hangs, or says nothing that could be its score ends the run, with its last words.
+A copy that fails, hangs, or prints no score ends the run, with the end of its output.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any, cast
 
 from steelyard.lab.engines.instances import Copies, Copy
 from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import EngineResult
+from steelyard.tables.rows import Rows
 
 _MOST_BYTES = 4_000_000  # of an output: what is before that is not searched
 _TAIL_CHARACTERS = 16_000
@@ -23,43 +25,25 @@ Say = Callable[[str], None]
 
 
 def run(plan_json: str, say: Say) -> str:
-    """Runs the points of a plan; returns the result as JSON. Raises LoadFailed.
+    """Runs the load points of a plan; returns the result as JSON. Raises LoadFailed.
 
-    plan: copies (for each point a list of command, environment, folder, cpus), outputs (a folder),
-    score and time (pattern or json_path), exit_code, deadline_s, cool_down_s. The result has columns
-    like every engine's: phases, and scores (point, instance, score, seconds, exit_code, cpu_ns).
+    plan: copies (for each load point a list of command, environment, folder, cpus), outputs (a folder),
+    score and time (pattern or json_path), exit_code, deadline_s, cool_down_s.
     """
     plan = json.loads(plan_json)
-    phases: list[dict[str, Any]] = []
-    scores: list[dict[str, Any]] = []
+    phases, scores = Rows("phases"), Rows("scores")
     for point in range(len(plan["copies"])):
         _point(plan, point, phases, scores, say)
+    last, copies = len(plan["copies"]) - 1, len(plan["copies"][-1])
     start_ns = time.monotonic_ns()
-    _phase(say, "cool-down", len(plan["copies"]) - 1, len(plan["copies"][-1]), start_ns)
+    _phase(say, "cool-down", last, copies, start_ns)
     time.sleep(plan["cool_down_s"])
-    last = len(plan["copies"]) - 1
-    phases.append(_row(last, len(plan["copies"][-1]), "cool-down", start_ns, time.monotonic_ns()))
-    return json.dumps(
-        {
-            "phases": _columns(phases, ("point", "clients", "phase", "start_ns", "end_ns")),
-            "scores": _columns(scores, ("point", "instance", "score", "seconds", "exit_code", "cpu_ns")),
-            "throughput": _columns([], ("point", "second", "statement", "count", "errors")),
-            "latency": _columns([], ("point", "statement", "count", "histogram_base64")),
-            "clients": _columns([], ("point", "client", "transactions", "errors", "mean_ns", "p99_ns")),
-            "errors": _columns([], ("point", "code", "count", "message")),
-            "inspect": _columns([], ("name", "metric", "value")),
-            "engine": {},
-        }
-    )
+    end_ns = time.monotonic_ns()
+    phases.add(point=last, clients=copies, phase="cool-down", start_ns=start_ns, end_ns=end_ns)
+    return EngineResult("command", {"phases": phases.columns(), "scores": scores.columns()}).to_json()
 
 
-def _point(
-    plan: Mapping[str, Any],
-    point: int,
-    phases: list[dict[str, Any]],
-    scores: list[dict[str, Any]],
-    say: Say,
-) -> None:
+def _point(plan: Mapping[str, Any], point: int, phases: Rows, scores: Rows, say: Say) -> None:
     outputs = Path(plan["outputs"])
     copies = [
         Copy(
@@ -69,7 +53,7 @@ def _point(
         )
         for number, copy in enumerate(plan["copies"][point])
     ]
-    # told before the copies begin: the reading that it causes must not lie in their time
+    # announced before the copies begin: the samples that it causes must not cost them time
     _phase(say, "measure", point, len(copies), time.monotonic_ns())
     try:
         under_way = Copies(copies)
@@ -88,34 +72,32 @@ def _point(
                 raise _failed(copies, ended.copy, f"ended with {how}")
             end_ns = ended.end_ns
             own_s = (ended.end_ns - under_way.start_ns) / 1e9
-            scores.append(
-                {
-                    "point": point,
-                    "instance": ended.copy,
-                    "score": _number(plan["score"], copies, ended.copy, "score"),
-                    "seconds": _number(plan["time"], copies, ended.copy, "time") if plan["time"] else own_s,
-                    "exit_code": ended.exit_code,
-                    "cpu_ns": ended.cpu_ns,
-                }
+            scores.add(
+                point=point,
+                instance=ended.copy,
+                score=_number(plan["score"], copies, ended.copy, "score"),
+                seconds=_number(plan["time"], copies, ended.copy, "time") if plan["time"] else own_s,
+                exit_code=ended.exit_code,
+                cpu_ns=ended.cpu_ns,
             )
     finally:
         under_way.kill()
-    phases.append(_row(point, len(copies), "measure", under_way.start_ns, end_ns))
+    phases.add(point=point, clients=len(copies), phase="measure", start_ns=under_way.start_ns, end_ns=end_ns)
 
 
-def _number(reading: Mapping[str, Any], copies: list[Copy], number: int, what: str) -> float:
-    """A positive number, as the study says where it stands."""
+def _number(extractor: Mapping[str, Any], copies: list[Copy], number: int, what: str) -> float:
+    """The positive number that the study's pattern or path finds in a copy's output. Raises LoadFailed."""
     copy = copies[number]
     output, error = _text(copy.output), _text(copy.error)
     if not (output + error).strip():
         raise _failed(copies, number, f"printed nothing, so it has no {what}")
-    if reading["pattern"] is not None:
-        where = f"pattern {reading['pattern']}"
-        found = re.findall(reading["pattern"], output) or re.findall(reading["pattern"], error)
+    if extractor["pattern"] is not None:
+        where = f"pattern {extractor['pattern']}"
+        found = re.findall(extractor["pattern"], output) or re.findall(extractor["pattern"], error)
         value = found[-1] if found else None
     else:
-        where = f"JSON path {reading['json_path']}"
-        value = _at(output, reading["json_path"])
+        where = f"JSON path {extractor['json_path']}"
+        value = _at(output, extractor["json_path"])
     if value is None:
         raise _failed(copies, number, f"printed no {what} ({where})")
     try:
@@ -128,7 +110,7 @@ def _number(reading: Mapping[str, Any], copies: list[Copy], number: int, what: s
 
 
 def _at(text: str, path: str) -> Any:
-    """What stands at a path of the JSON that is the whole text, or its last line that is an object."""
+    """The value at a path of the JSON that is the whole text, or its last line that is JSON; None without."""
     value: Any = None
     for part in (text, *reversed(text.splitlines())):
         try:
@@ -146,7 +128,7 @@ def _at(text: str, path: str) -> Any:
 
 
 def _failed(copies: list[Copy], number: int, what: str) -> LoadFailed:
-    """The copy, what was wrong, and the end of what it said: its errors rather than its output."""
+    """The copy, what was wrong, and the end of its error output, or of its output where that is empty."""
     said = _text(copies[number].error).strip() or _text(copies[number].output).strip()
     # more of it than is kept: the lab takes secrets out before it cuts
     last = "; its last words:\n" + said[-_TAIL_CHARACTERS:] if said else ", without a word"
@@ -161,11 +143,3 @@ def _text(place: Path) -> str:
 
 def _phase(say: Say, phase: str, point: int, clients: int, t_ns: int) -> None:
     say(json.dumps({"event": "phase", "phase": phase, "point": point, "clients": clients, "t_ns": t_ns}))
-
-
-def _row(point: int, clients: int, phase: str, start_ns: int, end_ns: int) -> dict[str, Any]:
-    return {"point": point, "clients": clients, "phase": phase, "start_ns": start_ns, "end_ns": end_ns}
-
-
-def _columns(rows: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str, list[Any]]:
-    return {name: [row[name] for row in rows] for name in names}

@@ -1,30 +1,69 @@
-"""The lab's engines by name: what drives a server, or does the measured work in process."""
+"""The lab's engines by name, with what the result of each holds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 
-Engine = Callable[[str, Callable[[str], None]], str]
+# from the plan (JSON) and a listener (lines of JSON) to the result (JSON)
+Run = Callable[[str, Callable[[str], None]], str]
 
 
 class LoadFailed(Exception):
     """The engine could not continue: the text gives the cause."""
 
 
-# a function of the plan (JSON) and a listener (lines of JSON) that returns the result (JSON)
-ENGINES: dict[str, str] = {
-    "load": "steelyard._core:load_run",
-    "latch": "steelyard._core:latch_run",
-    "dispatch": "steelyard.lab.engines.dispatcher:run",
-    "command": "steelyard.lab.engines.programs:run",
-    "guest": "steelyard.lab.engines.guests:run",
+@dataclass(frozen=True)
+class Engine:
+    """One engine. place: module:function, a `Run`; reports_alive: reports at least once per second.
+
+    tables: in every result; optional: in a result only where there is something to report; facts: what the
+    engine reports of itself. A result holds nothing else.
+    """
+
+    place: str
+    tables: frozenset[str]
+    optional: frozenset[str] = frozenset()
+    facts: frozenset[str] = frozenset()
+    reports_alive: bool = False
+
+    def load(self) -> Run:
+        """The function that runs a plan."""
+        module, _, function = self.place.partition(":")
+        return getattr(import_module(module), function)
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_LOAD_TABLES = _names("phases throughput latency clients errors samples notices inspect asides")
+_LOAD_FACTS = _names("threads connections_made reconnections connect_ns_mean backlog")
+_SERVER_FACTS = _LOAD_FACTS | _names("io connections_lost connections_lost_cause")
+
+ENGINES: dict[str, Engine] = {
+    "load": Engine("steelyard._core:load_run", _LOAD_TABLES, facts=_SERVER_FACTS, reports_alive=True),
+    "latch": Engine(
+        "steelyard._core:latch_run",
+        _names("phases throughput latency clients errors samples inspect latches latch_histograms"),
+        facts=_LOAD_FACTS
+        | _names("busy_turn_ns clock_ns sampled_every spin in_turn sees_misses sees_sleeps")
+        | _names("guarded exclusive_gets"),
+        reports_alive=True,
+    ),
+    "dispatch": Engine(
+        "steelyard.lab.engines.dispatcher:run",
+        _names("phases throughput latency clients samples"),
+        optional=_names("trace"),
+        facts=_names("events"),
+    ),
+    "command": Engine("steelyard.lab.engines.programs:run", _names("phases scores")),
+    # the load engine runs in the guest, and the guest's kernel is probed there
+    "guest": Engine(
+        "steelyard.lab.engines.guests:run",
+        _LOAD_TABLES,
+        optional=_names("profile locks scheduling"),
+        facts=_SERVER_FACTS,
+    ),
 }
-# engines that report at least once per second, in every phase, that they work
-REPORT_THEMSELVES = ("load", "latch")
-
-
-def engine(name: str) -> Engine:
-    """The engine of this name. Raises KeyError."""
-    module, _, function = ENGINES[name].partition(":")
-    return getattr(import_module(module), function)

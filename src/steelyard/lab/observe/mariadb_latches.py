@@ -1,57 +1,60 @@
-"""Latches of a live server: what a monitor read of them, as rows of the table `latches`."""
+"""Latches of a live MariaDB: samples of its monitor as rows of the table `latches`."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-_MONITORS = ("mariadb-latches",)
-_METRICS = {"gets_total": "gets", "get_ns_total": "get_ns"}
+from steelyard.monitors import MONITORS, declared
+from steelyard.tables.rows import Columns, Rows
+
 # of a server's hundreds of latches, those whose gets take longest, waits among them
-_LATCHES_A_POINT_MAX = 12
-_UNSEEN = (
-    *("children", "spin", "misses", "spin_gets", "sleeps", "wait_ns", "hand_overs"),
-    *("hold_histogram", "wait_histogram"),
-)
+_LATCHES_PER_POINT_MAX = 12
+_FOREMOST_BY = ("get_ns", "wait_ns", "sleeps", "gets")
 
 
-def watched_latches(
-    samples: Mapping[str, Sequence[Any]], phases: Mapping[str, Sequence[Any]]
-) -> dict[str, list[Any]]:
-    """A row for each point and latch, growth over the measure phase; no columns where none was watched.
+def monitored_latches(samples: Columns, phases: Columns) -> Columns | None:
+    """One row per load point and latch, growth over the measure phase; None where no monitor read latches.
 
-    Monitors read at the edges of phases: the first reading from an edge on is that edge's.
+    Monitors read at the edges of phases: the first sample from an edge on is that of the edge.
     """
+    filled = _latch_columns(samples["monitor"])
     read: dict[tuple[str, str], list[tuple[int, float]]] = {}
     columns = (samples[name] for name in ("monitor", "entity", "metric", "t_ns", "value"))
     for monitor, entity, metric, t_ns, value in zip(*columns, strict=True):
-        if monitor in _MONITORS and metric in _METRICS:
-            read.setdefault((entity, _METRICS[metric]), []).append((t_ns, value))
+        if counter := filled.get((monitor, metric)):
+            read.setdefault((entity, counter), []).append((t_ns, value))
     if not read:
-        return {}
-    rows: dict[str, list[Any]] = {name: [] for name in ("point", "latch", *_METRICS.values(), *_UNSEEN)}
+        return None
+    counters = tuple(dict.fromkeys(filled.values()))
+    by = next(name for name in _FOREMOST_BY if name in counters)
+    rows = Rows("latches")
     edges = zip(*(phases[name] for name in ("phase", "point", "start_ns", "end_ns")), strict=True)
     for point, start_ns, end_ns in ((p, a, b) for phase, p, a, b in edges if phase == "measure"):
         grown = {
-            latch: {
-                counter: _growth(read.get((latch, counter), []), start_ns, end_ns)
-                for counter in _METRICS.values()
-            }
+            latch: {name: _growth(read.get((latch, name), []), start_ns, end_ns) for name in counters}
             for latch in dict.fromkeys(entity for entity, _ in read)
         }
-        foremost = sorted(grown, key=lambda latch: -grown[latch]["get_ns"])[:_LATCHES_A_POINT_MAX]
-        for latch in (name for name in foremost if grown[name]["gets"] > 0):
-            row = {"point": point, "latch": latch, **grown[latch], **dict.fromkeys(_UNSEEN)}
-            for name, value in row.items():
-                rows[name].append(value)
-    return rows
+        foremost = sorted(grown, key=lambda latch: -grown[latch][by])[:_LATCHES_PER_POINT_MAX]
+        for latch in (name for name in foremost if any(grown[name].values())):
+            rows.add(point=point, latch=latch, **grown[latch])
+    return rows.columns()
 
 
-def _growth(readings: Sequence[tuple[int, float]], start_ns: int, end_ns: int) -> int:
-    """Between the readings at two edges; what was first seen in between grew from 0."""
-    if not readings:
+def _latch_columns(monitors: Iterable[str]) -> dict[tuple[str, str], str]:
+    """Column of the table `latches` by monitor and metric, of the monitors that supply it."""
+    return {
+        (monitor, metric.name): metric.latch
+        for monitor in MONITORS.keys() & set(monitors)
+        for metric in declared(monitor).metrics
+        if metric.latch
+    }
+
+
+def _growth(samples: Sequence[tuple[int, float]], start_ns: int, end_ns: int) -> int:
+    """Between the samples at two edges; a counter first seen in between grew from 0."""
+    if not samples:
         return 0
-    first, last = (bisect_left(readings, (edge, -1.0)) for edge in (start_ns, end_ns))
-    before = readings[first][1] if first < len(readings) and readings[first][0] < end_ns else 0.0
-    return round(readings[min(last, len(readings) - 1)][1] - before)
+    first, last = (bisect_left(samples, (edge, -1.0)) for edge in (start_ns, end_ns))
+    before = samples[first][1] if first < len(samples) and samples[first][0] < end_ns else 0.0
+    return round(samples[min(last, len(samples) - 1)][1] - before)

@@ -115,7 +115,7 @@ class Watch:
             self._monitors.pop(name).close()
             return
         for entity, metric, value in samples:
-            self._add(t_ns, name, entity, metric, value)
+            self._add(t_ns, name, entity, metric, float(value))
         self._cost_ns[name] += time.thread_time_ns() - began_ns
         self._add(t_ns, "monitors", name, "cpu_ns_total", self._cost_ns[name])
 

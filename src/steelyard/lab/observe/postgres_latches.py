@@ -1,9 +1,9 @@
-"""Latches of a PostgreSQL of ours: sleeps and gets that the kernel's probes saw, as rows of the bundle.
+"""Latches of a PostgreSQL started here: sleeps and gets that the kernel's probes saw, as rows of the bundle.
 
-A sleeper writes down its wait event: the class in the highest byte, in the lowest two bytes a number, which
-for latches is that of the tranche (PostgreSQL, src/include/utils/wait_event.h). The few other sleeps on that
-semaphore, for a group's leader to do what all of them want, are no latches and are left out. Gets are
-counted in a stretch of load of their own, and set against the transactions of that stretch.
+A sleeping process records its wait event: the class in the highest byte, in the lowest two bytes a number,
+which for latches is that of the tranche (PostgreSQL, src/include/utils/wait_event.h). The few other sleeps on
+that semaphore, for the leader of a group commit, are no latches and are left out. Gets are counted in a
+diagnostic phase, and set against the transactions of that phase.
 """
 
 from __future__ import annotations
@@ -12,40 +12,37 @@ import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-Columns = Mapping[str, Sequence[Any]]
+from steelyard.tables.rows import Columns, Rows
+
 _CLASS, _LATCH = 0xFF000000, 0x01000000
 _NUMBER = 0xFFFF
 _SERVER = "server"
 OTHERS = "other latches"
-_GETS = ("point", "latch", "gets", "transactions")
-_KNOWN = ("sleeps", "wait_ns", "wait_histogram")
-_TOLD = ("role", "event", "point", "sleeps", "wait_ns", "wait_histogram_base64")
-# nothing tells, while it is measured, of an acquisition that did not sleep
-_UNSEEN = ("children", "spin", "gets", "misses", "spin_gets", "get_ns", "hand_overs", "hold_histogram")
+_SLEPT = ("role", "event", "point", "sleeps", "wait_ns", "wait_histogram_base64")
 _SAMPLED = ("postgres-waits", "samples_total", "LWLock:")
-# so many sampled waits for latches are no chance where nobody was seen asleep
+# more sampled waits for latches than chance explains where no sleep was seen
 _SAMPLED_MAX = 10.0
 
 _NOT_OURS = (
-    "latches: the server at an address is not ours to probe: sampled wait events stand for sleeps, nothing"
-    " for gets"
+    "latches: a server at an address is not ours and is not probed: sampled wait events replace sleeps,"
+    " nothing replaces gets"
 )
 _LATE = (
-    "gets: not all breakpoints were there when the load began: a point without gets is one of those"
-    " (fewer clients, or a CPU for the lab alone)"
+    "gets: not all breakpoints were set when the load began: load points without gets are those"
+    " (use fewer clients, or a CPU for the lab alone)"
 )
 _ELSEWHERE = (
-    "latches: nobody was seen asleep, but many waited for latches whenever the server was asked: this build"
-    " sleeps elsewhere; sampled wait events stand for them"
+    "latches: no sleep was seen, but the sampled wait events show many waits for latches: this build"
+    " sleeps elsewhere; sampled wait events replace sleeps"
 )
-_NO_NAMES = "latches: their names are not in the server's memory: numbers stand there"
+_NO_NAMES = "latches: their names are not in the server's memory: numbers replace them"
 
 
 class Tranches:
-    """Latches of one run. take() what the probes told, compare() and relate() it; then notices() and rows().
+    """Latches of one run. take() the records of the probes, compare() and relate(); then notices(), rows().
 
-    server: its process, None: not ours; group: a name for the probes, which the lab takes away if they stay;
-    names_of: names of its latches by number; sleeps, gets: which of them are looked at.
+    server: its process, None: not ours; group: a name for the probes, which the lab removes if they stay;
+    names_of: names of its latches by number; sleeps, gets: which of them are probed.
     """
 
     def __init__(
@@ -65,59 +62,61 @@ class Tranches:
         self._late = False
         self._got: dict[tuple[int, str], int] = {}
         self._done: dict[int, int] = {}
-        self._told: Columns = {}
+        self._slept: Columns = {}
         self._points: list[int] = []
         self._names: Mapping[int, str] = {}
         self._contradicted = False
 
     @property
     def counts_gets(self) -> bool:
-        """Whether gets of latches that are ours are asked for."""
+        """Whether gets are counted: requested, and of a server started here."""
         return self._gets and self._server is not None
 
     def plan(self) -> dict[str, Any] | None:
-        """What the probe is to look at; None where there is nothing of ours."""
+        """The plan of the probe; None where the server is not ours."""
         if self._server is None:
             return None
         program = f"/proc/{self._server}/exe"
         return {"program": program, "group": self._group, "sleeps": self._sleeps, "gets": self._gets}
 
     def measured(self, point: int) -> None:
-        """A point is looked at."""
+        """A load point is probed."""
         self._points.append(point)
 
     def take(
         self,
-        told: Columns,
+        slept: Columns,
         gets: Columns,
         refused: Sequence[tuple[str, str]],
         ready_ns: Mapping[int, int] | None = None,
     ) -> None:
-        """What was seen, while the server runs. told: point, role, event, sleeps, wait_ns,
-        wait_histogram_base64; gets: point, role, tranche, gets; ready_ns: by point, since when counted.
+        """Takes the records of the probes while the server runs.
+
+        slept: point, role, event, sleeps, wait_ns, wait_histogram_base64; gets: point, role, tranche, gets;
+        refused: source and reason; ready_ns: by load point, since when gets are counted.
         """
         if self._server is None:
             return
         self._ready_ns = ready_ns or {}
         if self._sleeps and "latches" not in dict(refused):
-            self._told = told
-        if told["point"] or gets["point"]:
+            self._slept = slept
+        if slept["point"] or gets["point"]:
             self._names = self._names_of(self._server)
         for point, role, tranche, count in _rows(gets, "point", "role", "tranche", "gets"):
             if role == _SERVER:
                 key = point, self._name(tranche)
                 self._got[key] = self._got.get(key, 0) + count
 
-    def relate(self, result: Mapping[str, Any]) -> None:
-        """Gets to the load under which they were counted, as its engine tells it."""
+    def relate(self, tables: Mapping[str, Columns]) -> None:
+        """Sets gets against the load under which they were counted: the engine's `phases` and `asides`."""
         began_ns = {
             point: start_ns
-            for point, phase, start_ns in _rows(result["phases"], "point", "phase", "start_ns")
+            for point, phase, start_ns in _rows(tables["phases"], "point", "phase", "start_ns")
             if phase == "count"
         }
         in_time = {point for point, ns in self._ready_ns.items() if ns <= began_ns.get(point, 0)}
         self._late = len(in_time) < len(began_ns)
-        asides = result.get("asides", {"point": [], "phase": [], "transactions": []})
+        asides = tables.get("asides", {"point": [], "phase": [], "transactions": []})
         self._done = {
             point: transactions
             for point, phase, transactions in _rows(asides, "point", "phase", "transactions")
@@ -125,8 +124,8 @@ class Tranches:
         }
 
     def compare(self, samples: Columns) -> None:
-        """With what the server said when it was asked now and then: sleeps missed are not told as none."""
-        if not self._told or _SERVER in self._told["role"]:
+        """Compares with the sampled wait events: where only those show sleeps, the probes missed them."""
+        if not self._slept or _SERVER in self._slept["role"]:
             return
         seen: dict[str, float] = {}
         for monitor, metric, entity, value in _rows(samples, "monitor", "metric", "entity", "value"):
@@ -135,42 +134,41 @@ class Tranches:
         self._contradicted = sum(seen.values()) >= _SAMPLED_MAX
 
     def notices(self) -> Iterator[tuple[str, str]]:
-        """What could not be had, beside what the probe refused."""
+        """What is not available, apart from what the probe refused."""
         if self._server is None:
             yield "probe-unavailable", _NOT_OURS
         elif self._contradicted:
             yield "probe-unavailable", _ELSEWHERE
         if self._got and self._late:
             yield "probe-unavailable", _LATE
-        if (self._told.get("point") or self._got) and not self._names:
+        if (self._slept.get("point") or self._got) and not self._names:
             yield "probe-unavailable", _NO_NAMES
 
-    def rows(self) -> dict[str, list[Any]]:
-        """A row for each point and tranche that the server slept for or got, one for all others."""
-        rows: dict[str, list[Any]] = {name: [] for name in ("point", "latch", *_KNOWN, *_UNSEEN)}
-        found: list[tuple[Any, ...]] = []
-        unseen = self._contradicted or not self._told
-        for role, event, point, sleeps, wait_ns, histogram in _rows(self._told, *_TOLD) if not unseen else ():
+    def rows(self) -> Columns:
+        """The table `latches`: one row per load point and tranche with sleeps or gets, one for all others."""
+        rows = Rows("latches")
+        unseen = self._contradicted or not self._slept
+        slept_for: set[tuple[int, str]] = set()
+        for role, event, point, sleeps, wait_ns, histogram in (
+            _rows(self._slept, *_SLEPT) if not unseen else ()
+        ):
             if role == _SERVER and event & _CLASS == _LATCH:
-                latch = self._name(event & _NUMBER)
-                found.append((point, latch, sleeps, wait_ns, base64.b64decode(histogram)))
-        slept_for = {(point, latch) for point, latch, *_ in found}
-        none = (None, None, None) if unseen else (0, 0, None)
-        found += [(*key, *none) for key in self._got if key not in slept_for]
-        found += [(point, OTHERS, *none) for point in self._points if not unseen]
-        for row in found:
-            for name, value in zip(rows, (*row, *(None for _ in _UNSEEN)), strict=True):
-                rows[name].append(value)
-        return rows
+                latch, encoded = self._name(event & _NUMBER), base64.b64decode(histogram)
+                rows.add(point=point, latch=latch, sleeps=sleeps, wait_ns=wait_ns, wait_histogram=encoded)
+                slept_for.add((point, latch))
+        others = [] if unseen else [(point, OTHERS) for point in self._points]
+        none = None if unseen else 0
+        for point, latch in (*(key for key in self._got if key not in slept_for), *others):
+            rows.add(point=point, latch=latch, sleeps=none, wait_ns=none)
+        return rows.columns()
 
-    def gets(self) -> dict[str, list[Any]]:
-        """A row for each point and tranche that somebody of the server got where gets were counted."""
-        rows: dict[str, list[Any]] = {name: [] for name in _GETS}
+    def gets(self) -> Columns:
+        """The table `latch_gets`: one row per load point and tranche that a server's process got."""
+        rows = Rows("latch_gets")
         for (point, latch), gets in self._got.items():
             if point in self._done:
-                for name, value in zip(_GETS, (point, latch, gets, self._done[point]), strict=True):
-                    rows[name].append(value)
-        return rows
+                rows.add(point=point, latch=latch, gets=gets, transactions=self._done[point])
+        return rows.columns()
 
     def _name(self, tranche: int) -> str:
         return self._names.get(tranche, f"tranche {tranche}")

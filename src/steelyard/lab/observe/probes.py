@@ -1,15 +1,15 @@
 """The kernel's probes beside the load: windows over its phases, and their records as tables.
 
 Profile, locks and latches record in the measure phase; scheduling, which costs more, in the watch phase
-after it, and gets of latches, which cost most, in the count phase. A thread of the lab collects, so its
-CPU time counts as the monitors'.
+after it, and gets of latches, which cost most, in the count phase. A thread of the lab collects the records,
+so its CPU time counts as that of the monitors.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING, Any
 from steelyard import _core
 from steelyard.host.kernel.tracefs import mount_tracefs, with_cause
 from steelyard.monitors import Target
+from steelyard.tables.rows import Columns, Rows, check, decoded
+from steelyard.tables.schema import BY_NAME
 
 if TYPE_CHECKING:
     # not needed in guests, where this module runs with no more than the standard library
     from steelyard.lab.observe.postgres_latches import Tranches
 
-Columns = Mapping[str, Sequence[Any]]
-_LOOKED_AT = ("measure", "watch", "count")
+_PROBED = ("measure", "watch", "count")
 _NEVER_NS = 2**63  # a phase ends when the next begins
-_THREAD = "probes"  # as the collecting thread is called
+_THREAD = "probes"  # name of the collecting thread
 
 
 class Probing:
@@ -33,29 +34,29 @@ class Probing:
 
     def __init__(
         self,
-        asked: Mapping[str, Any],
+        requested: Mapping[str, Any],
         target: Target,
         cpus: frozenset[int],
         tranches: Tranches | None = None,
     ) -> None:
-        """asked: the keys of a study's [probes] but latches, empty: none; tranches: those of a server."""
+        """requested: the keys of a study's [probes] but latches, empty: none; tranches: a server's."""
         self._tranches = tranches
-        self._sched_s: float = asked.get("sched_s", 0)
+        self._sched_s: float = requested.get("sched_s", 0)
         self._open: tuple[str, int, int] | None = None  # phase, point, start
-        self._recorded_s: dict[str, dict[int, float]] = {phase: {} for phase in _LOOKED_AT}
+        self._recorded_s: dict[str, dict[int, float]] = {phase: {} for phase in _PROBED}
         self._ready_ns: dict[int, int] = {}  # by point, of the count phase
-        self._told: dict[str, Any] = {}
+        self._records: dict[str, Any] = {}
         roots = [{"pid": pid, "role": role} for role, pid in target.pids.items()]
         roots += [{"pid": pid, "role": "monitors"} for pid in target.own_backends]
         plan: dict[str, Any] = {
-            "profile_hz": asked.get("profile_hz", 0),
-            "locks": asked.get("locks", False),
+            "profile_hz": requested.get("profile_hz", 0),
+            "locks": requested.get("locks", False),
             "sched": self._sched_s > 0,
             "latches": tranches.plan() if tranches else None,
             "roots": roots,
             "cpus": sorted(cpus),
         }
-        wanted = any(asked.values()) or plan["latches"]
+        wanted = any(requested.values()) or plan["latches"]
         # root needs no mount made beforehand; the guard makes its own where it has probes to take away
         self._no_tracefs = mount_tracefs() if wanted else ""
         self._probe = _core.Probe(json.dumps(plan)) if wanted else None
@@ -63,19 +64,19 @@ class Probing:
         self._cost_ns: list[tuple[int, int]] = []
 
     def phase(self, event: Mapping[str, Any]) -> None:
-        """A phase begins: records while it lasts, if it is one to look at."""
+        """A phase begins: records while it lasts, if it is one that is probed."""
         if self._probe is None:
             return
         name, point, t_ns = str(event["phase"]), int(event["point"]), int(event["t_ns"])
         if self._open is not None:
-            looked_at, where, start_ns = self._open
-            self._recorded_s[looked_at][where] = (t_ns - start_ns) / 1e9
+            probed, where, start_ns = self._open
+            self._recorded_s[probed][where] = (t_ns - start_ns) / 1e9
             self._open = None
         self._probe.close()
         self._note_cost()
         if name == "measure" and self._tranches is not None:
             self._tranches.measured(point)
-        if name in _LOOKED_AT:
+        if name in _PROBED:
             self._probe.open(name, point, t_ns, _NEVER_NS)
             self._open = name, point, t_ns
             if name == "count":
@@ -83,15 +84,15 @@ class Probing:
 
     def stop(self) -> None:
         """Ends; names are looked up now, while the server's files are there. May be called twice."""
-        if self._probe is not None and (told := self._probe.finish()) is not None:
-            self._told = json.loads(told)
+        if self._probe is not None and (records := self._probe.finish()) is not None:
+            self._records = json.loads(records)
             if self._tranches is not None:
-                latches, gets = self._told["latches"], self._told["latch_gets"]
+                latches, gets = self._records["latches"], self._records["latch_gets"]
                 refused = [(source, with_cause(why, self._no_tracefs)) for source, why in self._probe.refused]
                 self._tranches.take(latches, gets, refused, self._ready_ns)
 
     def notices(self) -> Iterator[tuple[str, str]]:
-        """What could not be had, with what would mend it."""
+        """What is not available, with what would mend it."""
         if self._tranches is not None:
             yield from self._tranches.notices()
         if self._probe is None:
@@ -101,34 +102,49 @@ class Probing:
         gets = self._tranches is not None and self._tranches.counts_gets
         for source, wanted, phase in (("sched", self._sched_s, "watch"), ("gets", gets, "count")):
             if wanted and not self._recorded_s[phase]:
-                text = "this subject's engine has no stretch of load after the measured one to look at"
+                text = "the engine of this subject has no diagnostic phase after the measure phase"
                 yield "probe-unavailable", f"{source}: {text}"
-        if lost := self._told.get("lost", 0):
+        if lost := self._records.get("lost", 0):
             yield (
                 "probe-lost",
                 f"{lost:,} records of the kernel's probes were lost: waits, switches and gets are more than"
-                " shown (fewer clients, or a CPU for the lab alone)",
+                " shown (use fewer clients, or a CPU for the lab alone)",
             )
 
-    def samples(self, origin_ns: int) -> Iterator[tuple[int, str, str, str, float]]:
-        """What the collecting thread itself used, as the monitors tell of theirs."""
+    def samples(self, origin_ns: int) -> Columns:
+        """The table `samples`: CPU time of the collecting thread, in the form of the monitors' own."""
+        rows = Rows("samples")
         for t_ns, cpu_ns in self._cost_ns:
-            yield t_ns - origin_ns, "monitors", _THREAD, "cpu_ns_total", float(cpu_ns)
+            rows.add(
+                t_ns=t_ns - origin_ns,
+                monitor="monitors",
+                entity=_THREAD,
+                metric="cpu_ns_total",
+                value=float(cpu_ns),
+            )
+        return rows.columns()
 
-    def told(self) -> dict[str, Columns]:
-        """Columns by table, as an engine tells its own; empty where nothing was asked for."""
+    def tables(self) -> dict[str, Columns]:
+        """Tables of the bundle with at least one row: profile, locks, scheduling, latches, latch_gets.
+
+        Raises SchemaError where a record does not fit its table.
+        """
         found: dict[str, Columns] = {
-            name: self._told[name] for name in ("profile", "locks", "scheduling") if self._told
+            name: decoded(name, self._records[name])
+            for name in ("profile", "locks", "scheduling")
+            if self._records
         }
         if "scheduling" in found:
             seconds = [self._recorded_s["watch"][point] for point in found["scheduling"]["point"]]
             found["scheduling"] = {**found["scheduling"], "seconds": seconds}
+        for name, columns in found.items():
+            check(BY_NAME[name], columns)
         if self._tranches is not None:
             found |= {"latches": self._tranches.rows(), "latch_gets": self._tranches.gets()}
-        return found
+        return {name: columns for name, columns in found.items() if columns["point"]}
 
     def _note_cost(self) -> None:
-        # a thread names itself a moment after it was made
+        # a thread names itself a moment after its start
         self._thread = self._thread or _thread_named(_THREAD)
         if self._thread is not None:
             with suppress(OSError):
@@ -137,7 +153,7 @@ class Probing:
 
 
 def _thread_named(name: str) -> Path | None:
-    """The folder in /proc of our own thread of that name; None where there is none."""
+    """The folder in /proc of this process's thread of that name; None where there is none."""
     for task in Path("/proc/self/task").iterdir():
         try:
             if (task / "comm").read_text().strip() == name and (task / "schedstat").exists():

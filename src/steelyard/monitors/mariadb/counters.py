@@ -13,34 +13,61 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pymysql
 
 from steelyard.host.mariadb_login import login_methods
+from steelyard.metrics import Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
 
 _TIMEOUT_S = 5
 
-# entity, metric, status variable, factor to the metric's unit
-_STATUS = (
-    ("database", "queries_total", "Questions", 1),
-    ("database", "commits_total", "Handler_commit", 1),
-    ("database", "rollbacks_total", "Handler_rollback", 1),
-    ("database", "sessions", "Threads_connected", 1),
-    ("database", "running_sessions", "Threads_running", 1),
-    ("statements", "prepares_total", "Com_stmt_prepare", 1),
-    ("statements", "executions_total", "Com_stmt_execute", 1),
-    ("statements", "closes_total", "Com_stmt_close", 1),
-    ("statements", "reprepares_total", "Com_stmt_reprepare", 1),
-    ("statements", "prepared", "Prepared_stmt_count", 1),
-    ("query cache", "hits_total", "Qcache_hits", 1),
-    ("query cache", "inserts_total", "Qcache_inserts", 1),
-    ("query cache", "not_cached_total", "Qcache_not_cached", 1),
-    ("query cache", "evicted_total", "Qcache_lowmem_prunes", 1),
-    ("query cache", "entries", "Qcache_queries_in_cache", 1),
-    ("row locks", "waits_total", "Innodb_row_lock_waits", 1),
-    ("row locks", "wait_ns_total", "Innodb_row_lock_time", 1_000_000),
-    ("redo", "bytes_total", "Innodb_os_log_written", 1),
-    ("buffer pool", "requests_total", "Innodb_buffer_pool_read_requests", 1),
-    ("buffer pool", "reads_total", "Innodb_buffer_pool_reads", 1),
-    ("memory", "used_bytes", "Memory_used", 1),
+_ROW_LOCKS = Cost("row_lock_wait_us_per_txn", "wait for row locks", "lock wait")
+_REDO = Cost("redo_bytes_per_txn", "redo log", "log")
+# by status variable
+_STATUS = {
+    "Questions": DeclaredMetric("queries_total", "database", "Statements that clients sent"),
+    "Handler_commit": DeclaredMetric("commits_total", "database", "Transactions committed"),
+    "Handler_rollback": DeclaredMetric("rollbacks_total", "database", "Transactions rolled back"),
+    "Threads_connected": DeclaredMetric(
+        "sessions", "database", "Sessions, without the monitor's own", limit=True, fills=True
+    ),
+    "Threads_running": DeclaredMetric(
+        "running_sessions", "database", "Sessions that run a statement, without our own", fills=True
+    ),
+    "Com_stmt_prepare": DeclaredMetric("prepares_total", "statements", "Prepared statements made"),
+    "Com_stmt_execute": DeclaredMetric("executions_total", "statements", "Executions of prepared statements"),
+    "Com_stmt_close": DeclaredMetric("closes_total", "statements", "Prepared statements closed"),
+    "Com_stmt_reprepare": DeclaredMetric(
+        "reprepares_total", "statements", "Statements prepared again by the server"
+    ),
+    "Prepared_stmt_count": DeclaredMetric(
+        "prepared", "statements", "Prepared statements of all sessions", limit=True, fills=True
+    ),
+    "Qcache_hits": DeclaredMetric("hits_total", "query cache", "Queries answered from the query cache"),
+    "Qcache_inserts": DeclaredMetric("inserts_total", "query cache", "Results stored in the query cache"),
+    "Qcache_not_cached": DeclaredMetric(
+        "not_cached_total", "query cache", "Queries that could not be cached"
+    ),
+    "Qcache_lowmem_prunes": DeclaredMetric(
+        "evicted_total", "query cache", "Results evicted for lack of memory"
+    ),
+    "Qcache_queries_in_cache": DeclaredMetric(
+        "entries", "query cache", "Results in the query cache", fills=True
+    ),
+    "Innodb_row_lock_waits": DeclaredMetric("waits_total", "row locks", "Waits for row locks"),
+    "Innodb_row_lock_time": DeclaredMetric(
+        "wait_ns_total", "row locks", "Time waited for row locks", (_ROW_LOCKS,)
+    ),
+    "Innodb_os_log_written": DeclaredMetric("bytes_total", "redo", "Redo log written", (_REDO,)),
+    "Innodb_buffer_pool_read_requests": DeclaredMetric(
+        "requests_total", "buffer pool", "Pages requested from the buffer pool"
+    ),
+    "Innodb_buffer_pool_reads": DeclaredMetric(
+        "reads_total", "buffer pool", "Pages not found in the buffer pool"
+    ),
+    "Memory_used": DeclaredMetric("used_bytes", "memory", "Memory that the server has allocated", fills=True),
+}
+_CACHE = DeclaredMetric(
+    "used_bytes", "query cache", "Memory of the query cache in use, if it is on", limit=True, fills=True
 )
+_NS_PER_MS = 1_000_000  # times of the status variables are in ms
 _FREE = "Qcache_free_memory"
 # the session of the monitor itself, which is running whenever it asks
 _OWN_SESSION = ("sessions", "running_sessions")
@@ -48,6 +75,12 @@ _OWN_SESSION = ("sessions", "running_sessions")
 
 class MariaDBMonitor:
     """One connection, one statement a reading. missing: status variables that this server has not."""
+
+    declares = Declaration(
+        (*_STATUS.values(), _CACHE),
+        text="From `SHOW GLOBAL STATUS`. The monitor's session is a thread of the server's process: its cost"
+        " counts as the server's.",
+    )
 
     def __init__(self) -> None:
         self._connection: pymysql.Connection[Any] | None = None
@@ -64,7 +97,7 @@ class MariaDBMonitor:
         """Connects and reads the limits; raises Unavailable."""
         if not target.dsn.startswith("mysql://"):
             raise Unavailable("the subject has no MariaDB address (subject.kind = 'mariadb' has)")
-        names = [variable for *_, variable, _ in _STATUS] + [_FREE]
+        names = [*_STATUS, _FREE]
         self._query = f"show global status where variable_name in ({', '.join(map(repr, names))})"
         try:
             self._connection = connection = connect(target.dsn)
@@ -89,8 +122,8 @@ class MariaDBMonitor:
         except pymysql.MySQLError as error:
             raise Unavailable(f"the server stopped answering: {told(error)}") from error
         samples = [
-            Sample(entity, metric, shown[variable] * factor - (metric in _OWN_SESSION))
-            for entity, metric, variable, factor in _STATUS
+            Sample(metric.entity, metric.name, _value(metric, shown[variable]))
+            for variable, metric in _STATUS.items()
             if variable in shown
         ]
         return [*samples, *self._limited(shown)]
@@ -107,13 +140,19 @@ class MariaDBMonitor:
         if size := self._limits.get("query_cache_size"):
             # off, the cache says that nothing is free
             used = size - shown[_FREE] if shown.get(_FREE) else 0.0
-            yield Sample("query cache", "used_bytes", used)
-            yield Sample("query cache", "used_bytes_limit", size)
+            yield Sample(_CACHE.entity, _CACHE.name, used)
+            yield Sample(_CACHE.entity, f"{_CACHE.name}_limit", size)
 
     def _shown(self, connection: pymysql.Connection[Any]) -> dict[str, float]:
         with connection.cursor() as cursor:
             cursor.execute(self._query)
             return {str(name): float(value) for name, value in cursor.fetchall()}
+
+
+def _value(metric: DeclaredMetric, shown: float) -> float:
+    if metric.name in _OWN_SESSION:
+        return shown - 1
+    return shown * _NS_PER_MS if metric.unit == "ns" else shown
 
 
 def connect(dsn: str) -> pymysql.Connection[Any]:

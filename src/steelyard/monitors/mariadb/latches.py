@@ -13,6 +13,7 @@ from typing import Any
 
 import pymysql
 
+from steelyard.metrics import Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
 from steelyard.monitors.mariadb.counters import connect, told
 
@@ -23,10 +24,19 @@ _READ = (
 )
 _PREFIX = "wait/synch/"
 _PS_PER_NS = 1000
+_METRICS = (
+    DeclaredMetric("gets_total", "*", "Acquisitions of this mutex or rwlock", latch="gets"),
+    DeclaredMetric("get_ns_total", "*", "Time of all acquisitions, with or without a wait", latch="get_ns"),
+)
 
 
 class MariaDBLatchesMonitor:
     """One connection, one query a reading; the entity is the latch, without `wait/synch/`."""
+
+    declares = Declaration(
+        _METRICS,
+        text="If performance_schema is on. Growth over each measure phase fills the table `latches`.",
+    )
 
     missing = (
         "misses and sleeps: performance_schema counts neither, and its time of a get counts without a wait"

@@ -9,162 +9,59 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import psycopg
 
+from steelyard.metrics import Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
 from steelyard.monitors.postgres.connection import connect, disconnect, leave_statements_alone, told
+from steelyard.monitors.postgres.parts import ENTRIES, PARTS, PASSES, PLANS, TEXTS, Part
 
-_NEWEST = 10_000
-
-
-@dataclass(frozen=True)
-class Part:
-    """Columns from one source of one row, joined to the others in a single query.
-
-    columns: expression by `entity metric`. since, before: major versions of the server.
-    """
-
-    name: str
-    source: str
-    columns: tuple[tuple[str, str], ...]
-    since: int = 0
-    before: int = _NEWEST
-    mending: str = ""
-
-    def sql(self) -> str:
-        """The part as a select of its own."""
-        columns = ", ".join(f'{expression} as "{name}"' for name, expression in self.columns)
-        return f"select {columns} from {self.source}"
-
-
-PARTS = (
-    Part(
-        "database",
-        "pg_stat_database where datname = current_database()",
-        (
-            ("database commits_total", "xact_commit"),
-            ("database rollbacks_total", "xact_rollback"),
-            ("database blocks_hit_total", "blks_hit"),
-            ("database blocks_read_total", "blks_read"),
-            ("database rows_returned_total", "tup_returned"),
-            ("database rows_written_total", "tup_inserted + tup_updated + tup_deleted"),
-            ("database temp_bytes_total", "temp_bytes"),
-            ("database deadlocks_total", "deadlocks"),
-            ("database sessions", "numbackends"),
-        ),
+_WAL = Cost("wal_bytes_per_txn", "WAL", "log")
+_METRICS = (
+    DeclaredMetric("commits_total", "database", "Transactions committed"),
+    DeclaredMetric("rollbacks_total", "database", "Transactions rolled back"),
+    DeclaredMetric("blocks_hit_total", "database", "Blocks found in shared buffers"),
+    DeclaredMetric("blocks_read_total", "database", "Blocks not found in shared buffers"),
+    DeclaredMetric("rows_returned_total", "database", "Rows that scans returned"),
+    DeclaredMetric("rows_written_total", "database", "Rows inserted, updated or deleted"),
+    DeclaredMetric("temp_bytes_total", "database", "Bytes written to temporary files"),
+    DeclaredMetric("deadlocks_total", "database", "Deadlocks"),
+    DeclaredMetric("sessions", "database", "Sessions, without those of the monitors", fills=True),
+    DeclaredMetric("bytes_total", "wal", "WAL written", costs=(_WAL,)),
+    DeclaredMetric("records_total", "wal", "WAL records"),
+    DeclaredMetric("full_page_images_total", "wal", "Full page images in the WAL"),
+    DeclaredMetric("reads_total", "io", "Reads of tables, indexes and temporary tables, from version 16"),
+    DeclaredMetric("read_bytes_total", "io", "Bytes of these reads"),
+    DeclaredMetric("writes_total", "io", "Writes of tables, indexes and temporary tables"),
+    DeclaredMetric("written_bytes_total", "io", "Bytes of these writes, from version 16"),
+    DeclaredMetric("extends_total", "io", "Extensions of files, from version 16"),
+    DeclaredMetric("fsyncs_total", "io", "Calls of fsync, from version 16"),
+    DeclaredMetric("evictions_total", "io", "Blocks evicted from shared buffers, from version 16"),
+    DeclaredMetric("backend_writes_total", "io", "Writes by backends themselves, before version 16"),
+    DeclaredMetric("backend_fsyncs_total", "io", "Calls of fsync by backends themselves, before version 16"),
+    DeclaredMetric("timed_total", "checkpoints", "Checkpoints because of time"),
+    DeclaredMetric("requested_total", "checkpoints", "Checkpoints because of WAL or on request"),
+    DeclaredMetric(
+        "entries", "statements", "Entries of pg_stat_statements", chart="statements", limit=True, fills=True
     ),
-    Part(
-        "wal",
-        "pg_stat_wal",
-        (
-            ("wal bytes_total", "wal_bytes"),
-            ("wal records_total", "wal_records"),
-            ("wal full_page_images_total", "wal_fpi"),
-        ),
-        since=14,
+    DeclaredMetric("held_calls", "statements", "Calls that the present entries have counted"),
+    DeclaredMetric(
+        "held_plans", "statements", "Plans that the present entries have counted, if track_planning is on"
     ),
-    Part(
-        "wal",
-        "(select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as wal_bytes) as wal",
-        (("wal bytes_total", "wal_bytes"),),
-        before=14,
-        mending="a standby writes no WAL: watch the primary",
+    DeclaredMetric("eviction_passes_total", "statements", "Passes that evicted entries"),
+    DeclaredMetric(
+        "evicted_total", "statements", "Entries evicted: passes times the entries that one pass removes"
     ),
-    Part(
-        "io",
-        "pg_stat_io where object in ('relation', 'temp relation')",
-        (
-            ("io reads_total", "coalesce(sum(reads), 0)"),
-            ("io read_bytes_total", "coalesce(sum(read_bytes), 0)"),
-            ("io writes_total", "coalesce(sum(writes), 0)"),
-            ("io written_bytes_total", "coalesce(sum(write_bytes), 0)"),
-            ("io extends_total", "coalesce(sum(extends), 0)"),
-            ("io fsyncs_total", "coalesce(sum(fsyncs), 0)"),
-            ("io evictions_total", "coalesce(sum(evictions), 0)"),
-        ),
-        since=18,
-    ),
-    Part(
-        "io",
-        "pg_stat_io where object in ('relation', 'temp relation')",
-        (
-            ("io reads_total", "coalesce(sum(reads), 0)"),
-            ("io read_bytes_total", "coalesce(sum(reads * op_bytes), 0)"),
-            ("io writes_total", "coalesce(sum(writes), 0)"),
-            ("io written_bytes_total", "coalesce(sum(writes * op_bytes), 0)"),
-            ("io extends_total", "coalesce(sum(extends), 0)"),
-            ("io fsyncs_total", "coalesce(sum(fsyncs), 0)"),
-            ("io evictions_total", "coalesce(sum(evictions), 0)"),
-        ),
-        since=16,
-        before=18,
-    ),
-    Part(
-        "io",
-        "pg_stat_bgwriter",
-        (
-            ("io writes_total", "buffers_checkpoint + buffers_clean + buffers_backend"),
-            ("io backend_writes_total", "buffers_backend"),
-            ("io backend_fsyncs_total", "buffers_backend_fsync"),
-        ),
-        before=16,
-    ),
-    Part(
-        "checkpoints",
-        "pg_stat_checkpointer",
-        (("checkpoints timed_total", "num_timed"), ("checkpoints requested_total", "num_requested")),
-        since=17,
-    ),
-    Part(
-        "checkpoints",
-        "pg_stat_bgwriter",
-        (
-            ("checkpoints timed_total", "checkpoints_timed"),
-            ("checkpoints requested_total", "checkpoints_req"),
-        ),
-        before=17,
-    ),
+    DeclaredMetric("texts_bytes", "statements", "Size of the file of query texts", fills=True),
 )
 
 # Reading the entries costs .8 us each (4 ms for 5,000) and holds the lock that a new entry needs:
 # at most this share of the time goes into it, at least one reading every two seconds.
 _ENTRIES_SHARE = 1 / 400
 _ENTRIES_PERIOD_S_MIN, _ENTRIES_PERIOD_S_MAX = 0.9, 2.0
-
-# A pass of eviction drops 5 % of the entries, at least 10, and begins only when all are in use
-# (entry_dealloc in pg_stat_statements.c, the same in 13 to 18): so the number of entries evicted
-# is known from the number of passes.
-_EVICTED = "dealloc * greatest(10, current_setting('pg_stat_statements.max')::int * 5 / 100)"
-
-# calls and plans are gauges: they leave with the entry that held them.
-_ENTRIES = Part(
-    "statements",
-    "{schema}.pg_stat_statements(false)",
-    (
-        ("statements entries", "count(*)"),
-        ("statements entries_limit", "current_setting('pg_stat_statements.max')::int"),
-        ("statements held_calls", "coalesce(sum(calls), 0)"),
-    ),
-)
-_PLANS = ("statements held_plans", "coalesce(sum(plans), 0)")
-_PASSES = Part(
-    "statement evictions",
-    "{schema}.pg_stat_statements_info",
-    (
-        ("statements eviction_passes_total", "dealloc"),
-        ("statements evicted_total", _EVICTED),
-    ),
-    since=14,
-)
-_TEXTS = Part(
-    "statement texts",
-    "pg_stat_file('pg_stat_tmp/pgss_query_texts.stat')",
-    (("statements texts_bytes", "size"),),
-    mending="needs a superuser or pg_read_server_files",
-)
 
 
 _STATEMENTS_STATE = """
@@ -179,6 +76,12 @@ class PostgresMonitor:
 
     missing: what cannot be read here, each with its reason.
     """
+
+    declares = Declaration(
+        _METRICS,
+        text="Backends publish their counters about once per second, so transactions come from the load"
+        " engine. `statements` is pg_stat_statements, if `shared_preload_libraries` includes it.",
+    )
 
     def __init__(self) -> None:
         self._target = Target()
@@ -281,7 +184,7 @@ class PostgresMonitor:
                 "statements: our own queries are among the entries (monitor as a superuser, or "
                 "grant set on parameter pg_stat_statements.track)"
             )
-        columns = _ENTRIES.columns + ((_PLANS,) if plans else ())
-        entries = replace(_ENTRIES, source=_ENTRIES.source.format(schema=schema), columns=columns)
-        passes = replace(_PASSES, source=_PASSES.source.format(schema=schema))
-        return [passes, _TEXTS], [entries]
+        columns = ENTRIES.columns + ((PLANS,) if plans else ())
+        entries = replace(ENTRIES, source=ENTRIES.source.format(schema=schema), columns=columns)
+        passes = replace(PASSES, source=PASSES.source.format(schema=schema))
+        return [passes, TEXTS], [entries]

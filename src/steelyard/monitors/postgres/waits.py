@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg
 
+from steelyard.metrics import Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
 from steelyard.monitors.postgres.connection import (
     APPLICATION_NAME,
@@ -34,11 +35,28 @@ _ALLOWED = """
     from pg_roles where rolname = 'pg_read_all_stats'"""
 
 
+_METRICS = (
+    DeclaredMetric(
+        "samples_total", "*:*", "Samples in which a session was in this wait event, by TYPE:EVENT"
+    ),
+    DeclaredMetric("active_samples_total", "sessions", "Samples of active sessions, waiting or not"),
+    DeclaredMetric("readings_total", "sessions", "Readings of the activity view"),
+)
+
+
 class PostgresWaitsMonitor:
     """Counts, for each wait event, in how many samples an active session was in it.
 
     Time waited is samples x the interval between readings; shares need no interval.
     """
+
+    # waits are short: they are sampled, not counted, and need more readings than a counter
+    declares = Declaration(
+        _METRICS,
+        default_hz=10.0,
+        text="If sleeps for latches are recorded individually ([how](../howto/kernel-probes.md)), those are"
+        " compared instead of the sampled type `LWLock`.",
+    )
 
     def __init__(self) -> None:
         self._target = Target()

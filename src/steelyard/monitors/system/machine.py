@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from steelyard.metrics import Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
 from steelyard.monitors.system.procfs import Budget, ProcFile, reason
 
@@ -15,18 +16,18 @@ _NS_PER_MS = 1_000_000
 _NS_PER_US = 1_000
 
 # The order of the columns of /proc/stat; user includes guest, nice includes guest_nice.
-_MODES = (
-    "user",
-    "nice",
-    "system",
-    "idle",
-    "iowait",
-    "irq",
-    "softirq",
-    "steal",
-    "guest",
-    "guest_nice",
-)
+_MODES = {
+    "user": "CPU time in user mode, guests included",
+    "nice": "CPU time in user mode at low priority, guests included",
+    "system": "CPU time in system mode",
+    "idle": "Time without work",
+    "iowait": "Time without work while I/O was under way",
+    "irq": "CPU time in interrupt handlers",
+    "softirq": "CPU time in soft interrupt handlers",
+    "steal": "Time that the hypervisor gave to others",
+    "guest": "CPU time of virtual machines",
+    "guest_nice": "CPU time of virtual machines at low priority",
+}
 _MODE_METRICS = tuple(f"{mode}_ns_total" for mode in _MODES)
 
 _STAT_METRICS = {
@@ -41,6 +42,32 @@ _MEMORY_METRICS = {
     b"Dirty": "memory_dirty_bytes",
     b"Cached": "memory_cached_bytes",
 }
+_METRICS = (
+    *(DeclaredMetric(f"{mode}_ns_total", "cpu*", meaning) for mode, meaning in _MODES.items()),
+    DeclaredMetric("context_switches_total", "host", "Context switches of all CPUs"),
+    DeclaredMetric("interrupts_total", "host", "Interrupts"),
+    DeclaredMetric("forks_total", "host", "Processes and threads started"),
+    DeclaredMetric("runqueue_tasks", "host", "Threads that run or wait for a CPU", chart="host"),
+    DeclaredMetric("blocked_tasks", "host", "Threads that wait for I/O"),
+    DeclaredMetric("memory_available_bytes", "host", "Memory that programs can use without swapping"),
+    DeclaredMetric("memory_dirty_bytes", "host", "File pages that wait to be written"),
+    DeclaredMetric("memory_cached_bytes", "host", "Page cache"),
+    DeclaredMetric("swap_used_bytes", "host", "Swap space in use", limit=True),
+    DeclaredMetric("page_faults_major_total", "host", "Page faults that read from storage"),
+    DeclaredMetric("reads_total", "disk:*", "Reads completed"),
+    DeclaredMetric("read_bytes_total", "disk:*", "Bytes read"),
+    DeclaredMetric("writes_total", "disk:*", "Writes completed"),
+    DeclaredMetric("written_bytes_total", "disk:*", "Bytes written"),
+    DeclaredMetric("busy_ns_total", "disk:*", "Time with at least one request under way"),
+    DeclaredMetric("received_bytes_total", "net:*", "Bytes received"),
+    DeclaredMetric("received_packets_total", "net:*", "Packets received"),
+    DeclaredMetric("sent_bytes_total", "net:*", "Bytes sent"),
+    DeclaredMetric("sent_packets_total", "net:*", "Packets sent"),
+    DeclaredMetric("some_ns_total", "psi:*", "Pressure: time in which at least one task was stalled"),
+    DeclaredMetric(
+        "full_ns_total", "psi:*", "Pressure: time in which all tasks were stalled; not of the CPU"
+    ),
+)
 _NOT_DISKS = ("loop", "ram", "zram", "fd", "sr")
 
 _MENDING = {
@@ -56,6 +83,8 @@ class HostMonitor:
 
     missing: what cannot be read here, each with its reason; the rest is read all the same.
     """
+
+    declares = Declaration(_METRICS)
 
     def __init__(self, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> None:
         self._proc = proc

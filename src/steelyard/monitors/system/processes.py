@@ -4,47 +4,74 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
+from steelyard.metrics import Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
 from steelyard.monitors.system.procfs import Budget, ProcFile, reason
-from steelyard.monitors.system.task import CPU, SYSTEM, USAGE, USER, Process, added, nothing, parse_stat
+from steelyard.monitors.system.role import Role
+from steelyard.monitors.system.task import USAGE, Process, added, parse_stat
 
 OWN_ROLE = "monitors"  # whose connections Target.own_backends serve
 
 
-class Role:
-    """The sums of one role; they never fall, though its processes come and go."""
+def _metric(name: str, meaning: str, *costs: Cost) -> DeclaredMetric:
+    return DeclaredMetric(name, "*", meaning, costs)
 
-    def __init__(self) -> None:
-        self.retained = nothing()  # of processes that died, or moved to another role
-        self.retained_io = [0, 0]
-        self._totals = nothing()
-        self._io = [0, 0]
 
-    def totals(self, processes: list[Process]) -> list[int]:
-        """Totals in the order of USAGE; user and system CPU scaled so that their sum is the CPU."""
-        raw = added(self.retained, *(process.used() for process in processes))
-        before = self._totals
-        now = list(map(max, before, raw))
-        # The kernel splits exact time by ticks and shows it rounded down, a tick a process: the
-        # user's part follows the long-run ratio, and neither part ever falls.
-        ticks = raw[USER] + raw[SYSTEM]
-        target = now[CPU] * raw[USER] // ticks if ticks > 0 else 0
-        now[USER] = min(max(target, before[USER]), before[USER] + now[CPU] - before[CPU])
-        now[SYSTEM] = now[CPU] - now[USER]
-        self._totals = now
-        return now
-
-    def io(self, processes: list[Process]) -> list[int] | None:
-        """Bytes read from and written to storage; None when no process lets us see."""
-        seen = [process.io for process in processes if process.io is not None]
-        if not seen:
-            return None
-        for i in range(2):
-            now = self.retained_io[i] + sum(io[i] for io in seen)
-            self._io[i] = max(self._io[i], now)
-        return self._io
+_server = partial(Cost, entity="server")
+_METRICS = (
+    _metric(
+        "cpu_ns_total",
+        "CPU time, exact, from schedstat",
+        _server("server_cpu_us_per_txn", "server CPU", "server CPU"),
+        Cost("engine_cpu_us_per_txn", "load engine CPU", "CPU", "engine", better="neither"),
+        # a pooler that is not there costs nothing
+        Cost("front_cpu_us_per_txn", "CPU of the pooler", "CPU", "front", zero_if_absent=True),
+    ),
+    _metric(
+        "user_cpu_ns_total",
+        "CPU time in user mode; ticks, scaled so that both modes add up to the exact sum",
+        _server("server_user_us_per_txn", "server CPU in user mode", "mode of server CPU"),
+    ),
+    _metric(
+        "system_cpu_ns_total",
+        "CPU time in system mode, scaled as well",
+        _server("server_system_us_per_txn", "server CPU in system mode", "mode of server CPU"),
+    ),
+    _metric(
+        "runqueue_wait_ns_total",
+        "Time ready to run without a CPU",
+        _server("server_runqueue_wait_us_per_txn", "run-queue wait of the server", "run-queue wait"),
+    ),
+    _metric("slices_total", "Time slices on a CPU"),
+    _metric(
+        "voluntary_switches_total",
+        "Switches away from threads that had to wait",
+        _server("server_switches_voluntary_per_txn", "voluntary switches of the server", "switches"),
+    ),
+    _metric(
+        "involuntary_switches_total",
+        "Switches away from threads that could have run on",
+        _server("server_switches_involuntary_per_txn", "involuntary switches of the server", "switches"),
+    ),
+    _metric(
+        "read_bytes_total",
+        "Bytes read from storage",
+        _server("read_bytes_per_txn", "bytes read from storage", "storage"),
+    ),
+    _metric(
+        "written_bytes_total",
+        "Bytes written to storage",
+        _server("written_bytes_per_txn", "bytes written to storage", "storage"),
+    ),
+    DeclaredMetric("memory_private_bytes", "*", "Anonymous memory", chart="server", fills=True),
+    DeclaredMetric("memory_shared_bytes", "*", "Shared memory: the largest amount that one process touched"),
+    DeclaredMetric("memory_bytes", "*", "Private and shared memory", fills=True),
+    DeclaredMetric("threads", "*", "Threads that live", fills=True),
+    DeclaredMetric("processes", "*", "Processes that live", fills=True),
+)
 
 
 class ProcessMonitor:
@@ -55,6 +82,12 @@ class ProcessMonitor:
     files_max: how many files stay open between readings; default: by the limit of the process.
     missing: what cannot be read here, each with its reason.
     """
+
+    declares = Declaration(
+        _METRICS,
+        text="The entity is the role: `server`, `engine`, `front` (the pooler), `hogs` (CPU hogs), `monitors`"
+        " (the lab itself, and server processes that serve it).",
+    )
 
     def __init__(self, proc: Path = Path("/proc"), files_max: int | None = None) -> None:
         self._proc = proc

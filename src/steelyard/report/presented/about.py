@@ -26,7 +26,7 @@ class Series:
     throughput: option, t_s, run, tps. t_s: seconds of execution over all runs, one after another.
     cpu: run, option, t_s (as above), role (server, engine, monitors, idle ...), percent (of one core).
     gauges: option, t_s (since the start of measure), monitor, entity, metric, value, limit (NaN or
-        absent: none): median over runs. The metric's last word is its unit: cache_bytes.
+        absent: none), unit ('': a number of things): median over runs.
     statements: option, statement, per_s: geometric mean over runs and points, as estimates are.
     clients: option, clients, client, transactions: geometric mean over runs; of copies of a
         program, their scores stand as transactions.

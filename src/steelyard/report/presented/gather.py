@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.analysis.judgement.scaling import Scaling
 from steelyard.bundle.evidence.probes import stacks
@@ -63,17 +65,14 @@ _CPU = """
     group by run, option, role, n // greatest(1, total // {points}) order by t_s
 """
 
-# gauges worth a picture: what fills, what is evicted, what a server holds
 _GAUGES = """
     with chosen as (
         select s.run, u.option, s.monitor, s.entity, s.metric,
             round((s.t_ns - m.start_ns) / 1e9) as t_s, s.value
         from samples s join used_runs u using (run)
             join (select run, min(start_ns) as start_ns from measures group by run) m using (run)
-        where (s.monitor = 'processes' and s.entity = 'server' and s.metric = 'memory_private_bytes')
-            or (s.monitor = 'postgres' and s.entity = 'statements'
-                and s.metric in ('entries', 'entries_limit'))
-            or (s.monitor = 'host' and s.entity = 'host' and s.metric = 'runqueue_tasks')
+        where (s.monitor, s.entity, s.metric) in (
+            select (unnest($monitors), unnest($entities), unnest($metrics)))
     ), medians as (
         select option, t_s, monitor, entity, metric, median(value) as value from chosen
         group by option, t_s, monitor, entity, metric
@@ -137,7 +136,7 @@ def series(bundle: Bundle) -> Series:
     profile = stacks(bundle, bundle.study.probes.profile_hz)
     if not workload.steady:
         # of a few rounds there is nothing to see by the second, and each query has its own picture
-        return Series(gauges=bundle.columns(_GAUGES), stacks=profile)
+        return Series(gauges=_gauges(bundle), stacks=profile)
     if counts_instructions(bundle.environment):
         # seconds of a clock that counts instructions are no time line
         return Series(stacks=profile)
@@ -145,7 +144,7 @@ def series(bundle: Bundle) -> Series:
     return Series(
         throughput=bundle.columns(_THROUGHPUT.format(clock=_CLOCK, points=_POINTS)),
         cpu=bundle.columns(_CPU.format(clock=_CLOCK, points=_POINTS)),
-        gauges=bundle.columns(_GAUGES),
+        gauges=_gauges(bundle),
         statements=bundle.columns(_STATEMENTS, runs),
         clients=bundle.columns(_COPIES if isinstance(workload, ProgramWorkload) else _CLIENTS, runs),
         latency=bundle.latency_curves(runs["runs"]),
@@ -153,6 +152,21 @@ def series(bundle: Bundle) -> Series:
         stacks=profile,
         **(scheduling(bundle, workload.scaled) if isinstance(workload, ThreadsWorkload) else {}),
     )
+
+
+def _gauges(bundle: Bundle) -> Mapping[str, Any]:
+    """Gauges that their monitors declare worth a chart, with their units."""
+    units = {
+        (monitor, metric.chart, metric.name): metric.unit
+        for monitor, metrics in bundle.declared.items()
+        for metric in metrics
+        if metric.chart
+    }
+    wanted = [(*at, name) for *at, first in units for name in (first, f"{first}_limit")]
+    lists = {name: [row[i] for row in wanted] for i, name in enumerate(("monitors", "entities", "metrics"))}
+    found = bundle.columns(_GAUGES, lists)
+    at = zip(*(found[name].tolist() for name in ("monitor", "entity", "metric")), strict=True)
+    return {**found, "unit": np.asarray([units[key] for key in at], dtype=object)}
 
 
 def _estimated(bundle: Bundle) -> list[int]:

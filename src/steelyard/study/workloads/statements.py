@@ -98,21 +98,6 @@ class StatementWorkload(Workload):
     )
     schema_sql: str = Field(default="", description="kind = 'sql': script that makes and fills the tables")
 
-    @model_validator(mode="after")
-    def _names(self) -> StatementWorkload:
-        if "transaction" in self.statements:
-            raise ValueError("no statement can be called transaction: the word stands for whole ones")
-        return self
-
-    @property
-    def contradiction(self) -> str:
-        """Why handle, text and parameters cannot go together; '' when they can."""
-        if self.handle == "none" and self.parameters == "client":
-            return "handle 'none' sends literals: a simple query carries no parameters"
-        if self.handle == "named" and self.text == "unique":
-            return "handle 'named' with text 'unique' prepares once what is never seen again"
-        return ""
-
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
         """Keys of other kinds of workload, text and arrival."""
         if self.kind == "sql":
@@ -144,8 +129,8 @@ class StatementWorkload(Workload):
 
     @property
     def counts_transactions(self) -> bool:
-        """By one thread."""
-        return self.threads == 1
+        """Yes, where one thread sends them."""
+        return True
 
     @property
     def thinks(self) -> bool:

@@ -50,11 +50,6 @@ class Workload(Strict):
         """Unit of the throughput."""
         return f"{self.WORK}s/s"
 
-    @property
-    def contradiction(self) -> str:
-        """Why its keys cannot go together; '' when they can."""
-        return ""
-
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
         """Keys without effect beside the others, each with the reason."""
         yield from ()

@@ -23,6 +23,8 @@ from steelyard.study.spec import Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, SubjectFailed
 from steelyard.subjects.sqlite.tables import load_statements
+from steelyard.workloads import work_of
+from steelyard.workloads.load_plan import check_load
 
 # how the database is opened and by whom; every other setting is a PRAGMA
 _OPENING: dict[str, Setting] = {
@@ -45,17 +47,12 @@ _OF_FILE = ("page_size", "auto_vacuum", "encoding")
 
 def check(study: Study, options: Sequence[Option]) -> None:
     """Settings that SQLite has, and work that it can do. Raises InputError."""
-    if study.plan.transactions is not None:
-        raise InputError(
-            "clients of SQLite count each for itself: no point ends with so many transactions",
-            "leave it out: a point lasts measure_s",
-            ("plan", "transactions"),
-        )
     known = _known()
     for at, key, value in settings_given(study, "server"):
         _check_setting(key, value, known, at)
     for option in options:
-        _check_option(option)
+        database = _database(_settings(option), _FILE)
+        check_load(study, option, work_of(option.workload), {"sqlite": database})
 
 
 class SQLite:
@@ -129,27 +126,6 @@ def _check_setting(key: str, value: Setting, known: frozenset[str], at: tuple[st
     elif key not in known:
         raise InputError(
             f'SQLite has no PRAGMA "{key}", nor is it opened by one{nearest(key, [*_OPENING, *known])}', at=at
-        )
-
-
-def _check_option(option: Option) -> None:
-    workload = option.workload
-    assert isinstance(workload, StatementWorkload)
-    refused = ""
-    if workload.handle == "unnamed":
-        refused = "every statement of SQLite is a handle: handle 'per-use' is the same work"
-    elif workload.open_loop:
-        refused = "clients of SQLite are threads or processes in a closed loop: it has no open one"
-    elif workload.threads != 1:
-        refused = "clients are threads or processes themselves: no thread of the engine drives them"
-    settings = _settings(option)
-    if settings["shared_cache"] and settings["workers"] == "processes":
-        refused = "processes cannot share a cache: shared_cache needs workers = 'threads'"
-    if refused:
-        raise InputError(
-            f"option {option.label}: {refused}",
-            "change the level, or leave the combination out with [[exclude]]",
-            ("factors",),
         )
 
 

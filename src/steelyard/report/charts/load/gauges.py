@@ -10,14 +10,6 @@ from steelyard.report.charts.theme import Colours, paint
 from steelyard.report.presented.about import Series, rows
 
 Key = tuple[str, str, str]
-_UNITS = {
-    "bytes": "bytes",
-    "ns": "ns",
-    "us": "us",
-    "ms": "ms",
-    "s": "s",
-    "percent": "%",
-}
 
 
 def figure(series: Series, palette: Colours) -> Figure | None:
@@ -36,7 +28,7 @@ def figure(series: Series, palette: Colours) -> Figure | None:
             "Medians over runs, from the start of measure. A dashed line marks the limit, where one is known."
         ),
         panels=tuple(
-            Panel(f"gauge-{slug('-'.join(key))}", _title(key), _lines(key, data, palette))
+            Panel(f"gauge-{slug('-'.join(key))}", _title(key, data[0]["unit"]), _lines(data, palette))
             for key, data in grouped.items()
         ),
         table=_table(grouped),
@@ -45,22 +37,18 @@ def figure(series: Series, palette: Colours) -> Figure | None:
     )
 
 
-def _title(key: Key) -> str:
+def _title(key: Key, unit: str) -> str:
     _, entity, metric = key
-    words = metric.removesuffix("_total").split("_")
-    if words[-1] in _UNITS and len(words) > 1:
+    words = metric.split("_")
+    if unit and len(words) > 1:
         words = words[:-1]
     title = " ".join(words)
     return f"{title[:1].upper()}{title[1:]}" + (f", {entity}" if entity else "")
 
 
-def _unit(metric: str) -> str:
-    return _UNITS.get(metric.removesuffix("_total").rsplit("_", 1)[-1], "")
-
-
-def _lines(key: Key, data: list[dict[str, Any]], palette: Colours) -> Spec:
+def _lines(data: list[dict[str, Any]], palette: Colours) -> Spec:
     top = max(abs(row["value"]) for row in data)
-    scale, unit = fmt.unit_for(top, _unit(key[2]))
+    scale, unit = fmt.unit_for(top, data[0]["unit"])
     drawn = [{**row, "shown": row["value"] / scale} for row in data]
     limits = sorted({row["limit"] / scale for row in data if row.get("limit") is not None})
     crowded = not palette.by_option
@@ -100,11 +88,11 @@ def _table(grouped: dict[Key, list[dict[str, Any]]]) -> Table:
         for option in dict.fromkeys(str(row["option"]) for row in data):
             line = sorted((row for row in data if row["option"] == option), key=lambda row: row["t_s"])
             limit = line[-1].get("limit")
-            unit = _unit(key[2])
+            unit = data[0]["unit"]
             out.append(
                 (
                     option,
-                    _title(key),
+                    _title(key, unit),
                     fmt.quantity(line[0]["value"], unit),
                     fmt.quantity(max(row["value"] for row in line), unit),
                     fmt.quantity(line[-1]["value"], unit),

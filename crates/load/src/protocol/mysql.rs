@@ -1,0 +1,31 @@
+//! The protocol of MySQL and MariaDB.
+//!
+//! - [`session`]: logging in and asking (blocking)
+//! - [`dialogue`]: each way of handling statements as commands
+//! - [`commands`]: commands written
+//! - [`scanner`]: replies scanned for what counts
+//! - [`packets`]: what both read of a packet
+
+use super::Protocol;
+use crate::statements::template::Dialect;
+
+pub mod commands;
+pub mod dialogue;
+pub mod packets;
+pub mod scanner;
+pub mod session;
+
+pub struct Mysql;
+
+impl Protocol for Mysql {
+    const NAME: &'static str = "mysql";
+    const DIALECT: Dialect = Dialect { placeholder: |_| "?".into(), quote: b"'", doubled: b"'\\" };
+    const FAREWELL: &'static [u8] = commands::QUIT;
+    type Session = session::Session;
+    type Dialogue = dialogue::Dialogue;
+
+    /// The number alone where MySQL refuses before it gives a SQLSTATE.
+    fn is_full(code: &str, message: &str) -> bool {
+        code == "08004" || message.starts_with("(1040)")
+    }
+}

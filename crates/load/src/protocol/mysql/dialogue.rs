@@ -1,0 +1,119 @@
+//! What a client sends to MySQL or MariaDB: each way of handling statements as commands.
+
+use steelyard_engine::error::PlanError;
+
+use super::commands::{self, LAST};
+use super::scanner::{Answer, Scanner};
+use crate::plan::Handle;
+use crate::protocol::{self, Control, Next, Reply, ServerError};
+use crate::statements::draw::Draw;
+use crate::statements::values::Value;
+use crate::statements::work::Work;
+
+pub struct Dialogue {
+    scanner: Scanner,
+    /// The statement's reply to come says what was prepared.
+    preparing: bool,
+    /// Number that the server gave to what it prepared last.
+    answered: u32,
+    /// By statement and text, the number that the server gave; 0: not prepared.
+    numbers: Vec<Vec<u32>>,
+    /// To be closed by the next command: a close has no answer to wait for.
+    used: Option<u32>,
+    values: Vec<Value>,
+}
+
+impl protocol::Dialogue for Dialogue {
+    fn new(work: &Work) -> Self {
+        let texts = if work.plan.handle == Handle::Named { work.plan.texts() } else { 0 };
+        Self {
+            scanner: Scanner::new(work.plan.message_bytes_max()),
+            preparing: false,
+            answered: 0,
+            numbers: vec![vec![0; texts as usize]; work.templates.len()],
+            used: None,
+            values: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, work: &Work, draw: &mut Draw, out: &mut Vec<u8>) {
+        self.close_used(out);
+        let handle = work.plan.handle;
+        if handle == Handle::Named {
+            let known = self.numbers[draw.statement][draw.tag as usize];
+            if known != 0 {
+                return self.execute(work, draw, known, out);
+            }
+        }
+        self.preparing = handle != Handle::None;
+        match handle {
+            Handle::None => {
+                commands::query(out, |out| draw.write_text(work, out));
+                self.scanner.expect(Answer::Result, None);
+            }
+            Handle::Unnamed => {
+                commands::prepare(out, |out| draw.write_text(work, out));
+                // in one write: the server takes LAST for the statement that it has just prepared
+                self.execute(work, draw, LAST, out);
+                commands::close(out, LAST);
+                self.scanner.expect(Answer::Prepared, Some(Answer::Result));
+            }
+            Handle::Named | Handle::PerUse | Handle::Left => {
+                commands::prepare(out, |out| draw.write_text(work, out));
+                self.scanner.expect(Answer::Prepared, None);
+            }
+        }
+    }
+
+    fn go_on(&mut self, work: &Work, draw: &mut Draw, failed: bool, out: &mut Vec<u8>) -> Next {
+        if !self.preparing || failed {
+            return Next::Done;
+        }
+        match work.plan.handle {
+            Handle::Named => self.numbers[draw.statement][draw.tag as usize] = self.answered,
+            Handle::PerUse => self.used = Some(self.answered),
+            _ => {}
+        }
+        self.execute(work, draw, self.answered, out);
+        Next::Send
+    }
+
+    fn control(&mut self, control: Control, out: &mut Vec<u8>) {
+        self.close_used(out);
+        commands::query(out, |out| out.extend_from_slice(control.sql()));
+        self.scanner.expect(Answer::Result, None);
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<Option<Reply>, PlanError> {
+        let Some(ready) = self.scanner.feed(bytes)? else { return Ok(None) };
+        self.answered = ready.statement;
+        Ok(Some(Reply { in_transaction: ready.in_transaction, error: ready.error }))
+    }
+
+    fn last_error(&mut self) -> Option<ServerError> {
+        self.scanner.last_error()
+    }
+
+    fn reset(&mut self) {
+        self.scanner.reset();
+        for numbers in &mut self.numbers {
+            numbers.fill(0);
+        }
+        self.used = None;
+    }
+}
+
+impl Dialogue {
+    fn execute(&mut self, work: &Work, draw: &mut Draw, number: u32, out: &mut Vec<u8>) {
+        draw.values(work, &mut self.values);
+        commands::execute(out, number, &self.values, work.templates[draw.statement].occurrences());
+        self.preparing = false;
+        self.scanner.expect(Answer::Result, None);
+    }
+
+    fn close_used(&mut self, out: &mut Vec<u8>) {
+        if let Some(number) = self.used.take() {
+            commands::close(out, number);
+        }
+    }
+}

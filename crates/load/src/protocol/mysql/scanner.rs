@@ -1,0 +1,288 @@
+//! Replies of MySQL and MariaDB, scanned for what counts.
+
+use steelyard_engine::error::PlanError;
+
+use super::packets::{read_columns, read_error, read_length};
+use crate::protocol::ServerError;
+use crate::protocol::limits::check_length;
+
+const LONGEST: usize = 0xff_ffff;
+const IN_TRANSACTION: u16 = 1;
+const MORE_RESULTS: u16 = 8;
+
+/// What the answer to a command looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// OK, an error, or columns and rows.
+    Result,
+    /// A prepared statement, or an error.
+    Prepared,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Part {
+    /// The first packet of an answer.
+    #[default]
+    First,
+    /// Definitions of parameters and columns, so many still to come; then rows, or the end.
+    Definitions {
+        left: u64,
+        rows: bool,
+    },
+    Rows,
+}
+
+/// Reads a stream of replies in pieces of any size; keeps only what ends an answer.
+#[derive(Debug, Default)]
+pub struct Scanner {
+    message_bytes_max: usize,
+    head: [u8; 4],
+    have: usize,
+    left: usize,
+    length: usize,
+    /// With the packets that this one goes on.
+    message_bytes: usize,
+    /// Bytes of the packet that matter.
+    kept: Vec<u8>,
+    /// The packet goes on a longer one.
+    goes_on: bool,
+    part: Part,
+    awaited: [Option<Answer>; 2],
+    status: u16,
+    parsed: bool,
+    statement: u32,
+    error: Option<ServerError>,
+}
+
+/// All awaited answers have ended.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ready {
+    pub in_transaction: bool,
+    /// A statement is prepared, even when its execution failed.
+    pub parsed: bool,
+    /// Number that the server gave it.
+    pub statement: u32,
+    pub error: Option<ServerError>,
+}
+
+/// Of a row only its first byte matters; of the rest what is counted stands within this.
+const KEPT: usize = 1024;
+
+impl Scanner {
+    pub fn new(message_bytes_max: usize) -> Self {
+        Self { message_bytes_max, ..Self::default() }
+    }
+
+    /// Says what is asked next: one answer, or two of commands sent in one write.
+    pub fn expect(&mut self, first: Answer, then: Option<Answer>) {
+        self.awaited = [Some(first), then];
+    }
+
+    /// Takes in bytes; returns the end of all awaited answers when they hold it.
+    pub fn feed(&mut self, mut bytes: &[u8]) -> Result<Option<Ready>, PlanError> {
+        let mut ready = None;
+        while !bytes.is_empty() {
+            if self.have < 4 {
+                let take = (4 - self.have).min(bytes.len());
+                self.head[self.have..self.have + take].copy_from_slice(&bytes[..take]);
+                self.have += take;
+                bytes = &bytes[take..];
+                if self.have < 4 {
+                    break;
+                }
+                self.length = u32::from_le_bytes([self.head[0], self.head[1], self.head[2], 0]) as usize;
+                self.left = self.length;
+                self.message_bytes = if self.goes_on { self.message_bytes } else { 0 } + self.length;
+                check_length(self.message_bytes, self.message_bytes_max)?;
+                self.kept.clear();
+            }
+            let take = self.left.min(bytes.len());
+            let room = if self.part == Part::Rows && !self.may_end(bytes) { 1 } else { KEPT };
+            let keep = room.saturating_sub(self.kept.len()).min(take);
+            self.kept.extend_from_slice(&bytes[..keep]);
+            self.left -= take;
+            bytes = &bytes[take..];
+            if self.left > 0 {
+                break;
+            }
+            self.have = 0;
+            let continued = std::mem::replace(&mut self.goes_on, self.length == LONGEST);
+            if !continued && self.packet()? {
+                ready = Some(Ready {
+                    in_transaction: self.status & IN_TRANSACTION != 0,
+                    parsed: std::mem::take(&mut self.parsed),
+                    statement: self.statement,
+                    error: self.error.take(),
+                });
+            }
+        }
+        Ok(ready)
+    }
+
+    /// Among rows: whether this packet ends them.
+    fn may_end(&self, bytes: &[u8]) -> bool {
+        matches!(self.kept.first().or(bytes.first()), Some(0xfe | 0xff)) && self.length < LONGEST
+    }
+
+    /// Takes in a whole packet; true when nothing more is awaited.
+    fn packet(&mut self) -> Result<bool, PlanError> {
+        let first = self.kept.first().copied();
+        match (self.part, first) {
+            (Part::First, Some(0xff)) | (Part::Rows, Some(0xff)) => {
+                // the first failure only: what follows it in the same request is its echo
+                if self.error.is_none() {
+                    self.error = Some(read_error(&self.kept));
+                }
+                Ok(self.answered())
+            }
+            (Part::First, Some(0)) if self.awaited[0] == Some(Answer::Prepared) => self.prepared(),
+            (Part::First, Some(0)) => self.ended(),
+            (Part::First, Some(0xfb)) => {
+                Err(PlanError::new("server", "asks for a local file: LOAD DATA LOCAL is not supported"))
+            }
+            (Part::First, Some(_)) => {
+                let columns = read_columns(&self.kept).ok_or_else(foreign)?;
+                self.part = Part::Definitions { left: columns, rows: true };
+                Ok(false)
+            }
+            (Part::Definitions { left, rows }, _) => {
+                if left > 1 {
+                    self.part = Part::Definitions { left: left - 1, rows };
+                    Ok(false)
+                } else if rows {
+                    self.part = Part::Rows;
+                    Ok(false)
+                } else {
+                    Ok(self.answered())
+                }
+            }
+            (Part::Rows, Some(0xfe)) if self.length < LONGEST => self.ended(),
+            (Part::Rows, _) => Ok(false),
+            (Part::First, None) => Err(foreign()),
+        }
+    }
+
+    fn prepared(&mut self) -> Result<bool, PlanError> {
+        let body: [u8; 9] = self.kept.get(..9).and_then(|body| body.try_into().ok()).ok_or_else(foreign)?;
+        self.parsed = true;
+        self.statement = u32::from_le_bytes([body[1], body[2], body[3], body[4]]);
+        let definitions = u64::from(u16::from_le_bytes([body[5], body[6]]))
+            + u64::from(u16::from_le_bytes([body[7], body[8]]));
+        if definitions == 0 {
+            return Ok(self.answered());
+        }
+        self.part = Part::Definitions { left: definitions, rows: false };
+        Ok(false)
+    }
+
+    /// An OK packet: header, affected rows, last id, status.
+    fn ended(&mut self) -> Result<bool, PlanError> {
+        let status = (|| {
+            let (_, rest) = read_length(&self.kept[1..])?;
+            let (_, rest) = read_length(rest)?;
+            Some(u16::from_le_bytes(rest.get(..2)?.try_into().ok()?))
+        })();
+        self.status = status.ok_or_else(foreign)?;
+        if self.status & MORE_RESULTS != 0 {
+            self.part = Part::First;
+            return Ok(false);
+        }
+        Ok(self.answered())
+    }
+
+    fn answered(&mut self) -> bool {
+        self.part = Part::First;
+        self.awaited = [self.awaited[1], None];
+        self.awaited[0].is_none()
+    }
+
+    /// Forgets a half-read reply: the connection was replaced.
+    pub fn reset(&mut self) {
+        *self = Self { kept: std::mem::take(&mut self.kept), ..Self::new(self.message_bytes_max) };
+    }
+
+    /// The error seen last, when the connection ended before the answer did.
+    pub fn last_error(&mut self) -> Option<ServerError> {
+        self.error.take()
+    }
+}
+
+fn foreign() -> PlanError {
+    PlanError::new("server", "this does not speak MySQL's protocol")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn packet(number: u8, body: &[u8]) -> Vec<u8> {
+        let mut out = (body.len() as u32).to_le_bytes();
+        out[3] = number;
+        [&out, body].concat()
+    }
+
+    /// Two columns, two rows, the second of which begins with a long text; then OK in a transaction.
+    fn rows() -> Vec<u8> {
+        let long = [&[0xfc, 0x2c, 1][..], &[b'x'; 300]].concat();
+        [
+            packet(1, &[2]),
+            packet(2, b"definition"),
+            packet(3, b"definition"),
+            packet(4, b"\x011\x012"),
+            packet(5, &long),
+            packet(6, &[0xfe, 0, 0, 1, 0, 0, 0]),
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn a_prepared_statement_and_its_rows_end_together() {
+        let prepared = [0, 9, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0];
+        let bytes =
+            [packet(1, &prepared), packet(2, b"definition"), packet(3, b"definition"), rows()].concat();
+        let mut scanner = Scanner::new(1 << 20);
+        scanner.expect(Answer::Prepared, Some(Answer::Result));
+        let ready = scanner.feed(&bytes).unwrap();
+        assert_eq!(ready, Some(Ready { in_transaction: true, parsed: true, statement: 9, error: None }));
+    }
+
+    #[test]
+    fn an_error_carries_its_number() {
+        let mut scanner = Scanner::new(1 << 20);
+        scanner.expect(Answer::Prepared, Some(Answer::Result));
+        let failed =
+            packet(1, b"\xff\xb5\x05#42000Can't create more than max_prepared_stmt_count statements");
+        assert_eq!(scanner.feed(&failed).unwrap(), None);
+        let error = scanner.feed(&failed).unwrap().unwrap().error.unwrap();
+        assert_eq!(error.code, "42000");
+        assert!(error.message.starts_with("(1461) Can't create"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_reply_cut_anywhere_reads_the_same(cuts in proptest::collection::vec(0usize..400, 0..8)) {
+            let whole = rows();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % whole.len()).collect();
+            cuts.sort_unstable();
+            cuts.push(whole.len());
+            let mut scanner = Scanner::new(1 << 20);
+            scanner.expect(Answer::Result, None);
+            let mut found = Vec::new();
+            let mut from = 0;
+            for to in cuts {
+                found.extend(scanner.feed(&whole[from..to]).unwrap());
+                from = to;
+            }
+            prop_assert_eq!(found, vec![Ready { in_transaction: true, parsed: false, statement: 0, error: None }]);
+        }
+
+        #[test]
+        fn no_bytes_make_the_scanner_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let mut scanner = Scanner::new(1 << 20);
+            scanner.expect(Answer::Prepared, Some(Answer::Result));
+            let _ = scanner.feed(&bytes);
+        }
+    }
+}

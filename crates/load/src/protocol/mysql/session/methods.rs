@@ -1,0 +1,72 @@
+//! Login methods: what the server may ask for, and what it gets.
+
+use std::io;
+
+use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context, Response};
+use mysql_common::packets::AuthPlugin;
+
+use super::key::rewritten;
+use crate::protocol::limits::clipped;
+
+pub(super) struct Secret<'a> {
+    pub password: &'a [u8],
+    /// Over a Unix socket.
+    pub ipc: bool,
+    pub tls: bool,
+    pub scramble: Vec<u8>,
+}
+
+impl Context for &Secret<'_> {
+    fn pass(&self) -> &[u8] {
+        self.password
+    }
+    fn is_ipc_transport(&self) -> bool {
+        self.ipc
+    }
+    fn is_tls_transport(&self) -> bool {
+        self.tls
+    }
+    fn scramble(&self) -> &[u8] {
+        &self.scramble
+    }
+    fn server_key_pem(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+/// A login method begun: what the server's first challenge is answered with.
+pub(super) fn begin(plugin: &AuthPlugin<'_>, secret: &Secret<'_>) -> io::Result<(AuthProc, Vec<u8>)> {
+    let unknown = |cause: &dyn std::fmt::Display| {
+        io::Error::other(format!("cannot log in by {}: {cause}", clipped(plugin.as_bytes())))
+    };
+    let readable = matches!(plugin, AuthPlugin::MysqlClearPassword | AuthPlugin::MysqlOldPassword);
+    // a Unix socket leads to a process of this machine, and nobody can listen on the way
+    if readable && !(secret.tls || secret.ipc) {
+        return Err(unknown(
+            &"it shows the password to whoever listens, as the connection is not encrypted \
+              (add tls=require to the address)",
+        ));
+    }
+    let mut auth = plugin.init().map_err(|cause| unknown(&cause))?;
+    let response = auth.run(secret, &secret.scramble).map_err(|cause| unknown(&cause))?;
+    Ok((auth, response.data().unwrap_or_default().to_vec()))
+}
+
+/// What goes on with a login method is answered with.
+pub(super) fn more(auth: &mut AuthProc, secret: &Secret<'_>, data: &[u8]) -> io::Result<Response> {
+    let encrypts = matches!(auth, AuthProc::CachingSha2Password(_) | AuthProc::Sha256Password(_));
+    // a single byte is no key, but says how the login goes on
+    let key = if encrypts && data.len() > 1 {
+        // the password goes with a zero after it
+        let key = rewritten(data, secret.password.len() + 1);
+        Some(key.ok_or_else(|| io::Error::other("the server's RSA key is not one to encrypt a password by"))?)
+    } else {
+        None
+    };
+    auth.run(secret, key.as_deref().unwrap_or(data)).map_err(io::Error::other)
+}
+
+/// A nonce ends in a zero that is not part of it.
+pub(super) fn without_end(nonce: &[u8]) -> &[u8] {
+    nonce.strip_suffix(&[0]).unwrap_or(nonce)
+}

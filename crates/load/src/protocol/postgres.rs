@@ -1,0 +1,29 @@
+//! PostgreSQL's protocol.
+//!
+//! - [`session`]: logging in and asking (blocking)
+//! - [`dialogue`]: each way of handling statements as messages
+//! - [`messages`]: messages written
+//! - [`scanner`]: replies scanned for what counts
+
+use super::Protocol;
+use crate::statements::template::Dialect;
+
+pub mod dialogue;
+pub mod messages;
+pub mod scanner;
+pub mod session;
+
+pub struct Postgres;
+
+impl Protocol for Postgres {
+    const NAME: &'static str = "postgres";
+    const DIALECT: Dialect =
+        Dialect { placeholder: |number| format!("${number}"), quote: b"'", doubled: b"'" };
+    const FAREWELL: &'static [u8] = messages::TERMINATE;
+    type Session = session::Session;
+    type Dialogue = dialogue::Dialogue;
+
+    fn is_full(code: &str, _message: &str) -> bool {
+        code == "53300"
+    }
+}

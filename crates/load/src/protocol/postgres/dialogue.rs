@@ -1,0 +1,129 @@
+//! What a client sends to PostgreSQL: each way of handling statements as messages.
+
+use steelyard_engine::error::PlanError;
+
+use super::messages;
+use super::scanner::Scanner;
+use crate::plan::Handle;
+use crate::protocol::{self, Control, Next, Reply, ServerError};
+use crate::statements::draw::Draw;
+use crate::statements::values::write_integer;
+use crate::statements::work::Work;
+
+/// What the statement's reply to come answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Parse,
+    Execute,
+    Close,
+}
+
+pub struct Dialogue {
+    scanner: Scanner,
+    stage: Stage,
+    /// The last reply has prepared a statement.
+    parsed: bool,
+    /// Of the prepared statement in use.
+    name: Vec<u8>,
+    /// By statement, a bit for each text: it is prepared.
+    prepared: Vec<Vec<u64>>,
+    /// Statements that were prepared and left.
+    left: u64,
+}
+
+impl protocol::Dialogue for Dialogue {
+    fn new(work: &Work) -> Self {
+        Self {
+            scanner: Scanner::new(work.plan.message_bytes_max()),
+            stage: Stage::Execute,
+            parsed: false,
+            name: Vec::with_capacity(32),
+            prepared: vec![vec![0; work.plan.texts().div_ceil(64) as usize]; work.templates.len()],
+            left: 0,
+        }
+    }
+
+    fn begin(&mut self, work: &Work, draw: &mut Draw, out: &mut Vec<u8>) {
+        let name = &mut self.name;
+        name.clear();
+        match work.plan.handle {
+            Handle::None => {
+                messages::query(out, |out| draw.write_text(work, out));
+                self.stage = Stage::Execute;
+            }
+            Handle::Unnamed => {
+                messages::parse(out, b"", |out| draw.write_text(work, out));
+                self.execute(work, draw, out);
+            }
+            Handle::Named => {
+                name.push(b's');
+                write_integer(draw.statement as i64, name);
+                name.push(b'_');
+                write_integer(draw.tag as i64, name);
+                let (word, bit) = (draw.tag as usize / 64, draw.tag % 64);
+                if self.prepared[draw.statement][word] >> bit & 1 == 0 {
+                    messages::parse(out, name, |out| draw.write_text(work, out));
+                }
+                self.execute(work, draw, out);
+            }
+            Handle::PerUse | Handle::Left => {
+                name.push(b'p');
+                if work.plan.handle == Handle::Left {
+                    write_integer(self.left as i64, name);
+                    self.left += 1;
+                }
+                messages::parse(out, name, |out| draw.write_text(work, out));
+                messages::sync(out);
+                self.stage = Stage::Parse;
+            }
+        }
+    }
+
+    fn go_on(&mut self, work: &Work, draw: &mut Draw, failed: bool, out: &mut Vec<u8>) -> Next {
+        match (self.stage, work.plan.handle) {
+            (Stage::Parse, _) if !failed => self.execute(work, draw, out),
+            (Stage::Execute, Handle::PerUse) => {
+                messages::close(out, &self.name);
+                messages::sync(out);
+                self.stage = Stage::Close;
+            }
+            // prepared stays prepared, whatever became of its execution
+            (Stage::Execute, Handle::Named) if self.parsed => {
+                self.prepared[draw.statement][draw.tag as usize / 64] |= 1 << (draw.tag % 64);
+                return Next::Done;
+            }
+            _ => return Next::Done,
+        }
+        Next::Send
+    }
+
+    fn control(&mut self, control: Control, out: &mut Vec<u8>) {
+        messages::query(out, |out| out.extend_from_slice(control.sql()));
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<Option<Reply>, PlanError> {
+        let Some(ready) = self.scanner.feed(bytes)? else { return Ok(None) };
+        self.parsed = ready.parsed;
+        Ok(Some(Reply { in_transaction: ready.status != b'I', error: ready.error }))
+    }
+
+    fn last_error(&mut self) -> Option<ServerError> {
+        self.scanner.last_error()
+    }
+
+    fn reset(&mut self) {
+        self.scanner.reset();
+        for words in &mut self.prepared {
+            words.fill(0);
+        }
+    }
+}
+
+impl Dialogue {
+    fn execute(&mut self, work: &Work, draw: &mut Draw, out: &mut Vec<u8>) {
+        let values = work.templates[draw.statement].bound();
+        messages::bind_execute(out, &self.name, values, |index, out| draw.write_value(work, index, out));
+        messages::sync(out);
+        self.stage = Stage::Execute;
+    }
+}

@@ -1,0 +1,93 @@
+//! PostgreSQL's messages under load, written ahead into one buffer.
+//!
+//! https://www.postgresql.org/docs/current/protocol-message-formats.html
+
+/// Appends a message: its type, its length, and what `body` appends.
+pub(super) fn message(kind: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+    out.push(kind);
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    body(out);
+    let length = (out.len() - at) as u32;
+    out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// Query: one text in the simple protocol.
+pub fn query(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
+    message(b'Q', out, |out| {
+        text(out);
+        out.push(0);
+    });
+}
+
+/// Parse: a text under a name ("" for the unnamed statement); the server infers the types.
+pub fn parse(out: &mut Vec<u8>, name: &[u8], text: impl FnOnce(&mut Vec<u8>)) {
+    message(b'P', out, |out| {
+        out.extend_from_slice(name);
+        out.push(0);
+        text(out);
+        out.extend_from_slice(&[0, 0, 0]);
+    });
+}
+
+/// Bind and Execute of a prepared statement through the unnamed portal; values in text format.
+pub fn bind_execute(
+    out: &mut Vec<u8>,
+    name: &[u8],
+    values: usize,
+    mut value: impl FnMut(usize, &mut Vec<u8>),
+) {
+    message(b'B', out, |out| {
+        out.push(0);
+        out.extend_from_slice(name);
+        out.push(0);
+        out.extend_from_slice(&[0, 0]);
+        out.extend_from_slice(&(values as u16).to_be_bytes());
+        for index in 0..values {
+            let at = out.len();
+            out.extend_from_slice(&[0; 4]);
+            value(index, out);
+            let length = (out.len() - at - 4) as u32;
+            out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+        }
+        out.extend_from_slice(&[0, 0]);
+    });
+    out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0");
+}
+
+/// Close of a prepared statement.
+pub fn close(out: &mut Vec<u8>, name: &[u8]) {
+    message(b'C', out, |out| {
+        out.push(b'S');
+        out.extend_from_slice(name);
+        out.push(0);
+    });
+}
+
+pub fn sync(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"S\0\0\0\x04");
+}
+
+pub const TERMINATE: &[u8] = b"X\0\0\0\x04";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parse_and_sync_are_the_bytes_of_the_manual() {
+        let mut out = Vec::new();
+        parse(&mut out, b"s", |out| out.extend_from_slice(b"select 1"));
+        sync(&mut out);
+        assert_eq!(out, b"P\0\0\0\x11s\0select 1\0\0\0S\0\0\0\x04");
+    }
+
+    #[test]
+    fn bind_carries_its_values_in_text() {
+        let mut out = Vec::new();
+        bind_execute(&mut out, b"s", 1, |_, out| out.extend_from_slice(b"42"));
+        let bind: &[u8] = b"B\0\0\0\x13\0s\0\0\0\0\x01\0\0\0\x0242\0\0";
+        let execute: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
+        assert_eq!(out, [bind, execute].concat());
+    }
+}

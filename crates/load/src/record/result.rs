@@ -1,0 +1,163 @@
+//! A run's counts as columns of JSON (their meaning: documentation of `load_run` in Python).
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use steelyard_engine::columns::columns;
+use steelyard_engine::histogram::{encode_text, merge};
+use steelyard_engine::phase::{Phase, phases};
+
+use crate::plan::Plan;
+use crate::record::{Count, Lost, Record};
+
+/// What was done in a stretch of load that was not measured.
+pub struct Aside {
+    pub point: usize,
+    pub phase: &'static str,
+    pub transactions: u64,
+}
+
+/// A number that one client's session told at the end.
+pub struct Told {
+    pub client: usize,
+    pub name: String,
+    pub metric: String,
+    pub value: f64,
+}
+
+/// What a run leaves.
+#[derive(Default)]
+pub struct Outcome {
+    pub phases: Vec<Phase>,
+    /// By point, then by thread.
+    pub records: Vec<Vec<Record>>,
+    pub asides: Vec<Aside>,
+    pub inspect: Vec<Told>,
+    /// When, of whom, metric, value: what clients used, where they are ours.
+    pub samples: Vec<(u64, String, &'static str, f64)>,
+    pub connections: u64,
+    pub connect_ns: u64,
+    /// Under load of any kind, measured or not.
+    pub lost: Lost,
+    /// Code and text of what a reader must know.
+    pub notices: Vec<(&'static str, String)>,
+}
+
+impl Outcome {
+    pub fn to_json(&self, plan: &Plan) -> Value {
+        let mut names: Vec<&str> = plan.statements.iter().map(|statement| statement.name.as_str()).collect();
+        names.push("transaction");
+        let asides = self.asides.iter().map(|aside| {
+            let Aside { point, phase, transactions } = aside;
+            [json!(point), json!(phase), json!(transactions)]
+        });
+        let inspect = self
+            .inspect
+            .iter()
+            .map(|told| [json!(told.client), json!(told.name), json!(told.metric), json!(told.value)]);
+        let notices = self.notices.iter().map(|(code, text)| [json!(code), json!(text)]);
+        let samples = self
+            .samples
+            .iter()
+            .map(|(t_ns, entity, metric, value)| [json!(t_ns), json!(entity), json!(metric), json!(value)]);
+        json!({
+            "phases": phases(&self.phases),
+            "asides": columns(["point", "phase", "transactions"], asides),
+            "throughput": self.throughput(&names),
+            "latency": self.latency(&names),
+            "clients": self.clients(),
+            "errors": self.errors(),
+            "notices": columns(["code", "text"], notices),
+            "inspect": columns(["client", "name", "metric", "value"], inspect),
+            "samples": columns(["t_ns", "entity", "metric", "value"], samples),
+            "engine": self.engine(plan),
+        })
+    }
+
+    fn points(&self) -> impl Iterator<Item = (usize, &[Record])> {
+        self.records.iter().map(Vec::as_slice).enumerate()
+    }
+
+    fn throughput(&self, names: &[&str]) -> Value {
+        let mut rows = Vec::new();
+        for (point, records) in self.points() {
+            let Some(first) = records.first() else { continue };
+            for index in 0..first.seconds.len() {
+                for (statement, name) in names.iter().enumerate() {
+                    let sum = |of: fn(&Count) -> u64| -> u64 {
+                        records.iter().map(|record| of(&record.seconds[index][statement])).sum()
+                    };
+                    let (done, errors) = (sum(|count| count.done), sum(|count| count.errors));
+                    let second = first.second_of(index);
+                    rows.push([json!(point), json!(second), json!(name), json!(done), json!(errors)]);
+                }
+            }
+        }
+        columns(["point", "second", "statement", "count", "errors"], rows)
+    }
+
+    fn latency(&self, names: &[&str]) -> Value {
+        let mut rows = Vec::new();
+        for (point, records) in self.points() {
+            for (statement, name) in names.iter().enumerate() {
+                let merged = merge(records.iter().map(|record| &record.histograms[statement]));
+                let text = encode_text(&merged);
+                rows.push([json!(point), json!(name), json!(merged.len()), json!(text)]);
+            }
+        }
+        columns(["point", "statement", "count", "histogram_base64"], rows)
+    }
+
+    fn clients(&self) -> Value {
+        let mut rows = Vec::new();
+        for (point, records) in self.points() {
+            let mut all: Vec<_> = records.iter().flat_map(|record| &record.clients).collect();
+            all.sort_by_key(|client| client.number);
+            rows.extend(all.into_iter().map(|client| {
+                let count = client.count;
+                let (mean_ns, p99_ns) = (client.mean_ns(), client.p99_ns());
+                [
+                    json!(point),
+                    json!(client.number),
+                    json!(count.done),
+                    json!(count.errors),
+                    json!(mean_ns),
+                    json!(p99_ns),
+                ]
+            }));
+        }
+        columns(["point", "client", "transactions", "errors", "mean_ns", "p99_ns"], rows)
+    }
+
+    fn errors(&self) -> Value {
+        let mut rows = Vec::new();
+        for (point, records) in self.points() {
+            let mut kinds = BTreeMap::new();
+            for (code, (count, message)) in records.iter().flat_map(|record| &record.errors) {
+                kinds.entry(code).or_insert((0, message)).0 += count;
+            }
+            rows.extend(
+                kinds.into_iter().map(|(code, (count, message))| {
+                    [json!(point), json!(code), json!(count), json!(message)]
+                }),
+            );
+        }
+        columns(["point", "code", "count", "message"], rows)
+    }
+
+    fn engine(&self, plan: &Plan) -> Value {
+        let backlog: Vec<usize> =
+            self.records.iter().map(|records| records.iter().map(|record| record.backlog).sum()).collect();
+        let reconnections: u64 = self.records.iter().flatten().map(|record| record.reconnections).sum();
+        json!({
+            "io": self.records.iter().flatten().map(|record| record.io).next().unwrap_or_default(),
+            "threads": plan.threads,
+            "connections_made": self.connections,
+            "reconnections": reconnections,
+            "connections_lost": self.lost.count,
+            "connections_lost_cause": self.lost.last_cause,
+            "connect_ns_mean": self.connect_ns as f64 / self.connections.max(1) as f64,
+            "backlog": backlog,
+        })
+    }
+}

@@ -1,0 +1,11 @@
+//! Statements made ready: what each client sends, and in which words.
+//!
+//! - [`template`]: a statement's template and the texts made from it
+//! - [`values`]: values of parameters
+//! - [`work`]: the plan made ready, which all clients share
+//! - [`draw`]: what one client draws of it
+
+pub mod draw;
+pub mod template;
+pub mod values;
+pub mod work;

@@ -1,0 +1,101 @@
+"""From an engine's result to the tables of a run: times from its origin, samples, notices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from steelyard.lab.engines.latch_families import latch_families
+from steelyard.lab.engines.result import ENGINE_TABLES, EngineResult
+from steelyard.tables.rows import Columns, Rows
+
+
+def run_tables(result: EngineResult, origin_ns: int) -> dict[str, Columns]:
+    """The tables of the bundle in an engine's result; times of phases and samples count from origin_ns."""
+    tables = {name: columns for name, columns in result.tables.items() if name not in ENGINE_TABLES}
+    for name, times in (("phases", ("start_ns", "end_ns")), ("samples", ("t_ns",))):
+        if name in tables:
+            shifted = {time: [t_ns - origin_ns for t_ns in tables[name][time]] for time in times}
+            tables[name] = {**tables[name], **shifted}
+    if "latches" in tables:
+        tables["latches"] = latch_families(result)
+    return tables
+
+
+def engine_samples(result: EngineResult, t_ns: int) -> Columns:
+    """Samples of the engine's facts, and of what its sessions report of themselves, summed over clients."""
+    samples, facts = Rows("samples"), result.facts
+    for metric in ("threads", "connections_made", "reconnections", "connect_ns_mean"):
+        if (value := getattr(facts, metric)) is not None:
+            samples.add(t_ns=t_ns, monitor="engine", entity="engine", metric=metric, value=float(value))
+    for point, waiting in enumerate(facts.backlog or ()):
+        entity = f"point{point}"
+        samples.add(t_ns=t_ns, monitor="engine", entity=entity, metric="backlog", value=float(waiting))
+    sums: dict[tuple[str, str], float] = {}
+    if inspected := result.tables.get("inspect"):
+        columns = (inspected[name] for name in ("name", "metric", "value"))
+        for name, metric, value in zip(*columns, strict=True):
+            sums[name, metric] = sums.get((name, metric), 0.0) + value
+    for (name, metric), value in sums.items():
+        samples.add(t_ns=t_ns, monitor="inspect", entity=name, metric=metric, value=value)
+    return samples.columns()
+
+
+def backlog_notices(result: EngineResult) -> Iterator[tuple[str, str]]:
+    """Arrivals of an open loop that never got a client: only a lower bound of their latency is known."""
+    for point, waiting in enumerate(result.facts.backlog or ()):
+        if waiting:
+            yield (
+                "backlog",
+                f"point {point}: {waiting} arrivals still waited for a client at the end:"
+                " the rate is more than the server takes, and latencies are lower bounds,"
+                " as they count these arrivals with what they had waited by then",
+            )
+
+
+def error_notices(tables: Mapping[str, Columns], meanings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What a server's error means, once each; meanings: by the beginning of its message."""
+    messages = tables["errors"]["message"] if "errors" in tables else ()
+    for number, meaning in meanings.items():
+        if any(str(message).startswith(number) for message in messages):
+            yield "server-error", f"error {number.strip('()')}: {meaning}"
+
+
+def why_nothing(tables: Mapping[str, Columns]) -> str:
+    """Why a run has no transaction: its most frequent error."""
+    errors = tables.get("errors", {"count": (), "code": (), "message": ()})
+    kinds = sorted(zip(errors["count"], errors["code"], errors["message"], strict=True), reverse=True)
+    if not kinds:
+        return "no transaction ended while measuring: measure for longer, or raise workload.deadline_ms"
+    count, code, message = kinds[0]
+    return f"no transaction succeeded; {count} failed with {code}: {message}"
+
+
+def throughput_per_s(tables: Mapping[str, Columns]) -> float:
+    """Transactions per second, or the highest total score of a load point."""
+    if "scores" in tables:
+        totals: dict[int, float] = {}
+        for point, score in zip(tables["scores"]["point"], tables["scores"]["score"], strict=True):
+            totals[point] = totals.get(point, 0.0) + score
+        return max(totals.values(), default=0.0)
+    phases, rows = tables["phases"], tables["throughput"]
+    seconds = sum(
+        (end - start) / 1e9
+        for phase, start, end in zip(phases["phase"], phases["start_ns"], phases["end_ns"], strict=True)
+        if phase == "measure"
+    )
+    count = sum(
+        count
+        for statement, second, count in zip(rows["statement"], rows["second"], rows["count"], strict=True)
+        if statement == "transaction" and second >= 0
+    )
+    return count / seconds if seconds else 0.0
+
+
+def noticed(tables: Mapping[str, Columns], notices: Sequence[tuple[str, str]]) -> dict[str, Columns]:
+    """The tables with further notices, code and text each, before those that they have."""
+    rows = Rows("notices")
+    for code, text in notices:
+        rows.add(code=code, text=text)
+    if "notices" in tables:
+        rows.extend(tables["notices"])
+    return {**tables, "notices": rows.columns()}

@@ -1,0 +1,139 @@
+"""Declared metrics: what a monitor says of each metric that it reads, once, in its own file.
+
+The lab takes from it the rate, the bundle keeps it, the analysis finds the costs per transaction in it, the
+report its charts and units, and the reference page its text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+# in the order of tables and sentences; a kind decides how small a difference is still a reason
+CostKind = Literal[
+    "server CPU",
+    "mode of server CPU",
+    "CPU",
+    "switches",
+    "run-queue wait",
+    "log",
+    "lock wait",
+    "storage",
+    "events",
+]
+COST_KINDS: tuple[CostKind, ...] = get_args(CostKind)
+
+_TOTAL, _LIMIT = "_total", "_limit"
+_UNITS = ("ns", "us", "ms", "s", "bytes", "percent")
+BUILT_IN = Path(__file__).with_name("built_in.json")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A cost per transaction that follows from a counter.
+
+    name: of the derived metric, with its unit: wal_bytes_per_txn. entity: whose counter; '': the entity of
+    the declaration. better: 'neither' for costs of the lab itself. zero_if_absent: a run without the counter
+    costs 0, if other runs have it.
+    """
+
+    name: str
+    title: str
+    kind: CostKind
+    entity: str = ""
+    better: Literal["lower", "neither"] = "lower"
+    zero_if_absent: bool = False
+
+
+@dataclass(frozen=True)
+class DeclaredMetric:
+    """One metric of a monitor. Raises ValueError for a declaration that contradicts itself.
+
+    name: with its unit, and `_total` if it is a counter. entity: what it is of; `*` stands for any text.
+    meaning: one sentence. chart: the entity whose values are worth a chart; '': none. limit: `NAME_limit` is
+    read as well, the largest value that the gauge can reach. fills: the gauge is an amount that work can add
+    to, and that should be given back. latch: the column of the table `latches` that the counter fills.
+    """
+
+    name: str
+    entity: str
+    meaning: str
+    costs: tuple[Cost, ...] = ()
+    chart: str = ""
+    limit: bool = False
+    fills: bool = False
+    latch: str = ""
+
+    def __post_init__(self) -> None:
+        of_counters, of_gauges = bool(self.costs or self.latch), bool(self.chart or self.limit or self.fills)
+        if of_gauges if self.kind == "counter" else of_counters:
+            raise ValueError(
+                f"{self.entity} {self.name}: costs and latch belong to counters (`_total`),"
+                " chart, limit and fills to gauges"
+            )
+        if self.name.endswith(_LIMIT):
+            raise ValueError(f"{self.entity} {self.name}: declare the gauge with limit = True instead")
+
+    @property
+    def kind(self) -> Literal["counter", "gauge"]:
+        """A counter grows only."""
+        return "counter" if self.name.endswith(_TOTAL) else "gauge"
+
+    @property
+    def unit(self) -> str:
+        """The last word of the name: ns, us, ms, s, bytes or percent; '': a number of things."""
+        last = self.name.removesuffix(_TOTAL).rpartition("_")[2]
+        return last if last in _UNITS else ""
+
+    def covers(self, entity: str, name: str) -> bool:
+        """Whether a sample of this entity and name is declared here."""
+        named = name == self.name or (self.limit and name == self.name + _LIMIT)
+        return named and fnmatchcase(entity, self.entity)
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a monitor declares: its metrics, and how often it reads unless the study says otherwise.
+
+    text: what a reader of all its metrics must know, for the reference page.
+    """
+
+    metrics: tuple[DeclaredMetric, ...]
+    default_hz: float = 1.0
+    text: str = ""
+
+
+Declared = Mapping[str, tuple[DeclaredMetric, ...]]
+"""Declared metrics by monitor."""
+
+
+def as_json(metrics: Iterable[DeclaredMetric]) -> list[dict[str, Any]]:
+    """Fit for JSON: what differs from the defaults, and the unit and kind for readers of the file."""
+    return [{**_told(metric), "kind": metric.kind, "unit": metric.unit} for metric in metrics]
+
+
+def parsed(found: Mapping[str, Iterable[Mapping[str, Any]]]) -> Declared:
+    """What as_json gave, by monitor."""
+    return {monitor: tuple(map(_parsed, metrics)) for monitor, metrics in found.items()}
+
+
+def built_in() -> Declared:
+    """Of the monitors of this version; `python docs/conf.py` writes the file from their declarations."""
+    return parsed(json.loads(BUILT_IN.read_text()))
+
+
+def _told(noun: Cost | DeclaredMetric) -> dict[str, Any]:
+    told = {field.name: getattr(noun, field.name) for field in fields(noun)}
+    given = {name: value for name, value in told.items() if value not in ("", False, ())}
+    if isinstance(noun, DeclaredMetric) and noun.costs:
+        given["costs"] = [asdict(cost) for cost in noun.costs]
+    return given
+
+
+def _parsed(row: Mapping[str, Any]) -> DeclaredMetric:
+    known = {name: value for name, value in row.items() if name not in ("kind", "unit", "costs")}
+    return DeclaredMetric(**known, costs=tuple(Cost(**cost) for cost in row.get("costs", ())))

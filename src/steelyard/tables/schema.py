@@ -1,0 +1,283 @@
+"""Every table of a bundle, with its columns, types and units: the one definition.
+
+A table is one Parquet file a run (`runs/0007/latency.parquet`); the reader joins the files of all
+runs into one view. Times `*_ns` count from the run's origin (its set-up began), unless a
+docstring says otherwise. A metric whose name ends in `_total` is a counter that only grows; every
+other metric is a gauge; a gauge `x` may have a companion `x_limit`, what it can reach at the most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FORMAT_VERSION = 2
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its DuckDB type, and what it holds. nullable: NULL where it is not available."""
+
+    name: str
+    type: str
+    text: str
+    nullable: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: what a row is, and its columns."""
+
+    name: str
+    row: str
+    columns: tuple[Column, ...]
+
+    @property
+    def own_columns(self) -> tuple[Column, ...]:
+        """All columns but `run`, which the writer of the bundle adds."""
+        return tuple(column for column in self.columns if column.name != _RUN.name)
+
+
+_RUN = Column("run", "INTEGER", "number of the run, from 1 in the order executed")
+_POINT = Column("point", "INTEGER", "number of the point (a number of clients) within the run, from 0")
+_ROLE = Column("role", "VARCHAR", "whose threads: server, engine, monitors ..., kernel, idle, other")
+_STATEMENT = Column("statement", "VARCHAR", "the statement's name; `transaction` holds whole transactions")
+
+TABLES: tuple[Table, ...] = (
+    Table(
+        "runs",
+        "one run: one option in one block; the factors follow as columns of their own",
+        (
+            _RUN,
+            Column("option", "VARCHAR", "label made of the codes of its levels"),
+            Column("block", "INTEGER", "number of the block, from 1"),
+            Column("slot", "INTEGER", "place within the block, from 1"),
+            Column("attempt", "INTEGER", "1, or 2 when the block was redone after a void run"),
+            Column("status", "VARCHAR", "done; void: not used, its block was redone; damaged: left out"),
+            Column("cause", "VARCHAR", "why the run is void or damaged; empty when done"),
+            Column("started_at", "VARCHAR", "UTC, ISO 8601"),
+            Column("seconds", "DOUBLE", "length of the whole run, set-up included"),
+        ),
+    ),
+    Table(
+        "phases",
+        "one phase of a run",
+        (
+            _RUN,
+            _POINT,
+            Column("clients", "INTEGER", "clients connected"),
+            Column(
+                "phase",
+                "VARCHAR",
+                "set-up, connect, warm-up, measure, watch, count, cool-down, disconnect, after",
+            ),
+            Column("start_ns", "BIGINT", ""),
+            Column("end_ns", "BIGINT", ""),
+        ),
+    ),
+    Table(
+        "throughput",
+        "one second of one statement",
+        (
+            _RUN,
+            _POINT,
+            Column(
+                "second",
+                "INTEGER",
+                "from 0 at the start of measure; negative in the warm-up; NULL: the whole measure phase,"
+                " of a recording that tells no seconds",
+                nullable=True,
+            ),
+            _STATEMENT,
+            Column("count", "BIGINT", "completed without error"),
+            Column("errors", "BIGINT", ""),
+        ),
+    ),
+    Table(
+        "latency",
+        "latency of one statement over the whole measure phase",
+        (
+            _RUN,
+            _POINT,
+            _STATEMENT,
+            Column("count", "BIGINT", "values in the histogram: those done, and an open loop's backlog"),
+            Column("histogram", "BLOB", "HdrHistogram, V2 encoding, ns"),
+        ),
+    ),
+    Table(
+        "clients",
+        "one client over the measure phase",
+        (
+            _RUN,
+            _POINT,
+            Column("client", "INTEGER", "number of the client, from 0"),
+            Column("transactions", "BIGINT", "completed without error"),
+            Column("errors", "BIGINT", ""),
+            Column("mean_ns", "DOUBLE", "mean latency"),
+            Column("p99_ns", "DOUBLE", "99th percentile of latency"),
+        ),
+    ),
+    Table(
+        "errors",
+        "one kind of error",
+        (
+            _RUN,
+            _POINT,
+            Column("code", "VARCHAR", "SQLSTATE, or connection, or deadline"),
+            Column("count", "BIGINT", ""),
+            Column("message", "VARCHAR", "the first message of this kind"),
+        ),
+    ),
+    Table(
+        "scores",
+        "one copy of a program (workload kind 'program')",
+        (
+            _RUN,
+            _POINT,
+            Column("instance", "INTEGER", "number of the copy, from 0"),
+            Column("score", "DOUBLE", "as the copy told it, in the study's workload.unit"),
+            Column("seconds", "DOUBLE", "as the copy told it, or from the common start to its end"),
+            Column("exit_code", "INTEGER", ""),
+            Column("cpu_ns", "BIGINT", "CPU time of the copy and of all children it waited for"),
+        ),
+    ),
+    Table(
+        "samples",
+        "one reading of one metric",
+        (
+            _RUN,
+            Column("t_ns", "BIGINT", "when it was read"),
+            Column("monitor", "VARCHAR", "which monitor read it"),
+            Column("entity", "VARCHAR", "of what: cpu0, server, database ..."),
+            Column("metric", "VARCHAR", "name with its unit; `_total` for counters"),
+            Column("value", "DOUBLE", ""),
+        ),
+    ),
+    Table(
+        "latches",
+        "one latch over the measure phase; NULL: not available, which is never the same as 0",
+        (
+            _RUN,
+            _POINT,
+            Column("latch", "VARCHAR", "its name, or the family of its children"),
+            Column("children", "INTEGER", "latches of the family; NULL: not told", nullable=True),
+            Column("spin", "BIGINT", "turns that a miss spins before it sleeps; NULL: any", nullable=True),
+            Column("gets", "BIGINT", "acquisitions", nullable=True),
+            Column("misses", "BIGINT", "of these, the first try failed", nullable=True),
+            Column("spin_gets", "BIGINT", "of the misses, those that never slept", nullable=True),
+            Column("sleeps", "BIGINT", "sleeps, several of one acquisition included", nullable=True),
+            Column("wait_ns", "BIGINT", "time asleep, spinning excluded", nullable=True),
+            Column("get_ns", "BIGINT", "time of all gets, waited for or not", nullable=True),
+            Column("hand_overs", "BIGINT", "gets after another worker's", nullable=True),
+            Column("hold_histogram", "BLOB", "hold times, HdrHistogram V2, ns", nullable=True),
+            Column("wait_histogram", "BLOB", "waits of misses, HdrHistogram V2, ns", nullable=True),
+        ),
+    ),
+    Table(
+        "latch_gets",
+        "gets of one latch in the count phase of a point: a stretch of load of its own, not measured",
+        (
+            _RUN,
+            _POINT,
+            Column("latch", "VARCHAR", "its name: all latches of a tranche"),
+            Column("gets", "BIGINT", "acquisitions by who would wait; by sampling"),
+            Column("transactions", "BIGINT", "of the stretch"),
+        ),
+    ),
+    Table(
+        "locks",
+        "waits for kernel locks at one call site over the measure phase; NULL: not available, never 0",
+        (
+            _RUN,
+            _POINT,
+            _ROLE,
+            Column("lock", "VARCHAR", "the lock's name where it has one, else its type"),
+            Column("type", "VARCHAR", "spinlock, mutex, rwsem:R ...; as `perf lock contention` names it"),
+            Column("call_site", "VARCHAR", "function+offset that asked for it; empty: all call sites"),
+            Column("distinct_locks", "BIGINT", "different locks waited for there", nullable=True),
+            Column("acquisitions", "BIGINT", "waited for or not", nullable=True),
+            Column("contended", "BIGINT", "of these, those that waited", nullable=True),
+            Column("wait_total_ns", "BIGINT", ""),
+            Column("wait_max_ns", "BIGINT", ""),
+            Column("wait_cpu_percent", "DOUBLE", "of all CPU time, spent spinning", nullable=True),
+            Column("wait_histogram", "BLOB", "HdrHistogram V2, ns", nullable=True),
+            Column("utilisation_percent", "DOUBLE", "of the time, held by anybody", nullable=True),
+            Column("hold_mean_ns", "DOUBLE", "", nullable=True),
+            Column("hold_max_ns", "DOUBLE", "", nullable=True),
+        ),
+    ),
+    Table(
+        "profile",
+        "one stack over the measure phase",
+        (
+            _RUN,
+            _POINT,
+            _ROLE,
+            Column(
+                "stack",
+                "VARCHAR",
+                "folded: the thread's name and its functions, outermost first, `;` between; `_[k]`: kernel",
+            ),
+            Column("samples", "BIGINT", "how often it was seen"),
+        ),
+    ),
+    Table(
+        "scheduling",
+        "one role in the watch phase of a point: a stretch of load of its own, not measured",
+        (
+            _RUN,
+            _POINT,
+            _ROLE,
+            Column("seconds", "DOUBLE", "length of the stretch"),
+            Column("voluntary", "BIGINT", "switches of threads that had to wait for something"),
+            Column("involuntary", "BIGINT", "switches of threads that would have gone on"),
+            Column("migrations", "BIGINT", "threads put on another CPU"),
+            Column("run_queue_histogram", "BLOB", "waits for a CPU, HdrHistogram V2, ns"),
+            Column("slice_histogram", "BLOB", "time on the CPU at a stretch, HdrHistogram V2, ns"),
+            Column(
+                "off_cpu_histogram",
+                "BLOB",
+                "from a voluntary switch to running again, HdrHistogram V2, ns",
+            ),
+        ),
+    ),
+    Table(
+        "trace",
+        "what a chosen thread of a simulated machine did: a stint on a CPU, or a change of its priority",
+        (
+            _RUN,
+            _POINT,
+            Column("thread", "VARCHAR", "group:number"),
+            Column("reason", "VARCHAR", "ran; or start, expired, waited, returned, forked: a change"),
+            Column("cpu", "INTEGER", "where it ran; NULL: a change", nullable=True),
+            Column("start_ns", "BIGINT", "simulated"),
+            Column("end_ns", "BIGINT", "simulated; of a change the same"),
+            Column("priority", "INTEGER", "global: the level, nice and the class added"),
+        ),
+    ),
+    Table(
+        "claims",
+        "a figure that the source of a recording gives and its own counters can prove",
+        (
+            _RUN,
+            _POINT,
+            Column(
+                "figure",
+                "VARCHAR",
+                "linear_percent, misses_per_get_percent, sleeps_per_miss_percent or gets_per_txn",
+            ),
+            Column("value", "DOUBLE", "as the source gives it"),
+            Column("decimals", "INTEGER", "decimal places that it gives"),
+        ),
+    ),
+    Table(
+        "notices",
+        "something that a reader of the results must know",
+        (
+            _RUN,
+            Column("code", "VARCHAR", "a word for the kind: monitor-unavailable, run-void ..."),
+            Column("text", "VARCHAR", "one sentence"),
+        ),
+    ),
+)
+
+BY_NAME = {table.name: table for table in TABLES}
