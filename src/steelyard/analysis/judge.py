@@ -22,6 +22,7 @@ from steelyard.analysis.load.fairness import fairness
 from steelyard.analysis.load.scaling import scaling_notices, scalings
 from steelyard.analysis.metrics.dispatcher import simulation_notices
 from steelyard.analysis.metrics.guests import instruction_notices
+from steelyard.analysis.metrics.headlines import headlines
 from steelyard.analysis.metrics.run_metrics import Measures, measure
 from steelyard.analysis.validity.gauges import gauge_notices
 from steelyard.analysis.validity.harness import soundness_notices
@@ -66,6 +67,7 @@ def judge(evidence: Evidence) -> Judgement:
         baseline=baseline,
         options=labels,
         metrics=measures.metrics,
+        headlines=headlines(measures),
         verdict=_with(told_by_cells(evidence, measures, met, cells, verdict), more),
         estimates=_estimates(measures, labels, views),
         comparisons=comparisons,

@@ -6,7 +6,7 @@ Where there are too few blocks for an interval (one block), low is 0 and high is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from steelyard.analysis.judgement.kernel import LockRow, ProfileRow, SchedulingRow
@@ -53,6 +53,22 @@ class Metric:
     def full_title(self) -> str:
         """`server CPU per transaction`, `latency p99`."""
         return f"{self.title} {self.each}" if self.per_txn else self.title
+
+
+@dataclass(frozen=True)
+class Headlines:
+    """The metrics that every report shows, by role; None where the study did not measure one.
+
+    work: the rate of work done: throughput; of programs their total score. Of queries the geometric mean
+    of their times and of an emulated guest the instruction time, where lower is better. cpu: CPU time per
+    unit of that work. p50, p99: latency. per_instance: the score of one instance of a program.
+    """
+
+    work: Metric | None = None
+    cpu: Metric | None = None
+    p50: Metric | None = None
+    p99: Metric | None = None
+    per_instance: Metric | None = None
 
 
 @dataclass(frozen=True)
@@ -216,7 +232,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Judgement:
-    """All that the analysis can say of one bundle."""
+    """The whole analysis of one bundle. headlines: those of `metrics` that every report shows."""
 
     question: str
     baseline: str
@@ -229,6 +245,7 @@ class Judgement:
     fairness: tuple[Fairness, ...]
     costs: tuple[CostDifference, ...]
     notices: tuple[Notice, ...]
+    headlines: Headlines = field(default_factory=Headlines)
     scaling: tuple[Scaling, ...] = ()
     latches: tuple[LatchRow, ...] = ()
     what_if: tuple[WhatIf, ...] = ()

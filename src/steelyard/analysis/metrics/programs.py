@@ -17,11 +17,12 @@ from steelyard.study.workloads.program import ProgramWorkload
 
 SCORE = "score"
 EACH = "score_per_instance"
+CPU_PER_SCORE = "cpu_us_per_score"
 CPUS = "cpus_used"
 
 # counters of the copies, and their scale to the metric's unit
 _COSTS = (
-    ("cpu_us_per_score", "CPU time of the copies", "us", "cpu_ns_total", 1e-3),
+    (CPU_PER_SCORE, "CPU time of the copies", "us", "cpu_ns_total", 1e-3),
     ("runqueue_wait_us_per_score", "run-queue wait of the copies", "us", "runqueue_wait_ns_total", 1e-3),
     ("switches_voluntary_per_score", "voluntary switches of the copies", "1", "voluntary_switches_total", 1),
     (

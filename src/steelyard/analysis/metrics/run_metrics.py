@@ -27,7 +27,10 @@ from steelyard.study.spec import Study
 from steelyard.study.workloads.workload import Workload
 
 THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")
+P50 = Metric("p50_ns", "latency p50", "ns", "lower")
 P99 = Metric("p99_ns", "latency p99", "ns", "lower")
+# work done, the first of them that was measured
+WORK = (SCORE, INSTRUCTION_TIME.name, GEOMEAN.name, THROUGHPUT.name)
 # what verdicts are made of
 HEADLINES = (THROUGHPUT.name, SCORE, INSTRUCTION_TIME.name, GEOMEAN.name, SERVER_CPU.name, P99.name)
 
@@ -38,7 +41,7 @@ _RUNNING = "CPU"  # sampled as running: its time is counted exactly elsewhere
 _LATCHES = "LWLock"  # the same, where sleeps for latches were seen
 
 _LATENCIES = (
-    Metric("p50_ns", "latency p50", "ns", "lower"),
+    P50,
     Metric("p95_ns", "latency p95", "ns", "lower"),
     P99,
 )
@@ -75,8 +78,7 @@ class Measures:
     @property
     def work(self) -> Metric:
         """Work done: a program's score, a guest's instructions, how long queries take, else throughput."""
-        names = (SCORE, INSTRUCTION_TIME.name, GEOMEAN.name, THROUGHPUT.name)
-        return next(filter(None, map(self.metric, names)), THROUGHPUT)
+        return next(filter(None, map(self.metric, WORK)), THROUGHPUT)
 
     def metric(self, name: str) -> Metric | None:
         """The metric of this name, None when it was not measured."""
