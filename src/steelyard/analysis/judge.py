@@ -31,7 +31,7 @@ from steelyard.analysis.validity.stability import stability_notices
 from steelyard.analysis.verdict.harness_overhead import floor_first
 from steelyard.analysis.verdict.verdict import judge_options, reference
 from steelyard.analysis.verdict.why import Costs
-from steelyard.analysis.verdict.win_map import region, told_by_cells
+from steelyard.analysis.verdict.win_map import told_by_cells, win_map
 from steelyard.bundle.evidence.tables import Evidence
 
 _MOST_GRAVE = 3
@@ -60,7 +60,7 @@ def judge(evidence: Evidence) -> Judgement:
     verdict = judge_options(evidence, measures, met, comparisons, found_effects)
     verdict = _with(verdict, [text for duel in explained for text in costs.reasons(duel, closed)])
     verdict = floor_first(evidence, measures, verdict)
-    cells = region(evidence, measures)
+    cells = win_map(evidence, measures)
     more = (*profile_reasons(evidence, verdict.winner), *_grave(gauges))
     return Judgement(
         question=evidence.study.question,
@@ -88,7 +88,7 @@ def judge(evidence: Evidence) -> Judgement:
         latches=latch.rows,
         what_if=latch.what_if,
         latch_costs=latch.costs,
-        region=cells,
+        win_map=cells,
         queries=by_query(measures, labels, baseline, margin),
         profile=profile(evidence),
         locks=locks(evidence),

@@ -184,10 +184,12 @@ class CostDifference:
 
 
 @dataclass(frozen=True)
-class RegionCell:
+class WinMapCell:
     """Throughput under a dispatch table over that under another, all else alike, at one number of threads.
 
-    level, baseline: codes of the factor that sets the table; others: code by the other factors.
+    level, baseline: codes of the factor that sets the table; others: code by the other factors. margin: the
+    study's smallest effect, as a fraction. winner: the table whose throughput is higher by more than the
+    margin, with the whole 95 % interval [low, high] beyond it; None: no such difference is shown.
     """
 
     level: str
@@ -197,6 +199,8 @@ class RegionCell:
     ratio: float
     low: float
     high: float
+    margin: float
+    winner: str | None
 
 
 @dataclass(frozen=True)
@@ -250,7 +254,7 @@ class Judgement:
     latches: tuple[LatchRow, ...] = ()
     what_if: tuple[WhatIf, ...] = ()
     latch_costs: LatchCosts | None = None
-    region: tuple[RegionCell, ...] = ()
+    win_map: tuple[WinMapCell, ...] = ()
     queries: tuple[QueryRow, ...] = ()
     profile: tuple[ProfileRow, ...] = ()
     locks: tuple[LockRow, ...] = ()

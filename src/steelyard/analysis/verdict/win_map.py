@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.analysis.comparison.block_table import lay_out, points_of
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.comparison.pairwise import Rivals
-from steelyard.analysis.judgement.results import RegionCell, Verdict
+from steelyard.analysis.judgement.results import Verdict, WinMapCell
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.verdict.why import Costs
@@ -28,30 +28,31 @@ from steelyard.study.workloads.threads import ThreadsWorkload
 _ALPHA = 0.05
 
 
-def region(evidence: Evidence, measures: Measures) -> tuple[RegionCell, ...]:
+def win_map(evidence: Evidence, measures: Measures) -> tuple[WinMapCell, ...]:
     """Throughput under each table over that under the first; empty unless tables were compared."""
     factor = table_factor(evidence.study)
     return tuple(_cells(evidence, measures, factor)) if factor else ()
 
 
-def told(cells: Sequence[RegionCell], margin: float) -> tuple[str, ...]:
-    """Where each table wins or loses by more than the margin, a sentence each; none of a single cell."""
+def told(cells: Sequence[WinMapCell]) -> tuple[str, ...]:
+    """Where each table wins or loses, one sentence each; none of a single cell."""
     said: list[str] = []
     for level in dict.fromkeys(cell.level for cell in cells):
         mine = [cell for cell in cells if cell.level == level]
-        wins = [cell for cell in mine if cell.low > 1 + margin]
-        loses = [cell for cell in mine if cell.high < 1 - margin]
+        wins = [cell for cell in mine if cell.winner == cell.level]
+        loses = [cell for cell in mine if cell.winner == cell.baseline]
+        margin = f"{100 * mine[0].margin:.3g} %"
         for word, found in (("more", wins), ("less", loses)):
             if found and len(mine) > 1:
                 changes = [abs(cell.ratio - 1) for cell in found]
                 said.append(
-                    f"Throughput under {level} is more than {100 * margin:.3g} % {word} than under"
+                    f"Throughput under {level} is more than {margin} {word} than under"
                     f" {mine[0].baseline} in {len(found)} of {len(mine)} cells, by"
                     f" {span_of(changes, percent)}: {listed(_where(found))}."
                 )
         if not wins and not loses and len(mine) > 1:
             said.append(
-                f"Throughput under {level} is nowhere more than {100 * margin:.3g} % from that under"
+                f"Throughput under {level} is nowhere more than {margin} from that under"
                 f" {mine[0].baseline}, in {len(mine)} cells."
             )
     return tuple(said)
@@ -61,7 +62,7 @@ def told_by_cells(
     evidence: Evidence,
     measures: Measures,
     rivals: Rivals | None,
-    cells: Sequence[RegionCell],
+    cells: Sequence[WinMapCell],
     verdict: Verdict,
 ) -> Verdict:
     """The verdict with what the cells say; their own where other factors set the work.
@@ -70,7 +71,7 @@ def told_by_cells(
     """
     margin = evidence.study.plan.smallest_effect_percent / 100
     if len(evidence.study.factors) < 2 or not cells:
-        return replace(verdict, reasons=(*told(cells, margin), *verdict.reasons))
+        return replace(verdict, reasons=(*told(cells), *verdict.reasons))
     most = max(cells, key=lambda cell: abs(math.log(cell.ratio)))
     factor = table_factor(evidence.study)
 
@@ -85,8 +86,7 @@ def told_by_cells(
     return Verdict(
         outcome="it depends",
         winner=None,
-        sentence=_few(measures)
-        + (" ".join(told(cells, margin)) or "No cell has a finished run of two tables."),
+        sentence=_few(measures) + (" ".join(told(cells)) or "No cell has a finished run of two tables."),
         reasons=Costs(measures, labels, [duel], margin).reasons(duel, closed) if duel else (),
         ties=(option, rival),
     )
@@ -99,7 +99,7 @@ def _few(measures: Measures) -> str:
     )
 
 
-def _where(cells: Sequence[RegionCell]) -> list[str]:
+def _where(cells: Sequence[WinMapCell]) -> list[str]:
     threads: dict[tuple[str, ...], list[str]] = {}
     for cell in cells:
         threads.setdefault(tuple(cell.others.values()), []).append(str(cell.clients))
@@ -119,7 +119,8 @@ def table_factor(study: Study) -> str | None:
     return None
 
 
-def _cells(evidence: Evidence, measures: Measures, factor: str) -> Iterator[RegionCell]:
+def _cells(evidence: Evidence, measures: Measures, factor: str) -> Iterator[WinMapCell]:
+    margin = evidence.study.plan.smallest_effect_percent / 100
     alike: dict[tuple[tuple[str, str], ...], list[Option]] = {}
     for option in evidence.options:
         others = tuple((name, code) for name, code in option.levels.items() if name != factor)
@@ -134,12 +135,16 @@ def _cells(evidence: Evidence, measures: Measures, factor: str) -> Iterator[Regi
                 n, mean = len(logs), float(logs.mean())
                 se = float(logs.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
                 half = distributions.t_critical(n - 1, _ALPHA) * se if n > 1 else math.inf
-                yield RegionCell(
-                    level=option.levels[factor],
-                    baseline=first.levels[factor],
+                low, high = math.exp(mean - half), math.exp(mean + half)
+                level, baseline = option.levels[factor], first.levels[factor]
+                yield WinMapCell(
+                    level=level,
+                    baseline=baseline,
                     others=dict(others),
                     clients=clients,
                     ratio=math.exp(mean),
-                    low=math.exp(mean - half),
-                    high=math.exp(mean + half),
+                    low=low,
+                    high=high,
+                    margin=margin,
+                    winner=level if low > 1 + margin else baseline if high < 1 - margin else None,
                 )
