@@ -14,7 +14,7 @@ of the verdict (see `rivals`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -66,7 +66,7 @@ def compare(
     """
     contest = Contest(measures, metric, options, margin, point)
     pairs = [(option, baseline) for option in contest.options if option != baseline]
-    return Compared(contest.comparisons(pairs, [alpha] * len(pairs)), contest.refusals(options, baseline))
+    return Compared(contest.comparisons(pairs, [alpha] * len(pairs)), contest.not_compared(options, baseline))
 
 
 class Contest:
@@ -112,25 +112,29 @@ class Contest:
             return ()
         p_values = self.p_values(found)
         narrow = self.half_widths(found, 2 * ALPHA)
-        wide: dict[Pair, float] = {}
-        for alpha in set(levels.values()):
-            of_level = [pair for pair in found if levels[pair] == alpha]
-            wide |= dict(zip(of_level, self.half_widths(of_level, alpha), strict=True))
+        wide = self._half_widths_at(levels)
         return tuple(
             self._comparison(pair, p, wide[pair], small)
             for pair, p, small in zip(found, p_values, narrow, strict=True)
         )
 
-    def differences(self, pairs: Sequence[Pair], alpha: float = ALPHA) -> dict[Pair, Difference]:
+    def differences(self, pairs: Sequence[Pair], alphas: Sequence[float]) -> dict[Pair, Difference]:
         """Each pair's difference in the metric's unit; without those of which one has no values."""
-        found = [pair for pair in pairs if set(pair) <= set(self.options)]
+        known = set(self.options)
+        levels = {pair: alpha for pair, alpha in zip(pairs, alphas, strict=True) if known.issuperset(pair)}
+        found = list(levels)
         if not found or not self._fit.layout.blocks:
             return {}
-        half_widths, p_values = self.half_widths(found, alpha), self.p_values(found)
-        return {
-            pair: self._difference(pair, half, p)
-            for pair, half, p in zip(found, half_widths, p_values, strict=True)
-        }
+        wide, p_values = self._half_widths_at(levels), self.p_values(found)
+        return {pair: self._difference(pair, wide[pair], p) for pair, p in zip(found, p_values, strict=True)}
+
+    def _half_widths_at(self, levels: Mapping[Pair, float]) -> dict[Pair, float]:
+        """Half-width of each pair's interval at its own level."""
+        found: dict[Pair, float] = {}
+        for alpha in set(levels.values()):
+            pairs = [pair for pair, level in levels.items() if level == alpha]
+            found |= dict(zip(pairs, self.half_widths(pairs, alpha), strict=True))
+        return found
 
     def _difference(self, pair: Pair, half: float, p_value: float) -> Difference:
         after, before = (self._fit.mean(option) for option in pair)
@@ -141,7 +145,7 @@ class Contest:
             ends = before * (_exp(ends[0]) - 1), before * (_exp(ends[1]) - 1)
         return Difference(before, after, *ends, p_value)
 
-    def refusals(self, options: Sequence[str], baseline: str) -> tuple[Notice, ...]:
+    def not_compared(self, options: Sequence[str], baseline: str) -> tuple[Notice, ...]:
         """What cannot be compared with this baseline, and why."""
         layout, metric = self._fit.layout, self._metric
         if not layout.blocks:

@@ -1,4 +1,4 @@
-"""What the lab itself costs: the answer where the subject is a server that does nothing but answer."""
+"""The verdict on the null subject: what the harness itself costs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from steelyard.analysis.comparison.block_table import lay_out
 from steelyard.analysis.judgement.results import Verdict
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
+from steelyard.analysis.verdict.findings import Findings
+from steelyard.analysis.verdict.nothing_to_compare import nothing_to_compare
+from steelyard.analysis.verdict.options_compared import options_compared
 from steelyard.bundle.evidence.tables import Evidence
 from steelyard.quantities import listed, percent, quantity, span_of
 
@@ -18,17 +21,14 @@ _ENGINE = "engine_cpu_us_per_txn"
 _P50 = "p50_ns"
 
 
-def floor_first(evidence: Evidence, measures: Measures, verdict: Verdict) -> Verdict:
-    """The verdict with the lab's own cost and the machine's noise as its answer.
-
-    What it says of the options becomes its first reason. As it is where a real server was weighed.
-    """
-    if evidence.study.subject.kind != "null":
-        return verdict
+def harness_overhead(findings: Findings) -> Verdict:
+    """The cost of the harness and the noise of the machine; the answer on the options is its first reason."""
+    answer = (options_compared if findings.pairwise.options else nothing_to_compare)(findings)
+    evidence, measures = findings.evidence, findings.measures
     found = [text for text in (_cost(evidence, measures), _noise(evidence, measures)) if text]
     if not found:
-        return verdict
-    return replace(verdict, sentence=" ".join(found), reasons=(verdict.sentence, *verdict.reasons))
+        return answer
+    return replace(answer, sentence=" ".join(found), reasons=(answer.sentence, *answer.reasons))
 
 
 def _cost(evidence: Evidence, measures: Measures) -> str:
