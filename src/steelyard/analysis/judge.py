@@ -25,8 +25,8 @@ from steelyard.analysis.metrics.guests import instruction_notices
 from steelyard.analysis.metrics.headlines import headlines
 from steelyard.analysis.metrics.run_metrics import Measures, measure
 from steelyard.analysis.validity.gauges import gauge_notices
-from steelyard.analysis.validity.harness import soundness_notices
-from steelyard.analysis.validity.published_figures import claim_notices
+from steelyard.analysis.validity.harness import harness_notices
+from steelyard.analysis.validity.published_figures import published_figure_notices
 from steelyard.analysis.validity.stability import stability_notices
 from steelyard.analysis.verdict.costs import Costs
 from steelyard.analysis.verdict.findings import Findings
@@ -68,11 +68,11 @@ def judge(evidence: Evidence) -> Judgement:
             *_of_the_study(evidence),
             *stability_notices(evidence, measures),
             *gauges,
-            *soundness_notices(evidence, measures),
+            *harness_notices(evidence, measures),
             *(notice for found in compared[None] for notice in found.notices),
             *scaling_notices(scaling),
             *latch.notices,
-            *claim_notices(evidence, scaling, latch.rows),
+            *published_figure_notices(evidence, scaling, latch.rows),
         ),
         scaling=scaling,
         latches=latch.rows,

@@ -15,7 +15,7 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Layout:
+class BlockTable:
     """values[block, option], one a run, in complete blocks only.
 
     runs: number of the run behind each value, in the order executed. positive: all values > 0,
@@ -64,13 +64,13 @@ def estimated_runs(
     return [run for run, (i, j) in zip(runs, at, strict=True) if complete[i] or alone[j]]
 
 
-def lay_out(
+def block_table(
     measures: Measures,
     metric: str,
     options: Sequence[str],
     point: int | None = None,
     geometric: bool = True,
-) -> Layout:
+) -> BlockTable:
     """The metric of these options at one point.
 
     point None: one value a run over all its points: the geometric mean (which makes differences
@@ -79,15 +79,15 @@ def lay_out(
     cube, runs, blocks = _cube(measures, metric, options, point)
     logs = geometric and not bool((cube <= 0).any())
     with np.errstate(all="ignore"):
-        table: Floats = np.exp(np.log(cube).mean(axis=0)) if logs else cube.mean(axis=0)
-    known: Bools = np.isfinite(table)
+        values: Floats = np.exp(np.log(cube).mean(axis=0)) if logs else cube.mean(axis=0)
+    known: Bools = np.isfinite(values)
     seen: Bools = np.any(known, axis=1)
     enough, complete = compared(known)
     kept = np.ix_(complete, enough)
-    return Layout(
+    return BlockTable(
         options=tuple(o for o, ok in zip(options, enough.tolist(), strict=True) if ok),
         blocks=tuple(b for b, ok in zip(blocks, complete.tolist(), strict=True) if ok),
-        values=table[kept],
+        values=values[kept],
         runs=runs[kept],
         positive=not bool((cube[:, complete][:, :, enough] <= 0).any()),
         incomplete=tuple(

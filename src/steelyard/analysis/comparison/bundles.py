@@ -41,7 +41,7 @@ FACTS = (
 
 
 @dataclass(frozen=True)
-class Across:
+class BundleComparison:
     """Options of `there` against the same of `here`. In comparisons, baseline is the bundle's name."""
 
     here: str
@@ -85,9 +85,9 @@ def unlike_work(here: Study, there: Study) -> list[str]:
     return found
 
 
-def across(
+def compare_bundles(
     here: tuple[str, Evidence, Mapping[str, Any]], there: tuple[str, Evidence, Mapping[str, Any]]
-) -> Across:
+) -> BundleComparison:
     """Compares two bundles, each given as name, evidence, environment."""
     (name, evidence, facts), (other_name, other_evidence, other_facts) = here, there
     one, other = measure(evidence), measure(other_evidence)
@@ -115,7 +115,7 @@ def across(
     for metric in metrics:
         for point, clients in points_of(one).items():
             comparisons += _compare(one, other, metric, common, point, clients, margin, (name, other_name))
-    return Across(name, other_name, metrics, tuple(comparisons), tuple(notices), points_are)
+    return BundleComparison(name, other_name, metrics, tuple(comparisons), tuple(notices), points_are)
 
 
 def _unlike_plans(here: Study, there: Study) -> list[Notice]:

@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.analysis.comparison.block_table import Layout, lay_out, points_of
+from steelyard.analysis.comparison.block_table import BlockTable, block_table, points_of
 from steelyard.analysis.comparison.fit import fit
-from steelyard.analysis.comparison.notices import FEWEST_BLOCKS, Cautions
+from steelyard.analysis.comparison.notices import FEWEST_BLOCKS, PairNotices
 from steelyard.analysis.comparison.scatter import Ints
 from steelyard.analysis.judgement.results import Better, Comparison, Metric, Notice, Outcome
 from steelyard.analysis.metrics.run_metrics import HEADLINES, Measures
@@ -64,12 +64,12 @@ def compare(
     point None: all points together. alpha: less where the metric is one of many that are searched.
     What cannot be compared is said in the notices.
     """
-    contest = Contest(measures, metric, options, margin, point)
-    pairs = [(option, baseline) for option in contest.options if option != baseline]
-    return Compared(contest.comparisons(pairs, [alpha] * len(pairs)), contest.not_compared(options, baseline))
+    tests = PairTests(measures, metric, options, margin, point)
+    pairs = [(option, baseline) for option in tests.options if option != baseline]
+    return Compared(tests.comparisons(pairs, [alpha] * len(pairs)), tests.not_compared(options, baseline))
 
 
-class Contest:
+class PairTests:
     """All options by one metric at one point: any pair of them can be compared.
 
     options: those that have a value in enough blocks. logs: whether the fit is on logarithms.
@@ -83,11 +83,11 @@ class Contest:
         margin: float,
         point: int | None = None,
     ) -> None:
-        self._fit = fit(lay_out(measures, metric.name, options, point))
+        self._fit = fit(block_table(measures, metric.name, options, point))
         self._metric, self._margin = metric, margin
         self._clients = None if point is None else points_of(measures)[point]
-        self._cautions = Cautions(measures, metric, self._fit, point)
-        self.options = self._fit.layout.options
+        self._notices = PairNotices(measures, metric, self._fit, point)
+        self.options = self._fit.table.options
         self.logs = self._fit.logs
 
     def comparable(self, pair: Pair) -> bool:
@@ -123,7 +123,7 @@ class Contest:
         known = set(self.options)
         levels = {pair: alpha for pair, alpha in zip(pairs, alphas, strict=True) if known.issuperset(pair)}
         found = list(levels)
-        if not found or not self._fit.layout.blocks:
+        if not found or not self._fit.table.blocks:
             return {}
         wide, p_values = self._half_widths_at(levels), self.p_values(found)
         return {pair: self._difference(pair, wide[pair], p) for pair, p in zip(found, p_values, strict=True)}
@@ -147,18 +147,18 @@ class Contest:
 
     def not_compared(self, options: Sequence[str], baseline: str) -> tuple[Notice, ...]:
         """What cannot be compared with this baseline, and why."""
-        layout, metric = self._fit.layout, self._metric
-        if not layout.blocks:
+        table, metric = self._fit.table, self._metric
+        if not table.blocks:
             return (Notice("not-compared", "no block holds a value of every option", detail=metric.title),)
-        if baseline not in layout.options:
+        if baseline not in table.options:
             return (Notice("not-compared", "not measured in the baseline", baseline, detail=metric.title),)
         missing = tuple(
             Notice("not-compared", "too few runs have a value", option, detail=metric.title)
-            for option in layout.absent
+            for option in table.absent
         )
         # nobody needs a ratio of the other metrics; where they differ by much the reasons say so
-        needed = metric.name in HEADLINES and len(layout.options) > 1
-        if needed and not self._fit.comparable(baseline) and _some(layout):
+        needed = metric.name in HEADLINES and len(table.options) > 1
+        if needed and not self._fit.comparable(baseline) and _some(table):
             text = "0 in the baseline, so there is no ratio"
             return (*missing, Notice("not-compared", text, detail=metric.title))
         return missing
@@ -188,7 +188,7 @@ class Contest:
         proven = abs(distance) > wide
         small = abs(distance) + narrow < reach
         outcome = _outcome(self._metric.better, distance, proven, small)
-        blocks = len(self._fit.layout.blocks)
+        blocks = len(self._fit.table.blocks)
         found = Comparison(
             metric=self._metric.name,
             option=option,
@@ -202,11 +202,11 @@ class Contest:
             margin=self._margin,
             outcome=outcome,
             settled_at=_settled_at(blocks, narrow, reach) if outcome == "inconclusive" else None,
-            warnings=self._cautions.of(option, baseline),
+            notices=self._notices.of(option, baseline),
         )
         unclear = proven and not small and abs(distance) - wide < reach
         if unclear and self._metric.name in HEADLINES:
-            return replace(found, warnings=(_may_be_small(self._metric, found), *found.warnings))
+            return replace(found, notices=(_may_be_small(self._metric, found), *found.notices))
         return found
 
 
@@ -246,6 +246,6 @@ def _may_be_small(metric: Metric, found: Comparison) -> Notice:
     )
 
 
-def _some(layout: Layout) -> bool:
+def _some(table: BlockTable) -> bool:
     """A metric that is 0 everywhere, like errors where none occurred, needs no remark."""
-    return bool((layout.values != 0).any())
+    return bool((table.values != 0).any())

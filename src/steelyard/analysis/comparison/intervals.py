@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from steelyard.analysis.comparison.compare import Compared, Contest, Difference, Pair
+from steelyard.analysis.comparison.compare import Compared, Difference, Pair, PairTests
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.metrics.run_metrics import Measures
 
@@ -31,34 +31,34 @@ class Intervals:
         alpha: float,
     ) -> None:
         self.measures, self.options, self.margin, self.alpha = measures, options, margin, alpha
-        self._contests: dict[tuple[str, int | None], Contest] = {}
+        self._tests: dict[tuple[str, int | None], PairTests] = {}
         self._differences: dict[tuple[str, Pair], Difference | None] = {}
-        self._steps = _holm_steps({metric.name: self.contest(metric) for metric in counting}, alpha)
+        self._steps = _holm_steps({metric.name: self.tests(metric) for metric in counting}, alpha)
 
-    def contest(self, metric: Metric, point: int | None = None) -> Contest:
+    def tests(self, metric: Metric, point: int | None = None) -> PairTests:
         """All options by this metric at one load point; None: over all of them."""
         key = metric.name, point
-        if key not in self._contests:
-            self._contests[key] = Contest(self.measures, metric, self.options, self.margin, point)
-        return self._contests[key]
+        if key not in self._tests:
+            self._tests[key] = PairTests(self.measures, metric, self.options, self.margin, point)
+        return self._tests[key]
 
     def comparisons(
         self, metric: Metric, pairs: Sequence[Pair], point: int | None = None
     ) -> tuple[Comparison, ...]:
         """Of every pair (option, baseline) that is comparable."""
         alphas = [self._level(metric, pair) if point is None else self.alpha for pair in pairs]
-        return self.contest(metric, point).comparisons(pairs, alphas)
+        return self.tests(metric, point).comparisons(pairs, alphas)
 
     def against(self, metric: Metric, baseline: str, point: int | None = None) -> Compared:
         """Every option against the baseline, and what could not be compared."""
-        contest = self.contest(metric, point)
-        pairs = [(option, baseline) for option in contest.options if option != baseline]
-        return Compared(self.comparisons(metric, pairs, point), contest.not_compared(self.options, baseline))
+        tests = self.tests(metric, point)
+        pairs = [(option, baseline) for option in tests.options if option != baseline]
+        return Compared(self.comparisons(metric, pairs, point), tests.not_compared(self.options, baseline))
 
     def differences(self, metric: Metric, pairs: Sequence[Pair]) -> dict[Pair, Difference]:
         """Each pair's difference in the metric's unit; without those of which one has no values."""
         left = [pair for pair in pairs if (metric.name, pair) not in self._differences]
-        found = self.contest(metric).differences(left, [self._level(metric, pair) for pair in left])
+        found = self.tests(metric).differences(left, [self._level(metric, pair) for pair in left])
         self._differences |= {(metric.name, pair): found.get(pair) for pair in left}
         known = {pair: self._differences[metric.name, pair] for pair in pairs}
         return {pair: difference for pair, difference in known.items() if difference}
@@ -67,20 +67,20 @@ class Intervals:
         return self._steps.get((metric.name, frozenset(pair)), self.alpha)
 
 
-def _holm_steps(contests: Mapping[str, Contest], alpha: float) -> dict[tuple[str, frozenset[str]], float]:
+def _holm_steps(by_metric: Mapping[str, PairTests], alpha: float) -> dict[tuple[str, frozenset[str]], float]:
     """Level of each metric and pair in Holm's procedure over the metrics."""
     p_values: dict[tuple[str, Pair], float] = {}
-    for metric, contest in contests.items():
+    for metric, tests in by_metric.items():
         pairs = [
             (a, b)
-            for a, b in combinations(contest.options, 2)
-            if contest.comparable((a, b)) and contest.comparable((b, a))
+            for a, b in combinations(tests.options, 2)
+            if tests.comparable((a, b)) and tests.comparable((b, a))
         ]
-        found = contest.p_values(pairs)
+        found = tests.p_values(pairs)
         p_values |= {(metric, pair): p for pair, p in zip(pairs, found, strict=True)}
     levels: dict[tuple[str, frozenset[str]], float] = {}
     for pair in dict.fromkeys(pair for _, pair in p_values):
-        left = sorted((m for m in contests if (m, pair) in p_values), key=lambda m: p_values[m, pair])
+        left = sorted((m for m in by_metric if (m, pair) in p_values), key=lambda m: p_values[m, pair])
         while left:
             step = alpha / len(left)
             # where this one fails, those after it fail at the same step

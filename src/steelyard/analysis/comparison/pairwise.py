@@ -133,7 +133,7 @@ def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
         return Pairwise((), metrics, {})
     ordered = _fastest_first([o for o in intervals.options if o in compared], metrics[0], both_ways)
     rates, limit = error_rates(intervals.measures), study.plan.error_rate_limit_percent / 100
-    failures = intervals.contest(ERRORS)
+    failures = intervals.tests(ERRORS)
     results: dict[Pair, PairResult] = {}
     for (a, b), entries in both_ways.items():
         if a in compared and b in compared:
@@ -171,11 +171,11 @@ def error_rates(measures: Measures) -> dict[str, float]:
 
 def _pairs(intervals: Intervals, metric: Metric, baseline: str) -> list[Pair]:
     """Each pair once, the baseline second, as in the tables."""
-    contest = intervals.contest(metric)
+    tests = intervals.tests(metric)
     return [
         (a, b) if b == baseline else (b, a)
-        for a, b in combinations(contest.options, 2)
-        if contest.comparable((b, a)) and contest.comparable((a, b))
+        for a, b in combinations(tests.options, 2)
+        if tests.comparable((b, a)) and tests.comparable((a, b))
     ]
 
 

@@ -13,7 +13,7 @@ import math
 from collections import Counter
 
 from steelyard.analysis.comparison.block_table import points_of
-from steelyard.analysis.comparison.compare import ALPHA, Contest
+from steelyard.analysis.comparison.compare import ALPHA, PairTests
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.comparison.pairwise import metrics_that_count
 from steelyard.analysis.judgement.results import Metric, Notice
@@ -83,12 +83,12 @@ def narrow_enough(evidence: Evidence, half_width_percent: float, after_blocks: i
 def _half_width_percent(
     measures: Measures, metric: Metric, options: list[str], point: int, alpha: float
 ) -> float:
-    contest = Contest(measures, metric, options, 0.0, point)
+    tests = PairTests(measures, metric, options, 0.0, point)
     # an option that is too rarely there has no interval at all, hence none that is narrow
-    if len(contest.options) < len(options) or not contest.logs:
+    if len(tests.options) < len(options) or not tests.logs:
         return math.inf
     pairs = [(option, options[0]) for option in options[1:]]
     if not pairs:
         return math.inf
-    half = max(contest.half_widths(pairs, alpha))
+    half = max(tests.half_widths(pairs, alpha))
     return 100 * math.expm1(half) if half < 100 else math.inf

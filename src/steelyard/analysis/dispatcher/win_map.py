@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.analysis.comparison.block_table import lay_out, points_of
+from steelyard.analysis.comparison.block_table import block_table, points_of
 from steelyard.analysis.judgement.results import WinMapCell
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
 from steelyard.analysis.statistics import distributions
@@ -48,10 +48,10 @@ def _cells(evidence: Evidence, measures: Measures, factor: str) -> Iterator[WinM
     for others, (first, *rest) in alike.items():
         for option in rest:
             for point, clients in points_of(measures).items():
-                layout = lay_out(measures, THROUGHPUT.name, [first.label, option.label], point)
-                if len(layout.options) < 2 or not layout.blocks or not layout.positive:
+                table = block_table(measures, THROUGHPUT.name, [first.label, option.label], point)
+                if len(table.options) < 2 or not table.blocks or not table.positive:
                     continue
-                logs = np.log(layout.values[:, 1] / layout.values[:, 0])
+                logs = np.log(table.values[:, 1] / table.values[:, 0])
                 n, mean = len(logs), float(logs.mean())
                 se = float(logs.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
                 half = distributions.t_critical(n - 1, _ALPHA) * se if n > 1 else math.inf

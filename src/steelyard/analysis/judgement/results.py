@@ -22,7 +22,7 @@ Better = Literal["higher", "lower", "neither"]
 class Metric:
     """A quantity of equal rank for comparisons. name carries the unit: server_cpu_us_per_txn.
 
-    floor: the least difference, in unit, that is named as a reason; only costs have one.
+    smallest_effect: the smallest difference, in unit, that is a reason; only costs have one.
     summary: of runs; the longest of a run's waits is summarised as the longest of all runs.
     """
 
@@ -30,7 +30,7 @@ class Metric:
     title: str
     unit: str
     better: Better
-    floor: float = 0.0
+    smallest_effect: float = 0.0
     summary: Literal["mean", "maximum"] = "mean"
 
     @property
@@ -125,7 +125,7 @@ class Comparison:
     blocks: int
     margin: float
     outcome: Outcome
-    warnings: tuple[Notice, ...] = ()
+    notices: tuple[Notice, ...] = ()
     settled_at: int | None = None
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.analysis.comparison.block_table import lay_out, points_of
+from steelyard.analysis.comparison.block_table import block_table, points_of
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.judgement.scaling import Curve, Interval, MeasuredMaximum, Scaling, ScalingPoint
 from steelyard.analysis.load.scaling_text import (
@@ -49,14 +49,14 @@ def scalings(evidence: Evidence, measures: Measures) -> tuple[Scaling, ...]:
     found: list[Scaling] = []
     for option in evidence.options:
         seen = {
-            clients: lay_out(measures, THROUGHPUT.name, [option.label], point).values.ravel()
+            clients: block_table(measures, THROUGHPUT.name, [option.label], point).values.ravel()
             for point, clients in points.items()
         }
         seen = {clients: x for clients, x in seen.items() if len(x) and (x > 0).all()}
         if len(seen) > 1:
             logs = [np.log(values) for values in seen.values()]
             means = [math.exp(float(each.mean())) for each in logs]
-            level = _level_error(lay_out(measures, THROUGHPUT.name, [option.label]).values.ravel())
+            level = _level_error(block_table(measures, THROUGHPUT.name, [option.label]).values.ravel())
             found.append(scaling(option.label, list(seen), means, topology, _weights(logs), level, words))
     return tuple(found)
 

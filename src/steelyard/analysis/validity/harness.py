@@ -20,7 +20,7 @@ _THRASH = 0.01
 _SILENT_INTERVALS = 3
 
 
-def soundness_notices(evidence: Evidence, measures: Measures) -> list[Notice]:
+def harness_notices(evidence: Evidence, measures: Measures) -> list[Notice]:
     """engine-saturated, steal, cache-thrash and monitor-silent."""
     return [
         *_engine(evidence, measures),

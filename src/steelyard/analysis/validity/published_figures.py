@@ -24,7 +24,7 @@ _TITLES = {
 _Truth = Mapping[tuple[str, str], Mapping[int, float]]  # (option, figure): value by number of clients
 
 
-def claim_notices(
+def published_figure_notices(
     evidence: Evidence, scaling: Sequence[Scaling], latches: Sequence[LatchRow]
 ) -> list[Notice]:
     """A notice for each point whose published figures do not follow from its counters."""

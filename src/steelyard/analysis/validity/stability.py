@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.comparison.block_table import lay_out
+from steelyard.analysis.comparison.block_table import block_table
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.metrics.run_metrics import FAILED, Measures
 from steelyard.analysis.statistics import distributions
@@ -183,25 +183,25 @@ def _drift_over(evidence: Evidence, measures: Measures) -> list[Notice]:
 
     Runs of a block share its level, so that their number says nothing of a trend over blocks.
     """
-    layout = lay_out(measures, measures.work.name, [o.label for o in evidence.options])
-    df = len(layout.blocks) - 2
-    if len(layout.blocks) < _LEAST_BLOCKS or not layout.positive:
+    table = block_table(measures, measures.work.name, [o.label for o in evidence.options])
+    df = len(table.blocks) - 2
+    if len(table.blocks) < _LEAST_BLOCKS or not table.positive:
         return []
     # every block has a run of every option, so that the options cancel out of its mean
-    y: Floats = np.log(layout.values).mean(axis=1)
-    time: Floats = layout.runs.mean(axis=1)
+    y: Floats = np.log(table.values).mean(axis=1)
+    time: Floats = table.runs.mean(axis=1)
     slope = _slope(time, y)
     left = y - y.mean() - slope * (time - time.mean())
     spread = float(((time - time.mean()) ** 2).sum())
     se = max(float(np.sqrt((left**2).sum() / df / spread)), 1e-15)
     p = float(distributions.t_two_sided(slope / se, df))
-    change = float(np.expm1(slope * (layout.runs.max() - layout.runs.min())))
+    change = float(np.expm1(slope * (table.runs.max() - table.runs.min())))
     if p >= _SIGNIFICANT or abs(change) < _LEAST_DRIFT:
         return []
     word = "rose" if change > 0 else "fell"
     text = (
         f"{measures.work.title} {word} by {percent(abs(change))} from the first run of the study to the last"
-        f" ({p_value(p)}, {len(layout.blocks)} blocks); blocks in random order keep that out of the"
+        f" ({p_value(p)}, {len(table.blocks)} blocks); blocks in random order keep that out of the"
         " comparisons"
     )
     return [Notice("drift-over-study", text)]
@@ -213,10 +213,10 @@ def _outliers(evidence: Evidence, measures: Measures) -> list[Notice]:
     Far is measured in units of what runs usually scatter; the second condition spares blocks in
     which the whole machine was slower.
     """
-    layout = lay_out(measures, measures.work.name, [o.label for o in evidence.options])
-    if len(layout.blocks) < 4 or len(layout.options) < 2 or not layout.positive:
+    table = block_table(measures, measures.work.name, [o.label for o in evidence.options])
+    if len(table.blocks) < 4 or len(table.options) < 2 or not table.positive:
         return []
-    y = np.log(layout.values)
+    y = np.log(table.values)
     away: Floats = y - np.median(y, axis=0)
     columns = range(away.shape[1])
     others = np.stack([np.median(np.delete(away, j, axis=1), axis=1) for j in columns], axis=1)
@@ -225,7 +225,7 @@ def _outliers(evidence: Evidence, measures: Measures) -> list[Notice]:
     limit = max(_OUTLIER_MADS * usual, float(np.log1p(_LEAST_OUTLIER)))
     far: NDArray[np.bool_] = (np.abs(away) > limit) & (np.abs(apart) > limit)
     found = [
-        Finding(int(layout.runs[i, j]), float(np.expm1(away[i, j])))
+        Finding(int(table.runs[i, j]), float(np.expm1(away[i, j])))
         for i, j in zip(*np.nonzero(far), strict=True)
     ]
     return merged(

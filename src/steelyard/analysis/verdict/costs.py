@@ -118,7 +118,7 @@ class Costs:
                 _shared(difference, whole),
                 # what the verdict has judged is no longer looked for among many
                 p_value=_judged_p(difference) if metric.name in judged else float(p),
-                smallest=max(metric.floor, matters_us if difference.unit == "us" else 0.0),
+                smallest=max(metric.smallest_effect, matters_us if difference.unit == "us" else 0.0),
             )
             for (metric, difference, _), p in zip(found, adjusted, strict=True)
         ]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.analysis.comparison.block_table import lay_out
+from steelyard.analysis.comparison.block_table import block_table
 from steelyard.analysis.judgement.results import Verdict
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
@@ -72,9 +72,9 @@ def _noise(evidence: Evidence, measures: Measures) -> str:
     labels: Sequence[str] = [option.label for option in evidence.options]
     parts: list[str] = []
     for name, title in ((THROUGHPUT.name, "throughput"), (SERVER_CPU.name, "CPU per transaction")):
-        layout = lay_out(measures, name, labels)
-        if len(layout.blocks) > 1 and layout.positive:
-            variance = np.log(layout.values).var(axis=0, ddof=1).mean()
+        table = block_table(measures, name, labels)
+        if len(table.blocks) > 1 and table.positive:
+            variance = np.log(table.values).var(axis=0, ddof=1).mean()
             parts.append(f"{percent(float(np.expm1(variance**0.5)))} in {title}")
     if not parts:
         return ""
