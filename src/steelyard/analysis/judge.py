@@ -1,4 +1,4 @@
-"""All that the analysis can say of one bundle, in the order in which it is found."""
+"""The whole analysis of one bundle, in the order of its parts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def judge(evidence: Evidence) -> Judgement:
         fairness=fairness(evidence),
         costs=costs.differences(pairs.with_baseline(baseline)),
         notices=(
-            *_of_the_study(evidence),
+            *_study_notices(evidence),
             *stability_notices(evidence, measures),
             *gauges,
             *harness_notices(evidence, measures),
@@ -97,23 +97,23 @@ def _estimates(
     )
 
 
-def _of_the_study(evidence: Evidence) -> list[Notice]:
-    """What holds whatever was measured: the lab's own notices, the plan, the clock."""
+def _study_notices(evidence: Evidence) -> list[Notice]:
+    """Notices that need no metric: the lab's own notices, the plan, the clock."""
     return [
-        *_of_the_lab(evidence),
+        *_lab_notices(evidence),
         *stopping_notices(evidence),
-        *_of_the_plan(evidence),
-        *_of_the_clock(evidence),
+        *_plan_notices(evidence),
+        *_clock_notices(evidence),
     ]
 
 
-def _of_the_clock(evidence: Evidence) -> list[Notice]:
-    """What times mean that are not of a machine's own clock."""
+def _clock_notices(evidence: Evidence) -> list[Notice]:
+    """What times mean where the clock is not that of a machine."""
     return [*simulation_notices(evidence), *instruction_notices(evidence)]
 
 
-def _of_the_plan(evidence: Evidence) -> list[Notice]:
-    """That the study was not finished, or lost runs since. What was published is no plan of ours."""
+def _plan_notices(evidence: Evidence) -> list[Notice]:
+    """That the study was not finished, or lost runs since; a published recording has no such plan."""
     planned, options = evidence.study.plan.blocks, len(evidence.options)
     whole, runs = whole_blocks(evidence), len(evidence.runs["block"])
     if whole >= planned or stopped(evidence) or evidence.study.subject.kind == "recording":
@@ -122,7 +122,7 @@ def _of_the_plan(evidence: Evidence) -> list[Notice]:
     return [Notice("study-unfinished", f"{text}, {runs} of {planned * options} runs count")]
 
 
-def _of_the_lab(evidence: Evidence) -> list[Notice]:
+def _lab_notices(evidence: Evidence) -> list[Notice]:
     """Notices written while measuring: the same text once, with the runs that it was written for."""
     option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
     runs: dict[tuple[str, str], list[int]] = {}

@@ -1,4 +1,4 @@
-"""One metric laid out as blocks x options: what every comparison starts from."""
+"""One metric as a table of blocks x options: what every comparison starts from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class BlockTable:
-    """values[block, option], one a run, in complete blocks only.
+    """values[block, option], one per run, in complete blocks only.
 
     runs: number of the run behind each value, in the order executed. positive: all values > 0,
     so that logs can be taken. incomplete: blocks that dropped out because a run or its value is
@@ -51,7 +51,7 @@ def estimated_runs(
 ) -> list[int]:
     """The runs behind estimates: those of complete blocks; all runs of an option that is rarely there.
 
-    runs, options, blocks: alike in length, one item a run; labels: the study's options.
+    runs, options, blocks: of equal length, one item per run; labels: the study's options.
     """
     block_at = {block: i for i, block in enumerate(sorted(set(blocks)))}
     place = {label: i for i, label in enumerate(labels)}
@@ -73,7 +73,7 @@ def block_table(
 ) -> BlockTable:
     """The metric of these options at one point.
 
-    point None: one value a run over all its points: the geometric mean (which makes differences
+    point None: one value per run over all its points: the geometric mean (which makes differences
     of logs the mean log ratio), or the plain mean where zeros occur or on demand.
     """
     cube, runs, blocks = _cube(measures, metric, options, point)

@@ -2,7 +2,7 @@
 
 Runs of two bundles were not interleaved, so nothing separates the option from the hour and the
 place where it ran: Welch's t on logs of run values (Welch 1947), corrected by Holm over options,
-and every fact that differs between the two is named beside the result.
+and every fact that differs between the two is listed beside the result.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _logs(measures: Measures, metric: Metric, option: str, point: int) -> np.nda
 def _welch(here: np.ndarray[Any, Any], there: np.ndarray[Any, Any]) -> tuple[float, float, float, float, int]:
     """Difference of means, its standard error, degrees of freedom, p-value, fewest runs.
 
-    One run has a difference, of which nobody can say how sure it is: its error is infinite.
+    One run has a difference, of unknown error: it is infinite.
     """
     runs = min(len(here), len(there))
     if not runs:

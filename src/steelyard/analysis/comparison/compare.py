@@ -2,13 +2,13 @@
 
 Logs of the runs' values are fitted by option + block; the estimate is the difference of option
 means, its error that of the pair's own scatter (see `scatter`). With two options that is the paired t
-test on the log ratio. Intervals and p-values allow for as many chances as there are rivals (Sidak
+test on the log ratio. Intervals and p-values allow for as many chances as there are other options (Sidak
 1967), whichever pair is compared: so a pair has one interval, in a table against the baseline and in
 a verdict on the leader alike. `equivalent` is two one-sided tests at 5 %: the 90 % interval lies inside
 the margin (Schuirmann 1987); it comes before `better`, so that a difference proven but too small to
 matter is called equivalent. Where zeros occur the same is done with differences, relative to the
 baseline's mean. Different metrics and points are not corrected for one another, but for the metrics
-of the verdict (see `rivals`).
+of the verdict (see `intervals`).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def compare(
     """Every option against the baseline. margin: smallest ratio that matters, as a fraction.
 
     point None: all points together. alpha: less where the metric is one of many that are searched.
-    What cannot be compared is said in the notices.
+    The notices list what cannot be compared.
     """
     tests = PairTests(measures, metric, options, margin, point)
     pairs = [(option, baseline) for option in tests.options if option != baseline]
@@ -95,7 +95,7 @@ class PairTests:
         return pair[0] in self.options and self._fit.comparable(pair[1])
 
     def p_values(self, pairs: Sequence[Pair]) -> list[float]:
-        """P-value of each difference (option, baseline), adjusted for the number of rivals."""
+        """P-value of each difference (option, baseline), adjusted for the number of other options."""
         one, other, distances = self._distances(pairs)
         return self._fit.scatter.p_values(distances, one, other, self._chances).tolist()
 
@@ -156,7 +156,7 @@ class PairTests:
             Notice("not-compared", "too few runs have a value", option, detail=metric.title)
             for option in table.absent
         )
-        # nobody needs a ratio of the other metrics; where they differ by much the reasons say so
+        # the other metrics need no ratio; where they differ by much the reasons state it
         needed = metric.name in HEADLINES and len(table.options) > 1
         if needed and not self._fit.comparable(baseline) and _some(table):
             text = "0 in the baseline, so there is no ratio"
@@ -247,5 +247,5 @@ def _may_be_small(metric: Metric, found: Comparison) -> Notice:
 
 
 def _some(table: BlockTable) -> bool:
-    """A metric that is 0 everywhere, like errors where none occurred, needs no remark."""
+    """A metric that is 0 everywhere, like errors where none occurred, needs no notice."""
     return bool((table.values != 0).any())

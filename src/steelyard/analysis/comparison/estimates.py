@@ -22,7 +22,7 @@ def estimates(
 
     An option that is too rarely there to be compared is estimated from the runs it has. These
     intervals hold what blocks have in common, so two may overlap though the options differ:
-    only a comparison tells. Of a metric that is a maximum, the maximum over runs.
+    only a comparison decides. Of a metric that is a maximum, the maximum over runs.
     """
     clients = None if point is None else points_of(measures)[point]
     if metric.summary == "maximum":

@@ -1,4 +1,4 @@
-"""Warnings that travel with a comparison; each quotes the number that triggered it."""
+"""Notices of a comparison; each quotes the number that triggered it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from steelyard.analysis.statistics import distributions
 from steelyard.quantities import p_value, percent
 
 FEWEST_BLOCKS = 5
-_SIGNIFICANT = 0.01  # of warnings: they are many, and each false one costs attention
-# of the other metrics they would only repeat these, or tell what nobody asked: that nothing was written
+_SIGNIFICANT = 0.01  # of notices: they are many, and each false one costs attention
+# for the other metrics they would only repeat these, or state that nothing was written
 _OF_HEADLINES = ("drift", "unequal-variances", "zeros")
 
 
 class PairNotices:
-    """The warnings of one metric at one point: those of all its pairs, and those of one pair."""
+    """The notices of one metric at one point: those of all its pairs, and those of one pair."""
 
     def __init__(self, measures: Measures, metric: Metric, fitted: Fit, point: int | None) -> None:
         self._shared = tuple(
@@ -40,7 +40,7 @@ class PairNotices:
         )
 
     def of(self, option: str, baseline: str) -> tuple[Notice, ...]:
-        """The warnings of this pair."""
+        """The notices of this pair."""
         errors = tuple(
             Notice(
                 "errors",

@@ -1,7 +1,7 @@
 """When a study may stop before its last block: on the width of its intervals, never on p-values.
 
 Looking at p-values after every block gives 17 % false findings at a nominal 5 %; a rule on width
-does not look at who wins. Yet it stops sooner where the scatter is small by luck, so that intervals of
+does not look at the winner. Yet it stops sooner where the scatter is small by luck, so that intervals of
 95 % miss in up to 8 % of studies. Studies with such a rule have intervals of 97 %, by which they stop
 and by which they are judged: those miss in at most 5 % (benches/truth.py). At least five blocks.
 The intervals are those of throughput; in an open loop, which gives the throughput, of p99 latency.

@@ -1,4 +1,4 @@
-"""The nouns that the analysis returns and the report shows. Warnings are data: they travel along.
+"""The nouns that the analysis returns and the report shows. Notices are data and part of them.
 
 Where there are too few blocks for an interval (one block), low is 0 and high is infinite.
 """
@@ -73,9 +73,9 @@ class Headlines:
 
 @dataclass(frozen=True)
 class Notice:
-    """A finding or warning. subject: option label, or '' for the whole study; runs: where seen.
+    """A fact that the reader must know. subject: option label, or '' for the whole study; runs: where seen.
 
-    text: what reads alike for every option; detail: the numbers of this one that triggered it.
+    text: the same for every option; detail: the numbers of this option that triggered it.
     """
 
     code: str
@@ -87,7 +87,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Estimate:
-    """An option's own level of a metric: geometric mean over blocks (mean where zeros occur).
+    """The level of one option by one metric: geometric mean over blocks (mean where zeros occur).
 
     Of a metric whose summary is `maximum` the highest of all runs, which has no interval.
     clients: the point; None: all points together (geometric mean over points, then over blocks).
@@ -108,7 +108,7 @@ class Comparison:
 
     The two metrics of a verdict share the 5 %: the interval of the first step in Holm's procedure is 97.5 %.
 
-    clients: the point; None: all points together (mean log ratio over points, one value a run).
+    clients: the load point; None: all load points together (mean log ratio, one value per run).
     p_value: adjusted for the number of options compared. outcome is in the user's terms: `better`
     for a lower latency or CPU cost. margin: the smallest ratio that matters, as a fraction (0.03).
     settled_at: blocks that would settle an inconclusive one at the scatter seen; None where unknown.
@@ -166,7 +166,7 @@ class Fairness:
 
 @dataclass(frozen=True)
 class CostDifference:
-    """A part of the cost of a transaction that differs: option minus baseline, in `unit` a txn.
+    """A part of the cost of a transaction that differs: option minus baseline, in `unit` per transaction.
 
     before, after: means of baseline and option; [low, high]: 95 % interval of after - before.
     share: of the whole difference in server CPU per transaction, where that is meaningful.
@@ -216,13 +216,13 @@ class QueryRow:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer. winner is None when no option can be said to be better than all others.
+    """The answer. winner is None when no option is shown to be better than all others.
 
     outcome: "it depends" where other factors set the work, and the answer is one for each kind of it;
-    "trade-off" where the leader is better by one measure and worse by another (failures are one); "leaning"
+    "trade-off" where the leader is better by one metric and worse by another (failures are one); "leaning"
     where an answer rests on fewer than five blocks.
     sentence: which option wins, by how much, how sure (plain text, complete). reasons: why, a sentence each.
-    ties: where there is no winner, the leading option and those that cannot be told from it.
+    ties: where there is no winner, the leading option and those that are not shown to differ from it.
     """
 
     outcome: Literal[

@@ -1,4 +1,4 @@
-"""Measures of a program that tells a score: in total, for each copy, and what a unit of it cost.
+"""Measures of a program that reports a score: in total, per instance, and the cost of one unit of it.
 
 Scores are taken as rates (bops, tps): what the copies use in a second over what they score in a
 second is the cost of one operation. Of a score that is no rate the same ratio still compares.
@@ -39,7 +39,7 @@ COSTS = tuple(name for name, *_ in _COSTS)
 def program_measures(
     evidence: Evidence, row_of: Mapping[tuple[int, int], int]
 ) -> list[tuple[Metric, Floats]]:
-    """Each metric with a value a row of the measures; none where the work is no program."""
+    """Each metric with one value per row of the measures; none where the work is no program."""
     workload = evidence.study.workload
     if not isinstance(workload, ProgramWorkload):
         return []
@@ -66,7 +66,7 @@ def program_measures(
 
 
 def _rate(evidence: Evidence, row_of: Mapping[tuple[int, int], int], counter: str) -> Floats:
-    """Growth a second of a counter of the copies, by row; NaN where it was not watched."""
+    """Growth per second of a counter of the instances, by row; NaN where it was not sampled."""
     rates = evidence.rates
     found = np.full(len(row_of), np.nan)
     copies = (rates["monitor"] == "processes") & (rates["entity"] == "server")

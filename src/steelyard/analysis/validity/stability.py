@@ -1,4 +1,4 @@
-"""What was not steady or not sound in the runs; each notice quotes the number that triggered it.
+"""What was not steady in the runs; each notice quotes the number that triggered it.
 
 Drift within runs is judged with the run as the unit, drift over the study with the block.
 """
@@ -21,7 +21,7 @@ from steelyard.quantities import change as as_change
 from steelyard.quantities import p_value, percent, span_of
 
 _SIGNIFICANT = 0.01
-_LEAST_DRIFT = 0.03  # of throughput: below it nobody would act
+_LEAST_DRIFT = 0.03  # of throughput: below it no action follows
 _LEAST_BLOCKS = 5  # a line through fewer block means fits whatever they are
 _LEAST_SECONDS = 5
 _LEAST_BATCHES = 6
@@ -45,7 +45,7 @@ def merged(
     text: str,
     detail: Callable[[Sequence[float]], str],
 ) -> list[Notice]:
-    """One notice an option, with the runs in which it was seen; detail(values) are its numbers."""
+    """One notice per option, with the runs in which it was seen; detail(values) are its numbers."""
     option_of = dict(zip(measures.run.tolist(), measures.option.tolist(), strict=True))
     by_option: dict[str, list[Finding]] = {}
     for finding in found:
@@ -131,7 +131,7 @@ def _warm_up(evidence: Evidence, measures: Measures) -> list[Notice]:
 
 
 def warm_up_left(counts: Floats) -> int:
-    """How many leading seconds MSER-5 would drop; 0 for series too short to say.
+    """How many leading seconds MSER-5 would drop; 0 for series too short for it.
 
     White, Cobb & Spratt 2000: batches of five, cut where the standard error of the rest is least.
     """
@@ -181,7 +181,7 @@ def _slope(x: Floats, y: Floats) -> float:
 def _drift_over(evidence: Evidence, measures: Measures) -> list[Notice]:
     """Level of the blocks against the order of runs, options allowed for: a block is one value.
 
-    Runs of a block share its level, so that their number says nothing of a trend over blocks.
+    Runs of a block share its level, so their number is no evidence of a trend over blocks.
     """
     table = block_table(measures, measures.work.name, [o.label for o in evidence.options])
     df = len(table.blocks) - 2

@@ -71,7 +71,7 @@ class Cost:
         """Whether it is a time."""
         return self.difference.unit == "us"
 
-    def say(self, value: float) -> str:
+    def text(self, value: float) -> str:
         """A value with its unit, in the step of unit that suits the cost itself."""
         largest = max(self.difference.before, self.difference.after)
         return quantity(value, self.difference.unit, largest)
@@ -116,7 +116,7 @@ class Costs:
             Cost(
                 metric,
                 _shared(difference, whole),
-                # what the verdict has judged is no longer looked for among many
+                # a metric of the verdict is not one of many that are searched
                 p_value=_judged_p(difference) if metric.name in judged else float(p),
                 smallest=max(metric.smallest_effect, matters_us if difference.unit == "us" else 0.0),
             )

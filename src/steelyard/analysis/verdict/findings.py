@@ -64,7 +64,7 @@ class Findings:
         return reasons(self.costs, pair, closed_loop=not workload.open_loop and workload.steady)
 
     def further_reasons(self, winner: str | None) -> tuple[str, ...]:
-        """Reasons of any verdict: the profile of the winner, and what an option holds on to."""
+        """Reasons of any verdict: the profile of the winner, and what an option does not release."""
         severe = [n for n in self.gauges if n.code in ("gauge-full", "gauge-not-reclaimed")]
         held = (f"{notice.subject}: {notice.text}." for notice in severe[:_MOST_SEVERE])
         return (*profile_reasons(self.evidence, winner), *held)

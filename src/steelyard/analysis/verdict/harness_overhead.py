@@ -32,18 +32,18 @@ def harness_overhead(findings: Findings) -> Verdict:
 
 
 def _cost(evidence: Evidence, measures: Measures) -> str:
-    """`Here a transaction takes 4.3 to 4.5 µs of CPU in the load engine and ...`; '' where nobody looked."""
+    """`Here a transaction takes 4.3 µs of CPU in the load engine and ...`; '' where neither was measured."""
     parts = [
-        f"{told} {where}"
+        f"{level} {where}"
         for name, unit, where in (
             (_ENGINE, "us", "of CPU in the load engine"),
             (SERVER_CPU.name, "us", "in a server that only answers"),
         )
-        if (told := _levels(evidence, measures, name, unit))
+        if (level := _levels(evidence, measures, name, unit))
     ]
     if not parts:
         return ""
-    # over a ramp half of them is no number
+    # a median over several load points is no latency
     clients = evidence.study.plan.clients
     half = _levels(evidence, measures, _P50, "ns") if len(clients) == 1 else ""
     waits = (
@@ -80,6 +80,6 @@ def _noise(evidence: Evidence, measures: Measures) -> str:
         return ""
     length = f"{evidence.study.plan.measure_s:g} s"
     return (
-        f"The same again differs by {listed(parts)} (standard deviation of runs of {length}): that is the"
-        " noise of this machine now, and steelyard doctor tells more of it."
+        f"A repeated run differs by {listed(parts)} (standard deviation of runs of {length}): this is the"
+        " noise of this machine now; steelyard doctor reports its causes."
     )

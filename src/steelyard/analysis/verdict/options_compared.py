@@ -110,7 +110,7 @@ def _joined(*sentences: str) -> str:
 
 
 def _placed(pairs: Sequence[PairResult], beaten: int) -> str:
-    """What the leader is to each of the others: `it beats 2 others, and no difference from B is shown`."""
+    """The leader against each of the others: `it beats 2 others and no difference from B is shown`."""
     mixed = [p.other for p in pairs if p.mixed]
     equal = [p.other for p in pairs if p.equal]
     lost = [p.other for p in pairs if p.lost]
@@ -119,7 +119,7 @@ def _placed(pairs: Sequence[PairResult], beaten: int) -> str:
         *([f"it beats {beaten} other{'s' * (beaten > 1)}"] if beaten else []),
         *([f"it is equivalent to {listed(equal)}"] if equal else []),
         *(
-            [f"it trades off against {listed(mixed)} (better by one measure, worse by another)"]
+            [f"it trades off against {listed(mixed)} (better by one metric, worse by another)"]
             if mixed
             else []
         ),
@@ -130,7 +130,7 @@ def _placed(pairs: Sequence[PairResult], beaten: int) -> str:
 
 
 def _leaning(findings: Findings, answer: _Answer) -> _Answer:
-    """An answer from fewer than five blocks is no verdict: so few give a poor estimate of their scatter."""
+    """An answer from fewer than five blocks is no verdict: so few give a poor estimate of the scatter."""
     if answer.outcome == "inconclusive" or findings.enough:
         return answer
     few = f"only {findings.blocks} blocks; a verdict needs {FEWEST_BLOCKS}"
@@ -138,7 +138,7 @@ def _leaning(findings: Findings, answer: _Answer) -> _Answer:
 
 
 def _failures(findings: Findings) -> str:
-    """Error rates come first, where one is beyond the limit: what failed is no throughput."""
+    """Error rates come first where one is beyond the limit: failed transactions are no throughput."""
     limit = findings.evidence.study.plan.error_rate_limit_percent / 100
     pairwise = findings.pairwise
     rates = pairwise.error_rates

@@ -53,7 +53,7 @@ def _difference(metric: Metric, c: Comparison) -> str:
 
 
 def _no_difference(metric: Metric, c: Comparison, margin: str) -> str:
-    """margin: named where equivalence is news; empty where the sentence has named it."""
+    """margin: for the text of an equivalence; empty where the sentence already has it."""
     title = metric.full_title
     ratio = f"ratio {c.ratio:.3f} [{c.low:.3f} to {c.high:.3f}]"
     if not math.isfinite(c.high):

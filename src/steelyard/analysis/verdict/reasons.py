@@ -1,7 +1,7 @@
 """Why: what goes with the difference between two options, in sentences.
 
-They say what was counted and no more: which costs differ, by how much, how sure. Sentences keep to those that
-are proven, material and worth saying.
+They state what was counted and no more: which costs differ, by how much, how sure. There is one per cost that
+is proven, material and large enough.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.verdict.costs import PARTS, SYSTEM, USER, Cost, Costs
 from steelyard.quantities import percent, significant
 
-_WORTH_SAYING = 0.05  # relative change of a cost
+_LEAST_CHANGE = 0.05  # relative change of a cost
 _MOST_SENTENCES = 6
 
 
@@ -30,7 +30,7 @@ def reasons(costs: Costs, pair: PairResult, closed_loop: bool = True) -> tuple[s
         found += _pace(by_name[SERVER_CPU.name], costs.throughput(pair)) if closed_loop else ()
     found += _p99(costs.p99(pair), pair) if closed_loop else ()
     rest = [cost for name, cost in by_name.items() if name not in (SERVER_CPU.name, *PARTS)]
-    rest = [c for c in rest if c.proven and c.material and c.relative >= _WORTH_SAYING]
+    rest = [c for c in rest if c.proven and c.material and c.relative >= _LEAST_CHANGE]
     # times first, the longest before the others; then what is counted, by relative change
     rest.sort(key=lambda c: (not c.timed, -abs(c.change) if c.timed else 0.0))
     found += [_other(cost, pair) for cost in rest[: _MOST_SENTENCES - len(found)]]
@@ -50,11 +50,11 @@ def _pace(cpu: Cost, work: Difference | None) -> tuple[str, ...]:
 
 def _p99(cost: Cost | None, pair: PairResult) -> tuple[str, ...]:
     """The slowest transactions, which the verdict on a closed loop does not count."""
-    if cost is None or cost.relative < _WORTH_SAYING:
+    if cost is None or cost.relative < _LEAST_CHANGE:
         return ()
     d = cost.difference
     return (
-        f"Latency p99: {cost.say(d.after)} under {pair.option}, {cost.say(d.before)} under {pair.other}"
+        f"Latency p99: {cost.text(d.after)} under {pair.option}, {cost.text(d.before)} under {pair.other}"
         f" ({percent(abs(cost.change) / d.before)} {'lower' if cost.change < 0 else 'higher'}).",
     )
 
@@ -66,29 +66,28 @@ def _cpu(costs: dict[str, Cost], pair: PairResult) -> str:
     title = cost.metric.full_title
     whole = title[:1].upper() + title[1:]
     if not math.isfinite(d.high):
-        return (
-            f"{whole}: {cost.say(d.after)} under {option}, {cost.say(d.before)} under {other}, in one block."
-        )
+        after, before = cost.text(d.after), cost.text(d.before)
+        return f"{whole}: {after} under {option}, {before} under {other}, in one block."
     if not cost.proven:
         return (
-            f"{whole}: {cost.say(d.after)} under {option}, {cost.say(d.before)} under {other};"
-            f" no difference is shown ({cost.say(d.low)} to {cost.say(d.high)})."
+            f"{whole}: {cost.text(d.after)} under {option}, {cost.text(d.before)} under {other};"
+            f" no difference is shown ({cost.text(d.low)} to {cost.text(d.high)})."
         )
     if not cost.material:
         return (
-            f"{whole} differs too little to matter: {cost.say(d.after)} under {option},"
-            f" {cost.say(d.before)} under {other} ({_signed(cost)})."
+            f"{whole} differs too little to matter: {cost.text(d.after)} under {option},"
+            f" {cost.text(d.before)} under {other} ({_signed(cost)})."
         )
     ends = sorted((abs(d.low), abs(d.high)))
     verb, more = ("saves", "") if cost.change < 0 else ("costs", "more ")
     text = (
-        f"{option} {verb} {cost.say(abs(cost.change))} {more or 'of '}{title} against"
-        f" {other} ({_signed(cost)}, from {cost.say(d.before)} to"
-        f" {cost.say(d.after)}; 95 % interval of the difference {cost.say(ends[0])} to"
-        f" {cost.say(ends[1])})"
+        f"{option} {verb} {cost.text(abs(cost.change))} {more or 'of '}{title} against"
+        f" {other} ({_signed(cost)}, from {cost.text(d.before)} to"
+        f" {cost.text(d.after)}; 95 % interval of the difference {cost.text(ends[0])} to"
+        f" {cost.text(ends[1])})"
     )
     modes = [
-        f"{part.say(abs(part.change))} {'less' if part.change < 0 else 'more'} in {mode} mode"
+        f"{part.text(abs(part.change))} {'less' if part.change < 0 else 'more'} in {mode} mode"
         for name, mode in ((USER, "user"), (SYSTEM, "system"))
         if (part := costs.get(name)) and part.proven and part.material
     ]
@@ -111,6 +110,6 @@ def _other(cost: Cost, pair: PairResult) -> str:
     relative = percent(abs(cost.change) / d.before) if d.before > 0 else ""
     how_much = f" ({relative} {less})" if relative else f" ({less})"
     return (
-        f"{title[0].upper()}{title[1:]}: {cost.say(d.after)} {cost.metric.each} under {option},"
-        f" {cost.say(d.before)} under {other}{how_much}."
+        f"{title[0].upper()}{title[1:]}: {cost.text(d.after)} {cost.metric.each} under {option},"
+        f" {cost.text(d.before)} under {other}{how_much}."
     )

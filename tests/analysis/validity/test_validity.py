@@ -107,7 +107,7 @@ def test_a_cache_that_throws_out_what_it_needs_thrashes():
     (notice,) = harness(of_b(Truth(counters={("postgres", "statements", "entries_evicted_total"): 900.0})))
     assert notice.code == "cache-thrash"
     assert "entries are thrown out" in notice.text
-    assert notice.detail.endswith("for every 100 transactions")
+    assert notice.detail.endswith("per 100 transactions")
 
 
 def test_a_monitor_that_falls_silent_while_work_goes_on_is_named():
