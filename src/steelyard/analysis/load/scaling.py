@@ -1,7 +1,7 @@
 """How throughput grows with clients: % linear, models with intervals, the maximum that was measured.
 
-Models (see `curves`) are chosen by AICc (Hurvich & Tsai 1989). Each is fitted twice: errors in
-proportion to throughput, weighted by the scatter between blocks, and absolute errors of one size at
+Models (`statistics.scaling_models`) are chosen by AICc (Hurvich & Tsai 1989). Each is fitted twice: errors
+in proportion to throughput, weighted by the scatter between blocks, and absolute errors of one size at
 all points, as published fits of the law have it. The text is made in `scaling_text`.
 """
 
