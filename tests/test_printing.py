@@ -15,11 +15,11 @@ from rich.console import Console
 
 from laboratory import SMALL, Lab, small_study
 from report import builders
-from steelyard.analysis.comparison.bundles import Across
+from steelyard.analysis.comparison.bundles import BundleComparison
 from steelyard.analysis.judgement.results import Notice
 from steelyard.printable import LINES, printable
 from steelyard.report.export.markdown import to_markdown
-from steelyard.report.terminal.bundles import print_across
+from steelyard.report.terminal.bundles import print_bundle_comparison
 from steelyard.report.terminal.plan import print_plan
 from steelyard.report.terminal.verdict import print_verdict
 from steelyard.study.load_study import parse_study
@@ -69,7 +69,9 @@ def test_a_verdict_with_wild_texts_is_text() -> None:
 
 def test_a_comparison_of_bundles_with_wild_paths_is_text() -> None:
     where, out = console()
-    print_across(Across(here=WILD, there="b", metrics=(), comparisons=(), notices=()), where)
+    print_bundle_comparison(
+        BundleComparison(here=WILD, there="b", metrics=(), comparisons=(), notices=()), where
+    )
     assert_is_text(out.getvalue())
 
 

@@ -94,7 +94,8 @@ ROOMS = {
         statistics
         metrics latches kernel
         comparison
-        load validity verdict
+        load validity dispatcher
+        verdict
         judge
     """,
     "recordings": """

@@ -14,6 +14,7 @@ from steelyard.analysis.judgement.results import (
     Effect,
     Estimate,
     Fairness,
+    Headlines,
     Judgement,
     Metric,
     Notice,
@@ -159,6 +160,7 @@ def _judgement(
         baseline=baseline,
         options=options,
         metrics=METRICS,
+        headlines=Headlines(work=THROUGHPUT, cpu=CPU, p50=P50, p99=P99),
         verdict=Verdict(
             outcome="winner" if won else "inconclusive",
             winner=best if won else None,

@@ -19,9 +19,9 @@ def test_equal_warnings_of_several_options_and_metrics_are_one_footnote() -> Non
         judgement,
         notices=(),
         comparisons=(
-            replace(first, warnings=(Notice("may-be-small", text, "B", detail="throughput: 1.02 to 1.07"),)),
-            replace(second, warnings=(Notice("may-be-small", text, "B", detail="server CPU: 0.93 to 0.98"),)),
-            replace(first, warnings=(Notice("may-be-small", text, "C", detail="throughput: 1.01 to 1.05"),)),
+            replace(first, notices=(Notice("may-be-small", text, "B", detail="throughput: 1.02 to 1.07"),)),
+            replace(second, notices=(Notice("may-be-small", text, "B", detail="server CPU: 0.93 to 0.98"),)),
+            replace(first, notices=(Notice("may-be-small", text, "C", detail="throughput: 1.01 to 1.05"),)),
         ),
     )
     (note,) = footnotes(warned, replace(about, notices=()))

@@ -167,6 +167,41 @@ proptest! {
     }
 }
 
+#[test]
+fn a_thread_that_a_higher_one_hid_from_idle_cpus_is_stolen_once_it_shows() {
+    // found by the property above
+    let idle_since = json!({
+        "machine": {
+            "cpus": 5, "lgroups": 1, "cpus_per_chip": 1, "clock_ghz": 2.0, "memory_latency_ns": 300.0,
+            "remote_latency_ns": 500.0, "cache_kib": 2048.0, "ast_delay_us": 0.0,
+        },
+        "sets": {"set": [0]},
+        "tables": {"ts": "extended"},
+        "groups": [
+            {
+                "name": "g0", "class": "TS", "count": 3, "nice": -9, "set": null, "fork": 0.0,
+                "cpu": {"kind": "lognormal", "mean_us": 24722.39937992578, "cv": 0.1},
+                "sleep": fixed(28424.359485367015), "working_set_kib": 1234.7110831717744,
+                "foreground": false, "priority": null, "arrive": {"at_s": 0.013, "over_s": 0.1},
+            },
+            {
+                "name": "g1", "class": "TS", "count": 4, "nice": 0, "set": null, "fork": 0.0,
+                "cpu": fixed(608.3266456055546), "sleep": exponential(676.3949757480336),
+                "working_set_kib": 1789.2427789430928, "foreground": true, "priority": 40,
+                "arrive": {"at_s": 0.0, "over_s": 0.1},
+            },
+        ],
+        "hz": 100, "warm_up_s": 0.5, "measure_s": 2.7, "seed": 5_668_555_179_748_018_740_u64,
+        "trace": {"to_s": 1.0},
+    });
+    let (_, mut sim) = ready(&idle_since);
+    while sim.step() {
+        if sim.agenda.next_ns().is_none_or(|next_ns| next_ns > sim.now_ns) {
+            check(&sim).unwrap();
+        }
+    }
+}
+
 fn two_hogs(change: impl Fn(&mut Value)) -> [f64; 2] {
     let mut groups = [hog("one", 1), hog("two", 1)];
     change(&mut groups[1]);

@@ -1,39 +1,37 @@
-"""All that the analysis can say of one bundle, in the order in which it is found."""
+"""The whole analysis of one bundle, in the order of its parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from itertools import chain
 
 from steelyard.analysis.comparison.block_table import points_of
-from steelyard.analysis.comparison.compare import Compared, compare
 from steelyard.analysis.comparison.effects import effects
 from steelyard.analysis.comparison.estimates import estimates
-from steelyard.analysis.comparison.pairwise import rivals
+from steelyard.analysis.comparison.intervals import Intervals
+from steelyard.analysis.comparison.pairwise import metrics_that_count, pairwise
 from steelyard.analysis.comparison.queries import by_query
 from steelyard.analysis.comparison.stopping import level, stopped, stopping_notices, whole_blocks
-from steelyard.analysis.judgement.results import Comparison, Estimate, Judgement, Notice, Verdict
+from steelyard.analysis.dispatcher.win_map import win_map
+from steelyard.analysis.judgement.results import Estimate, Judgement, Notice
 from steelyard.analysis.kernel.locks import locks
-from steelyard.analysis.kernel.profile import profile, profile_reasons
+from steelyard.analysis.kernel.profile import profile
 from steelyard.analysis.kernel.scheduling import scheduling
 from steelyard.analysis.latches.table import latches
 from steelyard.analysis.load.fairness import fairness
 from steelyard.analysis.load.scaling import scaling_notices, scalings
 from steelyard.analysis.metrics.dispatcher import simulation_notices
 from steelyard.analysis.metrics.guests import instruction_notices
+from steelyard.analysis.metrics.headlines import headlines
 from steelyard.analysis.metrics.run_metrics import Measures, measure
 from steelyard.analysis.validity.gauges import gauge_notices
-from steelyard.analysis.validity.harness import soundness_notices
-from steelyard.analysis.validity.published_figures import claim_notices
+from steelyard.analysis.validity.harness import harness_notices
+from steelyard.analysis.validity.published_figures import published_figure_notices
 from steelyard.analysis.validity.stability import stability_notices
-from steelyard.analysis.verdict.harness_overhead import floor_first
-from steelyard.analysis.verdict.verdict import judge_options, reference
-from steelyard.analysis.verdict.why import Costs
-from steelyard.analysis.verdict.win_map import region, told_by_cells
+from steelyard.analysis.verdict.costs import Costs
+from steelyard.analysis.verdict.findings import Findings
+from steelyard.analysis.verdict.strategy import verdict
 from steelyard.bundle.evidence.tables import Evidence
-
-_MOST_GRAVE = 3
 
 
 def judge(evidence: Evidence) -> Judgement:
@@ -43,70 +41,49 @@ def judge(evidence: Evidence) -> Judgement:
     margin = evidence.study.plan.smallest_effect_percent / 100
     views = (None, *points) if len(points := points_of(measures)) > 1 else (None,)
     alpha = level(evidence.study)
+    intervals = Intervals(measures, labels, metrics_that_count(evidence.study, measures), margin, alpha)
     compared = {
-        point: [compare(measures, m, labels, baseline, margin, point, alpha) for m in measures.metrics]
-        for point in views
+        point: [intervals.against(metric, baseline, point) for metric in measures.metrics] for point in views
     }
-    met = rivals(evidence.study, measures, labels, baseline, alpha)
-    comparisons = _shown(chain(*compared.values()), met.against(baseline) if met else {})
+    comparisons = tuple(c for found in chain(*compared.values()) for c in found.comparisons)
     found_effects = tuple(e for m in measures.headlines for e in effects(measures, m, evidence.options))
     gauges = gauge_notices(evidence)
     scaling, latch = scalings(evidence, measures), latches(evidence)
-    with_baseline = [d for (_, rival), d in met.duels.items() if rival == baseline] if met else []
-    explained = [met.duels[met.leader, reference(evidence, met)]] if met else []
-    costs = Costs(measures, labels, [*with_baseline, *explained], margin, alpha)
-    closed = not evidence.study.workload.open_loop and evidence.study.workload.steady
-    verdict = judge_options(evidence, measures, met, comparisons, found_effects)
-    verdict = _with(verdict, [text for duel in explained for text in costs.reasons(duel, closed)])
-    verdict = floor_first(evidence, measures, verdict)
-    cells = region(evidence, measures)
-    more = (*profile_reasons(evidence, verdict.winner), *_grave(gauges))
+    pairs = pairwise(evidence.study, intervals, baseline)
+    costs, cells = Costs(intervals), win_map(evidence, measures)
+    findings = Findings(evidence, measures, pairs, comparisons, found_effects, costs, cells, gauges)
     return Judgement(
         question=evidence.study.question,
         baseline=baseline,
         options=labels,
         metrics=measures.metrics,
-        verdict=_with(told_by_cells(evidence, measures, met, cells, verdict), more),
+        headlines=headlines(measures),
+        verdict=verdict(findings),
         estimates=_estimates(measures, labels, views),
         comparisons=comparisons,
         effects=found_effects,
         fairness=fairness(evidence),
-        costs=tuple(cost for duel in with_baseline for cost in costs.differences(duel)),
+        costs=costs.differences(pairs.with_baseline(baseline)),
         notices=(
-            *_of_the_study(evidence),
+            *_study_notices(evidence),
             *stability_notices(evidence, measures),
             *gauges,
-            *soundness_notices(evidence, measures),
+            *harness_notices(evidence, measures),
             *(notice for found in compared[None] for notice in found.notices),
             *scaling_notices(scaling),
             *latch.notices,
-            *claim_notices(evidence, scaling, latch.rows),
+            *published_figure_notices(evidence, scaling, latch.rows),
         ),
         scaling=scaling,
         latches=latch.rows,
         what_if=latch.what_if,
         latch_costs=latch.costs,
-        region=cells,
+        win_map=cells,
         queries=by_query(measures, labels, baseline, margin),
         profile=profile(evidence),
         locks=locks(evidence),
         scheduling=scheduling(evidence),
     )
-
-
-def _shown(
-    compared: Iterable[Compared], judged: Mapping[tuple[str, str], Comparison]
-) -> tuple[Comparison, ...]:
-    """All comparisons with the baseline; what the verdict has judged has the verdict's interval."""
-    return tuple(
-        judged.get((c.metric, c.option), c) if c.clients is None else c
-        for found in compared
-        for c in found.comparisons
-    )
-
-
-def _with(verdict: Verdict, further: Sequence[str]) -> Verdict:
-    return replace(verdict, reasons=(*verdict.reasons, *further))
 
 
 def _estimates(
@@ -120,29 +97,23 @@ def _estimates(
     )
 
 
-def _grave(notices: Sequence[Notice]) -> list[str]:
-    """What an option holds on to weighs as much as what it costs: it belongs beside the verdict."""
-    grave = [notice for notice in notices if notice.code in ("gauge-full", "gauge-not-reclaimed")]
-    return [f"{notice.subject}: {notice.text}." for notice in grave[:_MOST_GRAVE]]
-
-
-def _of_the_study(evidence: Evidence) -> list[Notice]:
-    """What holds whatever was measured: the lab's own notices, the plan, the clock."""
+def _study_notices(evidence: Evidence) -> list[Notice]:
+    """Notices that need no metric: the lab's own notices, the plan, the clock."""
     return [
-        *_of_the_lab(evidence),
+        *_lab_notices(evidence),
         *stopping_notices(evidence),
-        *_of_the_plan(evidence),
-        *_of_the_clock(evidence),
+        *_plan_notices(evidence),
+        *_clock_notices(evidence),
     ]
 
 
-def _of_the_clock(evidence: Evidence) -> list[Notice]:
-    """What times mean that are not of a machine's own clock."""
+def _clock_notices(evidence: Evidence) -> list[Notice]:
+    """What times mean where the clock is not that of a machine."""
     return [*simulation_notices(evidence), *instruction_notices(evidence)]
 
 
-def _of_the_plan(evidence: Evidence) -> list[Notice]:
-    """That the study was not finished, or lost runs since. What was published is no plan of ours."""
+def _plan_notices(evidence: Evidence) -> list[Notice]:
+    """That the study was not finished, or lost runs since; a published recording has no such plan."""
     planned, options = evidence.study.plan.blocks, len(evidence.options)
     whole, runs = whole_blocks(evidence), len(evidence.runs["block"])
     if whole >= planned or stopped(evidence) or evidence.study.subject.kind == "recording":
@@ -151,7 +122,7 @@ def _of_the_plan(evidence: Evidence) -> list[Notice]:
     return [Notice("study-unfinished", f"{text}, {runs} of {planned * options} runs count")]
 
 
-def _of_the_lab(evidence: Evidence) -> list[Notice]:
+def _lab_notices(evidence: Evidence) -> list[Notice]:
     """Notices written while measuring: the same text once, with the runs that it was written for."""
     option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
     runs: dict[tuple[str, str], list[int]] = {}

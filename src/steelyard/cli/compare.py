@@ -20,13 +20,13 @@ def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool) -> 
     """
     from rich.console import Console
 
-    from steelyard.analysis.comparison.bundles import Across, across, unlike_work
+    from steelyard.analysis.comparison.bundles import BundleComparison, compare_bundles, unlike_work
     from steelyard.bundle.reader import Bundle
-    from steelyard.report.terminal.bundles import print_across
+    from steelyard.report.terminal.bundles import print_bundle_comparison
     from steelyard.study.errors import InputError
 
     base = Bundle(here)
-    found: list[Across] = []
+    found: list[BundleComparison] = []
     for path in there:
         other = Bundle(path)
         if (unlike := unlike_work(base.study, other.study)) and not force:
@@ -35,7 +35,7 @@ def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool) -> 
                 "--force compares all the same",
             )
         found.append(
-            across(
+            compare_bundles(
                 (str(here), base.evidence(), base.environment),
                 (str(path), other.evidence(), other.environment),
             )
@@ -44,7 +44,7 @@ def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool) -> 
         from pydantic import TypeAdapter
 
         # an interval without an end is null: JSON has no infinity
-        click.echo(TypeAdapter(list[Across]).dump_json(found, indent=2))
+        click.echo(TypeAdapter(list[BundleComparison]).dump_json(found, indent=2))
         return
     for one in found:
-        print_across(one, Console())
+        print_bundle_comparison(one, Console())

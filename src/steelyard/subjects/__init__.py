@@ -42,11 +42,11 @@ class Server:
     protocol: what the server speaks, one of crates/load/src/drivers.rs. socket: its Unix socket in full,
     where the name does not follow from host and port. pid: the root process whose CPU counts as the
     server's, None when it is not ours. roles: root processes of further roles, such as a pooler. dsn:
-    address for the monitors. session: SQL sent by each client after it connects. inspect: SQL by name, sent in each client's
-    own session after the load, for what a server shows of a session to that session alone. latch_names:
-    names of its latches by number, of a process; None: the kernel's probes cannot tell its latches.
-    interruption: called after the load, says as a sentence why the server is not the one that was started
-    (it ended, restarted, recovered from a crash); '' when it is.
+    address for the monitors. session: SQL sent by each client after it connects. inspect: SQL by name, sent
+    in each client's own session after the load, for what a server shows of a session to that session alone.
+    latch_names: names of its latches by number, of a process; None: the kernel's probes cannot tell its
+    latches. interruption: called after the load, says as a sentence why the server is not the one that was
+    started (it ended, restarted, recovered from a crash); '' when it is.
     """
 
     host: str

@@ -90,8 +90,14 @@ impl Sim {
     pub fn unqueue(&mut self, id: u32) {
         let cpu = self.threads[id as usize].queued;
         self.cpus[cpu as usize].queue.remove(&mut self.threads, id);
-        self.partitions[self.topology.places[cpu as usize].partition as usize].queued -= 1;
+        let partition = self.topology.places[cpu as usize].partition;
+        self.partitions[partition as usize].queued -= 1;
         self.refresh(cpu);
+        // what it hid from idle CPUs, which look at the highest of a queue, shows now
+        let next = self.cpus[cpu as usize].queue.highest();
+        if next != IDLE && self.partitions[partition as usize].idle > 0 {
+            self.look_at(partition, self.stealable_at(cpu, next).map_or_else(|at_ns| at_ns, |_| self.now_ns));
+        }
     }
 
     /// When a queued thread may be stolen: at once, unless it waits where it has just run.

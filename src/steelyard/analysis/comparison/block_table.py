@@ -1,4 +1,4 @@
-"""One metric laid out as blocks x options: what every comparison starts from."""
+"""One metric as a table of blocks x options: what every comparison starts from."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Layout:
-    """values[block, option], one a run, in complete blocks only.
+class BlockTable:
+    """values[block, option], one per run, in complete blocks only.
 
     runs: number of the run behind each value, in the order executed. positive: all values > 0,
     so that logs can be taken. incomplete: blocks that dropped out because a run or its value is
@@ -51,7 +51,7 @@ def estimated_runs(
 ) -> list[int]:
     """The runs behind estimates: those of complete blocks; all runs of an option that is rarely there.
 
-    runs, options, blocks: alike in length, one item a run; labels: the study's options.
+    runs, options, blocks: of equal length, one item per run; labels: the study's options.
     """
     block_at = {block: i for i, block in enumerate(sorted(set(blocks)))}
     place = {label: i for i, label in enumerate(labels)}
@@ -64,30 +64,30 @@ def estimated_runs(
     return [run for run, (i, j) in zip(runs, at, strict=True) if complete[i] or alone[j]]
 
 
-def lay_out(
+def block_table(
     measures: Measures,
     metric: str,
     options: Sequence[str],
     point: int | None = None,
     geometric: bool = True,
-) -> Layout:
+) -> BlockTable:
     """The metric of these options at one point.
 
-    point None: one value a run over all its points: the geometric mean (which makes differences
+    point None: one value per run over all its points: the geometric mean (which makes differences
     of logs the mean log ratio), or the plain mean where zeros occur or on demand.
     """
     cube, runs, blocks = _cube(measures, metric, options, point)
     logs = geometric and not bool((cube <= 0).any())
     with np.errstate(all="ignore"):
-        table: Floats = np.exp(np.log(cube).mean(axis=0)) if logs else cube.mean(axis=0)
-    known: Bools = np.isfinite(table)
+        values: Floats = np.exp(np.log(cube).mean(axis=0)) if logs else cube.mean(axis=0)
+    known: Bools = np.isfinite(values)
     seen: Bools = np.any(known, axis=1)
     enough, complete = compared(known)
     kept = np.ix_(complete, enough)
-    return Layout(
+    return BlockTable(
         options=tuple(o for o, ok in zip(options, enough.tolist(), strict=True) if ok),
         blocks=tuple(b for b, ok in zip(blocks, complete.tolist(), strict=True) if ok),
-        values=table[kept],
+        values=values[kept],
         runs=runs[kept],
         positive=not bool((cube[:, complete][:, :, enough] <= 0).any()),
         incomplete=tuple(

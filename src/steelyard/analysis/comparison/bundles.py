@@ -2,7 +2,7 @@
 
 Runs of two bundles were not interleaved, so nothing separates the option from the hour and the
 place where it ran: Welch's t on logs of run values (Welch 1947), corrected by Holm over options,
-and every fact that differs between the two is named beside the result.
+and every fact that differs between the two is listed beside the result.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FACTS = (
 
 
 @dataclass(frozen=True)
-class Across:
+class BundleComparison:
     """Options of `there` against the same of `here`. In comparisons, baseline is the bundle's name."""
 
     here: str
@@ -85,9 +85,9 @@ def unlike_work(here: Study, there: Study) -> list[str]:
     return found
 
 
-def across(
+def compare_bundles(
     here: tuple[str, Evidence, Mapping[str, Any]], there: tuple[str, Evidence, Mapping[str, Any]]
-) -> Across:
+) -> BundleComparison:
     """Compares two bundles, each given as name, evidence, environment."""
     (name, evidence, facts), (other_name, other_evidence, other_facts) = here, there
     one, other = measure(evidence), measure(other_evidence)
@@ -115,7 +115,7 @@ def across(
     for metric in metrics:
         for point, clients in points_of(one).items():
             comparisons += _compare(one, other, metric, common, point, clients, margin, (name, other_name))
-    return Across(name, other_name, metrics, tuple(comparisons), tuple(notices), points_are)
+    return BundleComparison(name, other_name, metrics, tuple(comparisons), tuple(notices), points_are)
 
 
 def _unlike_plans(here: Study, there: Study) -> list[Notice]:
@@ -190,7 +190,7 @@ def _logs(measures: Measures, metric: Metric, option: str, point: int) -> np.nda
 def _welch(here: np.ndarray[Any, Any], there: np.ndarray[Any, Any]) -> tuple[float, float, float, float, int]:
     """Difference of means, its standard error, degrees of freedom, p-value, fewest runs.
 
-    One run has a difference, of which nobody can say how sure it is: its error is infinite.
+    One run has a difference, of unknown error: it is infinite.
     """
     runs = min(len(here), len(there))
     if not runs:

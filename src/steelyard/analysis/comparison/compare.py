@@ -2,26 +2,26 @@
 
 Logs of the runs' values are fitted by option + block; the estimate is the difference of option
 means, its error that of the pair's own scatter (see `scatter`). With two options that is the paired t
-test on the log ratio. Intervals and p-values allow for as many chances as there are rivals (Sidak
+test on the log ratio. Intervals and p-values allow for as many chances as there are other options (Sidak
 1967), whichever pair is compared: so a pair has one interval, in a table against the baseline and in
 a verdict on the leader alike. `equivalent` is two one-sided tests at 5 %: the 90 % interval lies inside
 the margin (Schuirmann 1987); it comes before `better`, so that a difference proven but too small to
 matter is called equivalent. Where zeros occur the same is done with differences, relative to the
 baseline's mean. Different metrics and points are not corrected for one another, but for the metrics
-of the verdict (see `rivals`).
+of the verdict (see `intervals`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.analysis.comparison.block_table import Layout, lay_out, points_of
+from steelyard.analysis.comparison.block_table import BlockTable, block_table, points_of
 from steelyard.analysis.comparison.fit import fit
-from steelyard.analysis.comparison.notices import FEWEST_BLOCKS, Cautions
+from steelyard.analysis.comparison.notices import FEWEST_BLOCKS, PairNotices
 from steelyard.analysis.comparison.scatter import Ints
 from steelyard.analysis.judgement.results import Better, Comparison, Metric, Notice, Outcome
 from steelyard.analysis.metrics.run_metrics import HEADLINES, Measures
@@ -62,14 +62,14 @@ def compare(
     """Every option against the baseline. margin: smallest ratio that matters, as a fraction.
 
     point None: all points together. alpha: less where the metric is one of many that are searched.
-    What cannot be compared is said in the notices.
+    The notices list what cannot be compared.
     """
-    contest = Contest(measures, metric, options, margin, point)
-    pairs = [(option, baseline) for option in contest.options if option != baseline]
-    return Compared(contest.comparisons(pairs, [alpha] * len(pairs)), contest.refusals(options, baseline))
+    tests = PairTests(measures, metric, options, margin, point)
+    pairs = [(option, baseline) for option in tests.options if option != baseline]
+    return Compared(tests.comparisons(pairs, [alpha] * len(pairs)), tests.not_compared(options, baseline))
 
 
-class Contest:
+class PairTests:
     """All options by one metric at one point: any pair of them can be compared.
 
     options: those that have a value in enough blocks. logs: whether the fit is on logarithms.
@@ -83,11 +83,11 @@ class Contest:
         margin: float,
         point: int | None = None,
     ) -> None:
-        self._fit = fit(lay_out(measures, metric.name, options, point))
+        self._fit = fit(block_table(measures, metric.name, options, point))
         self._metric, self._margin = metric, margin
         self._clients = None if point is None else points_of(measures)[point]
-        self._cautions = Cautions(measures, metric, self._fit, point)
-        self.options = self._fit.layout.options
+        self._notices = PairNotices(measures, metric, self._fit, point)
+        self.options = self._fit.table.options
         self.logs = self._fit.logs
 
     def comparable(self, pair: Pair) -> bool:
@@ -95,7 +95,7 @@ class Contest:
         return pair[0] in self.options and self._fit.comparable(pair[1])
 
     def p_values(self, pairs: Sequence[Pair]) -> list[float]:
-        """P-value of each difference (option, baseline), adjusted for the number of rivals."""
+        """P-value of each difference (option, baseline), adjusted for the number of other options."""
         one, other, distances = self._distances(pairs)
         return self._fit.scatter.p_values(distances, one, other, self._chances).tolist()
 
@@ -112,25 +112,29 @@ class Contest:
             return ()
         p_values = self.p_values(found)
         narrow = self.half_widths(found, 2 * ALPHA)
-        wide: dict[Pair, float] = {}
-        for alpha in set(levels.values()):
-            of_level = [pair for pair in found if levels[pair] == alpha]
-            wide |= dict(zip(of_level, self.half_widths(of_level, alpha), strict=True))
+        wide = self._half_widths_at(levels)
         return tuple(
             self._comparison(pair, p, wide[pair], small)
             for pair, p, small in zip(found, p_values, narrow, strict=True)
         )
 
-    def differences(self, pairs: Sequence[Pair], alpha: float = ALPHA) -> dict[Pair, Difference]:
+    def differences(self, pairs: Sequence[Pair], alphas: Sequence[float]) -> dict[Pair, Difference]:
         """Each pair's difference in the metric's unit; without those of which one has no values."""
-        found = [pair for pair in pairs if set(pair) <= set(self.options)]
-        if not found or not self._fit.layout.blocks:
+        known = set(self.options)
+        levels = {pair: alpha for pair, alpha in zip(pairs, alphas, strict=True) if known.issuperset(pair)}
+        found = list(levels)
+        if not found or not self._fit.table.blocks:
             return {}
-        half_widths, p_values = self.half_widths(found, alpha), self.p_values(found)
-        return {
-            pair: self._difference(pair, half, p)
-            for pair, half, p in zip(found, half_widths, p_values, strict=True)
-        }
+        wide, p_values = self._half_widths_at(levels), self.p_values(found)
+        return {pair: self._difference(pair, wide[pair], p) for pair, p in zip(found, p_values, strict=True)}
+
+    def _half_widths_at(self, levels: Mapping[Pair, float]) -> dict[Pair, float]:
+        """Half-width of each pair's interval at its own level."""
+        found: dict[Pair, float] = {}
+        for alpha in set(levels.values()):
+            pairs = [pair for pair, level in levels.items() if level == alpha]
+            found |= dict(zip(pairs, self.half_widths(pairs, alpha), strict=True))
+        return found
 
     def _difference(self, pair: Pair, half: float, p_value: float) -> Difference:
         after, before = (self._fit.mean(option) for option in pair)
@@ -141,20 +145,20 @@ class Contest:
             ends = before * (_exp(ends[0]) - 1), before * (_exp(ends[1]) - 1)
         return Difference(before, after, *ends, p_value)
 
-    def refusals(self, options: Sequence[str], baseline: str) -> tuple[Notice, ...]:
+    def not_compared(self, options: Sequence[str], baseline: str) -> tuple[Notice, ...]:
         """What cannot be compared with this baseline, and why."""
-        layout, metric = self._fit.layout, self._metric
-        if not layout.blocks:
+        table, metric = self._fit.table, self._metric
+        if not table.blocks:
             return (Notice("not-compared", "no block holds a value of every option", detail=metric.title),)
-        if baseline not in layout.options:
+        if baseline not in table.options:
             return (Notice("not-compared", "not measured in the baseline", baseline, detail=metric.title),)
         missing = tuple(
             Notice("not-compared", "too few runs have a value", option, detail=metric.title)
-            for option in layout.absent
+            for option in table.absent
         )
-        # nobody needs a ratio of the other metrics; where they differ by much the reasons say so
-        needed = metric.name in HEADLINES and len(layout.options) > 1
-        if needed and not self._fit.comparable(baseline) and _some(layout):
+        # the other metrics need no ratio; where they differ by much the reasons state it
+        needed = metric.name in HEADLINES and len(table.options) > 1
+        if needed and not self._fit.comparable(baseline) and _some(table):
             text = "0 in the baseline, so there is no ratio"
             return (*missing, Notice("not-compared", text, detail=metric.title))
         return missing
@@ -184,7 +188,7 @@ class Contest:
         proven = abs(distance) > wide
         small = abs(distance) + narrow < reach
         outcome = _outcome(self._metric.better, distance, proven, small)
-        blocks = len(self._fit.layout.blocks)
+        blocks = len(self._fit.table.blocks)
         found = Comparison(
             metric=self._metric.name,
             option=option,
@@ -198,11 +202,11 @@ class Contest:
             margin=self._margin,
             outcome=outcome,
             settled_at=_settled_at(blocks, narrow, reach) if outcome == "inconclusive" else None,
-            warnings=self._cautions.of(option, baseline),
+            notices=self._notices.of(option, baseline),
         )
         unclear = proven and not small and abs(distance) - wide < reach
         if unclear and self._metric.name in HEADLINES:
-            return replace(found, warnings=(_may_be_small(self._metric, found), *found.warnings))
+            return replace(found, notices=(_may_be_small(self._metric, found), *found.notices))
         return found
 
 
@@ -242,6 +246,6 @@ def _may_be_small(metric: Metric, found: Comparison) -> Notice:
     )
 
 
-def _some(layout: Layout) -> bool:
-    """A metric that is 0 everywhere, like errors where none occurred, needs no remark."""
-    return bool((layout.values != 0).any())
+def _some(table: BlockTable) -> bool:
+    """A metric that is 0 everywhere, like errors where none occurred, needs no notice."""
+    return bool((table.values != 0).any())

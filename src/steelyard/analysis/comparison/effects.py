@@ -21,7 +21,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from steelyard.analysis.comparison.block_table import lay_out
+from steelyard.analysis.comparison.block_table import block_table
 from steelyard.analysis.comparison.scatter import Scatter, scatter
 from steelyard.analysis.judgement.results import Effect, Metric
 from steelyard.analysis.metrics.run_metrics import Measures
@@ -54,11 +54,11 @@ class Term:
 
 def effects(measures: Measures, metric: Metric, options: Sequence[Option]) -> tuple[Effect, ...]:
     """Effects on the log scale, all points together, largest share first; () where zeros occur."""
-    layout = lay_out(measures, metric.name, [o.label for o in options])
-    if not layout.blocks or not layout.positive or len(layout.options) < 2:
+    table = block_table(measures, metric.name, [o.label for o in options])
+    if not table.blocks or not table.positive or len(table.options) < 2:
         return ()
     levels = {o.label: o.levels for o in options}
-    terms = decompose(np.log(layout.values), [levels[label] for label in layout.options])
+    terms = decompose(np.log(table.values), [levels[label] for label in table.options])
     found = [
         Effect(
             metric=metric.name,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.analysis.comparison.block_table import lay_out, points_of
+from steelyard.analysis.comparison.block_table import block_table, points_of
 from steelyard.analysis.comparison.compare import ALPHA
 from steelyard.analysis.judgement.results import Estimate, Metric
 from steelyard.analysis.metrics.run_metrics import Measures
@@ -22,19 +22,19 @@ def estimates(
 
     An option that is too rarely there to be compared is estimated from the runs it has. These
     intervals hold what blocks have in common, so two may overlap though the options differ:
-    only a comparison tells. Of a metric that is a maximum, the maximum over runs.
+    only a comparison decides. Of a metric that is a maximum, the maximum over runs.
     """
     clients = None if point is None else points_of(measures)[point]
     if metric.summary == "maximum":
         return _highest(measures, metric, options, point, clients)
-    layout = lay_out(measures, metric.name, options, point)
-    columns = list(zip(layout.options, layout.values.T, strict=True))
-    if not layout.blocks:
+    table = block_table(measures, metric.name, options, point)
+    columns = list(zip(table.options, table.values.T, strict=True))
+    if not table.blocks:
         columns = []
     for label in options:
-        if label in layout.options and layout.blocks:
+        if label in table.options and table.blocks:
             continue
-        alone = lay_out(measures, metric.name, [label], point)
+        alone = block_table(measures, metric.name, [label], point)
         if alone.blocks:
             columns.append((label, alone.values[:, 0]))
     place = {label: i for i, label in enumerate(options)}

@@ -1,10 +1,10 @@
-"""Warnings that travel with a comparison; each quotes the number that triggered it."""
+"""Notices of a comparison; each quotes the number that triggered it."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from steelyard.analysis.comparison.block_table import lay_out
+from steelyard.analysis.comparison.block_table import block_table
 from steelyard.analysis.comparison.fit import Fit
 from steelyard.analysis.judgement.results import Metric, Notice
 from steelyard.analysis.metrics.run_metrics import FAILED, HEADLINES, Measures
@@ -12,13 +12,13 @@ from steelyard.analysis.statistics import distributions
 from steelyard.quantities import p_value, percent
 
 FEWEST_BLOCKS = 5
-_SIGNIFICANT = 0.01  # of warnings: they are many, and each false one costs attention
-# of the other metrics they would only repeat these, or tell what nobody asked: that nothing was written
+_SIGNIFICANT = 0.01  # of notices: they are many, and each false one costs attention
+# for the other metrics they would only repeat these, or state that nothing was written
 _OF_HEADLINES = ("drift", "unequal-variances", "zeros")
 
 
-class Cautions:
-    """The warnings of one metric at one point: those of all its pairs, and those of one pair."""
+class PairNotices:
+    """The notices of one metric at one point: those of all its pairs, and those of one pair."""
 
     def __init__(self, measures: Measures, metric: Metric, fitted: Fit, point: int | None) -> None:
         self._shared = tuple(
@@ -32,7 +32,7 @@ class Cautions:
             )
             if text and (metric.name in HEADLINES or code not in _OF_HEADLINES)
         )
-        failed = lay_out(measures, FAILED, fitted.layout.options, point)
+        failed = block_table(measures, FAILED, fitted.table.options, point)
         self._failed = (
             dict(zip(failed.options, failed.values.mean(axis=0).tolist(), strict=True))
             if failed.blocks
@@ -40,7 +40,7 @@ class Cautions:
         )
 
     def of(self, option: str, baseline: str) -> tuple[Notice, ...]:
-        """The warnings of this pair."""
+        """The notices of this pair."""
         errors = tuple(
             Notice(
                 "errors",
@@ -55,20 +55,20 @@ class Cautions:
 
 
 def _few_blocks(fitted: Fit) -> tuple[str, str]:
-    n = len(fitted.layout.blocks)
+    n = len(fitted.table.blocks)
     text = f"only {n} complete block{'s' * (n != 1)}: {FEWEST_BLOCKS} or more are needed to be sure"
     return "few-blocks", text if n < FEWEST_BLOCKS else ""
 
 
 def _incomplete(fitted: Fit) -> tuple[str, str]:
-    blocks = fitted.layout.incomplete
+    blocks = fitted.table.incomplete
     listed = ", ".join(map(str, blocks))
     text = f"block{'s' * (len(blocks) != 1)} {listed} left out: not every option has a value there"
     return "incomplete-blocks", text if blocks else ""
 
 
 def _zeros(fitted: Fit, metric: Metric) -> tuple[str, str]:
-    count = int((fitted.layout.values <= 0).sum())
+    count = int((fitted.table.values <= 0).sum())
     text = f"{metric.title} is 0 in {count} runs: compared by differences instead of log ratios"
     # the mean over points hides the zeros of some: there is no run to name
     return "zeros", "" if fitted.logs or not count else text
@@ -77,7 +77,7 @@ def _zeros(fitted: Fit, metric: Metric) -> tuple[str, str]:
 def _drift(fitted: Fit, metric: Metric) -> tuple[str, str]:
     """Residuals against the order of runs, within blocks."""
     code = "drift"
-    runs = fitted.layout.runs.astype(np.float64)
+    runs = fitted.table.runs.astype(np.float64)
     if fitted.scatter.pooled_df < 3:
         return code, ""
     # what options and blocks explain is taken from the order as well (Frisch & Waugh 1933)
@@ -103,7 +103,7 @@ def _unequal(fitted: Fit, metric: Metric) -> tuple[str, str]:
     worst, best = int(found.own.argmax()), int(found.own.argmin())
     text = (
         f"runs scatter unequally: {metric.title} by {percent(float(found.own[worst]) ** 0.5)} under"
-        f" {fitted.layout.options[worst]}, {percent(float(found.own[best]) ** 0.5)} under"
-        f" {fitted.layout.options[best]}; each pair's interval has the scatter of its own two"
+        f" {fitted.table.options[worst]}, {percent(float(found.own[best]) ** 0.5)} under"
+        f" {fitted.table.options[best]}; each pair's interval has the scatter of its own two"
     )
     return code, text

@@ -1,9 +1,7 @@
-"""Who beats whom, by two measures of equal rank: work done, and what it costs the server.
+"""Pairwise results, by two metrics of equal rank: work done, and what it costs the server.
 
-Closed loop: throughput and server CPU per transaction. Open loop: the rate is given, so p99
-latency takes the place of throughput. For one pair the two metrics are two chances to err, so Holm's
-procedure (1979) goes over them, and each interval has the level of its step: it leaves out 1 exactly
-when the metric counts for the verdict. The tables show these same comparisons.
+Closed loop: throughput and server CPU per transaction. Open loop: the rate is given, so p99 latency takes
+the place of throughput.
 
 The leader is chosen by its own results. Its intervals against all others allow for as many chances as
 there are others, which holds whichever option is the best (Hsu 1981).
@@ -17,7 +15,8 @@ from itertools import combinations
 
 import numpy as np
 
-from steelyard.analysis.comparison.compare import Contest, Pair
+from steelyard.analysis.comparison.compare import Pair
+from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.judgement.results import Comparison, Metric, Outcome
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.queries import GEOMEAN
@@ -28,82 +27,85 @@ _OPPOSITE: dict[Outcome, Outcome] = {"better": "worse", "worse": "better"}
 
 
 @dataclass(frozen=True)
-class Duel:
+class PairResult:
     """One option against another, metric by metric; outcomes are the option's.
 
-    failures: error rate of the option less that of the rival, 0 where they differ by less than the limit.
+    failures: error rate of the option less that of the other, 0 where they differ by less than the limit.
     failures_proven: whether the blocks show that difference.
     """
 
     option: str
-    rival: str
+    other: str
     by_metric: tuple[tuple[Metric, Comparison], ...]
     failures: float = 0.0
     failures_proven: bool = False
 
-    def _says(self, outcome: Outcome) -> bool:
+    def _any(self, outcome: Outcome) -> bool:
         return any(comparison.outcome == outcome for _, comparison in self.by_metric)
 
     @property
     def won(self) -> bool:
-        """Better by at least one measure and worse by none; failures are one, and bar without proof."""
-        better = self._says("better") or (self.failures < 0 and self.failures_proven)
-        return better and not self._says("worse") and self.failures <= 0
+        """Better by at least one metric and worse by none; more failures exclude it even without proof."""
+        better = self._any("better") or (self.failures < 0 and self.failures_proven)
+        return better and not self._any("worse") and self.failures <= 0
 
     @property
     def lost(self) -> bool:
-        """Won by the rival."""
-        worse = self._says("worse") or (self.failures > 0 and self.failures_proven)
-        return worse and not self._says("better") and self.failures >= 0
+        """Won by the other."""
+        worse = self._any("worse") or (self.failures > 0 and self.failures_proven)
+        return worse and not self._any("better") and self.failures >= 0
 
     @property
-    def torn(self) -> bool:
-        """Better by one measure and worse by another; failures are one."""
-        better = self._says("better") or self.failures < 0
-        worse = self._says("worse") or self.failures > 0
+    def mixed(self) -> bool:
+        """Better by one metric and worse by another; failures count as a metric."""
+        better = self._any("better") or self.failures < 0
+        worse = self._any("worse") or self.failures > 0
         return better and worse
 
     @property
     def equal(self) -> bool:
-        """Equivalent by every metric, failures too."""
+        """Equivalent by every metric, failures included."""
         return self.failures == 0 and all(c.outcome == "equivalent" for _, c in self.by_metric)
 
     @property
     def open(self) -> bool:
-        """None of these: nothing is shown yet."""
-        return not (self.won or self.lost or self.torn or self.equal)
+        """None of these: no result is shown yet."""
+        return not (self.won or self.lost or self.mixed or self.equal)
 
 
 @dataclass(frozen=True)
-class Rivals:
-    """Options that could be compared, the fastest first; metrics: those that count, in order.
+class Pairwise:
+    """Every pair of the options that could be compared, both ways; no options where fewer than two could.
 
-    error_rates: share of the transactions that failed, by option.
+    options: the fastest first. metrics: those that count, in order. error_rates: share of the transactions
+    that failed, by option.
     """
 
     options: tuple[str, ...]
     metrics: tuple[Metric, ...]
-    duels: dict[Pair, Duel]
+    pairs: Mapping[Pair, PairResult]
     error_rates: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def not_beaten_by(self, option: str) -> list[str]:
-        """Options that it cannot be said to beat."""
-        return [o for o in self.options if o != option and not self.duels[option, o].won]
+        """The others over which this option is not shown to win."""
+        return [o for o in self.options if o != option and not self.pairs[option, o].won]
 
-    def against(self, baseline: str) -> dict[tuple[str, str], Comparison]:
-        """Comparisons with the baseline by metric and option."""
-        return {
-            (metric.name, option): comparison
-            for (option, rival), duel in self.duels.items()
-            if rival == baseline
-            for metric, comparison in duel.by_metric
-        }
+    def with_baseline(self, baseline: str) -> list[PairResult]:
+        """The pairs in which the baseline stands second."""
+        return [pair for (_, other), pair in self.pairs.items() if other == baseline]
 
     @property
     def leader(self) -> str:
         """The fastest of those that no other beats; the fastest of all where they beat in a ring."""
-        unbeaten = [o for o in self.options if not any(self.duels[o, x].lost for x in self.options if x != o)]
+        unbeaten = [o for o in self.options if not any(self.pairs[o, x].lost for x in self.options if x != o)]
         return (unbeaten or self.options)[0]
+
+    def leading(self, baseline: str) -> PairResult:
+        """The leader against the baseline, or against the next best where the baseline leads."""
+        leader = self.leader
+        if leader != baseline and baseline in self.options:
+            return self.pairs[leader, baseline]
+        return self.pairs[leader, next(o for o in self.options if o != leader)]
 
 
 def metrics_that_count(study: Study, measures: Measures) -> tuple[Metric, ...]:
@@ -118,35 +120,32 @@ def metrics_that_count(study: Study, measures: Measures) -> tuple[Metric, ...]:
     return tuple(m for m in map(measures.metric, names) if m is not None)
 
 
-def rivals(
-    study: Study, measures: Measures, options: Sequence[str], baseline: str, alpha: float
-) -> Rivals | None:
-    """Every pair both ways; None when fewer than two options can be compared by the first metric."""
-    margin = study.plan.smallest_effect_percent / 100
-    metrics = metrics_that_count(study, measures)
-    contests = {metric: Contest(measures, metric, options, margin) for metric in metrics}
+def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
+    """Every pair both ways, of the options that can be compared by the first metric that counts."""
+    metrics = metrics_that_count(study, intervals.measures)
     both_ways: dict[Pair, list[tuple[Metric, Comparison]]] = {}
-    for metric, comparisons in _by_steps(contests, baseline, alpha).items():
-        for c in comparisons:
+    for metric in metrics:
+        for c in intervals.comparisons(metric, _pairs(intervals, metric, baseline)):
             both_ways.setdefault((c.option, c.baseline), []).append((metric, c))
-            both_ways.setdefault((c.baseline, c.option), []).append((metric, turned(c)))
+            both_ways.setdefault((c.baseline, c.option), []).append((metric, inverted(c)))
     compared = {a for (a, _), entries in both_ways.items() if entries[0][0] == metrics[0]}
     if not compared:
-        return None
-    ordered = _fastest_first([o for o in options if o in compared], metrics[0], both_ways)
-    rates, limit = error_rates(measures), study.plan.error_rate_limit_percent / 100
-    failures = Contest(measures, ERRORS, options, margin)
-    duels: dict[Pair, Duel] = {}
+        return Pairwise((), metrics, {})
+    ordered = _fastest_first([o for o in intervals.options if o in compared], metrics[0], both_ways)
+    rates, limit = error_rates(intervals.measures), study.plan.error_rate_limit_percent / 100
+    failures = intervals.tests(ERRORS)
+    results: dict[Pair, PairResult] = {}
     for (a, b), entries in both_ways.items():
         if a in compared and b in compared:
             more = rates.get(a, 0.0) - rates.get(b, 0.0)
             beyond = abs(more) > limit
-            proven = beyond and {a, b} <= set(failures.options) and failures.p_values([(a, b)])[0] <= alpha
-            duels[a, b] = Duel(a, b, tuple(entries), more if beyond else 0.0, proven)
-    return Rivals(tuple(ordered), metrics, duels, rates)
+            known = beyond and {a, b} <= set(failures.options)
+            proven = known and failures.p_values([(a, b)])[0] <= intervals.alpha
+            results[a, b] = PairResult(a, b, tuple(entries), more if beyond else 0.0, proven)
+    return Pairwise(tuple(ordered), metrics, results, rates)
 
 
-def turned(comparison: Comparison) -> Comparison:
+def inverted(comparison: Comparison) -> Comparison:
     """The same, seen from the baseline."""
     c = comparison
     return replace(
@@ -170,45 +169,20 @@ def error_rates(measures: Measures) -> dict[str, float]:
     return {label: float(known.mean()) for label, known in found.items() if len(known)}
 
 
-def _by_steps(
-    contests: Mapping[Metric, Contest], baseline: str, alpha: float
-) -> dict[Metric, tuple[Comparison, ...]]:
-    """All pairs by each metric, every interval at the level of its step in Holm's procedure.
-
-    The baseline stands second, as in the tables.
-    """
-    pairs = {
-        metric: [
-            (a, b) if b == baseline else (b, a)
-            for a, b in combinations(contest.options, 2)
-            if contest.comparable((b, a)) and contest.comparable((a, b))
-        ]
-        for metric, contest in contests.items()
-    }
-    levels: dict[tuple[Metric, Pair], float] = {}
-    p_values = {
-        (metric, pair): p
-        for metric, contest in contests.items()
-        for pair, p in zip(pairs[metric], contest.p_values(pairs[metric]), strict=True)
-    }
-    for pair in dict.fromkeys(pair for _, pair in p_values):
-        left = sorted((m for m in contests if (m, pair) in p_values), key=lambda m: p_values[m, pair])
-        while left:
-            step = alpha / len(left)
-            # where this one fails, those after it fail at the same step
-            failed = p_values[left[0], pair] > step
-            levels |= {(metric, pair): step for metric in (left if failed else left[:1])}
-            left = [] if failed else left[1:]
-    return {
-        metric: contest.comparisons(pairs[metric], [levels[metric, pair] for pair in pairs[metric]])
-        for metric, contest in contests.items()
-    }
+def _pairs(intervals: Intervals, metric: Metric, baseline: str) -> list[Pair]:
+    """Each pair once, the baseline second, as in the tables."""
+    tests = intervals.tests(metric)
+    return [
+        (a, b) if b == baseline else (b, a)
+        for a, b in combinations(tests.options, 2)
+        if tests.comparable((b, a)) and tests.comparable((a, b))
+    ]
 
 
 def _fastest_first(
     options: list[str],
     metric: Metric,
-    comparisons: dict[Pair, list[tuple[Metric, Comparison]]],
+    comparisons: Mapping[Pair, Sequence[tuple[Metric, Comparison]]],
 ) -> list[str]:
     def ratio(option: str) -> float:
         if option == options[0]:

@@ -1,4 +1,4 @@
-"""Query by query: which of them an option changes, among so many that some would seem to by chance.
+"""Query by query: which of them an option changes, among so many that some seem to differ by chance.
 
 Each query is compared as any metric is; then p-values of all queries and options together are adjusted
 to hold the false discovery rate at 5 % (Benjamini & Hochberg 1995). The intervals are those that go
@@ -23,7 +23,7 @@ from steelyard.analysis.statistics import distributions
 def by_query(
     measures: Measures, options: Sequence[str], baseline: str, margin: float
 ) -> tuple[QueryRow, ...]:
-    """A row a point, query and option; none where the work was not of queries."""
+    """One row per point, query and option; none where the work was not of queries."""
     metrics = [time_of(name) for name in measures.queries]
     rows: list[QueryRow] = []
     for point, clients in points_of(measures).items() if metrics else ():

@@ -1,6 +1,6 @@
 """How runs scatter about option and block: one variance for all options, and one for each.
 
-A noisy option beside quiet ones makes a pooled variance too kind to the noisy and too harsh to the
+A noisy option beside quiet ones makes a pooled variance too small for the noisy and too large for the
 quiet: with one of 5 % SD beside three of 1 % a pooled 5 % test errs in 11 % of studies. So each option
 has its own variance, by restricted maximum likelihood of the model option + block with unequal
 variances (Patterson & Thompson 1971), and each pair its own degrees of freedom (Satterthwaite 1946).
@@ -26,7 +26,7 @@ from steelyard.analysis.statistics.distributions import Floats
 Ints = NDArray[np.intp]
 _STEPS = 40
 _BISECTIONS = 40
-_LEAST_SHARE = 0.01  # of the pooled variance: an option's own is not believed to be less
+_LEAST_SHARE = 0.01  # of the pooled variance: the least that is assumed for one option
 _LEAST_VARIANCE = 1e-200  # 1 / variance stays finite where copies are exact
 _MOST_WEIGHT = 0.5  # of one option in its block's level
 _SIMULATED = 1000
@@ -38,7 +38,7 @@ class Scatter:
     """Variances of a run about its option and block. own, own_df: by option.
 
     pooled_df: (blocks - 1)(options - 1); 0 where there is one block or one option. alike: p-value of
-    the hypothesis that all options scatter alike; 1 for two options, whose scatter cannot be told apart.
+    the hypothesis that all options scatter alike; 1 for two options, whose scatter cannot be distinguished.
     least_se: below it a standard error is rounding noise.
     """
 
@@ -131,15 +131,15 @@ def _variances(y: Floats) -> tuple[Floats, Floats, Floats]:
     centred = y - y.mean(axis=1, keepdims=True)
     residuals = centred - centred.mean(axis=2, keepdims=True)
     pooled = (residuals**2).sum(axis=(1, 2)) / ((blocks - 1) * (options - 1))
-    floor = np.maximum(_LEAST_SHARE * pooled, _LEAST_VARIANCE)[:, None]
-    own = np.repeat(np.maximum(pooled[:, None], floor), options, axis=1)
+    least = np.maximum(_LEAST_SHARE * pooled, _LEAST_VARIANCE)[:, None]
+    own = np.repeat(np.maximum(pooled[:, None], least), options, axis=1)
     own_df = np.full_like(own, float(blocks - 1))
     for _ in range(_STEPS):
         weights = 1 / own
         shares = weights / weights.sum(axis=1, keepdims=True)
         level = (centred * shares[:, None, :]).sum(axis=2, keepdims=True)
         own_df = (blocks - 1) * (1 - np.minimum(shares, _MOST_WEIGHT))
-        own = np.maximum(((centred - level) ** 2).sum(axis=1) / own_df, floor)
+        own = np.maximum(((centred - level) ** 2).sum(axis=1) / own_df, least)
     return pooled, own, own_df
 
 

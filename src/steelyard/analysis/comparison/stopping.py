@@ -1,7 +1,7 @@
 """When a study may stop before its last block: on the width of its intervals, never on p-values.
 
 Looking at p-values after every block gives 17 % false findings at a nominal 5 %; a rule on width
-does not look at who wins. Yet it stops sooner where the scatter is small by luck, so that intervals of
+does not look at the winner. Yet it stops sooner where the scatter is small by luck, so that intervals of
 95 % miss in up to 8 % of studies. Studies with such a rule have intervals of 97 %, by which they stop
 and by which they are judged: those miss in at most 5 % (benches/truth.py). At least five blocks.
 The intervals are those of throughput; in an open loop, which gives the throughput, of p99 latency.
@@ -13,7 +13,7 @@ import math
 from collections import Counter
 
 from steelyard.analysis.comparison.block_table import points_of
-from steelyard.analysis.comparison.compare import ALPHA, Contest
+from steelyard.analysis.comparison.compare import ALPHA, PairTests
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.comparison.pairwise import metrics_that_count
 from steelyard.analysis.judgement.results import Metric, Notice
@@ -83,12 +83,12 @@ def narrow_enough(evidence: Evidence, half_width_percent: float, after_blocks: i
 def _half_width_percent(
     measures: Measures, metric: Metric, options: list[str], point: int, alpha: float
 ) -> float:
-    contest = Contest(measures, metric, options, 0.0, point)
+    tests = PairTests(measures, metric, options, 0.0, point)
     # an option that is too rarely there has no interval at all, hence none that is narrow
-    if len(contest.options) < len(options) or not contest.logs:
+    if len(tests.options) < len(options) or not tests.logs:
         return math.inf
     pairs = [(option, options[0]) for option in options[1:]]
     if not pairs:
         return math.inf
-    half = max(contest.half_widths(pairs, alpha))
+    half = max(tests.half_widths(pairs, alpha))
     return 100 * math.expm1(half) if half < 100 else math.inf

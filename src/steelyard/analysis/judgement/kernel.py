@@ -1,4 +1,4 @@
-"""What the kernel's probes say of an option, a row each: functions, lock waits, scheduling."""
+"""Results of the kernel's probes, one row per item of an option: functions, lock waits, scheduling."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class ProfileRow:
     """Where CPU time went: one function of one role, over all runs of an option.
 
-    share: of all samples of the option, idle ones included. us_per_txn: CPU time a transaction.
+    share: of all samples of the option, idle ones included. us_per_txn: CPU time per transaction.
     """
 
     option: str
@@ -25,8 +25,8 @@ class ProfileRow:
 class LockRow:
     """Waits for a kernel lock by an option, at one call site; of all of them where call_site is empty.
 
-    None: not available. A kernel's tracepoints tell of waits alone: neither of acquisitions without one
-    (so neither contention nor utilisation is known), nor of hold times. cpu_percent: of all CPU time,
+    None: not available. A kernel's tracepoints show waits only, neither acquisitions without a wait
+    (so neither contention nor utilisation is known) nor hold times. cpu_percent: of all CPU time,
     spent spinning; None for locks whose waiters sleep.
     """
 
@@ -49,7 +49,7 @@ class LockRow:
 
 @dataclass(frozen=True)
 class SchedulingRow:
-    """How the scheduler treated the threads of a role, in a stretch of load that was not measured.
+    """How the scheduler treated the threads of a role, in a diagnostic phase.
 
     Each tuple: median, 99th percentile, most; None where nothing of the kind was seen. off_cpu: from a
     voluntary switch to running again.

@@ -1,4 +1,4 @@
-"""What is told of a latch: counted, derived, predicted."""
+"""The figures of a latch: counted, derived, predicted."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 class LatchRow:
     """One latch of an option at one number of clients: counters summed over runs; None: not available.
 
-    gets, sleeps and wait a transaction: of all latches of that name; where gets are None, those a transaction
-    were counted apart, in a stretch of load that was not measured. spin_efficiency: share of misses
+    gets, sleeps and wait per transaction: of all latches of that name; where gets are None, those per
+    transaction were counted apart, in a diagnostic phase. spin_efficiency: share of misses
     that never slept; a lower bound, 1 - sleeps per miss, where spins are not counted. hold_ns: mean
-    measured, or the effective hold that explains the misses (hold_is_measured tells). children: latches
-    that share the gets. spin: turns before a miss sleeps, None: any. hand_overs: gets after another's.
+    measured, or the effective hold that explains the misses (see hold_is_measured). children: latches
+    that share the gets. spin: iterations before a miss sleeps, None: any. hand_overs: gets after another's.
     wait_ns: asleep; get_ns: of all gets, waited for or not. predicted: what the model expects of the measured
     holds; *_half: half the 95 % interval of its own chance (0: predicted by formula).
     """
@@ -49,7 +49,7 @@ class LatchRow:
 
     @property
     def sleeps_per_get(self) -> float | None:
-        """A lower bound of misses a get, where misses cannot be seen."""
+        """A lower bound of misses per get, where misses cannot be seen."""
         if self.sleeps_per_txn is None or not self.gets_per_txn:
             return None
         return self.sleeps_per_txn / self.gets_per_txn

@@ -1,4 +1,4 @@
-"""The nouns that the analysis returns and the report shows. Warnings are data: they travel along.
+"""The nouns that the analysis returns and the report shows. Notices are data and part of them.
 
 Where there are too few blocks for an interval (one block), low is 0 and high is infinite.
 """
@@ -6,7 +6,7 @@ Where there are too few blocks for an interval (one block), low is 0 and high is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from steelyard.analysis.judgement.kernel import LockRow, ProfileRow, SchedulingRow
@@ -22,7 +22,7 @@ Better = Literal["higher", "lower", "neither"]
 class Metric:
     """A quantity of equal rank for comparisons. name carries the unit: server_cpu_us_per_txn.
 
-    floor: the least difference, in unit, that is named as a reason; only costs have one.
+    smallest_effect: the smallest difference, in unit, that is a reason; only costs have one.
     summary: of runs; the longest of a run's waits is summarised as the longest of all runs.
     """
 
@@ -30,7 +30,7 @@ class Metric:
     title: str
     unit: str
     better: Better
-    floor: float = 0.0
+    smallest_effect: float = 0.0
     summary: Literal["mean", "maximum"] = "mean"
 
     @property
@@ -56,10 +56,26 @@ class Metric:
 
 
 @dataclass(frozen=True)
-class Notice:
-    """A finding or warning. subject: option label, or '' for the whole study; runs: where seen.
+class Headlines:
+    """The metrics that every report shows, by role; None where the study did not measure one.
 
-    text: what reads alike for every option; detail: the numbers of this one that triggered it.
+    work: the rate of work done: throughput; of programs their total score. Of queries the geometric mean
+    of their times and of an emulated guest the instruction time, where lower is better. cpu: CPU time per
+    unit of that work. p50, p99: latency. per_instance: the score of one instance of a program.
+    """
+
+    work: Metric | None = None
+    cpu: Metric | None = None
+    p50: Metric | None = None
+    p99: Metric | None = None
+    per_instance: Metric | None = None
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A fact that the reader must know. subject: option label, or '' for the whole study; runs: where seen.
+
+    text: the same for every option; detail: the numbers of this option that triggered it.
     """
 
     code: str
@@ -71,7 +87,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Estimate:
-    """An option's own level of a metric: geometric mean over blocks (mean where zeros occur).
+    """The level of one option by one metric: geometric mean over blocks (mean where zeros occur).
 
     Of a metric whose summary is `maximum` the highest of all runs, which has no interval.
     clients: the point; None: all points together (geometric mean over points, then over blocks).
@@ -92,7 +108,7 @@ class Comparison:
 
     The two metrics of a verdict share the 5 %: the interval of the first step in Holm's procedure is 97.5 %.
 
-    clients: the point; None: all points together (mean log ratio over points, one value a run).
+    clients: the load point; None: all load points together (mean log ratio, one value per run).
     p_value: adjusted for the number of options compared. outcome is in the user's terms: `better`
     for a lower latency or CPU cost. margin: the smallest ratio that matters, as a fraction (0.03).
     settled_at: blocks that would settle an inconclusive one at the scatter seen; None where unknown.
@@ -109,7 +125,7 @@ class Comparison:
     blocks: int
     margin: float
     outcome: Outcome
-    warnings: tuple[Notice, ...] = ()
+    notices: tuple[Notice, ...] = ()
     settled_at: int | None = None
 
 
@@ -150,7 +166,7 @@ class Fairness:
 
 @dataclass(frozen=True)
 class CostDifference:
-    """A part of the cost of a transaction that differs: option minus baseline, in `unit` a txn.
+    """A part of the cost of a transaction that differs: option minus baseline, in `unit` per transaction.
 
     before, after: means of baseline and option; [low, high]: 95 % interval of after - before.
     share: of the whole difference in server CPU per transaction, where that is meaningful.
@@ -168,10 +184,12 @@ class CostDifference:
 
 
 @dataclass(frozen=True)
-class RegionCell:
+class WinMapCell:
     """Throughput under a dispatch table over that under another, all else alike, at one number of threads.
 
-    level, baseline: codes of the factor that sets the table; others: code by the other factors.
+    level, baseline: codes of the factor that sets the table; others: code by the other factors. margin: the
+    study's smallest effect, as a fraction. winner: the table whose throughput is higher by more than the
+    margin, with the whole 95 % interval [low, high] beyond it; None: no such difference is shown.
     """
 
     level: str
@@ -181,6 +199,8 @@ class RegionCell:
     ratio: float
     low: float
     high: float
+    margin: float
+    winner: str | None
 
 
 @dataclass(frozen=True)
@@ -196,13 +216,13 @@ class QueryRow:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer. winner is None when no option can be said to be better than all others.
+    """The answer. winner is None when no option is shown to be better than all others.
 
     outcome: "it depends" where other factors set the work, and the answer is one for each kind of it;
-    "trade-off" where the leader is better by one measure and worse by another (failures are one); "leaning"
+    "trade-off" where the leader is better by one metric and worse by another (failures are one); "leaning"
     where an answer rests on fewer than five blocks.
     sentence: which option wins, by how much, how sure (plain text, complete). reasons: why, a sentence each.
-    ties: where there is no winner, the leading option and those that cannot be told from it.
+    ties: where there is no winner, the leading option and those that are not shown to differ from it.
     """
 
     outcome: Literal[
@@ -216,7 +236,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Judgement:
-    """All that the analysis can say of one bundle."""
+    """The whole analysis of one bundle. headlines: those of `metrics` that every report shows."""
 
     question: str
     baseline: str
@@ -229,11 +249,12 @@ class Judgement:
     fairness: tuple[Fairness, ...]
     costs: tuple[CostDifference, ...]
     notices: tuple[Notice, ...]
+    headlines: Headlines = field(default_factory=Headlines)
     scaling: tuple[Scaling, ...] = ()
     latches: tuple[LatchRow, ...] = ()
     what_if: tuple[WhatIf, ...] = ()
     latch_costs: LatchCosts | None = None
-    region: tuple[RegionCell, ...] = ()
+    win_map: tuple[WinMapCell, ...] = ()
     queries: tuple[QueryRow, ...] = ()
     profile: tuple[ProfileRow, ...] = ()
     locks: tuple[LockRow, ...] = ()

@@ -1,4 +1,4 @@
-"""What is said of an option's throughput over its numbers of clients: points, fitted models."""
+"""An option's throughput over its numbers of clients: load points, fitted models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class ScalingPoint:
-    """One number of clients. linear: throughput a client, over that of the fewest clients.
+    """One number of clients. linear: throughput per client, over that of the fewest clients.
 
     oversubscribed: more clients than CPUs, so that some of them only wait for one.
     """
@@ -78,7 +78,7 @@ class Scaling:
     """How an option's throughput grows with clients.
 
     curves: errors in proportion, the best first; absolute: the same models by absolute errors, the best
-    first; both empty with too few points. sentence: what can be said of it, and what cannot.
+    first; both empty with too few points. sentence: what the data show, and what they do not.
     """
 
     option: str

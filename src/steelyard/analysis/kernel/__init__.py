@@ -1,1 +1,1 @@
-"""What the kernel's probes say: lock table, profile, scheduling."""
+"""Results of the kernel's probes: lock table, profile, scheduling."""

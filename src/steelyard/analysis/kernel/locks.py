@@ -1,6 +1,6 @@
 """The lock table: waits for kernel locks, by lock and by call site, as lockmeter set them out.
 
-What a source does not tell stays None, never 0: tracepoints tell of waits alone, lockmeter of holds
+What a source does not report stays None, never 0: tracepoints report waits alone, lockmeter of holds
 and all acquisitions too.
 """
 
@@ -24,7 +24,7 @@ _Key = tuple[str, str, str]  # lock, type, call site
 
 @dataclass
 class _Sums:
-    """At one key, over the runs of an option. None: one of them could not tell."""
+    """At one key, over the runs of an option. None: not known of one of them."""
 
     contended: float | None = 0.0
     acquisitions: float | None = 0.0
@@ -47,7 +47,7 @@ class _Option:
 def locks(evidence: Evidence) -> tuple[LockRow, ...]:
     """For each option the total first, then every lock and its call sites, the longest waits first.
 
-    Processes that are no part of the study stand in one row of their own. Empty where none was watched.
+    Processes that are no part of the study have one row of their own. Empty where no lock was traced.
     """
     table = evidence.probed.locks
     if not len(table["run"]):
@@ -102,16 +102,16 @@ def _most(highest: float | None, value: float) -> float | None:
 
 
 def _of(evidence: Evidence, option: str, option_of: dict[int, str]) -> _Option:
-    # a run in which nobody waited has no row, and counts all the same
+    # a run without a wait has no row, and counts all the same
     seen = option_of if evidence.study.probes.locks else set(evidence.probed.locks["run"].tolist())
-    watched = {run for run in seen if option_of[run] == option}
-    # of what was published only rates are known: nothing can be told for a transaction
+    traced = {run for run in seen if option_of[run] == option}
+    # of what was published only rates are known: costs per transaction are not known
     work = {} if evidence.study.subject.kind == "recording" else transactions_of(evidence)
     points = evidence.points
     seconds = sum(
-        s for r, s in zip(points["run"].tolist(), points["seconds"].tolist(), strict=True) if r in watched
+        s for r, s in zip(points["run"].tolist(), points["seconds"].tolist(), strict=True) if r in traced
     )
-    return _Option(option, sum(work.get(run, 0.0) for run in watched), seconds * 1e9 * evidence.probed.cpus)
+    return _Option(option, sum(work.get(run, 0.0) for run in traced), seconds * 1e9 * evidence.probed.cpus)
 
 
 def _row(option: _Option, key: _Key, sums: _Sums) -> LockRow:

@@ -20,7 +20,7 @@ KERNEL_MARK = "_[k]"
 _ALPHA = 0.05
 _SAMPLES_MIN = 200  # of a function, over all runs of both options: +-14 % at 95 %
 _BLOCKS_MIN = 5
-# whose work a study's options make the machine do
+# the roles whose work depends on the options of a study
 _ROLES = ("server", "kernel")
 _UNNAMED = "["
 
@@ -67,7 +67,7 @@ def profile(evidence: Evidence) -> tuple[ProfileRow, ...]:
 
 
 def profile_reasons(evidence: Evidence, winner: str | None) -> tuple[str, ...]:
-    """The function whose CPU time a transaction differs most between winner and baseline, if one does.
+    """The function whose CPU time per transaction differs most between winner and baseline, if one does.
 
     A paired t test over blocks, corrected for all functions with enough samples (Holm).
     """

@@ -12,7 +12,7 @@ _IDLE = "idle"
 
 
 def scheduling(evidence: Evidence) -> tuple[SchedulingRow, ...]:
-    """A row an option and role, in the order of the study; empty where nothing was watched."""
+    """One row per option and role, in the order of the study; empty where nothing was traced."""
     table = evidence.probed.scheduling
     names = tuple(table)
     found: dict[tuple[str, str], dict[str, Any]] = {}

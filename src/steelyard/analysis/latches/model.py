@@ -2,7 +2,7 @@
 
 Each worker thinks, gets the latch (waits where it is busy), holds it, releases. With exponential
 think times and hold times of any form that is the queue M/G/1//N (Takacs 1962), solved exactly by
-its chain at the moments of release: p0, the share of releases that leave nobody waiting, gives
+its chain at the moments of release: p0, the share of releases that leave no worker waiting, gives
 misses a get, 1 - p0, and time a get, S + (1 - p0) hand-over + p0 think / N. A grant to a waiter
 costs a hand-over (the latch's cache line moves); a sleep costs its wake-up, during which others may
 get the latch (a post is not a grant). Children divide the gets evenly. Of more workers than CPUs as
@@ -71,7 +71,7 @@ class Holds:
     def without(self, share: float, longer_ns: float) -> Holds:
         """The same mean, but this share of the holds that exceed the median by longer_ns are as the others.
 
-        Of pauses that stop every CPU nobody who waits knows: they are as good as spread over all holds.
+        Pauses that stop every CPU stop the waiting workers too: they are as good as spread over all holds.
         """
         order = np.argsort(self.ns)
         middle_ns = float(self.ns[order][np.searchsorted(np.cumsum(self.share[order]), 0.5)])
@@ -86,7 +86,7 @@ class Holds:
 
 @dataclass(frozen=True)
 class Wake:
-    """A release for one asleep, who had missed so long ago: until it tries again, cost of the release.
+    """A release for a sleeper that missed so long ago: until it tries again, cost of the release.
 
     slept: how often it did sleep; else it was about to, and found the post.
     """
@@ -151,7 +151,7 @@ class Prediction:
 
 
 def spin_success(holds: Holds, spin_ns: float) -> float:
-    """Share of misses that a spin of spin_ns outlasts, with nobody else waiting.
+    """Share of misses that a spin of spin_ns outlasts, with no other worker waiting.
 
     The rest of the hold in progress is residual life: (1/S) integral_0^spin (1 - F(t)) dt.
     """
@@ -170,7 +170,7 @@ def predict(network: Network, workers: int) -> Prediction:
     """Raises ValueError for a negative think time, no child or no worker."""
     if network.think_ns < 0 or network.children < 1 or workers < 1:
         raise ValueError("think time must not be negative; children and workers are 1 or more")
-    asked, workers = workers, network.at_once(workers)
+    requested, workers = workers, network.at_once(workers)
     k, hold_ns = network.children, network.holds.mean_ns
     wait_ns = away_ns = 0.0
     idle, get_ns, asleep = 1.0, 0.0, 0.0
@@ -186,12 +186,12 @@ def predict(network: Network, workers: int) -> Prediction:
         wait_ns += (new_wait_ns - wait_ns) / 2 if k > 1 else new_wait_ns - wait_ns
         away_ns += ((1 - idle) * asleep * network.wake_up_ns - away_ns) / 2
     return Prediction(
-        asked, k / get_ns * 1e9, 1 - idle, asleep, wait_ns + away_ns, min(1.0, hold_ns / get_ns)
+        requested, k / get_ns * 1e9, 1 - idle, asleep, wait_ns + away_ns, min(1.0, hold_ns / get_ns)
     )
 
 
 def _solve(network: Network, workers: int, think_ns: float) -> tuple[float, float]:
-    """Share of releases that leave nobody waiting, and time between releases."""
+    """Share of releases that leave no worker waiting, and time between releases."""
     hold_ns = network.holds.mean_ns
     if workers == 1:
         return 1.0, hold_ns + think_ns
@@ -248,5 +248,5 @@ def calibrated(gets_per_s: float, misses_per_get: float, workers: int, shape: Ho
 
 
 def without_waits(network: Network, workers: int) -> float:
-    """Gets a second if nobody ever waited for the latch."""
+    """Gets per second if no worker ever waited for the latch."""
     return workers / (network.think_ns + network.holds.mean_ns) * 1e9

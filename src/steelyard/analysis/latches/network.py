@@ -18,7 +18,7 @@ from steelyard.bundle.evidence.tables import Columns, Evidence
 from steelyard.study.workloads.cache import CacheWorkload
 
 Key = tuple[str, str, int]  # option, latch, clients
-_SLEEPS_MIN = 1000  # fewer tell too little of how long one lasts
+_SLEEPS_MIN = 1000  # fewer give too poor an estimate of how long one lasts
 _SLEEPS_PER_MISS_MIN = 0.1  # rarer ones are mostly for holders without a CPU: no wake-up takes that long
 _VARIES = 0.25  # of the median, between the 10th and the 90th percentile
 _MEASURED_MIN = 5
@@ -110,7 +110,7 @@ def at_point(
     own = holds[row.option, row.latch, row.clients]
     cpus = network.cpus or row.clients
     if row.clients > cpus:
-        # holds of those who lost their CPU are long; the simulation has them lose it, so holds are taken
+        # holds of workers that lost their CPU are long; the simulation has them lose it, so holds are taken
         # from where each had one
         fewer = [key for key in holds if key[:2] == (row.option, row.latch) and key[2] <= cpus]
         own = holds[max(fewer, key=lambda key: key[2])] if fewer else own

@@ -25,7 +25,7 @@ _SCALE_STEPS, _SCALE_HALF, _SCALE_MAX = 12, 3.0, 64.0
 
 @dataclass(frozen=True)
 class Rules:
-    """How the latch is given. in_turn: to who waited longest, else to who comes first (barging).
+    """How the latch is given. in_turn: to the longest waiter, else to the first that comes (barging).
 
     shared_gets: readers do not exclude one another. read_share: lookups that only read. preempted: this
     share of holders loses its CPU for a time slice.
@@ -40,7 +40,7 @@ class Rules:
 def simulate(
     network: Network, workers: int, rules: Rules | None = None, seed: int = 1, half: float = 1.0
 ) -> Prediction:
-    """The network under these rules; deterministic for a seed. Says how sure it is.
+    """The network under these rules; deterministic for a seed, with its own intervals.
 
     half: how many times as wide as usual its own interval may be.
     """
@@ -104,7 +104,7 @@ def woken_as_measured(
     """The network whose wake-ups and posts make a simulated sleep last, and cost, what a measured one did.
 
     Calibrated by a pair of threads that does nothing else, both are off by some factor in a run, where idle
-    CPUs rest more or less deeply; their form, by time asleep, stays. Where nobody would sleep: unchanged.
+    CPUs rest more or less deeply; their form, by time asleep, stays. Where no worker would sleep: unchanged.
     """
 
     def scaled(wake: float, post: float) -> Network:

@@ -1,7 +1,7 @@
 """The latch table: counters as ratios, effective hold times, predicted beside measured.
 
 A get misses when it meets a holder, so misses a get are about the utilisation that N - 1 others
-cause: with g gets a transaction the effective hold time at N is m(N) / (g X(N-1)).
+cause: with g gets per transaction the effective hold time at N is m(N) / (g X(N-1)).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "get_ns", "hand
 
 @dataclass(frozen=True)
 class Latches:
-    """All that can be said of latches; empty where none was watched."""
+    """All results on latches; empty where none was watched."""
 
     rows: tuple[LatchRow, ...]
     what_if: tuple[WhatIf, ...]
@@ -47,8 +47,8 @@ class _Sums:
     """Of all runs at one key. A counter that one run lacks is lacking.
 
     transactions, seconds: of all runs in which latches were watched, in which this one need not have shown.
-    counted_apart: gets a transaction times transactions, of the runs in which they were counted in a
-    stretch of load of their own, and those transactions; None: in no run.
+    counted_apart: gets per transaction times transactions, of the runs in which they were counted in a
+    phase of their own, and those transactions; None: in no run.
     """
 
     counters: dict[str, float]

@@ -15,7 +15,7 @@ from steelyard.study.workloads.program import ProgramWorkload
 
 _ALPHA = 0.001
 _CV_THAT_MATTERS = 0.02
-_CV_OF_COPIES = 0.05
+_CV_OF_INSTANCES = 0.05
 
 
 def jain(throughput: Sequence[float] | Floats) -> float:
@@ -41,14 +41,14 @@ def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
 
     unfair: clients differ clearly more than chance makes them (a dispersion test over all runs,
     p < 0.001) and by enough to matter (CV over 2 %). A client without a transaction makes
-    max_over_min infinite. Copies of a program stand as clients with their scores; what chance does
-    to a score is not known, so copies are treated unfairly when the CV is over 5 %.
+    max_over_min infinite. Instances of a program count as clients with their scores; how chance
+    changes a score is not known, so instances are treated unfairly when the CV is over 5 %.
     """
-    of_copies = isinstance(evidence.study.workload, ProgramWorkload)
-    rows = evidence.scores if of_copies else evidence.clients
+    of_instances = isinstance(evidence.study.workload, ProgramWorkload)
+    rows = evidence.scores if of_instances else evidence.clients
     order = np.lexsort((rows["point"], rows["run"]))
     keys = np.stack([rows["run"][order], rows["point"][order]], axis=1).astype(int)
-    counts = np.asarray(rows["score" if of_copies else "transactions"][order], dtype=np.float64)
+    counts = np.asarray(rows["score" if of_instances else "transactions"][order], dtype=np.float64)
     edges = np.flatnonzero((np.diff(keys, axis=0) != 0).any(axis=1)) + 1
     option_of = dict(zip(evidence.runs["run"].tolist(), evidence.runs["option"], strict=True))
     by_option: dict[tuple[str, int], list[Floats]] = {}
@@ -58,12 +58,12 @@ def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
             by_option.setdefault((label, len(group)), []).append(counts[group])
     place = {option.label: i for i, option in enumerate(evidence.options)}
     return tuple(
-        _of_runs(label, clients, by_option[label, clients], of_copies)
+        _of_runs(label, clients, by_option[label, clients], of_instances)
         for label, clients in sorted(by_option, key=lambda key: (place[key[0]], key[1]))
     )
 
 
-def _of_runs(label: str, clients: int, runs: list[Floats], of_copies: bool) -> Fairness:
+def _of_runs(label: str, clients: int, runs: list[Floats], of_instances: bool) -> Fairness:
     cv = _median([x.std() / x.mean() for x in runs])
     # variance over mean of Poisson counts; sums of chi-squares over runs are chi-square again
     dispersion = sum(float(((x - x.mean()) ** 2).sum() / x.mean()) for x in runs)
@@ -72,11 +72,11 @@ def _of_runs(label: str, clients: int, runs: list[Floats], of_copies: bool) -> F
         option=label,
         clients=clients,
         jain=_median([jain(x) for x in runs]),
-        jain_null=1.0 if of_copies else _median([jain_of_chance(clients, float(x.mean())) for x in runs]),
+        jain_null=1.0 if of_instances else _median([jain_of_chance(clients, float(x.mean())) for x in runs]),
         min_over_mean=_median([x.min() / x.mean() for x in runs]),
         max_over_min=_median([x.max() / x.min() if x.min() > 0 else math.inf for x in runs]),
         cv=cv,
-        unfair=cv > _CV_OF_COPIES if of_copies else chance < _ALPHA and cv > _CV_THAT_MATTERS,
+        unfair=cv > _CV_OF_INSTANCES if of_instances else chance < _ALPHA and cv > _CV_THAT_MATTERS,
     )
 
 

@@ -1,8 +1,8 @@
 """How throughput grows with clients: % linear, models with intervals, the maximum that was measured.
 
-Models (see `curves`) are chosen by AICc (Hurvich & Tsai 1989). Each is fitted twice: errors in
-proportion to throughput, weighted by the scatter between blocks, and absolute errors of one size at
-all points, as published fits of the law have it. What is said of it is in `scaling_words`.
+Models (`statistics.scaling_models`) are chosen by AICc (Hurvich & Tsai 1989). Each is fitted twice: errors
+in proportion to throughput, weighted by the scatter between blocks, and absolute errors of one size at
+all points, as published fits of the law have it. The text is made in `scaling_text`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.analysis.comparison.block_table import lay_out, points_of
+from steelyard.analysis.comparison.block_table import block_table, points_of
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.judgement.scaling import Curve, Interval, MeasuredMaximum, Scaling, ScalingPoint
 from steelyard.analysis.load.scaling_text import (
@@ -37,26 +37,26 @@ _CLIENTS = PointWords("client", "clients")
 def scalings(evidence: Evidence, measures: Measures) -> tuple[Scaling, ...]:
     """Every option at all its points; nothing of an open loop, whose rate is given, or of one point.
 
-    Nor of an emulated guest, whose one CPU nobody waits for.
+    Nor of an emulated guest, on whose single CPU no client waits.
     """
     points = points_of(measures)
     workload = evidence.study.workload
     if len(points) < 2 or workload.open_loop or evidence.instruction_time:
         return ()
-    # who thinks does not compete for a CPU
+    # a client that thinks does not compete for a CPU
     topology = Topology() if workload.thinks else evidence.topology
     words = PointWords(workload.point_is, workload.points_are)
     found: list[Scaling] = []
     for option in evidence.options:
         seen = {
-            clients: lay_out(measures, THROUGHPUT.name, [option.label], point).values.ravel()
+            clients: block_table(measures, THROUGHPUT.name, [option.label], point).values.ravel()
             for point, clients in points.items()
         }
         seen = {clients: x for clients, x in seen.items() if len(x) and (x > 0).all()}
         if len(seen) > 1:
             logs = [np.log(values) for values in seen.values()]
             means = [math.exp(float(each.mean())) for each in logs]
-            level = _level_error(lay_out(measures, THROUGHPUT.name, [option.label]).values.ravel())
+            level = _level_error(block_table(measures, THROUGHPUT.name, [option.label]).values.ravel())
             found.append(scaling(option.label, list(seen), means, topology, _weights(logs), level, words))
     return tuple(found)
 
@@ -102,7 +102,7 @@ def scaling(
 
 
 def scaling_notices(found: Sequence[Scaling]) -> list[Notice]:
-    """A notice for each option whose best curve misses a trend in its data."""
+    """One notice per option whose best curve misses a trend in its data."""
     return [
         Notice("scaling-residuals", MISSED_TREND, one.option, detail=correlation(best.serial))
         for one in found
@@ -141,7 +141,7 @@ def _weights(logs: Sequence[Floats]) -> list[float] | None:
 
 
 def _level_error(runs: Floats) -> float:
-    """Half the 95 % interval of the mean logarithm of runs; 0 of one run, which tells nothing of it.
+    """Half the 95 % interval of the mean logarithm of runs; 0 of one run, which does not show it.
 
     A run is fast or slow at all its points alike: the residuals of a curve do not show that.
     """

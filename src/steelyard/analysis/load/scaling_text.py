@@ -1,6 +1,6 @@
-"""What is said of how throughput grows with clients, in one text: what holds, and what cannot be said.
+"""How throughput grows with clients, in one text: what the data show, and what they do not.
 
-Below a difference of 2 in AICc models cannot be told apart. A peak beyond the data is an
+Below a difference of 2 in AICc models cannot be distinguished. A peak beyond the data is an
 extrapolation: it is given only with a closed interval.
 """
 
@@ -20,13 +20,13 @@ MISSED_TREND = (
     " its intervals are too narrow"
 )
 _LEAST_FOR_INTERVALS = 5
-_TELLING = 2.0  # of AICc
+_CLEAR = 2.0  # of AICc
 _TITLES = {"usl": "the Universal Scalability Law", "shared-core": "the shared-core model"}
 
 
 @dataclass(frozen=True)
 class PointWords:
-    """What the number of a point counts: `client`, `clients`."""
+    """What the number of a load point counts: `client`, `clients`."""
 
     one: str
     many: str
@@ -100,8 +100,8 @@ def _choice(curves: Sequence[Curve]) -> str:
         return f"By {title}:"
     one, other = best.aicc or 0.0, others[0].aicc or 0.0
     text = f"(AICc {one:.1f} against {other:.1f} of {_TITLES[others[0].model]})"
-    if other - one < _TELLING:
-        return f"The models cannot be told apart {text}; by {title}, slightly the better:"
+    if other - one < _CLEAR:
+        return f"The models cannot be distinguished {text}; by {title}, slightly the better:"
     return f"{title[0].upper()}{title[1:]} fits best {text}:"
 
 
@@ -111,7 +111,7 @@ def _meaning(curve: Curve, most: int, topology: Topology, words: PointWords) -> 
         each = _share(curve.parameters["yield"])
         cores = topology.cores or topology.cpus
         return f"beyond {cores} cores further {words.many} add {each} of a core each; {serial}."
-    return f"{serial}, {_coherency(curve)}; {_said_of_peak(curve.peak, most, words)}"
+    return f"{serial}, {_coherency(curve)}; {_peak_text(curve.peak, most, words)}"
 
 
 def _coherency(curve: Curve) -> str:
@@ -122,7 +122,7 @@ def _coherency(curve: Curve) -> str:
     return f"coherency {significant(kappa.value)} [{significant(kappa.low)} to {high}]"
 
 
-def _said_of_peak(peak: Interval | None, most: int, words: PointWords) -> str:
+def _peak_text(peak: Interval | None, most: int, words: PointWords) -> str:
     if peak is None or (not math.isfinite(peak.high) and not peak.value <= most):
         if peak is not None and not _known(peak):
             return f"no peak can be given: {words.at(most)} do not reach it and it has no interval."

@@ -46,9 +46,9 @@ COSTS = tuple(metric.name for metric, *_ in _COSTS)
 def simulated_measures(
     evidence: Evidence, row_of: Mapping[tuple[int, int], int], per_s: Floats, cpu: Metric
 ) -> list[tuple[Metric, Floats]]:
-    """Each metric with a value a row of the measures; none where no machine was simulated.
+    """Each metric with one value per row of the measures; none where no machine was simulated.
 
-    per_s: transactions a second by row. cpu: the metric that CPU time a transaction goes by.
+    per_s: transactions per second by row. cpu: the metric of CPU time per transaction.
     """
     workload = evidence.study.workload
     if not isinstance(workload, ThreadsWorkload):
@@ -67,14 +67,14 @@ def simulation_notices(evidence: Evidence) -> list[Notice]:
     workload = evidence.study.workload
     if not isinstance(workload, ThreadsWorkload):
         return []
-    claims = Notice(
+    scope = Notice(
         "simulation",
         "a simulated machine: how often threads are switched, how long they wait and where they run follows"
         " the dispatcher's rules one by one; what a switch costs is a model (latency, cache, overlap of"
         " misses, working sets that share nothing), and locks, garbage collection, buses and TLBs are not in"
-        " it: trust the direction and where it turns more than the size",
+        " it: trust the direction of a difference and where it changes sign more than its size",
     )
-    return [claims, *_cannot_matter(evidence, workload.scaled)]
+    return [scope, *_cannot_matter(evidence, workload.scaled)]
 
 
 def _cannot_matter(evidence: Evidence, scaled: str) -> list[Notice]:
@@ -101,7 +101,7 @@ def _cannot_matter(evidence: Evidence, scaled: str) -> list[Notice]:
             f" its CPU at the end of a quantum ({_counted(most, 'thread')} at most {was} runnable on"
             f" {_counted(cpus, 'CPU')}):"
             " with no more runnable threads than CPUs the tables cannot differ by their quanta, and no"
-            " difference there says nothing of memory latency",
+            " difference there shows nothing about memory latency",
         )
     ]
 
@@ -117,7 +117,7 @@ def _whole(value: float) -> str:
 def _column(
     table: Columns, row_of: Mapping[tuple[int, int], int], entity: str, metric: str, value: str
 ) -> Floats:
-    """What the simulation counted, by row; NaN where it told nothing."""
+    """What the simulation counted, by row; NaN where it counted nothing."""
     found = np.full(len(row_of), np.nan)
     mine = (table["monitor"] == _MONITOR) & (table["entity"] == entity) & (table["metric"] == metric)
     for i in np.flatnonzero(mine):

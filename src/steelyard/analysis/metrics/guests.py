@@ -11,12 +11,12 @@ from steelyard.analysis.statistics.distributions import Floats
 from steelyard.bundle.evidence.tables import Evidence
 
 INSTRUCTION_TIME = Metric("instruction_us_per_txn", "instruction time", "us/txn", "lower")
-# nobody waited for these transactions, and nothing was done in a second
+# no client waited for these transactions, and seconds of this clock are no time
 _MEANINGLESS = ("throughput_per_s", "p50_ns", "p95_ns", "p99_ns")
 
 
 def instruction_measures(evidence: Evidence, per_s: Floats) -> list[tuple[Metric, Floats]]:
-    """The metric with a value a row of the measures; none where times are times.
+    """The metric with one value per row of the measures; none where times are real.
 
     per_s: transactions in a second of the guest's clock, by row.
     """
@@ -25,7 +25,7 @@ def instruction_measures(evidence: Evidence, per_s: Floats) -> list[tuple[Metric
     return [(INSTRUCTION_TIME, 1e6 / np.where(per_s > 0, per_s, np.nan))]
 
 
-def told(evidence: Evidence, metrics: Iterable[Metric]) -> list[Metric]:
+def meaningful(evidence: Evidence, metrics: Iterable[Metric]) -> list[Metric]:
     """Those that mean something; instruction time first, where it was measured."""
     if not evidence.instruction_time:
         return list(metrics)
@@ -42,6 +42,6 @@ def instruction_notices(evidence: Evidence) -> list[Notice]:
             "instruction-time",
             "emulated guests: their clock counts instructions, one every 2 ns, and all times are such times."
             " No caches, no TLB, no waiting for memory or disks, one CPU and so no contention for locks: this"
-            " tells which kernel does the work with fewer instructions, not how fast it is on a machine",
+            " shows which kernel does the work with fewer instructions, not how fast it is on a machine",
         )
     ]

@@ -1,6 +1,6 @@
-"""Measures of a program that tells a score: in total, for each copy, and what a unit of it cost.
+"""Measures of a program that reports a score: in total, per instance, and the cost of one unit of it.
 
-Scores are taken as rates (bops, tps): what the copies use in a second over what they score in a
+Scores are taken as rates (bops, tps): what the instances use in a second over what they score in a
 second is the cost of one operation. Of a score that is no rate the same ratio still compares.
 """
 
@@ -17,16 +17,23 @@ from steelyard.study.workloads.program import ProgramWorkload
 
 SCORE = "score"
 EACH = "score_per_instance"
+CPU_PER_SCORE = "cpu_us_per_score"
 CPUS = "cpus_used"
 
-# counters of the copies, and their scale to the metric's unit
+# counters of the instances, and their scale to the metric's unit
 _COSTS = (
-    ("cpu_us_per_score", "CPU time of the copies", "us", "cpu_ns_total", 1e-3),
-    ("runqueue_wait_us_per_score", "run-queue wait of the copies", "us", "runqueue_wait_ns_total", 1e-3),
-    ("switches_voluntary_per_score", "voluntary switches of the copies", "1", "voluntary_switches_total", 1),
+    (CPU_PER_SCORE, "CPU time of the instances", "us", "cpu_ns_total", 1e-3),
+    ("runqueue_wait_us_per_score", "run-queue wait of the instances", "us", "runqueue_wait_ns_total", 1e-3),
+    (
+        "switches_voluntary_per_score",
+        "voluntary switches of the instances",
+        "1",
+        "voluntary_switches_total",
+        1,
+    ),
     (
         "switches_involuntary_per_score",
-        "involuntary switches of the copies",
+        "involuntary switches of the instances",
         "1",
         "involuntary_switches_total",
         1,
@@ -38,21 +45,21 @@ COSTS = tuple(name for name, *_ in _COSTS)
 def program_measures(
     evidence: Evidence, row_of: Mapping[tuple[int, int], int]
 ) -> list[tuple[Metric, Floats]]:
-    """Each metric with a value a row of the measures; none where the work is no program."""
+    """Each metric with one value per row of the measures; none where the work is no program."""
     workload = evidence.study.workload
     if not isinstance(workload, ProgramWorkload):
         return []
     unit = workload.unit
-    total, copies = np.zeros(len(row_of)), np.zeros(len(row_of))
+    total, instances = np.zeros(len(row_of)), np.zeros(len(row_of))
     columns = (evidence.scores[name].tolist() for name in ("run", "point", "score"))
     for run, point, score in zip(*columns, strict=True):
         total[row_of[run, point]] += score
-        copies[row_of[run, point]] += 1
-    known = np.where(copies > 0, total, np.nan)
+        instances[row_of[run, point]] += 1
+    known = np.where(instances > 0, total, np.nan)
     cpu_per_s = _rate(evidence, row_of, "cpu_ns_total")
     return [
         (Metric(SCORE, f"total {unit}", unit, "higher"), known),
-        (Metric(EACH, f"{unit} per instance", unit, "higher"), known / np.maximum(copies, 1)),
+        (Metric(EACH, f"{unit} per instance", unit, "higher"), known / np.maximum(instances, 1)),
         (Metric(CPUS, "CPUs used", "CPUs", "neither"), cpu_per_s / 1e9),
         *(
             (
@@ -65,11 +72,11 @@ def program_measures(
 
 
 def _rate(evidence: Evidence, row_of: Mapping[tuple[int, int], int], counter: str) -> Floats:
-    """Growth a second of a counter of the copies, by row; NaN where it was not watched."""
+    """Growth per second of a counter of the instances, by row; NaN where it was not sampled."""
     rates = evidence.rates
     found = np.full(len(row_of), np.nan)
-    copies = (rates["monitor"] == "processes") & (rates["entity"] == "server")
-    for i in np.flatnonzero(copies & (rates["metric"] == counter)):
+    instances = (rates["monitor"] == "processes") & (rates["entity"] == "server")
+    for i in np.flatnonzero(instances & (rates["metric"] == counter)):
         row = row_of.get((int(rates["run"][i]), int(rates["point"][i])))
         if row is not None:
             found[row] = rates["rate_per_s"][i]

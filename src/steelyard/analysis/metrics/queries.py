@@ -2,7 +2,7 @@
 
 A run's time of a query is the mean over its executions. The geometric mean over queries gives each of
 them the same weight, however long it takes: halving any one of them counts alike (Fleming & Wallace
-1986). The time of a round is what somebody waits for all of them.
+1986). The time of a round is the time until all of them are answered.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from steelyard.study.workloads.queries import QueriesWorkload
 
 GEOMEAN = Metric("query_geomean_ms", "geometric mean of query times", "ms", "lower")
 ROUND = Metric("round_ns", "time of a round", "ns", "lower")
-PER_HOUR = Metric("queries_per_h", "queries an hour", "queries/h", "higher")
+PER_HOUR = Metric("queries_per_h", "queries per hour", "queries/h", "higher")
 
 
 def time_of(query: str) -> Metric:
@@ -43,7 +43,7 @@ def query_times(evidence: Evidence, row_of: Mapping[tuple[int, int], int]) -> di
 
 
 def query_measures(times: Mapping[str, Floats], per_s: Floats) -> list[tuple[Metric, Floats]]:
-    """Each metric with a value a row of the measures. times: of queries; per_s: rounds a second."""
+    """Each metric with one value per row of the measures. times: of queries; per_s: rounds per second."""
     queries = {name: column for name, column in times.items() if name != "transaction"}
     if not queries:
         return []

@@ -1,4 +1,4 @@
-"""From evidence to measures: one row a run and point, one column a metric.
+"""From evidence to measures: one row per run and point, one column per metric.
 
 Everything here is derived from counters: a rate over the measure phase divided by transactions a
 second. Nothing is averaged over runs: the run is the unit of all that follows.
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.metrics.costs import SERVER_CPU, sources, time_cost
 from steelyard.analysis.metrics.dispatcher import simulated_measures
-from steelyard.analysis.metrics.guests import INSTRUCTION_TIME, instruction_measures, told
+from steelyard.analysis.metrics.guests import INSTRUCTION_TIME, instruction_measures, meaningful
 from steelyard.analysis.metrics.latches import latch_costs
 from steelyard.analysis.metrics.programs import SCORE, program_measures
 from steelyard.analysis.metrics.queries import GEOMEAN, query_measures, query_times, time_of
@@ -27,7 +27,10 @@ from steelyard.study.spec import Study
 from steelyard.study.workloads.workload import Workload
 
 THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")
+P50 = Metric("p50_ns", "latency p50", "ns", "lower")
 P99 = Metric("p99_ns", "latency p99", "ns", "lower")
+# work done, the first of them that was measured
+WORK = (SCORE, INSTRUCTION_TIME.name, GEOMEAN.name, THROUGHPUT.name)
 # what verdicts are made of
 HEADLINES = (THROUGHPUT.name, SCORE, INSTRUCTION_TIME.name, GEOMEAN.name, SERVER_CPU.name, P99.name)
 
@@ -38,7 +41,7 @@ _RUNNING = "CPU"  # sampled as running: its time is counted exactly elsewhere
 _LATCHES = "LWLock"  # the same, where sleeps for latches were seen
 
 _LATENCIES = (
-    Metric("p50_ns", "latency p50", "ns", "lower"),
+    P50,
     Metric("p95_ns", "latency p95", "ns", "lower"),
     P99,
 )
@@ -75,8 +78,7 @@ class Measures:
     @property
     def work(self) -> Metric:
         """Work done: a program's score, a guest's instructions, how long queries take, else throughput."""
-        names = (SCORE, INSTRUCTION_TIME.name, GEOMEAN.name, THROUGHPUT.name)
-        return next(filter(None, map(self.metric, names)), THROUGHPUT)
+        return next(filter(None, map(self.metric, WORK)), THROUGHPUT)
 
     def metric(self, name: str) -> Metric | None:
         """The metric of this name, None when it was not measured."""
@@ -122,13 +124,13 @@ def measure(evidence: Evidence) -> Measures:
     ]
     values |= {metric.name: column for metric, column in further}
     values |= {time_of(name).name: column for name, column in times.items()}
-    # nobody asks for so many rounds a second, nor for the slowest in a hundred
+    # rounds per second and the slowest of a hundred rounds are of no use
     left_out = (THROUGHPUT, *_LATENCIES) if times else ()
 
     of_run = {int(r): i for i, r in enumerate(evidence.runs["run"])}
     at = np.array([of_run[int(r)] for r in run], dtype=int)
     always = (THROUGHPUT, *_LATENCIES, *(source.metric for source in declared), ERRORS)
-    candidates = dict.fromkeys(told(evidence, (*always, *(metric for metric, _ in further))))
+    candidates = dict.fromkeys(meaningful(evidence, (*always, *(metric for metric, _ in further))))
     return Measures(
         metrics=tuple(
             _in_words_of(m, evidence.study.workload)
@@ -170,7 +172,7 @@ def _latencies(latency: Columns, row_of: Mapping[tuple[int, int], int]) -> dict[
 def _summed(
     rates: Columns, row_of: Mapping[tuple[int, int], int], monitor: str, entity: str, counter: str
 ) -> Floats:
-    """Sum of a counter's rates by row; NaN where no row of the table speaks of it.
+    """Sum of a counter's rates by row; NaN where the table has no row of it.
 
     entity: a name, or the prefix of several when it ends in ':'.
     """
@@ -191,7 +193,7 @@ def _waits(
 ) -> list[tuple[Metric, Floats]]:
     """Time waited per transaction by type: sessions seen waiting, over readings, over transactions.
 
-    A mean of 0.5 sessions waiting at 1,000 transactions a second is 500 us a transaction.
+    A mean of 0.5 sessions waiting at 1,000 transactions per second is 500 us per transaction.
     """
     rates = evidence.rates
     seen = (rates["monitor"] == _WAITS) & (rates["metric"] == "samples_total")

@@ -31,7 +31,7 @@ _ALPHA = 0.05
 _SEARCHED = np.geomspace(0.25, 4096, 16)
 _REFINED = np.linspace(0, 1, 17)
 _MOST_LOG = 50.0
-_LEAST_PER_SQUARE = 1e-9  # a peak beyond 30,000 clients cannot be told from none
+_LEAST_PER_SQUARE = 1e-9  # a peak beyond 30,000 clients is the same as none
 
 Ends = tuple[float, float]
 NO_INTERVAL: Ends = (math.nan, math.nan)

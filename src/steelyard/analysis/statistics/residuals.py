@@ -22,7 +22,7 @@ _linalg: Any = np.linalg  # its stubs leave types open
 
 
 def serial(found: Fitted) -> Serial | None:
-    """None where there are no residuals to speak of: fewer than five points, or an exact fit."""
+    """None without usable residuals: fewer than five points, or an exact fit."""
     observed, model = found.observed, found.model
     theta = found.theta
     values, slopes = curve(model, observed, theta[None, :])

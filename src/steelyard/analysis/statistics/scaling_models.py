@@ -86,7 +86,7 @@ Model = Usl | SharedCore | UslByPeak
 
 @dataclass(frozen=True)
 class Observed:
-    """Throughput a second at each number of clients; weights: 1/variance, of any common scale.
+    """Throughput per second at each number of clients; weights: 1/variance, of any common scale.
 
     relative: whether errors are in proportion to the value (fit on logarithms).
     """
@@ -129,11 +129,11 @@ class Observed:
 
 @dataclass(frozen=True)
 class Fitted:
-    """parameters: lambda (throughput a second of one client) and the model's two, by name.
+    """parameters: lambda (throughput per second of one client) and the model's two, by name.
 
     errors: standard errors from the curvature, good only inside the bounds. correlation: of the model's
     two, likewise; NaN at a bound. residual_sd: of the logarithm where the fit was relative, else in
-    transactions a second; divisor n - 3. aicc: Akaike's criterion corrected for few points (4 parameters
+    transactions per second; divisor n - 3. aicc: Akaike's criterion corrected for few points (4 parameters
     with the variance); inf below 6 points.
     """
 

@@ -1,4 +1,4 @@
-"""What fills, and what is not given back: found in every gauge, unaided."""
+"""What fills, and what is not released: looked for in every gauge."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from steelyard.quantities import percent, quantity, span_of
 
 FULL = 0.99
 KEPT = 0.9
-_GROWTH_THAT_COUNTS = 0.10  # of the level at the start; caches and heaps breathe below that
+_GROWTH_THAT_COUNTS = 0.10  # of the level at the start; caches and heaps vary by less
 _LEAST_BYTES = 1_000_000.0
 _LEAST_PER_TXN = 0.001  # of things counted: three entries in 10,000 transactions are not the work's
 _PRIVATE = "memory_private_bytes"
@@ -80,9 +80,9 @@ class _Series:
 
 
 def gauge_notices(evidence: Evidence) -> list[Notice]:
-    """gauge-full, gauge-fills and gauge-not-reclaimed, one notice a gauge and option.
+    """gauge-full, gauge-fills and gauge-not-reclaimed, one notice per gauge and option.
 
-    Growth is looked for where the number of clients stays the same within a run (with more clients
+    Growth is searched where the number of clients stays the same within a run (with more clients
     more memory is no finding), and reported when at least half of an option's runs show it.
     """
     notices: list[Notice] = []
@@ -90,14 +90,14 @@ def gauge_notices(evidence: Evidence) -> list[Notice]:
         full = [g for g in series.runs if g.limit > 0 and g.highest >= FULL * g.limit]
         fills = [g for g in series.grown if g.steady]
         kept = [g for g in series.grown if g.cooled - g.start >= KEPT * g.growth]
-        for code, say, seen in (
+        for code, text, seen in (
             ("gauge-full", _full, full),
             ("gauge-fills", _fills, fills),
             ("gauge-not-reclaimed", _not_reclaimed, kept),
         ):
             if seen:
                 runs = tuple(g.run for g in seen)
-                notices.append(Notice(code, say(series, seen), series.option, runs))
+                notices.append(Notice(code, text(series, seen), series.option, runs))
     return notices
 
 

@@ -1,4 +1,4 @@
-"""Whether the lab itself was fit to judge: engine, host, monitors, caches that thrash."""
+"""Whether the harness itself was valid: engine, host, monitors, caches that thrash."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _THRASH = 0.01
 _SILENT_INTERVALS = 3
 
 
-def soundness_notices(evidence: Evidence, measures: Measures) -> list[Notice]:
+def harness_notices(evidence: Evidence, measures: Measures) -> list[Notice]:
     """engine-saturated, steal, cache-thrash and monitor-silent."""
     return [
         *_engine(evidence, measures),
@@ -85,8 +85,8 @@ def _thrash(evidence: Evidence, measures: Measures) -> list[Notice]:
         )
     }
     worst: dict[str, dict[int, float]] = {}
-    thrown_out = [m for m in np.unique(rates["metric"].astype(str)) if m.endswith("evicted_total")]
-    for i in np.flatnonzero(np.isin(rates["metric"].astype(str), thrown_out)):
+    evicted = [m for m in np.unique(rates["metric"].astype(str)) if m.endswith("evicted_total")]
+    for i in np.flatnonzero(np.isin(rates["metric"].astype(str), evicted)):
         key = int(rates["run"][i]), int(rates["point"][i])
         ratio = float(rates["rate_per_s"][i]) / per_s[key] if per_s.get(key, 0.0) > 0 else 0.0
         if ratio > _THRASH:
@@ -98,14 +98,14 @@ def _thrash(evidence: Evidence, measures: Measures) -> list[Notice]:
             measures,
             "cache-thrash",
             [Finding(run, 100 * ratio) for run, ratio in runs.items()],
-            f"{entity}: entries are thrown out all the time; the cache is too small for this work",
-            lambda ratios: f"{span_of(ratios, significant)} for every 100 transactions",
+            f"{entity}: entries are evicted all the time; the cache is too small for this work",
+            lambda ratios: f"{span_of(ratios, significant)} per 100 transactions",
         )
     return notices
 
 
 def _silent(evidence: Evidence, measures: Measures) -> list[Notice]:
-    """A monitor whose last sample came long before the end of measure, while work went on."""
+    """A monitor whose last sample came long before the end of measure, while work continued."""
     table = evidence.silence
     last_work_ns = _last_work_before_end_ns(evidence)
     found: dict[str, list[Finding]] = {}
@@ -125,7 +125,7 @@ def _silent(evidence: Evidence, measures: Measures) -> list[Notice]:
             measures,
             "monitor-silent",
             findings,
-            f"monitor {monitor} fell silent before the end of measure while transactions went on: its"
+            f"monitor {monitor} fell silent before the end of measure while transactions continued: its"
             " figures cover only a part",
             lambda quiet: f"for {span_of(quiet, lambda ns: quantity(ns, 'ns'))}",
         )

@@ -1,7 +1,7 @@
-"""What a published source says of its own measurements, computed again from its counters.
+"""Figures that a published source derived from its own counters, computed again.
 
 A figure is wrong where it differs by more than one unit of the last place that the source gives.
-Such slips are mostly a wrong row: where the figure is that of another point, that is said.
+Such slips are mostly a wrong row: where the figure is that of another point, the notice names it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _TITLES = {
 _Truth = Mapping[tuple[str, str], Mapping[int, float]]  # (option, figure): value by number of clients
 
 
-def claim_notices(
+def published_figure_notices(
     evidence: Evidence, scaling: Sequence[Scaling], latches: Sequence[LatchRow]
 ) -> list[Notice]:
-    """A notice for each point whose published figures do not follow from its counters."""
+    """One notice per point whose published figures do not follow from its counters."""
     truth = _truth(scaling, latches)
     option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
     points = evidence.points
@@ -49,8 +49,8 @@ def claim_notices(
             continue
         rows = [n for n, x in known.items() if abs(x - value) <= 0.5 * 10.0 ** -int(decimals)]
         key = int(run), option, clients, rows[0] if len(rows) == 1 else None
-        said = f"{value:.{int(decimals)}f} {_TITLES[str(figure)]}"
-        wrong.setdefault(key, []).append((said, significant(known[clients]), f"{value:.{int(decimals)}f}"))
+        given = f"{value:.{int(decimals)}f} {_TITLES[str(figure)]}"
+        wrong.setdefault(key, []).append((given, significant(known[clients]), f"{value:.{int(decimals)}f}"))
     return [_notice(key, found, evidence.study.workload) for key, found in wrong.items()]
 
 
@@ -58,10 +58,10 @@ def _notice(
     key: tuple[int, str, int, int | None], found: Sequence[tuple[str, str, str]], workload: Workload
 ) -> Notice:
     run, option, clients, other = key
-    said, right, values = (listed([part[i] for part in found]) for i in range(3))
+    given, right, values = (listed([part[i] for part in found]) for i in range(3))
     are = "is that" if len(found) == 1 else "are those"
     row = "" if other is None else f"; {values} {are} of {workload.counted(other)}"
-    text = f"the source gives {said} at {workload.counted(clients)}, but its own counters give {right}{row}"
+    text = f"the source gives {given} at {workload.counted(clients)}, but its own counters give {right}{row}"
     return Notice("published-figure-differs", text, option, (run,))
 
 

@@ -1,4 +1,4 @@
-"""What was not steady or not sound in the runs; each notice quotes the number that triggered it.
+"""What was not steady in the runs; each notice quotes the number that triggered it.
 
 Drift within runs is judged with the run as the unit, drift over the study with the block.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.comparison.block_table import lay_out
+from steelyard.analysis.comparison.block_table import block_table
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.metrics.run_metrics import FAILED, Measures
 from steelyard.analysis.statistics import distributions
@@ -21,7 +21,7 @@ from steelyard.quantities import change as as_change
 from steelyard.quantities import p_value, percent, span_of
 
 _SIGNIFICANT = 0.01
-_LEAST_DRIFT = 0.03  # of throughput: below it nobody would act
+_LEAST_DRIFT = 0.03  # of throughput: below it no action follows
 _LEAST_BLOCKS = 5  # a line through fewer block means fits whatever they are
 _LEAST_SECONDS = 5
 _LEAST_BATCHES = 6
@@ -45,7 +45,7 @@ def merged(
     text: str,
     detail: Callable[[Sequence[float]], str],
 ) -> list[Notice]:
-    """One notice an option, with the runs in which it was seen; detail(values) are its numbers."""
+    """One notice per option, with the runs in which it was seen; detail(values) are its numbers."""
     option_of = dict(zip(measures.run.tolist(), measures.option.tolist(), strict=True))
     by_option: dict[str, list[Finding]] = {}
     for finding in found:
@@ -131,7 +131,7 @@ def _warm_up(evidence: Evidence, measures: Measures) -> list[Notice]:
 
 
 def warm_up_left(counts: Floats) -> int:
-    """How many leading seconds MSER-5 would drop; 0 for series too short to say.
+    """How many leading seconds MSER-5 would drop; 0 for series too short for it.
 
     White, Cobb & Spratt 2000: batches of five, cut where the standard error of the rest is least.
     """
@@ -181,27 +181,27 @@ def _slope(x: Floats, y: Floats) -> float:
 def _drift_over(evidence: Evidence, measures: Measures) -> list[Notice]:
     """Level of the blocks against the order of runs, options allowed for: a block is one value.
 
-    Runs of a block share its level, so that their number says nothing of a trend over blocks.
+    Runs of a block share its level, so their number is no evidence of a trend over blocks.
     """
-    layout = lay_out(measures, measures.work.name, [o.label for o in evidence.options])
-    df = len(layout.blocks) - 2
-    if len(layout.blocks) < _LEAST_BLOCKS or not layout.positive:
+    table = block_table(measures, measures.work.name, [o.label for o in evidence.options])
+    df = len(table.blocks) - 2
+    if len(table.blocks) < _LEAST_BLOCKS or not table.positive:
         return []
     # every block has a run of every option, so that the options cancel out of its mean
-    y: Floats = np.log(layout.values).mean(axis=1)
-    time: Floats = layout.runs.mean(axis=1)
+    y: Floats = np.log(table.values).mean(axis=1)
+    time: Floats = table.runs.mean(axis=1)
     slope = _slope(time, y)
     left = y - y.mean() - slope * (time - time.mean())
     spread = float(((time - time.mean()) ** 2).sum())
     se = max(float(np.sqrt((left**2).sum() / df / spread)), 1e-15)
     p = float(distributions.t_two_sided(slope / se, df))
-    change = float(np.expm1(slope * (layout.runs.max() - layout.runs.min())))
+    change = float(np.expm1(slope * (table.runs.max() - table.runs.min())))
     if p >= _SIGNIFICANT or abs(change) < _LEAST_DRIFT:
         return []
     word = "rose" if change > 0 else "fell"
     text = (
         f"{measures.work.title} {word} by {percent(abs(change))} from the first run of the study to the last"
-        f" ({p_value(p)}, {len(layout.blocks)} blocks); blocks in random order keep that out of the"
+        f" ({p_value(p)}, {len(table.blocks)} blocks); blocks in random order keep that out of the"
         " comparisons"
     )
     return [Notice("drift-over-study", text)]
@@ -213,10 +213,10 @@ def _outliers(evidence: Evidence, measures: Measures) -> list[Notice]:
     Far is measured in units of what runs usually scatter; the second condition spares blocks in
     which the whole machine was slower.
     """
-    layout = lay_out(measures, measures.work.name, [o.label for o in evidence.options])
-    if len(layout.blocks) < 4 or len(layout.options) < 2 or not layout.positive:
+    table = block_table(measures, measures.work.name, [o.label for o in evidence.options])
+    if len(table.blocks) < 4 or len(table.options) < 2 or not table.positive:
         return []
-    y = np.log(layout.values)
+    y = np.log(table.values)
     away: Floats = y - np.median(y, axis=0)
     columns = range(away.shape[1])
     others = np.stack([np.median(np.delete(away, j, axis=1), axis=1) for j in columns], axis=1)
@@ -225,7 +225,7 @@ def _outliers(evidence: Evidence, measures: Measures) -> list[Notice]:
     limit = max(_OUTLIER_MADS * usual, float(np.log1p(_LEAST_OUTLIER)))
     far: NDArray[np.bool_] = (np.abs(away) > limit) & (np.abs(apart) > limit)
     found = [
-        Finding(int(layout.runs[i, j]), float(np.expm1(away[i, j])))
+        Finding(int(table.runs[i, j]), float(np.expm1(away[i, j])))
         for i, j in zip(*np.nonzero(far), strict=True)
     ]
     return merged(

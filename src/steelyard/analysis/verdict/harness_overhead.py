@@ -1,4 +1,4 @@
-"""What the lab itself costs: the answer where the subject is a server that does nothing but answer."""
+"""The verdict on the null subject: what the harness itself costs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.analysis.comparison.block_table import lay_out
+from steelyard.analysis.comparison.block_table import block_table
 from steelyard.analysis.judgement.results import Verdict
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
+from steelyard.analysis.verdict.findings import Findings
+from steelyard.analysis.verdict.nothing_to_compare import nothing_to_compare
+from steelyard.analysis.verdict.options_compared import options_compared
 from steelyard.bundle.evidence.tables import Evidence
 from steelyard.quantities import listed, percent, quantity, span_of
 
@@ -18,32 +21,29 @@ _ENGINE = "engine_cpu_us_per_txn"
 _P50 = "p50_ns"
 
 
-def floor_first(evidence: Evidence, measures: Measures, verdict: Verdict) -> Verdict:
-    """The verdict with the lab's own cost and the machine's noise as its answer.
-
-    What it says of the options becomes its first reason. As it is where a real server was weighed.
-    """
-    if evidence.study.subject.kind != "null":
-        return verdict
+def harness_overhead(findings: Findings) -> Verdict:
+    """The cost of the harness and the noise of the machine; the answer on the options is its first reason."""
+    answer = (options_compared if findings.pairwise.options else nothing_to_compare)(findings)
+    evidence, measures = findings.evidence, findings.measures
     found = [text for text in (_cost(evidence, measures), _noise(evidence, measures)) if text]
     if not found:
-        return verdict
-    return replace(verdict, sentence=" ".join(found), reasons=(verdict.sentence, *verdict.reasons))
+        return answer
+    return replace(answer, sentence=" ".join(found), reasons=(answer.sentence, *answer.reasons))
 
 
 def _cost(evidence: Evidence, measures: Measures) -> str:
-    """`Here a transaction takes 4.3 to 4.5 µs of CPU in the load engine and ...`; '' where nobody looked."""
+    """`Here a transaction takes 4.3 µs of CPU in the load engine and ...`; '' where neither was measured."""
     parts = [
-        f"{told} {where}"
+        f"{level} {where}"
         for name, unit, where in (
             (_ENGINE, "us", "of CPU in the load engine"),
             (SERVER_CPU.name, "us", "in a server that only answers"),
         )
-        if (told := _levels(evidence, measures, name, unit))
+        if (level := _levels(evidence, measures, name, unit))
     ]
     if not parts:
         return ""
-    # over a ramp half of them is no number
+    # a median over several load points is no latency
     clients = evidence.study.plan.clients
     half = _levels(evidence, measures, _P50, "ns") if len(clients) == 1 else ""
     waits = (
@@ -72,14 +72,14 @@ def _noise(evidence: Evidence, measures: Measures) -> str:
     labels: Sequence[str] = [option.label for option in evidence.options]
     parts: list[str] = []
     for name, title in ((THROUGHPUT.name, "throughput"), (SERVER_CPU.name, "CPU per transaction")):
-        layout = lay_out(measures, name, labels)
-        if len(layout.blocks) > 1 and layout.positive:
-            variance = np.log(layout.values).var(axis=0, ddof=1).mean()
+        table = block_table(measures, name, labels)
+        if len(table.blocks) > 1 and table.positive:
+            variance = np.log(table.values).var(axis=0, ddof=1).mean()
             parts.append(f"{percent(float(np.expm1(variance**0.5)))} in {title}")
     if not parts:
         return ""
     length = f"{evidence.study.plan.measure_s:g} s"
     return (
-        f"The same again differs by {listed(parts)} (standard deviation of runs of {length}): that is the"
-        " noise of this machine now, and steelyard doctor tells more of it."
+        f"A repeated run differs by {listed(parts)} (standard deviation of runs of {length}): this is the"
+        " noise of this machine now; steelyard doctor reports its causes."
     )

@@ -16,7 +16,7 @@ _MOST = 3
 def answers_by_point(
     evidence: Evidence, comparisons: Sequence[Comparison], counting: Sequence[Metric]
 ) -> str:
-    """By the first metric whose answer turns with the point; '' where none does.
+    """By the first metric whose answer differs between load points; '' where none does.
 
     comparisons: with the baseline.
     """
@@ -30,29 +30,29 @@ def _of(evidence: Evidence, metric: Metric, comparisons: Sequence[Comparison]) -
         if c.metric == metric.name and c.clients is not None:
             at.setdefault(c.clients, []).append(c)
     if all(c.blocks == 1 for mine in at.values() for c in mine):
-        return _as_seen(evidence, metric, at)
-    # as many chances to err as points (Bonferroni)
+        return _in_one_block(evidence, metric, at)
+    # one test per load point (Bonferroni)
     at = {n: [c for c in mine if c.p_value * len(at) < ALPHA] for n, mine in at.items()}
     findings = [(n, _proven(at[n])) for n in sorted(at)]
     alike = [[n for n, _ in group] for _, group in groupby(findings, key=lambda item: item[1])]
     if len(alike) < 2:
         return ""
-    parts = [f"{_range(evidence, ns)} {_said(at[ns[-1]])}" for ns in alike]
+    parts = [f"{_range(evidence, ns)} {_differences(at[ns[-1]])}" for ns in alike]
     kind = evidence.study.workload
     against = f"By number of {kind.points_are}, {metric.full_title} against {evidence.baseline}"
     return f"{against}: {'; '.join(parts)}."
 
 
-def _as_seen(evidence: Evidence, metric: Metric, at: Mapping[int, Sequence[Comparison]]) -> str:
-    """Of one block: who leads where, if the leader changes; a block shows an order and proves none."""
+def _in_one_block(evidence: Evidence, metric: Metric, at: Mapping[int, Sequence[Comparison]]) -> str:
+    """Of one block: which option leads where, if the leader changes; one block proves no order."""
     leads = [(n, _leader(evidence.baseline, metric, at[n])) for n in sorted(at)]
-    alike = [(who, [n for n, _ in group]) for who, group in groupby(leads, key=lambda item: item[1])]
+    alike = [(option, [n for n, _ in group]) for option, group in groupby(leads, key=lambda item: item[1])]
     if len(alike) < 2:
         return ""
     first, *middle, last = alike
     parts = [
         f"{first[0]} leads up to {first[1][-1]}",
-        *(f"{who} {_from_to(numbers)}" for who, numbers in middle),
+        *(f"{option} {_from_to(numbers)}" for option, numbers in middle),
         f"{last[0]} from {last[1][0]}",
     ]
     kind = evidence.study.workload
@@ -77,7 +77,7 @@ def _proven(found: Sequence[Comparison]) -> frozenset[tuple[str, str]]:
     return frozenset((c.option, c.outcome) for c in found if c.outcome in ("better", "worse"))
 
 
-def _said(found: Sequence[Comparison]) -> str:
+def _differences(found: Sequence[Comparison]) -> str:
     """The options that differ, the best first."""
     ranked = sorted(found, key=lambda c: -c.ratio)
     better = [c for c in ranked if c.outcome == "better"]

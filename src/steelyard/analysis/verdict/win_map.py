@@ -1,96 +1,62 @@
-"""Where one dispatch table wins: each cell of the other factors' levels and numbers of threads apart.
-
-Within a block both tables meet the same bursts and sleeps, so the log ratios of the blocks are paired;
-intervals are Student's, 95 % for each cell by itself.
-"""
+"""The verdict on dispatch tables where other factors set the work: it depends, cell by cell."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
-import numpy as np
-
-from steelyard.analysis.comparison.block_table import lay_out, points_of
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
-from steelyard.analysis.comparison.pairwise import Rivals
-from steelyard.analysis.judgement.results import RegionCell, Verdict
-from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
-from steelyard.analysis.statistics import distributions
-from steelyard.analysis.verdict.why import Costs
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.analysis.dispatcher.win_map import table_factor
+from steelyard.analysis.judgement.results import Verdict, WinMapCell
+from steelyard.analysis.metrics.run_metrics import Measures
+from steelyard.analysis.verdict.findings import Findings
 from steelyard.quantities import listed, percent, span_of
-from steelyard.study.factors import settings_of
-from steelyard.study.plan import Option
-from steelyard.study.spec import Study
-from steelyard.study.workloads.threads import ThreadsWorkload
-
-_ALPHA = 0.05
 
 
-def region(evidence: Evidence, measures: Measures) -> tuple[RegionCell, ...]:
-    """Throughput under each table over that under the first; empty unless tables were compared."""
-    factor = table_factor(evidence.study)
-    return tuple(_cells(evidence, measures, factor)) if factor else ()
-
-
-def told(cells: Sequence[RegionCell], margin: float) -> tuple[str, ...]:
-    """Where each table wins or loses by more than the margin, a sentence each; none of a single cell."""
-    said: list[str] = []
-    for level in dict.fromkeys(cell.level for cell in cells):
-        mine = [cell for cell in cells if cell.level == level]
-        wins = [cell for cell in mine if cell.low > 1 + margin]
-        loses = [cell for cell in mine if cell.high < 1 - margin]
-        for word, found in (("more", wins), ("less", loses)):
-            if found and len(mine) > 1:
-                changes = [abs(cell.ratio - 1) for cell in found]
-                said.append(
-                    f"Throughput under {level} is more than {100 * margin:.3g} % {word} than under"
-                    f" {mine[0].baseline} in {len(found)} of {len(mine)} cells, by"
-                    f" {span_of(changes, percent)}: {listed(_where(found))}."
-                )
-        if not wins and not loses and len(mine) > 1:
-            said.append(
-                f"Throughput under {level} is nowhere more than {100 * margin:.3g} % from that under"
-                f" {mine[0].baseline}, in {len(mine)} cells."
-            )
-    return tuple(said)
-
-
-def told_by_cells(
-    evidence: Evidence,
-    measures: Measures,
-    rivals: Rivals | None,
-    cells: Sequence[RegionCell],
-    verdict: Verdict,
-) -> Verdict:
-    """The verdict with what the cells say; their own where other factors set the work.
-
-    Options of different work do not compete; the reasons are those of the cell that differs most.
-    """
-    margin = evidence.study.plan.smallest_effect_percent / 100
-    if len(evidence.study.factors) < 2 or not cells:
-        return replace(verdict, reasons=(*told(cells, margin), *verdict.reasons))
+def win_map(findings: Findings) -> Verdict:
+    """Options of different work do not compete; the reasons are those of the cell that differs most."""
+    cells = findings.win_map
     most = max(cells, key=lambda cell: abs(math.log(cell.ratio)))
-    factor = table_factor(evidence.study)
+    factor = table_factor(findings.evidence.study)
 
     def label(level: str) -> str:
         levels = {**most.others, factor: level}
-        return next(option.label for option in evidence.options if dict(option.levels) == levels)
+        return next(option.label for option in findings.evidence.options if dict(option.levels) == levels)
 
-    option, rival = label(most.level), label(most.baseline)
-    duel = rivals.duels.get((option, rival)) if rivals else None
-    labels = [o.label for o in evidence.options]
-    closed = not evidence.study.workload.open_loop
+    option, other = label(most.level), label(most.baseline)
+    pair = findings.pairwise.pairs.get((option, other))
+    answer = " ".join(win_map_sentences(cells)) or "No cell has a finished run of two tables."
     return Verdict(
         outcome="it depends",
         winner=None,
-        sentence=_few(measures)
-        + (" ".join(told(cells, margin)) or "No cell has a finished run of two tables."),
-        reasons=Costs(measures, labels, [duel], margin).reasons(duel, closed) if duel else (),
-        ties=(option, rival),
+        sentence=_few(findings.measures) + answer,
+        reasons=(*(findings.reasons(pair) if pair else ()), *findings.further_reasons(None)),
+        ties=(option, other),
     )
+
+
+def win_map_sentences(cells: Sequence[WinMapCell]) -> tuple[str, ...]:
+    """Where each table wins or loses, one sentence each; none of a single cell."""
+    found: list[str] = []
+    for level in dict.fromkeys(cell.level for cell in cells):
+        mine = [cell for cell in cells if cell.level == level]
+        wins = [cell for cell in mine if cell.winner == cell.level]
+        losses = [cell for cell in mine if cell.winner == cell.baseline]
+        margin = f"{100 * mine[0].margin:.3g} %"
+        for word, some in (("more", wins), ("less", losses)):
+            if some and len(mine) > 1:
+                changes = [abs(cell.ratio - 1) for cell in some]
+                found.append(
+                    f"Throughput under {level} is more than {margin} {word} than under"
+                    f" {mine[0].baseline} in {len(some)} of {len(mine)} cells, by"
+                    f" {span_of(changes, percent)}: {listed(_where(some))}."
+                )
+        if not wins and not losses and len(mine) > 1:
+            found.append(
+                f"Throughput under {level} is nowhere more than {margin} from that under"
+                f" {mine[0].baseline}, in {len(mine)} cells."
+            )
+    return tuple(found)
 
 
 def _few(measures: Measures) -> str:
@@ -100,7 +66,7 @@ def _few(measures: Measures) -> str:
     )
 
 
-def _where(cells: Sequence[RegionCell]) -> list[str]:
+def _where(cells: Sequence[WinMapCell]) -> list[str]:
     threads: dict[tuple[str, ...], list[str]] = {}
     for cell in cells:
         threads.setdefault(tuple(cell.others.values()), []).append(str(cell.clients))
@@ -108,39 +74,3 @@ def _where(cells: Sequence[RegionCell]) -> list[str]:
         f"{' '.join((*codes, 'at'))} {'/'.join(known)} thread{'s' * (known != ['1'])}"
         for codes, known in threads.items()
     ]
-
-
-def table_factor(study: Study) -> str | None:
-    """The factor whose levels set the table of a simulated machine."""
-    if not isinstance(study.workload, ThreadsWorkload):
-        return None
-    for name, factor in study.factors.items():
-        if factor.scope == "server" and all("table" in s for s in settings_of(name, factor).values()):
-            return name
-    return None
-
-
-def _cells(evidence: Evidence, measures: Measures, factor: str) -> Iterator[RegionCell]:
-    alike: dict[tuple[tuple[str, str], ...], list[Option]] = {}
-    for option in evidence.options:
-        others = tuple((name, code) for name, code in option.levels.items() if name != factor)
-        alike.setdefault(others, []).append(option)
-    for others, (first, *rest) in alike.items():
-        for option in rest:
-            for point, clients in points_of(measures).items():
-                layout = lay_out(measures, THROUGHPUT.name, [first.label, option.label], point)
-                if len(layout.options) < 2 or not layout.blocks or not layout.positive:
-                    continue
-                logs = np.log(layout.values[:, 1] / layout.values[:, 0])
-                n, mean = len(logs), float(logs.mean())
-                se = float(logs.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
-                half = distributions.t_critical(n - 1, _ALPHA) * se if n > 1 else math.inf
-                yield RegionCell(
-                    level=option.levels[factor],
-                    baseline=first.levels[factor],
-                    others=dict(others),
-                    clients=clients,
-                    ratio=math.exp(mean),
-                    low=math.exp(mean - half),
-                    high=math.exp(mean + half),
-                )

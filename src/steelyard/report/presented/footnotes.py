@@ -49,7 +49,7 @@ class Footnote:
 
 def footnotes(judgement: Judgement, about: About) -> list[Footnote]:
     """Notices of the analysis, of the lab and of comparisons; first those of the whole study."""
-    warnings = (notice for item in judgement.comparisons for notice in item.warnings)
+    warnings = (notice for item in judgement.comparisons for notice in item.notices)
     alike: dict[tuple[str, str], list[Notice]] = {}
     for notice in (*judgement.notices, *about.notices, *warnings):
         alike.setdefault((notice.code, _RUNS.sub("", notice.text)), []).append(notice)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.analysis.verdict.win_map import table_factor
+from steelyard.analysis.dispatcher.win_map import table_factor
 from steelyard.bundle.reader import Bundle
 
 _MOST_OPTIONS = 4  # baseline first; a page cannot show the threads of more

@@ -7,12 +7,12 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard import quantities as fmt
-from steelyard.analysis.comparison.bundles import Across
+from steelyard.analysis.comparison.bundles import BundleComparison
 from steelyard.printable import printable
 from steelyard.report.presented.ranking import MARKS, MARKS_MEAN
 
 
-def print_across(found: Across, console: Console) -> None:
+def print_bundle_comparison(found: BundleComparison, console: Console) -> None:
     """A table a metric: each option there against here; then what else differs."""
     console.print(Text(printable(f"{found.there} against {found.here}"), "bold"))
     for metric in found.metrics:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Judgement, RegionCell
+from steelyard.analysis.judgement.results import Judgement, WinMapCell
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, slug, view
-
-_MARGIN = 0.01  # of the question that was published: more than 1 %
 
 
 def figure(judgement: Judgement) -> Figure | None:
     """A panel a level of the last factor, a row a level of those before. None without tables compared."""
-    cells = judgement.region
+    cells = judgement.win_map
     if not cells:
         return None
     names = list(cells[0].others)
@@ -21,14 +19,14 @@ def figure(judgement: Judgement) -> Figure | None:
     panels = list(dict.fromkeys(_panel_of(cell) for cell in cells))
     largest = max(abs(cell.ratio - 1) for cell in cells)
     return Figure(
-        name="region",
+        name="win-map",
         title=f"Where {level} gives more than {baseline}",
         caption=f"Throughput under {level} against {baseline}, in %, all else alike"
         + (f" ({' and '.join(names)})" if names else "")
-        + f". ▲ more, ▼ less by more than {_MARGIN:.0%}, the 95 % interval of the cell included.",
+        + f". ▲ more, ▼ less by more than {100 * cells[0].margin:.3g} %, with the whole 95 % interval.",
         panels=tuple(
             Panel(
-                f"region-{slug(name)}",
+                f"win-map-{slug(name)}",
                 name,
                 _heat([cell for cell in cells if _panel_of(cell) == name], largest),
             )
@@ -39,23 +37,23 @@ def figure(judgement: Judgement) -> Figure | None:
     )
 
 
-def _panel_of(cell: RegionCell) -> str:
+def _panel_of(cell: WinMapCell) -> str:
     codes = list(cell.others.items())
     last = f", {codes[-1][0]} {codes[-1][1]}" if len(codes) > 1 else ""
     return f"{cell.level} against {cell.baseline}{last}"
 
 
-def _row_of(cell: RegionCell) -> str:
+def _row_of(cell: WinMapCell) -> str:
     codes = list(cell.others.values())
     return ", ".join(codes[:-1] if len(codes) > 1 else codes) or f"{cell.level} / {cell.baseline}"
 
 
-def _said(cell: RegionCell) -> str:
-    mark = "▲ " if cell.low > 1 + _MARGIN else "▼ " if cell.high < 1 - _MARGIN else ""
+def _said(cell: WinMapCell) -> str:
+    mark = "" if cell.winner is None else "▲ " if cell.winner == cell.level else "▼ "
     return f"{mark}{100 * (cell.ratio - 1):+.1f}".replace("-", "−")
 
 
-def _heat(cells: Sequence[RegionCell], largest: float) -> Spec:
+def _heat(cells: Sequence[WinMapCell], largest: float) -> Spec:
     drawn = [
         {
             "row": _row_of(cell),
@@ -102,7 +100,7 @@ def _heat(cells: Sequence[RegionCell], largest: float) -> Spec:
     return view(max(44, 34 * len(order)), layers, drawn)
 
 
-def _table(cells: Sequence[RegionCell], names: Sequence[str]) -> Table:
+def _table(cells: Sequence[WinMapCell], names: Sequence[str]) -> Table:
     return Table(
         ("tables", *names, "threads", "ratio [95 % interval]"),
         tuple(

@@ -1,28 +1,30 @@
 import pytest
 
 from evidence import Truth, evidence_of, study_of
-from steelyard.analysis.comparison.pairwise import Duel, rivals
+from steelyard.analysis.comparison.intervals import Intervals
+from steelyard.analysis.comparison.pairwise import metrics_that_count, pairwise
 from steelyard.analysis.judgement.results import CostDifference
 from steelyard.analysis.metrics.run_metrics import measure
-from steelyard.analysis.verdict.why import Costs
+from steelyard.analysis.verdict import reasons as why
+from steelyard.analysis.verdict.costs import Costs
 
 STUDY = study_of({"f": "AB"})
 MARGIN = 0.03
 CHEAPER = Truth(throughput_per_s=16_000, user_us=20, system_us=8, switches=0.6)
 
 
-def duel(of) -> Duel:
-    met = rivals(STUDY, of, "AB", "A", 0.05)
-    assert met is not None
-    return met.duels["B", "A"]
+def intervals(of) -> Intervals:
+    return Intervals(of, "AB", metrics_that_count(STUDY, of), MARGIN, 0.05)
 
 
 def reasons(of, closed_loop: bool = True) -> tuple[str, ...]:
-    return Costs(of, "AB", [duel(of)], MARGIN).reasons(duel(of), closed_loop)
+    found = intervals(of)
+    return why.reasons(Costs(found), pairwise(STUDY, found, "A").pairs["B", "A"], closed_loop)
 
 
 def costs_of(of) -> tuple[CostDifference, ...]:
-    return Costs(of, "AB", [duel(of)], MARGIN).differences(duel(of))
+    found = intervals(of)
+    return Costs(found).differences([pairwise(STUDY, found, "A").pairs["B", "A"]])
 
 
 def measures(a: Truth, b: Truth, **more):

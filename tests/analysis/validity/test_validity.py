@@ -9,7 +9,7 @@ from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.metrics.run_metrics import measure
 from steelyard.analysis.validity.gauges import gauge_notices
-from steelyard.analysis.validity.harness import soundness_notices
+from steelyard.analysis.validity.harness import harness_notices
 from steelyard.analysis.validity.stability import stability_notices, warm_up_left
 from steelyard.bundle.evidence.tables import Evidence
 from steelyard.study.plan import options
@@ -29,8 +29,8 @@ def steadiness(evidence: Evidence) -> list[Notice]:
     return stability_notices(evidence, measure(evidence))
 
 
-def soundness(evidence: Evidence) -> list[Notice]:
-    return soundness_notices(evidence, measure(evidence))
+def harness(evidence: Evidence) -> list[Notice]:
+    return harness_notices(evidence, measure(evidence))
 
 
 def test_sound_runs_raise_no_notice():
@@ -105,14 +105,14 @@ def test_a_cache_at_99_percent_of_its_limit_is_full():
 
 
 def test_a_cache_that_throws_out_what_it_needs_thrashes():
-    (notice,) = soundness(of_b(Truth(counters={("postgres", "statements", "entries_evicted_total"): 900.0})))
+    (notice,) = harness(of_b(Truth(counters={("postgres", "statements", "entries_evicted_total"): 900.0})))
     assert notice.code == "cache-thrash"
     assert "entries are thrown out" in notice.text
-    assert notice.detail.endswith("for every 100 transactions")
+    assert notice.detail.endswith("per 100 transactions")
 
 
 def test_a_monitor_that_falls_silent_while_work_goes_on_is_named():
-    found = soundness(of_b(Truth(), silent_after_s={"host": 4.5}))
+    found = harness(of_b(Truth(), silent_after_s={"host": 4.5}))
     assert {n.code for n in found} == {"monitor-silent"}
     assert all("monitor host fell silent before" in n.text for n in found)
     assert {n.detail for n in found} == {"for 4.50 s"}
@@ -121,11 +121,11 @@ def test_a_monitor_that_falls_silent_while_work_goes_on_is_named():
 def test_a_monitor_that_stops_with_the_work_is_not_silent():
     evidence = of_b(Truth(), silent_after_s={"host": 4.5})
     stopped = replace(evidence, seconds=without_rows(evidence.seconds, evidence.seconds["second"] < 5))
-    assert soundness(stopped) == []
+    assert harness(stopped) == []
 
 
 def test_an_engine_at_its_limit_is_told_with_the_share():
-    (notice,) = soundness(of_b(Truth(engine_us=95), noise=0, block_noise=0))
+    (notice,) = harness(of_b(Truth(engine_us=95), noise=0, block_noise=0))
     assert notice.code == "engine-saturated"
     assert "more than 90 % of the CPU" in notice.text
     assert notice.detail == "95.0 %"
@@ -134,11 +134,11 @@ def test_an_engine_at_its_limit_is_told_with_the_share():
 def test_more_threads_of_the_engine_raise_its_limit():
     study = STUDY.model_copy(update={"workload": STUDY.workload.model_copy(update={"threads": 2})})
     evidence = of_b(Truth(engine_us=95), noise=0, block_noise=0)
-    assert soundness(replace(evidence, study=study, options=tuple(options(study)))) == []
+    assert harness(replace(evidence, study=study, options=tuple(options(study)))) == []
 
 
 def test_steal_above_2_percent_is_told():
-    (notice,) = soundness(of_b(Truth(steal_share=0.05)))
+    (notice,) = harness(of_b(Truth(steal_share=0.05)))
     assert (notice.code, notice.subject) == ("steal", "B")
     assert notice.detail == "5.00 %"
 

@@ -174,7 +174,7 @@ def test_a_small_difference_from_the_baseline_is_told_of_the_option():
     study = study_of({"f": "ABC"}, plan={"clients": [8], "baseline": "C"})
     truth = {"A": Truth(), "B": Truth(throughput_per_s=10_390), "C": Truth()}
     found = judge(evidence_of(study, truth, noise=0.004))
-    small = [w for c in found.comparisons for w in c.warnings if w.code == "may-be-small"]
+    small = [w for c in found.comparisons for w in c.notices if w.code == "may-be-small"]
     assert {w.subject for w in small} <= {"A", "B"}
     assert all("differ from C" in w.text for w in small)
 

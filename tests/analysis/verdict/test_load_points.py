@@ -12,7 +12,7 @@ def comparison(
 ) -> Comparison:
     return Comparison(
         metric=THROUGHPUT.name, option=option, baseline="A", clients=clients, ratio=ratio, low=ratio - 0.1,
-        high=ratio + 0.1, p_value=p_value, blocks=8, margin=0.03, outcome=outcome, warnings=(),
+        high=ratio + 0.1, p_value=p_value, blocks=8, margin=0.03, outcome=outcome, notices=(),
     )  # fmt: skip
 
 

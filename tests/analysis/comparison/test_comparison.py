@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evidence import Truth, evidence_of, measures_of, study_of
-from steelyard.analysis.comparison.bundles import across
+from steelyard.analysis.comparison.bundles import compare_bundles
 from steelyard.analysis.comparison.compare import compare
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.metrics.costs import SERVER_CPU
@@ -137,7 +137,7 @@ def test_a_difference_proven_but_smaller_than_the_margin_is_equivalent():
 def test_a_difference_proven_that_may_be_smaller_than_the_margin_says_so():
     found = two([100.0, 101, 99, 100, 100], [104.0, 104, 104.5, 103, 105])
     assert found.outcome == "better"
-    (warning,) = found.warnings
+    (warning,) = found.notices
     assert warning.code == "may-be-small"
     assert "3 %" in warning.text
 
@@ -149,7 +149,7 @@ def test_less_cpu_is_better_and_less_of_a_neutral_metric_is_only_different():
 
 
 def test_fewer_than_5_blocks_are_said_to_be_few():
-    (warning,) = two([100.0, 101, 99], [100.0, 102, 99.5]).warnings
+    (warning,) = two([100.0, 101, 99], [100.0, 102, 99.5]).notices
     assert warning.code == "few-blocks"
     assert "3 complete blocks" in warning.text
 
@@ -163,7 +163,7 @@ def test_one_block_proves_nothing():
 def test_a_block_with_a_missing_run_drops_out_and_is_named():
     found = two([100.0, 101, 99, 100, 102, 100], [110.0, math.nan, 112, 111, 110, 109])
     assert found.blocks == 5
-    assert any("block 2 left out" in w.text for w in found.warnings)
+    assert any("block 2 left out" in w.text for w in found.notices)
 
 
 def test_an_option_that_never_ran_is_said_and_does_not_take_the_others_with_it():
@@ -185,7 +185,7 @@ def test_zeros_are_compared_by_differences_with_a_warning():
     found = two([10.0, 12, 11, 10, 12], [0.0, 0, 1, 0, 0], SERVER_CPU)
     assert found.ratio == pytest.approx(1 / 55)
     assert found.outcome == "better"
-    assert any(w.code == "zeros" and "in 4 runs" in w.text for w in found.warnings)
+    assert any(w.code == "zeros" and "in 4 runs" in w.text for w in found.notices)
 
 
 def test_a_baseline_of_zero_gives_no_ratio_and_says_so():
@@ -209,7 +209,7 @@ def test_drift_within_blocks_is_quoted():
     order = np.concatenate([np.roll(np.arange(3), b) + 3 * b for b in range(8)])
     drifting = replace(rotated, run=order + 1, values={THROUGHPUT.name: np.exp(0.02 * order)})
     found = compare(drifting, THROUGHPUT, "ABC", "A", MARGIN).comparisons
-    assert any(w.code == "drift" and "+2 %" in w.text for w in found[0].warnings)
+    assert any(w.code == "drift" and "+2 %" in w.text for w in found[0].notices)
 
 
 def test_options_that_scatter_unequally_are_named():
@@ -219,14 +219,14 @@ def test_options_that_scatter_unequally_are_named():
         for name, sd in zip("ABCD", (0.002, 0.002, 0.002, 0.08), strict=True)
     }
     found = compare(measures_of(table), THROUGHPUT, "ABCD", "A", MARGIN).comparisons
-    assert any(w.code == "unequal-variances" and "under D" in w.text for w in found[0].warnings)
+    assert any(w.code == "unequal-variances" and "under D" in w.text for w in found[0].notices)
 
 
 def test_errors_travel_with_the_comparison():
     study = study_of({"f": "AB"})
     measures = measure(evidence_of(study, {"A": Truth(), "B": Truth(error_share=0.02)}))
     (found,) = compare(measures, THROUGHPUT, "AB", "A", MARGIN).comparisons
-    assert [w.subject for w in found.warnings if w.code == "errors"] == ["B"]
+    assert [w.subject for w in found.notices if w.code == "errors"] == ["B"]
 
 
 def test_all_points_together_is_the_mean_log_ratio_over_points():
@@ -277,7 +277,7 @@ def test_bundles_that_were_not_measured_alike_are_compared_with_a_remark():
         (name, evidence_of(study, {"A": Truth(), "B": Truth()}, blocks=2), {})
         for name, study in (("here", plain), ("there", fewer))
     )
-    told = {notice.code: notice.text for notice in across(here, there).notices}
+    told = {notice.code: notice.text for notice in compare_bundles(here, there).notices}
     assert told["probes-differ"] == "probes.locks: False here, True there"
     assert told["blocks-differ"].startswith("plan.blocks: ")
-    assert {notice.code for notice in across(here, here).notices} == {"not-interleaved"}
+    assert {notice.code for notice in compare_bundles(here, here).notices} == {"not-interleaved"}

@@ -1,0 +1,1 @@
+"""The dispatcher of a simulated machine: where each dispatch table wins."""

@@ -1,0 +1,23 @@
+"""Which of the measured metrics plays which role in every report: work, CPU, latency."""
+
+from __future__ import annotations
+
+from steelyard.analysis.judgement.results import Headlines, Metric
+from steelyard.analysis.metrics.costs import SERVER_CPU
+from steelyard.analysis.metrics.programs import CPU_PER_SCORE, EACH
+from steelyard.analysis.metrics.run_metrics import P50, P99, WORK, Measures
+
+
+def headlines(measures: Measures) -> Headlines:
+    """The headline metrics by role, each as the study's workload words it."""
+
+    def first(*names: str) -> Metric | None:
+        return next(filter(None, map(measures.metric, names)), None)
+
+    return Headlines(
+        work=first(*WORK),
+        cpu=first(SERVER_CPU.name, CPU_PER_SCORE),
+        p50=first(P50.name),
+        p99=first(P99.name),
+        per_instance=first(EACH),
+    )

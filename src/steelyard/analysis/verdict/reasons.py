@@ -1,0 +1,115 @@
+"""Why: what goes with the difference between two options, in sentences.
+
+They state what was counted and no more: which costs differ, by how much, how sure. There is one per cost that
+is proven, material and large enough.
+"""
+
+from __future__ import annotations
+
+import math
+
+from steelyard.analysis.comparison.compare import Difference
+from steelyard.analysis.comparison.pairwise import PairResult
+from steelyard.analysis.metrics.costs import SERVER_CPU
+from steelyard.analysis.verdict.costs import PARTS, SYSTEM, USER, Cost, Costs
+from steelyard.quantities import percent, significant
+
+_LEAST_CHANGE = 0.05  # relative change of a cost
+_MOST_SENTENCES = 6
+
+
+def reasons(costs: Costs, pair: PairResult, closed_loop: bool = True) -> tuple[str, ...]:
+    """One sentence per cost, CPU first.
+
+    closed_loop: clients send as soon as they are answered, so that throughput can follow from CPU.
+    """
+    by_name = {cost.metric.name: cost for cost in costs.of(pair)}
+    found: list[str] = []
+    if SERVER_CPU.name in by_name:
+        found.append(_cpu(by_name, pair))
+        found += _pace(by_name[SERVER_CPU.name], costs.throughput(pair)) if closed_loop else ()
+    found += _p99(costs.p99(pair), pair) if closed_loop else ()
+    rest = [cost for name, cost in by_name.items() if name not in (SERVER_CPU.name, *PARTS)]
+    rest = [c for c in rest if c.proven and c.material and c.relative >= _LEAST_CHANGE]
+    # times first, the longest before the others; then what is counted, by relative change
+    rest.sort(key=lambda c: (not c.timed, -abs(c.change) if c.timed else 0.0))
+    found += [_other(cost, pair) for cost in rest[: _MOST_SENTENCES - len(found)]]
+    return tuple(found)
+
+
+def _pace(cpu: Cost, work: Difference | None) -> tuple[str, ...]:
+    """How far server CPU goes as an explanation of throughput; nothing where that hardly differs."""
+    d = cpu.difference
+    if work is None or work.before <= 0 or d.after <= 0 or not (cpu.proven and cpu.material):
+        return ()
+    return (
+        f"Were server CPU the only limit, throughput would be {significant(d.before / d.after)} times"
+        f" that of {d.baseline}; {significant(work.after / work.before)} times was measured.",
+    )
+
+
+def _p99(cost: Cost | None, pair: PairResult) -> tuple[str, ...]:
+    """The slowest transactions, which the verdict on a closed loop does not count."""
+    if cost is None or cost.relative < _LEAST_CHANGE:
+        return ()
+    d = cost.difference
+    return (
+        f"Latency p99: {cost.text(d.after)} under {pair.option}, {cost.text(d.before)} under {pair.other}"
+        f" ({percent(abs(cost.change) / d.before)} {'lower' if cost.change < 0 else 'higher'}).",
+    )
+
+
+def _cpu(costs: dict[str, Cost], pair: PairResult) -> str:
+    option, other = pair.option, pair.other
+    cost = costs[SERVER_CPU.name]
+    d = cost.difference
+    title = cost.metric.full_title
+    whole = title[:1].upper() + title[1:]
+    if not math.isfinite(d.high):
+        after, before = cost.text(d.after), cost.text(d.before)
+        return f"{whole}: {after} under {option}, {before} under {other}, in one block."
+    if not cost.proven:
+        return (
+            f"{whole}: {cost.text(d.after)} under {option}, {cost.text(d.before)} under {other};"
+            f" no difference is shown ({cost.text(d.low)} to {cost.text(d.high)})."
+        )
+    if not cost.material:
+        return (
+            f"{whole} differs too little to matter: {cost.text(d.after)} under {option},"
+            f" {cost.text(d.before)} under {other} ({_signed(cost)})."
+        )
+    ends = sorted((abs(d.low), abs(d.high)))
+    verb, more = ("saves", "") if cost.change < 0 else ("costs", "more ")
+    text = (
+        f"{option} {verb} {cost.text(abs(cost.change))} {more or 'of '}{title} against"
+        f" {other} ({_signed(cost)}, from {cost.text(d.before)} to"
+        f" {cost.text(d.after)}; 95 % interval of the difference {cost.text(ends[0])} to"
+        f" {cost.text(ends[1])})"
+    )
+    modes = [
+        f"{part.text(abs(part.change))} {'less' if part.change < 0 else 'more'} in {mode} mode"
+        for name, mode in ((USER, "user"), (SYSTEM, "system"))
+        if (part := costs.get(name)) and part.proven and part.material
+    ]
+    return f"{text}: {' and '.join(modes)}." if modes else f"{text}."
+
+
+def _signed(cost: Cost) -> str:
+    if not cost.difference.before:
+        return "from none"
+    return f"{'−' if cost.change < 0 else '+'}{percent(abs(cost.change) / cost.difference.before)}"
+
+
+def _other(cost: Cost, pair: PairResult) -> str:
+    d = cost.difference
+    option, other = pair.option, pair.other
+    less = "less" if cost.change < 0 else "more"
+    if d.unit == "1":
+        less = "fewer" if cost.change < 0 else "more"
+    title = cost.metric.title
+    relative = percent(abs(cost.change) / d.before) if d.before > 0 else ""
+    how_much = f" ({relative} {less})" if relative else f" ({less})"
+    return (
+        f"{title[0].upper()}{title[1:]}: {cost.text(d.after)} {cost.metric.each} under {option},"
+        f" {cost.text(d.before)} under {other}{how_much}."
+    )

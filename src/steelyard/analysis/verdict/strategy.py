@@ -1,0 +1,28 @@
+"""The verdict of a study: the question is chosen by subject and workload, and one module answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from steelyard.analysis.judgement.results import Verdict
+from steelyard.analysis.verdict.findings import Findings
+from steelyard.analysis.verdict.harness_overhead import harness_overhead
+from steelyard.analysis.verdict.nothing_to_compare import nothing_to_compare
+from steelyard.analysis.verdict.options_compared import options_compared
+from steelyard.analysis.verdict.win_map import win_map
+
+Strategy = Callable[[Findings], Verdict]
+
+
+def verdict(findings: Findings) -> Verdict:
+    """The answer with its reasons."""
+    return _strategy(findings)(findings)
+
+
+def _strategy(findings: Findings) -> Strategy:
+    study = findings.evidence.study
+    if findings.win_map and len(study.factors) > 1:
+        return win_map
+    if study.subject.kind == "null":
+        return harness_overhead
+    return options_compared if findings.pairwise.options else nothing_to_compare
