@@ -87,7 +87,7 @@ ROOMS = {
         evidence
         storage
         reader writer
-        export
+        series export
     """,
     "analysis": """
         judgement
@@ -179,6 +179,11 @@ def test_a_package_imports_only_from_its_left(package: str) -> None:
         if name.startswith("steelyard.") and name.split(".")[1] not in allowed
     ]
     assert not wrong
+
+
+def test_a_report_computes_nothing_from_a_bundle_by_sql() -> None:
+    asks = re.compile(r"\bduckdb\b|\.columns\(")
+    assert not [named(path) for path in (SOURCE / "report").rglob("*.py") if asks.search(path.read_text())]
 
 
 def test_every_package_has_its_arrows_written_down() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from live_postgres import Server
+from steelyard.report.presented.gather import series
 
 from mariadb_server import mariadb
 from small import SMALL
@@ -21,7 +22,6 @@ from steelyard.bundle.writer import BundleWriter
 from steelyard.host.processes.signals import Interrupts
 from steelyard.metrics import Cost, DeclaredMetric, as_json, built_in, parsed
 from steelyard.monitors import MONITORS, Sample, Target, declared, make
-from steelyard.report.presented.gather import series
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options

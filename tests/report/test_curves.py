@@ -11,14 +11,13 @@ import builders
 import pytest
 from rich.console import Console
 
-from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.latches import WhatIf
 from steelyard.bundle.reader import Bundle
 from steelyard.recordings.write import write_recording
 from steelyard.report.charts import Figure, figures
 from steelyard.report.export.images import write_images
 from steelyard.report.page.html import render
-from steelyard.report.presented import gather
+from steelyard.report.presented.overlays import overlays
 from steelyard.report.terminal.verdict import print_verdict
 
 Case = builders.Case
@@ -31,7 +30,7 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
     for name in ("result-cache-t2", "result-cache-i7"):
         write_recording(name, folder / name)
         bundle = Bundle(folder / name)
-        found[name[-2:]] = judge(bundle.evidence()), gather.series(bundle), gather.about(bundle)
+        found[name[-2:]] = builders.of_bundle(bundle)
     return lambda name: found[name]
 
 
@@ -73,8 +72,8 @@ def test_the_page_says_what_the_curve_means(case: Callable[[str], Case]) -> None
 
 def test_curves_of_another_bundle_are_drawn_behind(case: Callable[[str], Case]) -> None:
     judgement, series, about = case("i7")
-    overlays = gather.overlays([("t2", case("t2")[0].scaling)])
-    figure = drawn((judgement, replace(series, overlays=overlays), about))["scaling"]
+    curves = overlays([("t2", case("t2")[0].scaling)])
+    figure = drawn((judgement, replace(series, overlays=curves), about))["scaling"]
     throughput, linear = figure.panels[:2]
     (line,) = [layer for layer in throughput.spec["layer"] if layer["mark"].get("style") == "mutedline"]
     points = {(row["source"], row["clients"]): row["value"] for row in line["data"]["values"]}

@@ -8,8 +8,8 @@ from pathlib import Path
 import builders
 import pytest
 
+from steelyard.bundle.series.columns import Series
 from steelyard.report.page.html import render, write_report
-from steelyard.report.presented.about import Series
 
 CASES = ["two", "scaling", "matrix", "hostile"]
 

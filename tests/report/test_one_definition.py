@@ -13,14 +13,12 @@ from rich.console import Console
 
 from histograms import histogram
 from steelyard import quantities as fmt
-from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
 from steelyard.report.charts import figures
 from steelyard.report.export.judgement_json import judgement_json, judgement_schema
 from steelyard.report.export.markdown import to_markdown
 from steelyard.report.page.html import render
-from steelyard.report.presented import gather
 from steelyard.report.terminal.verdict import print_verdict
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
@@ -70,7 +68,7 @@ def uneven(tmp_path_factory: pytest.TempPathFactory) -> builders.Case:
     ):
         writer.write_run(number, {"f": option}, run(option, block, per_s))
     bundle = Bundle(writer.path)
-    return judge(bundle.evidence()), gather.series(bundle), gather.about(bundle)
+    return builders.of_bundle(bundle)
 
 
 def estimate(case: builders.Case, metric: str, option: str) -> float:

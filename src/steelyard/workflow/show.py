@@ -13,16 +13,19 @@ from typing import Literal
 
 from rich.console import Console
 
+from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.analysis.judge import judge
 from steelyard.bundle.evidence.tables import Evidence
 from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.read import read_series
 from steelyard.host.processes.limits import within
 from steelyard.recordings.model import catalogue
 from steelyard.recordings.write import write_recording
+from steelyard.report.about.provenance import about_bundle
 from steelyard.report.export.judgement_json import judgement_json
 from steelyard.report.export.markdown import to_markdown
 from steelyard.report.page.html import write_report
-from steelyard.report.presented import gather
+from steelyard.report.presented.overlays import overlays
 from steelyard.report.terminal.verdict import print_next, print_verdict
 from steelyard.study.errors import InputError, shown, typed
 from steelyard.workflow.complaint import complain
@@ -46,13 +49,14 @@ def show(
     overlay: bundles, or recordings by name, whose curves are drawn too, beside those that the study names.
     """
     bundle = Bundle(path)
-    judgement = judge(bundle.evidence())
+    evidence = bundle.evidence()
+    judgement = judge(evidence)
     others = (*bundle.study.overlay, *(other for other in overlay if other not in bundle.study.overlay))
-    curves = gather.overlays([(Path(other).stem, judge(_evidence(other)).scaling) for other in others])
-    series = replace(gather.series(bundle), overlays=curves)
+    curves = overlays([(Path(other).stem, judge(_evidence(other)).scaling) for other in others])
+    series = replace(read_series(bundle, estimated_runs(evidence)), overlays=curves)
     page = html or path / "report.html"
     next_command = f'{program()} sql {typed(path)} "select * from runs"'
-    about = gather.about(bundle, shown(page), next_command)
+    about = about_bundle(bundle, shown(page), next_command)
     console = Console()
     if form == "terminal":
         # the answer first: the page takes seconds

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from steelyard.analysis.judgement.results import Judgement
+from steelyard.bundle.series.columns import Series
+from steelyard.report.about.about import About
 from steelyard.report.charts import queries
 from steelyard.report.charts.answer import costs, effects, ratios
 from steelyard.report.charts.dispatcher import priorities, trace, win_map
@@ -11,7 +13,6 @@ from steelyard.report.charts.kernel import locks, profile, scheduling
 from steelyard.report.charts.latches import prediction, sleeps, tables, times
 from steelyard.report.charts.load import clients, gauges, latency, scaling, statements, timeline
 from steelyard.report.charts.theme import colours, config
-from steelyard.report.presented.about import About, Series
 
 __all__ = ["Figure", "Panel", "Spec", "Table", "config", "figures"]
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Comparison, Judgement, QueryRow
+from steelyard.report.about.about import About
 from steelyard.report.charts.answer.ratios import intervals
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
 from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.presented.about import About
 from steelyard.report.presented.ranking import MARKS
 
 _ROW_PX = 19

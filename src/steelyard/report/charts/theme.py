@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.analysis.judgement.results import Judgement
+from steelyard.report.about.about import About
 from steelyard.report.charts.figure import Spec
-from steelyard.report.presented.about import About
 from steelyard.report.presented.ranking import main_factor
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif"

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from steelyard.analysis.judgement.results import Judgement
+from steelyard.bundle.series.columns import Series
 from steelyard.bundle.storage.files import file_names, write_whole
 from steelyard.printable import printable
+from steelyard.report.about.about import About
 from steelyard.report.charts import Figure, Panel, Spec, config, figures
-from steelyard.report.presented.about import About, Series
 
 WIDTH_PX = 760
 

@@ -6,7 +6,7 @@ import json
 from typing import Any, cast
 
 from steelyard.analysis.judgement.results import Judgement
-from steelyard.report.presented.about import About
+from steelyard.report.about.about import About
 from steelyard.report.presented.ranking import over_points
 
 SCHEMA = "steelyard/judgement/1"

@@ -7,7 +7,7 @@ import re
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Judgement
 from steelyard.printable import printable
-from steelyard.report.presented.about import About
+from steelyard.report.about.about import About
 from steelyard.report.presented.footnotes import footnotes
 from steelyard.report.presented.ranking import heading, headline, legend, ranked, summary
 

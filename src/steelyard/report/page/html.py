@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Judgement, Metric
+from steelyard.bundle.series.columns import Series
+from steelyard.bundle.series.facts import MonitorCost
 from steelyard.bundle.storage.files import write_whole
+from steelyard.report.about.about import About, Phases
 from steelyard.report.charts import Figure, config, figures
 from steelyard.report.charts.theme import colours, hues
 from steelyard.report.export.images import panels, standalone
 from steelyard.report.page.vega import vega_script
-from steelyard.report.presented.about import About, MonitorCost, Phases, Series
 from steelyard.report.presented.footnotes import Footnote, footnotes
 from steelyard.report.presented.ranking import (
     MARKS,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from steelyard.analysis.judgement.results import Judgement, Notice
 from steelyard.quantities import listed, span_of
-from steelyard.report.presented.about import About
+from steelyard.report.about.about import About
 
 _MOST_DETAILS = 4
 _RUNS = re.compile(r"\d+(?= runs\b)")

@@ -15,7 +15,7 @@ from steelyard.analysis.judgement.results import (
     Metric,
     Outcome,
 )
-from steelyard.report.presented.about import About
+from steelyard.report.about.about import About
 
 # what stands for throughput where there is none
 _WORK = ("score", "query_geomean_ms")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchRow
 from steelyard.analysis.judgement.results import Judgement
+from steelyard.report.about.about import About
 from steelyard.report.charts.figure import Table
-from steelyard.report.presented.about import About
 
 _MOST_OPTIONS = 8
 _SLEEPS_PER_TXN_MIN = 0.01

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Judgement, QueryRow
+from steelyard.report.about.about import About
 from steelyard.report.charts.figure import Table
-from steelyard.report.presented.about import About
 from steelyard.report.presented.ranking import MARKS
 
 _MOST_OPTIONS = 2

@@ -12,8 +12,8 @@ from steelyard import quantities as fmt
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Comparison, Judgement, Metric
 from steelyard.printable import printable
+from steelyard.report.about.about import About
 from steelyard.report.charts.figure import Table
-from steelyard.report.presented.about import About
 from steelyard.report.presented.footnotes import Footnote, footnotes
 from steelyard.report.presented.ranking import (
     Headline,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import CostDifference, Judgement
+from steelyard.report.about.about import About
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
-from steelyard.report.presented.about import About
 from steelyard.report.presented.ranking import over_points, spoken_of
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Comparison, Judgement, Metric
+from steelyard.report.about.about import About
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
 from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.presented.about import About
 from steelyard.report.presented.ranking import MARKS, comparisons_of, heading, headline, over_points
 
 _OUTCOMES = ("better", "equivalent", "inconclusive", "worse")

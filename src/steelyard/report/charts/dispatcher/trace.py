@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from steelyard.bundle.series.columns import Series, rows
 from steelyard.report.charts.figure import (
     Figure,
     Panel,
@@ -16,7 +17,6 @@ from steelyard.report.charts.figure import (
     slug,
     view,
 )
-from steelyard.report.presented.about import Series, rows
 
 _WHY = {
     "start": "a new thread",

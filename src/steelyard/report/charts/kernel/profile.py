@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.kernel import ProfileRow
 from steelyard.analysis.judgement.results import Judgement
+from steelyard.bundle.series.columns import Series, rows
 from steelyard.report.charts.figure import Figure, Panel, Table
 from steelyard.report.charts.kernel.flame import flame
-from steelyard.report.presented.about import Series, rows
 from steelyard.report.presented.ranking import spoken_of, work_of
 
 _MOST_FUNCTIONS = 16

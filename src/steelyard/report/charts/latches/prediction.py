@@ -7,9 +7,9 @@ import math
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchCosts, LatchRow
 from steelyard.analysis.judgement.results import Judgement
+from steelyard.report.about.about import About
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, view
 from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.presented.about import About
 
 
 def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | None:

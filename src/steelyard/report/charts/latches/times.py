@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard import quantities as fmt
+from steelyard.bundle.series.columns import Series, rows
+from steelyard.report.about.about import About
 from steelyard.report.charts.figure import Figure, Panel, Table
 from steelyard.report.charts.load.latency import curves
 from steelyard.report.charts.theme import Colours
-from steelyard.report.presented.about import About, Series, rows
 
 _IN_TABLE = (0.5, 0.9, 0.99, 0.999, 0.9999)
 

@@ -6,9 +6,10 @@ from typing import Any
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Fairness, Judgement
+from steelyard.bundle.series.columns import Series, rows
+from steelyard.report.about.about import About
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, slug, view
 from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.presented.about import About, Series, rows
 from steelyard.report.presented.ranking import headline, ranked, spoken_of
 
 _MOST_PANELS = 4

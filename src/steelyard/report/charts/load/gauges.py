@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard import quantities as fmt
+from steelyard.bundle.series.columns import Series, rows
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, slug, view
 from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.presented.about import Series, rows
 
 Key = tuple[str, str, str]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard import quantities as fmt
+from steelyard.bundle.series.columns import Series, rows
+from steelyard.report.about.about import About
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, quantitative, view
 from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.presented.about import About, Series, rows
 
 # the axis counts one transaction in n: 2 is the median, 100 the 99th percentile
 _PERCENT = (

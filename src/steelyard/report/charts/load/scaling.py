@@ -7,10 +7,10 @@ from itertools import cycle, pairwise
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Estimate, Judgement, Metric
+from steelyard.bundle.series.columns import Series, rows
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, view
 from steelyard.report.charts.load.scaling_models import models_table
 from steelyard.report.charts.theme import DASHES, Colours, paint
-from steelyard.report.presented.about import Series, rows
 from steelyard.report.presented.ranking import heading, headline
 
 _MOST_NOTES = 4

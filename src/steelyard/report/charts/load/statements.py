@@ -6,6 +6,8 @@ from typing import Any
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Judgement
+from steelyard.bundle.series.columns import Series, rows
+from steelyard.report.about.about import About
 from steelyard.report.charts.figure import (
     Figure,
     Panel,
@@ -18,7 +20,6 @@ from steelyard.report.charts.figure import (
     view,
 )
 from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.presented.about import About, Series, rows
 from steelyard.report.presented.ranking import over_points, ranked
 
 _LONGEST_BESIDE = 14

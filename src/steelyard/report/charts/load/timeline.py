@@ -6,9 +6,10 @@ from collections import defaultdict
 from typing import Any
 
 from steelyard import quantities as fmt
+from steelyard.bundle.series.columns import Series, rows
+from steelyard.report.about.about import About
 from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, plain_axis, quantitative, view
 from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.presented.about import About, Series, rows
 
 _MOST_ROWS = 4000
 _MOST_LABELS = 32
