@@ -35,6 +35,7 @@ from steelyard.bundle.storage.inventory import CODES
 from steelyard.bundle.storage.seal import seal
 from steelyard.bundle.writer import BundleWriter
 from steelyard.report.about.provenance import about_bundle
+from steelyard.report.presented.presented import present
 from steelyard.report.terminal.verdict import print_verdict
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study
@@ -198,9 +199,9 @@ def answer(path: Path) -> Answer:
     bundle = Bundle(path)
     evidence = bundle.evidence()
     judgement = judge(evidence)
-    read_series(bundle, estimated_runs(evidence))
+    series = read_series(bundle, estimated_runs(evidence))
     out = io.StringIO()
-    print_verdict(judgement, about_bundle(bundle), Console(file=out, width=200))
+    print_verdict(present(judgement, series, about_bundle(bundle)), Console(file=out, width=200))
     return Answer(
         out.getvalue() + repr(judgement),
         frozenset(zip(*(column.tolist() for column in evidence.points.values()), strict=True)),

@@ -105,11 +105,10 @@ ROOMS = {
         write
     """,
     "report": """
-        about
+        about table
         presented
-        charts
-        tables export
-        page terminal
+        charts tables
+        export page terminal
     """,
     "workflow": """
         complaint exit_codes prepare

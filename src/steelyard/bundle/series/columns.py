@@ -34,8 +34,6 @@ class Series:
     latency: option, clients, quantile (0 to 1), ns: geometric mean over runs, as estimates are.
     latch_times: option, clients, kind (hold, wait), quantile, ns: geometric mean over runs.
     stacks: option, role, stack (folded, outermost first), us_per_txn: CPU time, of profiled runs.
-    overlays: source (bundle and option), clients, tps, linear (1: in proportion): curves of other
-        bundles, drawn behind those of this one.
     """
 
     throughput: Columns = field(default_factory=dict[str, Any])
@@ -45,7 +43,6 @@ class Series:
     clients: Columns = field(default_factory=dict[str, Any])
     latency: Columns = field(default_factory=dict[str, Any])
     latch_times: Columns = field(default_factory=dict[str, Any])
-    overlays: Columns = field(default_factory=dict[str, Any])
     priorities: Columns = field(default_factory=dict[str, Any])
     trace: Columns = field(default_factory=dict[str, Any])
     stacks: Columns = field(default_factory=dict[str, Any])

@@ -22,7 +22,8 @@ _GAUGES = """
     select v.option, v.t_s, v.monitor, v.entity, v.metric, v.value, l.value as "limit"
     from medians v left join medians l on l.option = v.option and l.t_s = v.t_s
         and l.monitor = v.monitor and l.entity = v.entity and l.metric = v.metric || '_limit'
-    where not suffix(v.metric, '_limit') and v.t_s between -30 and 600 order by v.option, v.t_s
+    where not suffix(v.metric, '_limit') and v.t_s between -30 and 600
+    order by v.option, v.t_s, v.monitor, v.entity, v.metric
 """
 
 

@@ -30,7 +30,7 @@ _THROUGHPUT = """
         select *, row_number() over (order by run, t_s) as n, count(*) over () as total from seconds
     )
     select option, min(t_s) as t_s, run, avg(count) as tps from numbered
-    group by run, option, n // greatest(1, total // {points}) order by t_s
+    group by run, option, n // greatest(1, total // {points}) order by t_s, run
 """
 
 _CPU = """
@@ -50,7 +50,7 @@ _CPU = """
             count(*) over (partition by role) as total from shares
     )
     select run, option, min(t_s) as t_s, role, avg(percent) as percent from numbered
-    group by run, option, role, n // greatest(1, total // {points}) order by t_s
+    group by run, option, role, n // greatest(1, total // {points}) order by t_s, run, role
 """
 
 # summarised as the analysis estimates: geometric mean over runs and points, mean where zeros occur

@@ -67,3 +67,8 @@ class About:
     factors: tuple[FactorFacts, ...] = ()
     option_levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     notices: tuple[Notice, ...] = ()
+
+    def over(self, before: str = "") -> str:
+        """`1 to 8 clients`: the load points of which one figure is a mean; '' where there is one point."""
+        numbers = sorted(set(self.phases.clients))
+        return f"{before}{numbers[0]} to {numbers[-1]} {self.points_are}" if len(numbers) > 1 else ""

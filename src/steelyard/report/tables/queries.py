@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Judgement, QueryRow
-from steelyard.report.about.about import About
-from steelyard.report.charts.figure import Table
-from steelyard.report.presented.ranking import MARKS
+from steelyard.analysis.judgement.results import QueryRow
+from steelyard.report.presented.marks import MARKS
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 _MOST_OPTIONS = 2
 
 
-def query_table(judgement: Judgement, about: About) -> Table | None:
+def table(presented: Presented) -> Table | None:
     """Of the power run, or what comes nearest to it: a row a query; None where there was none."""
+    judgement, about = presented.judgement, presented.about
     if not judgement.queries:
         return None
     fewest = min(row.clients for row in judgement.queries)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import CostDifference, Judgement
-from steelyard.report.about.about import About
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
-from steelyard.report.presented.ranking import over_points, spoken_of
+from steelyard.report.charts.figure import Figure, Panel, Spec
+from steelyard.report.charts.marks import nominal, quantitative, view
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 
-def figure(judgement: Judgement, about: About) -> Figure | None:
+def figure(presented: Presented) -> Figure | None:
     """Differences in time per transaction of the option that the verdict speaks of."""
+    judgement, option = presented.judgement, presented.leading
     if not judgement.costs:
         return None
-    option = spoken_of(judgement)
     mine = [cost for cost in judgement.costs if cost.option == option]
     if not mine:
         option = judgement.costs[0].option
@@ -30,7 +31,7 @@ def figure(judgement: Judgement, about: About) -> Figure | None:
         caption=(
             f"The cost {work} under {option}, less that under {judgement.baseline}, with "
             "95 % intervals. Bars to the left are savings. "
-            f"Geometric means over blocks{over_points(about, ' and ')}, as in the other tables."
+            f"Geometric means over blocks{presented.about.over(' and ')}, as in the other tables."
         ),
         panels=panels,
         table=_table(mine if len(judgement.options) > 8 else list(judgement.costs), titles, work),

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from steelyard.bundle.series.columns import Series, rows
-from steelyard.report.charts.figure import (
-    Figure,
-    Panel,
-    Spec,
-    Table,
-    nominal,
-    own_legend,
-    quantitative,
-    slug,
-    view,
-)
+from steelyard.bundle.series.columns import rows
+from steelyard.report.charts.figure import Figure, Panel, Spec, slug
+from steelyard.report.charts.marks import nominal, own_legend, quantitative, view
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 _WHY = {
     "start": "a new thread",
@@ -27,9 +20,9 @@ _WHY = {
 }
 
 
-def figure(series: Series) -> Figure | None:
+def figure(presented: Presented) -> Figure | None:
     """Two panels an option: the CPUs, and priority over time. None where nothing was traced."""
-    data = rows(series.trace)
+    data = rows(presented.series.trace)
     if not any(row["reason"] == "ran" for row in data):
         return None
     options = list(dict.fromkeys(str(row["option"]) for row in data))

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Judgement, WinMapCell
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, slug, view
+from steelyard.analysis.judgement.results import WinMapCell
+from steelyard.report.charts.figure import Figure, Panel, Spec, slug
+from steelyard.report.charts.marks import nominal, view
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 
-def figure(judgement: Judgement) -> Figure | None:
+def figure(presented: Presented) -> Figure | None:
     """A panel a level of the last factor, a row a level of those before. None without tables compared."""
-    cells = judgement.win_map
+    cells = presented.judgement.win_map
     if not cells:
         return None
     names = list(cells[0].others)
@@ -72,7 +75,7 @@ def _heat(cells: Sequence[WinMapCell], largest: float) -> Spec:
         "y": nominal("row", None, sort=order),
     }
     edge = max(100 * largest, 0.1)
-    colour: Spec = {
+    change: Spec = {
         "field": "change",
         "type": "quantitative",
         "title": "%",
@@ -86,7 +89,7 @@ def _heat(cells: Sequence[WinMapCell], largest: float) -> Spec:
     ]
     text: Spec = {"condition": {"test": "datum.light", "value": "#1B1F24"}, "value": "#FFFFFF"}
     layers: list[Spec] = [
-        {"mark": {"type": "rect"}, "encoding": {**place, "color": colour, "tooltip": tip}},
+        {"mark": {"type": "rect"}, "encoding": {**place, "color": change, "tooltip": tip}},
         {
             "mark": {"type": "text", "fontSize": 12},
             "encoding": {

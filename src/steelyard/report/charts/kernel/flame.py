@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from steelyard import quantities as fmt
-from steelyard.report.charts.figure import Spec, quantitative, view
+from steelyard.report.charts.figure import Spec
+from steelyard.report.charts.marks import quantitative, view
 
 KERNEL_MARK = "_[k]"
 _ROW_PIXELS = 19

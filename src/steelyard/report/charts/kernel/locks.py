@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.kernel import LockRow
-from steelyard.analysis.judgement.results import Judgement
 from steelyard.analysis.kernel.locks import FOREIGN, TOTAL
-from steelyard.report.charts.figure import Figure, Table
-from steelyard.report.presented.ranking import spoken_of, work_of
+from steelyard.report.charts.figure import Figure
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 _MOST_ROWS = 20
 _LEAST = 0.005  # of all waits; what is less is in the bundle
@@ -29,16 +29,16 @@ _HEAD = (
 )
 
 
-def figure(judgement: Judgement) -> Figure | None:
+def figure(presented: Presented) -> Figure | None:
     """None where no kernel lock was watched. Two options side by side, then a table an option."""
+    judgement, work = presented.judgement, presented.cost_of
     if not judgement.locks:
         return None
     by_option: dict[str, list[LockRow]] = {}
     for row in judgement.locks:
         by_option.setdefault(row.option, []).append(row)
-    work = work_of(judgement)
     tables = {f"Lock table of {option}": _lockmeter(mine, work) for option, mine in by_option.items()}
-    pair = [o for o in (judgement.baseline, spoken_of(judgement)) if o in by_option]
+    pair = [o for o in (judgement.baseline, presented.leading) if o in by_option]
     if len(pair) == 2:
         first, table = "Waits side by side", _side_by_side(pair, by_option, work)
     else:

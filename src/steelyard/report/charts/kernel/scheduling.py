@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Judgement
-from steelyard.report.charts.figure import Figure, Table
-from steelyard.report.presented.ranking import spoken_of
+from steelyard.report.charts.figure import Figure
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 _OURS = ("server", "engine", "monitors", "kernel")
 
 
-def figure(judgement: Judgement) -> Figure | None:
+def figure(presented: Presented) -> Figure | None:
     """None where scheduling was not watched. The baseline's and the leading option's roles first."""
+    judgement = presented.judgement
     if not judgement.scheduling:
         return None
-    first = (judgement.baseline, spoken_of(judgement))
+    first = (judgement.baseline, presented.leading)
     lines = {
         (row.option, row.role): (
             f"{row.option}, {row.role}",

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchRow
-from steelyard.analysis.judgement.results import Judgement
 from steelyard.report.about.about import About
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
-from steelyard.report.charts.theme import Colours, paint
+from steelyard.report.charts.figure import Figure, Panel, Spec
+from steelyard.report.charts.marks import colour, nominal, paint, quantitative, shape, view
+from steelyard.report.presented.palette import Palette
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 _MOST_LATCHES = 8
 _UNSEEN = "Neither gets (asked for with --gets) nor misses of these latches were seen"
@@ -19,8 +21,9 @@ _COUNTED = (
 )
 
 
-def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | None:
+def figure(presented: Presented) -> Figure | None:
     """None where no server was seen asleep, or not looked at. A table an option, the baseline's open."""
+    judgement, about = presented.judgement, presented.about
     rows = [row for row in judgement.latches if row.sleeps_only]
     counted = any(row.gets_per_txn is not None for row in rows)
     if not counted and not any(row.sleeps for row in rows):
@@ -30,7 +33,7 @@ def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | Non
         for option in dict.fromkeys(row.option for row in rows)
     }
     first = judgement.baseline if judgement.baseline in tables else next(iter(tables))
-    panel = _panel(rows, about, palette)
+    panel = _panel(rows, about, presented.palette)
     return Figure(
         name="sleeps",
         title="Gets of the server's latches, and sleeps for them"
@@ -81,7 +84,7 @@ def _table(rows: Sequence[LatchRow], about: About) -> Table:
     )
 
 
-def _panel(rows: Sequence[LatchRow], about: About, palette: Colours) -> Panel | None:
+def _panel(rows: Sequence[LatchRow], about: About, palette: Palette) -> Panel | None:
     """Time asleep a transaction by latch, with the most clients; the foremost latches."""
     most = max(row.clients for row in rows)
     drawn: list[Spec] = [
@@ -105,8 +108,8 @@ def _panel(rows: Sequence[LatchRow], about: About, palette: Colours) -> Panel | 
     encoding = {
         "y": nominal("latch", None, sort=order, axis={"labelLimit": 170, "grid": True}),
         "x": {**x, "scale": {"zero": True}},
-        "color": palette.encode(),
-        "shape": palette.shape(),
+        "color": colour(palette),
+        "shape": shape(palette),
         "tooltip": [
             {"field": "option", "type": "nominal"},
             {"field": "latch", "type": "nominal"},

@@ -6,10 +6,13 @@ from collections import defaultdict
 from typing import Any
 
 from steelyard import quantities as fmt
-from steelyard.bundle.series.columns import Series, rows
+from steelyard.bundle.series.columns import rows
 from steelyard.report.about.about import About
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, plain_axis, quantitative, view
-from steelyard.report.charts.theme import Colours, paint
+from steelyard.report.charts.figure import Figure, Panel, Spec
+from steelyard.report.charts.marks import colour, nominal, paint, plain_axis, quantitative, view
+from steelyard.report.presented.palette import Palette
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 _MOST_ROWS = 4000
 _MOST_LABELS = 32
@@ -23,10 +26,11 @@ _CLOCK = (
 Rows = list[dict[str, Any]]
 
 
-def figure(series: Series, palette: Colours, about: About) -> Figure | None:
+def figure(presented: Presented) -> Figure | None:
     """TPS above, CPU below, on the same time axis; the table lists each run's time mark and label."""
-    tps = rows(series.throughput)
-    cpu = rows(series.cpu)
+    about, palette = presented.about, presented.palette
+    tps = rows(presented.series.throughput)
+    cpu = rows(presented.series.cpu)
     if not tps:
         return None
     runs = paint(_runs(tps), palette)
@@ -75,7 +79,7 @@ def _runs(tps: Rows) -> Rows:
     return out
 
 
-def _tps(tps: Rows, runs: Rows, end: float, palette: Colours) -> Spec:
+def _tps(tps: Rows, runs: Rows, end: float, palette: Palette) -> Spec:
     data = paint(_thinned(tps, ("run",), "tps"), palette)
     top = max((row["tps"] or 0 for row in data), default=1.0)
     y = quantitative(
@@ -87,7 +91,7 @@ def _tps(tps: Rows, runs: Rows, end: float, palette: Colours) -> Spec:
             "x": _time(end),
             "y": y,
             "detail": {"field": "run"},
-            "color": palette.encode(legend=len(runs) > _MOST_LABELS or not palette.by_option),
+            "color": colour(palette, legend=len(runs) > _MOST_LABELS or not palette.by_option),
             "tooltip": [
                 {"field": "option", "type": "nominal"},
                 {"field": "run", "type": "quantitative"},
@@ -98,7 +102,7 @@ def _tps(tps: Rows, runs: Rows, end: float, palette: Colours) -> Spec:
     return view(200, [*_ground(runs, end), line, *_labels(runs, end, line["encoding"]["color"])], data)
 
 
-def _cpu(cpu: Rows, runs: Rows, end: float, palette: Colours) -> Spec:
+def _cpu(cpu: Rows, runs: Rows, end: float, palette: Palette) -> Spec:
     drawn = [row for row in cpu if row["role"] != "idle"] or cpu
     data = paint(_thinned(drawn, ("run", "role"), "percent"), palette)
     roles = sorted({str(row["role"]) for row in data}, key=lambda role: (role != "server", role))
@@ -108,7 +112,7 @@ def _cpu(cpu: Rows, runs: Rows, end: float, palette: Colours) -> Spec:
             "x": _time(end),
             "y": quantitative("percent", None, axis={"tickCount": 5, "minExtent": _LEFT}),
             "detail": {"field": "run"},
-            "color": palette.encode(legend=False),
+            "color": colour(palette, legend=False),
             "strokeDash": nominal(
                 "role",
                 None,

@@ -8,8 +8,11 @@ from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchRow
 from steelyard.analysis.judgement.results import Judgement
 from steelyard.report.about.about import About
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, view
-from steelyard.report.charts.theme import Colours, paint
+from steelyard.report.charts.figure import Figure, Panel, Spec
+from steelyard.report.charts.marks import colour, paint, plain_axis, quantitative, view
+from steelyard.report.presented.palette import Palette
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 _HEAD = (
     "gets",
@@ -29,8 +32,9 @@ _HEAD = (
 _ALWAYS = 5  # the counters of the published table are shown even where they are not available
 
 
-def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | None:
+def figure(presented: Presented) -> Figure | None:
     """None where no latch was watched. A table an option, the baseline's open."""
+    judgement, about, palette = presented.judgement, presented.about, presented.palette
     rows = [row for row in judgement.latches if not row.sleeps_only]
     if not rows:
         return None
@@ -106,7 +110,7 @@ def _table(rows: Sequence[LatchRow], about: About) -> Table:
     return Table(tuple(head[i] for i in kept), tuple(tuple(cells[i] for i in kept) for cells in every))
 
 
-def _hand_overs(rows: Sequence[LatchRow], palette: Colours, about: About) -> Panel | None:
+def _hand_overs(rows: Sequence[LatchRow], palette: Palette, about: About) -> Panel | None:
     """A latch that batches looks fast because it hands over rarely: both at once."""
     drawn: list[Spec] = [
         {
@@ -124,7 +128,7 @@ def _hand_overs(rows: Sequence[LatchRow], palette: Colours, about: About) -> Pan
     encoding = {
         "x": quantitative("handed", "hand-overs/s", scale=log, axis=plain_axis(tickCount=5)),
         "y": quantitative("gets", "gets/s", scale=log, axis=plain_axis(tickCount=5)),
-        "color": palette.encode(),
+        "color": colour(palette),
         "tooltip": [
             {"field": "option", "type": "nominal"},
             {"field": "clients", "type": "quantitative", "title": about.points_are},
@@ -140,7 +144,7 @@ def _hand_overs(rows: Sequence[LatchRow], palette: Colours, about: About) -> Pan
 
 
 def _panel(
-    rows: Sequence[LatchRow], palette: Colours, about: About, name: str, title: str, scale: float
+    rows: Sequence[LatchRow], palette: Palette, about: About, name: str, title: str, scale: float
 ) -> Panel | None:
     drawn: list[Spec] = []
     for row in rows:
@@ -164,23 +168,22 @@ def _panel(
         return None
     x = quantitative("clients", about.points_are, axis={"format": "d", "tickMinStep": 1})
     y = quantitative("value", None, axis={"tickCount": 5, "format": "~r"}, scale={"zero": True})
-    dash = {
+    dashes = {
         "field": "kind",
         "type": "nominal",
         "scale": {"domain": ["measured", "predicted"], "range": [[1, 0], [5, 4]]},
         "legend": None,
     }
     detail = [{"field": "series"}, {"field": "kind"}]
-    colour = palette.encode()
     tip = [
         {"field": "series", "type": "nominal", "title": "latch"},
         {"field": "kind", "type": "nominal"},
         {"field": "clients", "type": "quantitative", "title": about.points_are},
         {"field": "text", "type": "nominal", "title": title},
     ]
-    shared = {"x": x, "y": y, "color": colour, "detail": detail}
+    shared = {"x": x, "y": y, "color": colour(palette), "detail": detail}
     layers: list[Spec] = [
-        {"mark": {"type": "line"}, "encoding": {**shared, "strokeDash": dash}},
+        {"mark": {"type": "line"}, "encoding": {**shared, "strokeDash": dashes}},
         {
             "mark": {"type": "point", "filled": True, "size": 50, "opacity": 1},
             "encoding": {**shared, "tooltip": tip},
