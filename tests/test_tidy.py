@@ -334,6 +334,15 @@ def test_a_monitor_subject_and_workload_is_one_registered_file() -> None:
             assert (ROOT / "src" / f"{module}.py").exists(), place
 
 
+def test_a_chart_is_one_file_and_its_line() -> None:
+    from steelyard.report.charts import CHARTS
+
+    folder = SOURCE / "report" / "charts"
+    drawn = {path for path in folder.rglob("*.py") if "figure" in {f.name for f in functions(path)}}
+    assert drawn == {Path(str(chart.__file__)) for chart in CHARTS}
+    assert len(CHARTS) == len(drawn)
+
+
 def test_no_file_names_a_path_of_a_machine() -> None:
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
