@@ -8,7 +8,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.columns import Columns
 from steelyard.study.factors import table_factor
 
-_MOST_OPTIONS = 4  # baseline first; a page cannot show the threads of more
+_OPTIONS_MAX = 4  # baseline first; a page cannot show the threads of more
 
 # counters grow from point to point: what a point adds is its highest reading less that at its start
 _PRIORITIES = """
@@ -51,7 +51,7 @@ def traced_options(bundle: Bundle) -> list[str]:
         return all(levels[label][name] == code for name, code in levels[baseline].items() if name != factor)
 
     others = [label for label in levels if label != baseline and alike(label)]
-    return [baseline, *others][:_MOST_OPTIONS]
+    return [baseline, *others][:_OPTIONS_MAX]
 
 
 def priorities(bundle: Bundle, scaled: str, options: Sequence[str]) -> Columns:

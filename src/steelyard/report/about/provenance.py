@@ -68,16 +68,16 @@ def _settings(servers: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _kernels(environment: Mapping[str, Any]) -> dict[str, str]:
-    """What guests told of themselves, by option, and what this machine was booted with, by setting."""
+    """What guests report of themselves, by option, and what this machine was booted with, by setting."""
     servers: Mapping[str, Mapping[str, Any]] = environment.get("servers", {})
-    told = {label: server["guest"] for label, server in servers.items() if "guest" in server}
+    reported = {label: server["guest"] for label, server in servers.items() if "guest" in server}
     for boot in environment.get("boots", ()):
         kernel: Mapping[str, Any] = boot["kernel"]
         name = ", ".join(f"{key} = {value}" for key, value in boot["settings"].items())
-        told[name] = {key: kernel[key] for key in ("release", "cmdline", "clock_source", "preemption")}
+        reported[name] = {key: kernel[key] for key in ("release", "cmdline", "clock_source", "preemption")}
     return {
         name: "; ".join(f"{key.replace('_', ' ')} {fact}" for key, fact in facts.items())
-        for name, facts in told.items()
+        for name, facts in reported.items()
     }
 
 

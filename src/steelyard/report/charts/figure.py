@@ -30,9 +30,8 @@ class Figure:
     """One picture of the report. caption: how to read it, a sentence or two.
 
     key: how a page shows which colour is which option, unless the marks are labelled (dash: lines that are
-    dashed as well, each option in its own way). notes: what
-    the picture means, in sentences. open: whether its table is shown at once, under the title `numbers`.
-    folded: further tables by title, shown on demand.
+    dashed as well, each option in its own way). notes: what the picture means, in sentences. open: whether
+    its table is shown at once, under the title `numbers`. folded: further tables by title, shown on demand.
     """
 
     name: str

@@ -16,7 +16,7 @@ _PERCENT = (
 
 
 def quantile_curves(data: list[dict[str, Any]], palette: Palette, of: str, unit: str = "ms") -> Spec:
-    """A line an option over quantiles of which one in 2, 10, 100 ... are slower; both axes log."""
+    """One line per option over quantiles of which one in 2, 10, 100 ... are slower; both axes log."""
     unit_ns = {"ms": 1e6, "µs": 1e3}[unit]
     drawn = [{**row, "one_in": 1 / (1 - row["quantile"]), "time": row["ns"] / unit_ns} for row in data]
     positive = [row["time"] for row in drawn if row["time"] > 0] or [1.0]

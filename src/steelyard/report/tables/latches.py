@@ -9,7 +9,7 @@ from steelyard.report.table import Table, known
 
 
 def table(presented: Presented) -> Table | None:
-    """None where no latch was watched."""
+    """None where no latch was recorded."""
     latches, about = presented.judgement.latches, presented.about
     rows = [row for row in latches if not row.sleeps_only]
     if not rows:

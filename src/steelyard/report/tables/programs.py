@@ -11,7 +11,7 @@ from steelyard.report.table import Table
 
 
 def table(presented: Presented) -> Table | None:
-    """A row a number of copies and option; None where no program was run."""
+    """One row per number of copies and option; None where no program was run."""
     judgement, about = presented.judgement, presented.about
     work, each_of = presented.headlines.work, presented.headlines.per_instance
     if work is None or each_of is None:

@@ -9,12 +9,12 @@ from steelyard.analysis.judgement.latches import LatchRow
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Table
 
-_MOST_OPTIONS = 8
+_OPTIONS_MAX = 8
 _SLEEPS_PER_TXN_MIN = 0.01
 
 
 def table(presented: Presented) -> Table | None:
-    """Of a live server, whose sleeps alone are seen: a row an option, with the latch it slept for longest.
+    """Of a live server, whose sleeps alone are seen: one row per option, with the latch it slept for longest.
 
     None where hardly anybody slept, or there are many options: then the report has them.
     """
@@ -25,11 +25,11 @@ def table(presented: Presented) -> Table | None:
         if row.sleeps_only and row.clients == most:
             mine.setdefault(row.option, []).append(row)
     often = [sum(row.sleeps_per_txn or 0.0 for row in rows) for rows in mine.values()]
-    if len(mine) > _MOST_OPTIONS or max(often, default=0.0) < _SLEEPS_PER_TXN_MIN:
+    if len(mine) > _OPTIONS_MAX or max(often, default=0.0) < _SLEEPS_PER_TXN_MIN:
         return None
     head = f"  sleeps at {fmt.count(most, about.point_is, about.points_are)}"
     return Table(
-        (head, f"a {about.work_is}", "time asleep", "most of it for latch"),
+        (head, f"per {about.work_is}", "time asleep", "most of it for latch"),
         tuple(
             (f"  {option}", fmt.significant(sleeps), *_asleep(rows))
             for (option, rows), sleeps in zip(mine.items(), often, strict=True)

@@ -21,8 +21,8 @@ from steelyard.report.table import Table
 from steelyard.report.tables import latches, programs, queries, sleeps
 from steelyard.report.tables.ranking import short_table
 
-_MOST_NOTICES = 12
-_MOST_CURVES = 4
+_NOTICES_MAX = 12
+_CURVES_MAX = 4
 _GAP = "  "
 _JOINT = "\ue000"  # keeps a number and its per cent sign on one line
 _LEANING = "yellow"
@@ -62,13 +62,13 @@ def print_next(presented: Presented, console: Console) -> None:
 
 
 def _probes(judgement: Judgement, about: About) -> str:
-    """What the kernel's probes told is too much for a terminal: where it stands."""
-    told = {
+    """What the kernel's probes recorded is too much for a terminal: where to find it."""
+    probed = {
         "where CPU time goes": judgement.profile,
         "kernel locks": judgement.locks,
         "scheduling": judgement.scheduling,
     }
-    found = [name for name, rows in told.items() if len(rows)]
+    found = [name for name, rows in probed.items() if len(rows)]
     return f"{', '.join(found)}: in the report" if found and about.report else ""
 
 
@@ -192,10 +192,10 @@ def _scaling(judgement: Judgement, about: About, console: Console) -> None:
         return
     console.print()
     _line(console, [(f"  With more {about.points_are}", "dim")])
-    for found in judgement.scaling[:_MOST_CURVES]:
+    for found in judgement.scaling[:_CURVES_MAX]:
         _say(console, found.sentence, hang=f"  {found.option}{_GAP}")
-    if len(judgement.scaling) > _MOST_CURVES:
-        more = fmt.count(len(judgement.scaling) - _MOST_CURVES, "more option")
+    if len(judgement.scaling) > _CURVES_MAX:
+        more = fmt.count(len(judgement.scaling) - _CURVES_MAX, "more option")
         _line(console, [(f"  … {more} in the report", "dim")])
 
 
@@ -207,8 +207,8 @@ def _levels(levels: Iterable[tuple[tuple[str, ...], float]]) -> str:
 def _footnotes(notes: Sequence[Footnote], console: Console) -> None:
     if notes:
         console.print()
-    for number, note in enumerate(notes[:_MOST_NOTICES], start=1):
+    for number, note in enumerate(notes[:_NOTICES_MAX], start=1):
         _say(console, note.sentence, hang=f"  [{number}] ")
-    if len(notes) > _MOST_NOTICES:
-        more = fmt.count(len(notes) - _MOST_NOTICES, "more notice")
+    if len(notes) > _NOTICES_MAX:
+        more = fmt.count(len(notes) - _NOTICES_MAX, "more notice")
         _line(console, [(f"  … {more} in the report", "dim")])

@@ -11,7 +11,7 @@ from steelyard.report.table import Table
 
 
 def figure(presented: Presented) -> Figure | None:
-    """Differences in time per transaction of the option that the verdict speaks of."""
+    """Differences in time per transaction of the option that leads the verdict."""
     judgement, option = presented.judgement, presented.leading
     if not judgement.costs:
         return None
@@ -42,7 +42,7 @@ def _work(judgement: Judgement, costs: list[CostDifference]) -> str:
     """What costs are counted for: transactions, or the score of a program."""
     metric = next((metric for metric in judgement.metrics if metric.name == costs[0].metric), None)
     if metric is None:
-        return "of a transaction"
+        return "per transaction"
     return metric.each
 
 
@@ -64,9 +64,7 @@ def _bars(costs: list[CostDifference], titles: dict[str, str], work: str) -> Spe
     ]
     order = [row["cost"] for row in rows]
     y = nominal("cost", None, sort=order, axis={"labelLimit": 170})
-    x = quantitative(
-        "difference", f"difference, µs {work}".replace(" of a", " a"), axis={"grid": True, "tickCount": 6}
-    )
+    x = quantitative("difference", f"difference, µs {work}", axis={"grid": True, "tickCount": 6})
     return view(
         34 * len(rows),
         [
@@ -83,7 +81,7 @@ def _bars(costs: list[CostDifference], titles: dict[str, str], work: str) -> Spe
                     },
                     "tooltip": [
                         {"field": "cost", "type": "nominal"},
-                        {"field": "text", "type": "nominal", "title": work.removeprefix("of ")},
+                        {"field": "text", "type": "nominal", "title": work},
                     ],
                 },
             },
@@ -106,8 +104,8 @@ def _table(costs: list[CostDifference], titles: dict[str, str], work: str) -> Ta
         (
             f"cost {work}",
             "option",
-            "baseline's",
-            "its own",
+            "under the baseline",
+            "under the option",
             "difference [95 % interval]",
             "share of CPU difference",
         ),

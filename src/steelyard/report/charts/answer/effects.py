@@ -10,7 +10,7 @@ from steelyard.report.presented.headings import heading
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Table
 
-_MOST_BARS = 12
+_BARS_MAX = 12
 
 
 def figure(presented: Presented) -> Figure | None:
@@ -50,9 +50,9 @@ def _with_interval(effect: Effect) -> str:
 def _shares(effects: list[Effect]) -> Spec:
     rows = [
         {"effect": _name(effect), "share": effect.share * 100, "text": _with_interval(effect), "rest": False}
-        for effect in effects[:_MOST_BARS]
+        for effect in effects[:_BARS_MAX]
     ]
-    rest = 1 - sum(effect.share for effect in effects[:_MOST_BARS])
+    rest = 1 - sum(effect.share for effect in effects[:_BARS_MAX])
     if rest > 0.0005:
         rows.append({"effect": "all else", "share": rest * 100, "text": fmt.percent(rest), "rest": True})
     order = [row["effect"] for row in rows]

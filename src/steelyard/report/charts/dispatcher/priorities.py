@@ -12,11 +12,11 @@ from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Table
 
-_BANDS = 10  # priorities a row of the table
+_BANDS = 10  # priorities per row of the table
 
 
 def figure(presented: Presented) -> Figure | None:
-    """A panel a number of threads, a line an option. None where no machine was simulated."""
+    """One panel per number of threads, one line per option. None where no machine was simulated."""
     palette = presented.palette
     data = rows(presented.series.priorities)
     if not data:

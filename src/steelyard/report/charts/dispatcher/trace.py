@@ -21,7 +21,7 @@ _WHY = {
 
 
 def figure(presented: Presented) -> Figure | None:
-    """Two panels an option: the CPUs, and priority over time. None where nothing was traced."""
+    """Two panels per option: the CPUs, and priority over time. None where nothing was traced."""
     data = rows(presented.series.trace)
     if not any(row["reason"] == "ran" for row in data):
         return None
@@ -104,6 +104,6 @@ def _table(data: list[dict[str, Any]], options: list[str]) -> Table:
             ran = [row for row in mine if row["reason"] == "ran"]
             on_cpu_s = sum(row["end_s"] - row["start_s"] for row in ran)
             why = Counter(str(row["reason"]) for row in mine if row["reason"] != "ran")
-            told = ", ".join(f"{_WHY[reason]} {times}" for reason, times in sorted(why.items())) or "none"
-            lines.append((f"{option}, {thread}", f"{on_cpu_s:.3f}", str(len(ran)), told))
+            changes = ", ".join(f"{_WHY[reason]} {times}" for reason, times in sorted(why.items())) or "none"
+            lines.append((f"{option}, {thread}", f"{on_cpu_s:.3f}", str(len(ran)), changes))
     return Table(("thread", "s on a CPU", "stints", "changes of priority or quantum"), tuple(lines))

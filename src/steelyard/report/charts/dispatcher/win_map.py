@@ -1,4 +1,4 @@
-"""Where one dispatch table wins: a cell each combination of the other factors and number of threads."""
+"""Where one dispatch table wins: one cell per combination of the other factors and number of threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from steelyard.report.table import Table
 
 
 def figure(presented: Presented) -> Figure | None:
-    """A panel a level of the last factor, a row a level of those before. None without tables compared."""
+    """One panel per level of the last factor, one row per level of those before.
+
+    None where no tables were compared.
+    """
     cells = presented.judgement.win_map
     if not cells:
         return None
@@ -51,7 +54,7 @@ def _row_of(cell: WinMapCell) -> str:
     return ", ".join(codes[:-1] if len(codes) > 1 else codes) or f"{cell.level} / {cell.baseline}"
 
 
-def _said(cell: WinMapCell) -> str:
+def _text(cell: WinMapCell) -> str:
     mark = "" if cell.winner is None else "▲ " if cell.winner == cell.level else "▼ "
     return f"{mark}{100 * (cell.ratio - 1):+.1f}".replace("-", "−")
 
@@ -62,7 +65,7 @@ def _heat(cells: Sequence[WinMapCell], largest: float) -> Spec:
             "row": _row_of(cell),
             "threads": str(cell.clients),
             "change": 100 * (cell.ratio - 1),
-            "text": _said(cell),
+            "text": _text(cell),
             "interval": fmt.ratio(cell.ratio, cell.low, cell.high),
             # black or white, whichever reads on the colour of the cell
             "light": abs(cell.ratio - 1) < 0.7 * largest,

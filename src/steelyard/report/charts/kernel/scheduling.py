@@ -33,7 +33,7 @@ def figure(presented: Presented) -> Figure | None:
         "voluntary switches/s",
         "involuntary/s",
         "migrations/s",
-        "run-queue wait: median, p99, most",
+        "run-queue wait: median, p99, maximum",
         "time slice",
         "off CPU",
     )
@@ -41,10 +41,10 @@ def figure(presented: Presented) -> Figure | None:
     return Figure(
         name="scheduling",
         title="Scheduling",
-        caption="From the scheduler's own events, recorded in a stretch of load after each measured one:"
-        " recording costs about a tenth of the throughput, so these figures are of the kind of the measured"
-        " runs but none of them. All runs pooled."
-        " Off CPU: from a switch of a thread's own will until it ran again.",
+        caption="From the scheduler's own events, recorded in a diagnostic phase after each measured one:"
+        " recording costs about a tenth of the throughput, so these figures are not part of the measured"
+        " results. All runs pooled."
+        " Off CPU: from a voluntary switch until the thread ran again.",
         panels=(),
         table=Table(head, shown),
         open=True,

@@ -58,8 +58,8 @@ def _errors(judgement: Judgement, rows: list[LatchRow], about: About) -> tuple[s
             errors = sorted(error for row in chosen if (error := _error(row)) is not None)
             middle = errors[len(errors) // 2]
             parts.append(
-                f"{title} the predicted gets/s are {fmt.change(1 + errors[0])} to"
-                f" {fmt.change(1 + errors[-1])} off what was measured, in the middle {fmt.change(1 + middle)}"
+                f"{title} the predicted gets/s differ by {fmt.change(1 + errors[0])} to"
+                f" {fmt.change(1 + errors[-1])} from the measured ones, median {fmt.change(1 + middle)}"
                 f" ({fmt.count(len(errors), 'row')})."
             )
     return tuple(parts)

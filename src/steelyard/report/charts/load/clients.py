@@ -15,7 +15,7 @@ from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Table
 
-_MOST_PANELS = 4
+_PANELS_MAX = 4
 
 
 def figure(presented: Presented) -> Figure | None:
@@ -37,7 +37,7 @@ def figure(presented: Presented) -> Figure | None:
         title=f"{noun.capitalize()} by {noun}",
         caption=(
             f"{plural[0].upper()}{plural[1:]}, geometric mean over runs; the dashed line is their mean. "
-            f"Equal bars mean that {served} served all alike. Indices in the table are medians over runs."
+            f"Equal bars mean that {served} served all equally. Indices in the table are medians over runs."
         ),
         panels=tuple(
             Panel(
@@ -58,7 +58,7 @@ def _chosen(presented: Presented, known: set[str], clients: int) -> list[str]:
     unfair = [item.option for item in fairness if item.unfair and item.clients == clients]
     wanted = [presented.leading, presented.judgement.baseline, *unfair, *order[-1:], *order]
     found = [label for label in dict.fromkeys(wanted) if label in known]
-    return found[:_MOST_PANELS] if len(order) > _MOST_PANELS else [o for o in order if o in known]
+    return found[:_PANELS_MAX] if len(order) > _PANELS_MAX else [o for o in order if o in known]
 
 
 def _bars(data: list[dict[str, Any]], top: float, palette: Palette, noun: str) -> Spec:

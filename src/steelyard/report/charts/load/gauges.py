@@ -16,7 +16,7 @@ Key = tuple[str, str, str]
 
 
 def figure(presented: Presented) -> Figure | None:
-    """A panel a gauge, a line an option; the dashed line is what the gauge can reach at the most."""
+    """One panel per gauge, one line per option; the dashed line is the limit of the gauge."""
     grouped: dict[Key, list[dict[str, Any]]] = {}
     for row in rows(presented.series.gauges):
         if row["value"] is not None:

@@ -1,4 +1,4 @@
-"""Latency from the median to the rarest: one curve an option."""
+"""Latency from the median to the rarest: one curve per option."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _IN_TABLE = (0.5, 0.9, 0.95, 0.99, 0.999)
 
 
 def figure(presented: Presented) -> Figure | None:
-    """A panel a point (number of clients)."""
+    """One panel per load point."""
     about, palette = presented.about, presented.palette
     data = [
         row for row in rows(presented.series.latency) if row["ns"] is not None and 0 <= row["quantile"] < 1

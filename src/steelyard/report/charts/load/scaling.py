@@ -17,7 +17,7 @@ from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Table
 
-_MOST_NOTES = 4
+_NOTES_MAX = 4
 
 
 def figure(presented: Presented) -> Figure | None:
@@ -58,7 +58,7 @@ def figure(presented: Presented) -> Figure | None:
         table=_table(judgement, drawn, points_are),
         layout="grid",
         key="line",
-        notes=tuple(f"{found.option}: {found.sentence}" for found in judgement.scaling[:_MOST_NOTES]),
+        notes=tuple(f"{found.option}: {found.sentence}" for found in judgement.scaling[:_NOTES_MAX]),
         folded=(("Fitted models", models),) if models else (),
     )
 
@@ -89,7 +89,7 @@ def _linear(judgement: Judgement) -> list[Estimate]:
 
 
 def _table(judgement: Judgement, drawn: Sequence[tuple[Metric, list[Estimate]]], points_are: str) -> Table:
-    """A row an option and number of clients."""
+    """One row per option and number of clients."""
     cells = {
         (item.option, item.clients, metric.name): fmt.interval(item.value, item.low, item.high, metric.unit)
         for metric, items in drawn

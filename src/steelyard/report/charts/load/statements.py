@@ -1,4 +1,4 @@
-"""How often each statement ran in a second."""
+"""How often each statement ran, per second."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_BESIDE = 14
 
 
 def figure(presented: Presented) -> Figure | None:
-    """A panel a statement, a bar an option; whole transactions are left out where others exist."""
+    """One panel per statement, one bar per option; whole transactions are left out where others exist."""
     palette = presented.palette
     data = [row for row in rows(presented.series.statements) if row["per_s"] is not None]
     names = [str(row["statement"]) for row in data]
@@ -27,7 +27,7 @@ def figure(presented: Presented) -> Figure | None:
     many = len(order) > 8
     return Figure(
         name="statements",
-        title="Statements a second",
+        title="Statements per second",
         caption=f"Completed without error, geometric mean over runs{presented.about.over(' and ')}.",
         panels=tuple(
             _panel(name, [row for row in data if row["statement"] == name], order, palette) for name in single

@@ -14,8 +14,8 @@ from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Table
 
-_MOST_ROWS = 4000
-_MOST_LABELS = 32
+_ROWS_MAX = 4000
+_LABELS_MAX = 32
 _LEFT = 34  # px: both panels begin at the same place
 _CLOCK = (
     "(datum.value >= 3600"
@@ -36,11 +36,11 @@ def figure(presented: Presented) -> Figure | None:
     runs = paint(_runs(tps), palette)
     end = max(run["end"] for run in runs)
     panels = [
-        Panel("timeline-tps", f"{about.work_is.capitalize()}s a second", _tps(tps, runs, end, palette)),
+        Panel("timeline-tps", f"{about.work_is.capitalize()}s per second", _tps(tps, runs, end, palette)),
     ]
     if cpu:
         panels.append(Panel("timeline-cpu", "CPU, % of one core", _cpu(cpu, runs, end, palette)))
-    named = " Labels name the option of each run." if len(runs) <= _MOST_LABELS else ""
+    named = " Labels name the option of each run." if len(runs) <= _LABELS_MAX else ""
     return Figure(
         name="timeline",
         title="Over time, every run",
@@ -51,7 +51,7 @@ def figure(presented: Presented) -> Figure | None:
         ),
         panels=tuple(panels),
         table=_table(runs, cpu, about),
-        key="none" if len(runs) <= _MOST_LABELS and palette.by_option else "line",
+        key="none" if len(runs) <= _LABELS_MAX and palette.by_option else "line",
     )
 
 
@@ -91,7 +91,7 @@ def _tps(tps: Rows, runs: Rows, end: float, palette: Palette) -> Spec:
             "x": _time(end),
             "y": y,
             "detail": {"field": "run"},
-            "color": colour(palette, legend=len(runs) > _MOST_LABELS or not palette.by_option),
+            "color": colour(palette, legend=len(runs) > _LABELS_MAX or not palette.by_option),
             "tooltip": [
                 {"field": "option", "type": "nominal"},
                 {"field": "run", "type": "quantitative"},
@@ -154,7 +154,7 @@ def _time(end: float) -> Spec:
 
 
 def _ground(runs: Rows, end: float) -> list[Spec]:
-    stripes = [run for run in runs if run["parity"]] if len(runs) <= 2 * _MOST_LABELS else []
+    stripes = [run for run in runs if run["parity"]] if len(runs) <= 2 * _LABELS_MAX else []
     return [
         {
             "data": {"values": stripes},
@@ -165,7 +165,7 @@ def _ground(runs: Rows, end: float) -> list[Spec]:
 
 
 def _labels(runs: Rows, end: float, colour: Spec) -> list[Spec]:
-    if len(runs) > _MOST_LABELS:
+    if len(runs) > _LABELS_MAX:
         return []
     return [
         {
@@ -190,8 +190,8 @@ def _labels(runs: Rows, end: float, colour: Spec) -> list[Spec]:
 
 
 def _thinned(data: Rows, keys: tuple[str, ...], value: str) -> Rows:
-    """At most _MOST_ROWS rows: neighbours within a line are drawn as their mean."""
-    every = -(-len(data) // _MOST_ROWS)
+    """At most _ROWS_MAX rows: neighbours within a line are drawn as their mean."""
+    every = -(-len(data) // _ROWS_MAX)
     if every <= 1:
         return data
     lines: dict[tuple[Any, ...], Rows] = defaultdict(list)

@@ -17,7 +17,7 @@ from steelyard.report.table import Table
 
 
 def figure(presented: Presented) -> Figure | None:
-    """Ratios, a panel a number of streams and option."""
+    """Ratios, one panel per number of streams and option."""
     judgement, about, palette = presented.judgement, presented.about, presented.palette
     compared = [(row, row.comparison) for row in judgement.queries if row.comparison]
     if not compared:

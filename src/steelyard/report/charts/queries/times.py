@@ -15,11 +15,11 @@ from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Table
 
-_MOST_OPTIONS = 6
+_OPTIONS_MAX = 6
 
 
 def figure(presented: Presented) -> Figure | None:
-    """How long each query takes, a point an option, a panel a number of streams."""
+    """How long each query takes, one mark per option, one panel per number of streams."""
     judgement, about, palette = presented.judgement, presented.about, presented.palette
     if not judgement.queries:
         return None
@@ -39,7 +39,7 @@ def figure(presented: Presented) -> Figure | None:
         ),
         table=_totals(judgement, about),
         layout="grid" if len(points) <= 2 else "tabs",
-        key="line" if len(judgement.options) <= _MOST_OPTIONS else "none",
+        key="line" if len(judgement.options) <= _OPTIONS_MAX else "none",
     )  # fmt: skip
 
 
