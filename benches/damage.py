@@ -27,12 +27,15 @@ import duckdb
 from rich.console import Console
 
 from report_scale import histogram
+from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.read import read_series
 from steelyard.bundle.storage.inventory import CODES
 from steelyard.bundle.storage.seal import seal
 from steelyard.bundle.writer import BundleWriter
-from steelyard.report.presented.gather import about, series
+from steelyard.report.about.provenance import about_bundle
+from steelyard.report.presented.presented import present
 from steelyard.report.terminal.verdict import print_verdict
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study
@@ -196,9 +199,9 @@ def answer(path: Path) -> Answer:
     bundle = Bundle(path)
     evidence = bundle.evidence()
     judgement = judge(evidence)
-    series(bundle)
+    series = read_series(bundle, estimated_runs(evidence))
     out = io.StringIO()
-    print_verdict(judgement, about(bundle), Console(file=out, width=200))
+    print_verdict(present(judgement, series, about_bundle(bundle)), Console(file=out, width=200))
     return Answer(
         out.getvalue() + repr(judgement),
         frozenset(zip(*(column.tolist() for column in evidence.points.values()), strict=True)),

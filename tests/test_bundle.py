@@ -18,8 +18,8 @@ from histograms import histogram
 from steelyard.bundle.evidence.tables import Topology
 from steelyard.bundle.export.tables import export
 from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series import load
 from steelyard.bundle.writer import BundleWriter
-from steelyard.report.presented.gather import series
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study, parse_study
 from steelyard.study.plan import options
@@ -281,7 +281,7 @@ def test_the_throughput_of_a_run_is_drawn_however_short_it_is(
     }
     tables = {"runs": head("A", 1), "phases": measured, "throughput": throughput}
     writer.write_run(1, {"same": "A"}, tables)
-    assert list(series(Bundle(writer.path)).throughput["tps"]) == per_s
+    assert list(load.throughput(Bundle(writer.path))["tps"]) == per_s
 
 
 def waits(readings: Mapping[float, Mapping[str, float]]) -> dict[str, Sequence[Any]]:

@@ -16,9 +16,11 @@ from rich.console import Console
 from laboratory import SMALL, Lab, small_study
 from report import builders
 from steelyard.analysis.comparison.bundles import BundleComparison
-from steelyard.analysis.judgement.results import Notice
+from steelyard.analysis.judgement.results import Headlines, Notice
+from steelyard.bundle.series.columns import Series
 from steelyard.printable import LINES, printable
 from steelyard.report.export.markdown import to_markdown
+from steelyard.report.presented.presented import present
 from steelyard.report.terminal.bundles import print_bundle_comparison
 from steelyard.report.terminal.plan import print_plan
 from steelyard.report.terminal.verdict import print_verdict
@@ -63,7 +65,7 @@ def test_a_verdict_with_wild_texts_is_text() -> None:
     notice = Notice(**{**vars(judgement.notices[0]), "text": WILD}) if judgement.notices else None
     wild = replace(judgement, question=WILD, **({"notices": (notice,)} if notice else {}))
     where, out = console()
-    print_verdict(wild, replace(about, bundle=WILD), where)
+    print_verdict(present(wild, Series(), replace(about, bundle=WILD)), where)
     assert_is_text(out.getvalue())
 
 
@@ -147,7 +149,13 @@ def test_markdown_takes_questions_labels_and_units_as_text() -> None:
     judgement, _, about = builders.hostile()
     unit = "<img src=x>[a](//x)"
     metrics = tuple(replace(metric, unit=unit) for metric in judgement.metrics)
-    text = to_markdown(replace(judgement, metrics=metrics, question=f"- {WILD} &lt;b&gt; $x$"), about)
+    roles = {
+        role: metric and replace(metric, unit=unit) for role, metric in vars(judgement.headlines).items()
+    }
+    wild = replace(
+        judgement, metrics=metrics, headlines=Headlines(**roles), question=f"- {WILD} &lt;b&gt; $x$"
+    )
+    text = to_markdown(present(wild, Series(), about))
     assert not STEERING.search(text)
     code = re.sub(r"`[^`\n]*`", "", text)
     assert not re.search(r"(?<!\\)<", code)
@@ -158,7 +166,7 @@ def test_markdown_takes_questions_labels_and_units_as_text() -> None:
 def test_a_text_at_the_beginning_of_a_line_of_markdown_makes_no_list() -> None:
     judgement, _, about = builders.two()
     verdict = replace(judgement.verdict, sentence="1. first", reasons=("- one", "+ two", "plain"))
-    lines = to_markdown(replace(judgement, verdict=verdict), about).split("\n")
+    lines = to_markdown(present(replace(judgement, verdict=verdict), Series(), about)).split("\n")
     assert {r"1\. first", r"- \- one", r"- \+ two", "- plain"} <= set(lines)
 
 

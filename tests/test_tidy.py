@@ -87,7 +87,7 @@ ROOMS = {
         evidence
         storage
         reader writer
-        export
+        series export
     """,
     "analysis": """
         judgement
@@ -105,11 +105,10 @@ ROOMS = {
         write
     """,
     "report": """
-        about
+        about table
         presented
-        charts
-        tables export
-        page terminal
+        charts tables
+        export page terminal
     """,
     "workflow": """
         complaint exit_codes prepare
@@ -179,6 +178,11 @@ def test_a_package_imports_only_from_its_left(package: str) -> None:
         if name.startswith("steelyard.") and name.split(".")[1] not in allowed
     ]
     assert not wrong
+
+
+def test_a_report_computes_nothing_from_a_bundle_by_sql() -> None:
+    asks = re.compile(r"\bduckdb\b|\.columns\(")
+    assert not [named(path) for path in (SOURCE / "report").rglob("*.py") if asks.search(path.read_text())]
 
 
 def test_every_package_has_its_arrows_written_down() -> None:
@@ -351,6 +355,15 @@ def test_a_monitor_subject_and_workload_is_one_registered_file() -> None:
         for place in registry.values():
             module = place.partition(":")[0].replace(".", "/")
             assert (ROOT / "src" / f"{module}.py").exists(), place
+
+
+def test_a_chart_is_one_file_and_its_line() -> None:
+    from steelyard.report.charts import CHARTS
+
+    folder = SOURCE / "report" / "charts"
+    drawn = {path for path in folder.rglob("*.py") if "figure" in {f.name for f in functions(path)}}
+    assert drawn == {Path(str(chart.__file__)) for chart in CHARTS}
+    assert len(CHARTS) == len(drawn)
 
 
 def test_no_file_names_a_path_of_a_machine() -> None:

@@ -183,7 +183,7 @@ def test_two_command_lines_are_weighed_by_instructions(lab: Lab) -> None:
     assert "instruction time per transaction" in out and "their clock counts instructions" in out
     page = (lab.bundle / "report.html").read_text()
     assert "their clock counts instructions" in page and "profile-difference" in page
-    assert "Transactions a second" not in page and ">TPS" not in page
+    assert "Transactions per second" not in page and ">TPS" not in page
     guests = {label: server["guest"] for label, server in bundle.environment["servers"].items()}
     assert "transparent_hugepage=never" in guests["never"]["command_line"]
     assert guests["never"]["clock_source"] == guests["always"]["clock_source"]

@@ -17,11 +17,11 @@ from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.metrics.costs import sources
 from steelyard.analysis.metrics.run_metrics import measure
 from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.gauges import gauges as gauge_series
 from steelyard.bundle.writer import BundleWriter
 from steelyard.host.processes.signals import Interrupts
 from steelyard.metrics import Cost, DeclaredMetric, as_json, built_in, parsed
 from steelyard.monitors import MONITORS, Sample, Target, declared, make
-from steelyard.report.presented.gather import series
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
@@ -193,7 +193,7 @@ def test_a_monitor_is_one_file_and_its_line(tmp_path: Path, monkeypatch: pytest.
         "lost_us_per_txn", "time lost", "us/txn", "lower", 0.1
     )
     assert {"retries_per_txn", "lost_us_per_txn"} <= {cost.metric for cost in judge(evidence).costs}
-    gauges = series(bundle).gauges
+    gauges = gauge_series(bundle)
     drawn = set(zip(*(gauges[key] for key in ("monitor", "metric", "unit", "limit")), strict=True))
     assert ("tiny", "heap_bytes", "bytes", 8192.0) in drawn
     assert bundle.duckdb.execute("select distinct latch from latches where gets > 0").fetchall() == [("row",)]

@@ -8,6 +8,8 @@ import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from steelyard.analysis.comparison.block_table import estimated_runs
+from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import (
     Comparison,
     CostDifference,
@@ -21,7 +23,12 @@ from steelyard.analysis.judgement.results import (
     Outcome,
     Verdict,
 )
-from steelyard.report.presented.about import About, FactorFacts, MonitorCost, Phases, Series
+from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.columns import Series
+from steelyard.bundle.series.facts import MonitorCost
+from steelyard.bundle.series.read import read_series
+from steelyard.report.about.about import About, FactorFacts, Phases
+from steelyard.report.about.provenance import about_bundle
 
 THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")
 CPU = Metric("server_cpu_us_per_txn", "server CPU", "us/txn", "lower")
@@ -31,6 +38,12 @@ METRICS = (THROUGHPUT, P50, P99, CPU)
 MARGIN = 0.03
 
 Case = tuple[Judgement, Series, About]
+
+
+def of_bundle(bundle: Bundle) -> Case:
+    """What `steelyard report` makes of a bundle."""
+    evidence = bundle.evidence()
+    return judge(evidence), read_series(bundle, estimated_runs(evidence)), about_bundle(bundle)
 
 
 def two() -> Case:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -11,14 +11,16 @@ import builders
 import pytest
 from rich.console import Console
 
-from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.latches import WhatIf
+from steelyard.analysis.judgement.scaling import Scaling
 from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.columns import Series
 from steelyard.recordings.write import write_recording
-from steelyard.report.charts import Figure, figures
+from steelyard.report.charts import figures
+from steelyard.report.charts.figure import Figure
 from steelyard.report.export.images import write_images
 from steelyard.report.page.html import render
-from steelyard.report.presented import gather
+from steelyard.report.presented.presented import present
 from steelyard.report.terminal.verdict import print_verdict
 
 Case = builders.Case
@@ -31,12 +33,12 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
     for name in ("result-cache-t2", "result-cache-i7"):
         write_recording(name, folder / name)
         bundle = Bundle(folder / name)
-        found[name[-2:]] = judge(bundle.evidence()), gather.series(bundle), gather.about(bundle)
+        found[name[-2:]] = builders.of_bundle(bundle)
     return lambda name: found[name]
 
 
-def drawn(case: Case) -> dict[str, Figure]:
-    return {figure.name: figure for figure in figures(*case)}
+def drawn(case: Case, overlays: Sequence[tuple[str, Sequence[Scaling]]] = ()) -> dict[str, Figure]:
+    return {figure.name: figure for figure in figures(present(*case, overlays))}
 
 
 def test_the_latch_table_of_the_study_is_there_whole(case: Callable[[str], Case]) -> None:
@@ -65,16 +67,14 @@ def test_percent_linear_stands_beside_the_throughput(case: Callable[[str], Case]
 
 
 def test_the_page_says_what_the_curve_means(case: Callable[[str], Case]) -> None:
-    page = render(*case("i7"))
+    page = render(present(*case("i7")))
     assert "beyond 6 cores further processes add 26.7 %" in page
     assert "Measured elsewhere" in page and "the server reset before it" not in page
-    assert "those of 12 processes" in render(*case("t2"))
+    assert "those of 12 processes" in render(present(*case("t2")))
 
 
 def test_curves_of_another_bundle_are_drawn_behind(case: Callable[[str], Case]) -> None:
-    judgement, series, about = case("i7")
-    overlays = gather.overlays([("t2", case("t2")[0].scaling)])
-    figure = drawn((judgement, replace(series, overlays=overlays), about))["scaling"]
+    figure = drawn(case("i7"), [("t2", case("t2")[0].scaling)])["scaling"]
     throughput, linear = figure.panels[:2]
     (line,) = [layer for layer in throughput.spec["layer"] if layer["mark"].get("style") == "mutedline"]
     points = {(row["source"], row["clients"]): row["value"] for row in line["data"]["values"]}
@@ -86,14 +86,14 @@ def test_curves_of_another_bundle_are_drawn_behind(case: Callable[[str], Case]) 
 
 
 def test_a_recording_has_pictures(case: Callable[[str], Case], tmp_path: Path) -> None:
-    names = {place.name for place in write_images(tmp_path, *case("t2"))}
+    names = {place.name for place in write_images(tmp_path, present(*case("t2")))}
     assert {"scaling-linear.png", "latches-misses.svg"} <= names
 
 
 def test_the_terminal_says_it_too(case: Callable[[str], Case]) -> None:
     out = StringIO()
     judgement, _, about = case("t2")
-    print_verdict(judgement, about, Console(file=out, width=80))
+    print_verdict(present(judgement, Series(), about), Console(file=out, width=80))
     assert "With more processes" in out.getvalue() and "extrapolation" in out.getvalue()
 
 
@@ -103,5 +103,5 @@ def test_what_other_settings_would_do_is_a_table(case: Callable[[str], Case]) ->
     figure = drawn((replace(judgement, what_if=(asked,)), series, about))["latch-alternatives"]
     told = ("8 children", "2,000,000 ± 10,000", "5.00 ± 0.400", "0", "40.0 ns")
     assert figure.table.rows == (("RC, RC latch", "12", *told),)
-    assert "8 children" in render(replace(judgement, what_if=(asked,)), series, about)
+    assert "8 children" in render(present(replace(judgement, what_if=(asked,)), series, about))
     assert "latch-alternatives" not in drawn(case("t2"))

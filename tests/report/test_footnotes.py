@@ -3,7 +3,9 @@ from dataclasses import replace
 import builders
 
 from steelyard.analysis.judgement.results import Judgement, Notice
+from steelyard.bundle.series.columns import Series
 from steelyard.report.presented.footnotes import Footnote, footnotes
+from steelyard.report.presented.presented import present
 
 
 def _of(judgement: Judgement, *notices: Notice) -> list[Footnote]:
@@ -43,7 +45,7 @@ def test_each_option_bears_the_mark_of_the_gathered_footnote() -> None:
         judgement, notices=tuple(Notice("steal", "stolen", o, detail="5 %") for o in ("NAMED", "NONE"))
     )
     out = io.StringIO()
-    print_verdict(warned, replace(about, notices=()), Console(file=out, width=100))
+    print_verdict(present(warned, Series(), replace(about, notices=())), Console(file=out, width=100))
     assert "NAMED[1]" in out.getvalue()
     assert "NONE[1]" in out.getvalue()
     assert out.getvalue().count("stolen") == 1

@@ -8,8 +8,10 @@ from pathlib import Path
 import builders
 import pytest
 
+from steelyard.analysis.judgement.results import Headlines
+from steelyard.bundle.series.columns import Series
 from steelyard.report.page.html import render, write_report
-from steelyard.report.presented.about import Series
+from steelyard.report.presented.presented import present
 
 CASES = ["two", "scaling", "matrix", "hostile"]
 
@@ -47,7 +49,7 @@ class _Page(HTMLParser):
 
 @pytest.fixture(scope="module", params=CASES)
 def page(request: pytest.FixtureRequest) -> _Page:
-    return _Page(render(*getattr(builders, request.param)()))
+    return _Page(render(present(*getattr(builders, request.param)())))
 
 
 def test_nothing_is_loaded_from_elsewhere(page: _Page) -> None:
@@ -82,7 +84,7 @@ def test_every_chart_has_its_specification_its_still_and_a_table(page: _Page) ->
 
 def test_hostile_text_stays_text() -> None:
     judgement, series, about = builders.hostile()
-    page = _Page(render(judgement, series, about))
+    page = _Page(render(present(judgement, series, about)))
     assert judgement.question in "".join(page.words)
     assert "".join(page.words).count(judgement.options[0]) > 3
     assert not [attrs for _, attrs in page.elements if "onerror" in attrs or "onclick" in attrs]
@@ -105,7 +107,7 @@ def test_labels_never_become_expressions() -> None:
         here = [str(v) for k, v in part.items() if k in ("expr", "test", "labelExpr", "signal", "calculate")]
         return here + [text for k, v in part.items() if k != "values" for text in walk(v)]
 
-    page = _Page(render(*builders.hostile()))
+    page = _Page(render(present(*builders.hostile())))
     expressions = walk(json.loads(page.scripts[0])["specs"])
     assert expressions
     assert not [text for text in expressions if "script" in text or "onerror" in text]
@@ -113,7 +115,7 @@ def test_labels_never_become_expressions() -> None:
 
 def test_verdict_comes_first() -> None:
     judgement, series, about = builders.two()
-    text = render(judgement, series, about)
+    text = render(present(judgement, series, about))
     body = text[text.index("<main>") :]
     order = ["<h1>", 'id="ratios"', 'id="options"', 'id="timeline"', 'id="method"']
     places = [body.index(mark) for mark in order]
@@ -121,7 +123,7 @@ def test_verdict_comes_first() -> None:
 
 
 def test_every_factor_colours_alike_in_every_chart() -> None:
-    page = _Page(render(*builders.matrix()))
+    page = _Page(render(present(*builders.matrix())))
     domains = re.findall(r'"domain":(\["S157T_DYN0","S157T_DYN1","S157P_DYN1"\])', page.scripts[0])
     assert len(domains) > 10
 
@@ -129,9 +131,17 @@ def test_every_factor_colours_alike_in_every_chart() -> None:
 def test_a_report_of_almost_nothing_can_be_written(tmp_path: Path) -> None:
     judgement, _, about = builders.two()
     bare = replace(
-        judgement, estimates=(), comparisons=(), effects=(), fairness=(), costs=(), notices=(), metrics=()
+        judgement,
+        estimates=(),
+        comparisons=(),
+        effects=(),
+        fairness=(),
+        costs=(),
+        notices=(),
+        metrics=(),
+        headlines=Headlines(),
     )
-    path = write_report(tmp_path / "report.html", bare, Series(), about)
+    path = write_report(tmp_path / "report.html", present(bare, Series(), about))
     page = _Page(path.read_text(encoding="utf-8"))
     assert not page.of("figure")
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
@@ -143,4 +153,4 @@ def test_an_interval_without_an_end_is_drawn(tmp_path: Path) -> None:
         replace(item, low=0.0, high=float("inf"), p_value=float("nan"), blocks=1)
         for item in judgement.comparisons
     )
-    assert "no interval" in render(replace(judgement, comparisons=endless), series, about)
+    assert "no interval" in render(present(replace(judgement, comparisons=endless), series, about))

@@ -13,14 +13,14 @@ from rich.console import Console
 
 from histograms import histogram
 from steelyard import quantities as fmt
-from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.columns import Series
 from steelyard.bundle.writer import BundleWriter
 from steelyard.report.charts import figures
 from steelyard.report.export.judgement_json import judgement_json, judgement_schema
 from steelyard.report.export.markdown import to_markdown
 from steelyard.report.page.html import render
-from steelyard.report.presented import gather
+from steelyard.report.presented.presented import present
 from steelyard.report.terminal.verdict import print_verdict
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
@@ -70,7 +70,7 @@ def uneven(tmp_path_factory: pytest.TempPathFactory) -> builders.Case:
     ):
         writer.write_run(number, {"f": option}, run(option, block, per_s))
     bundle = Bundle(writer.path)
-    return judge(bundle.evidence()), gather.series(bundle), gather.about(bundle)
+    return builders.of_bundle(bundle)
 
 
 def estimate(case: builders.Case, metric: str, option: str) -> float:
@@ -82,7 +82,7 @@ def estimate(case: builders.Case, metric: str, option: str) -> float:
 def test_the_tables_of_statements_and_latencies_agree_with_that_of_options(
     uneven: builders.Case, option: str
 ) -> None:
-    tables = {figure.name: figure.table for figure in figures(*uneven)}
+    tables = {figure.name: figure.table for figure in figures(present(*uneven))}
     (per_s,) = [row[2] for row in tables["statements"].rows if row[0] == option]
     assert per_s == fmt.significant(estimate(uneven, "throughput_per_s", option))
     (latency,) = [row for row in tables["latency"].rows if row[0] == option]
@@ -96,23 +96,23 @@ def test_the_estimate_is_the_geometric_mean_of_whole_blocks(uneven: builders.Cas
 
 
 def test_every_table_says_how_it_summarises(uneven: builders.Case) -> None:
-    captions = {figure.name: figure.caption for figure in figures(*uneven)}
+    captions = {figure.name: figure.caption for figure in figures(present(*uneven))}
     assert "geometric mean over runs" in captions["statements"]
     assert "Geometric mean over runs of the runs' own percentiles" in captions["latency"]
-    assert "Geometric means over 3 blocks" in render(*uneven)
+    assert "Geometric means over 3 blocks" in render(present(*uneven))
 
 
 def printed(case: builders.Case) -> str:
     out = io.StringIO()
-    print_verdict(case[0], case[2], Console(file=out, width=80))
+    print_verdict(present(case[0], Series(), case[2]), Console(file=out, width=80))
     return out.getvalue()
 
 
 def test_figures_over_several_points_are_called_what_they_are() -> None:
     ramp = builders.scaling()
-    judgement, _, about = ramp
-    page, text, lines = render(*ramp), printed(ramp), to_markdown(judgement, about)
-    found = json.loads(json.dumps(judgement_json(judgement, about)))
+    presented = present(*ramp)
+    page, text, lines = render(presented), printed(ramp), to_markdown(presented)
+    found = json.loads(json.dumps(judgement_json(presented)))
     assert found.keys() == judgement_schema()["properties"].keys()
     assert "geometric mean over 4 to 64 clients [95 % interval]" in page
     assert "geometric mean over 4 to 64 clients</small>" in page  # of the tiles
@@ -125,7 +125,7 @@ def test_figures_over_several_points_are_called_what_they_are() -> None:
 def test_figures_of_one_point_are_no_mean_over_points() -> None:
     two = builders.two()
     assert "TPS" in printed(two) and "8 clients" not in printed(two)
-    assert judgement_json(two[0], two[2])["all_points"] is None
+    assert judgement_json(present(two[0], Series(), two[2]))["all_points"] is None
 
 
 def test_two_times_of_different_size_have_a_unit_each() -> None:

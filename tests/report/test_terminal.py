@@ -6,7 +6,10 @@ import builders
 import pytest
 from rich.console import Console
 
-from steelyard.report.terminal.verdict import MatrixPlan, Progress, print_next, print_verdict
+from steelyard.bundle.series.columns import Series
+from steelyard.report.presented.presented import present
+from steelyard.report.terminal.progress import MatrixPlan, Progress
+from steelyard.report.terminal.verdict import print_next, print_verdict
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -15,8 +18,8 @@ def _printed(case: builders.Case, width: int = 80, **how: bool) -> str:
     judgement, _, about = case
     out = io.StringIO()
     console = Console(file=out, width=width, **how)
-    print_verdict(judgement, about, console)
-    print_next(judgement, about, console)
+    print_verdict(present(judgement, Series(), about), console)
+    print_next(present(judgement, Series(), about), console)
     return out.getvalue()
 
 

@@ -5,8 +5,10 @@ from typing import Any
 import builders
 import pytest
 
+from steelyard.bundle.series.columns import Series
 from steelyard.report.export.judgement_json import judgement_json, judgement_schema
 from steelyard.report.export.markdown import to_markdown
+from steelyard.report.presented.presented import present
 
 
 def _check(value: Any, schema: dict[str, Any], root: dict[str, Any], at: str = "$") -> None:
@@ -53,7 +55,7 @@ def _suits(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("name", ["two", "scaling", "matrix", "hostile"])
 def test_json_satisfies_its_published_schema(name: str) -> None:
     judgement, _, about = getattr(builders, name)()
-    data = json.loads(json.dumps(judgement_json(judgement, about), allow_nan=False))
+    data = json.loads(json.dumps(judgement_json(present(judgement, Series(), about)), allow_nan=False))
     schema = judgement_schema()
     _check(data, schema, schema)
     assert data["schema"] == "steelyard/judgement/1"
@@ -62,7 +64,7 @@ def test_json_satisfies_its_published_schema(name: str) -> None:
 
 def test_schema_refuses_what_is_not_a_judgement() -> None:
     judgement, _, about = builders.two()
-    data = judgement_json(judgement, about)
+    data = judgement_json(present(judgement, Series(), about))
     del data["judgement"]["verdict"]
     schema = judgement_schema()
     with pytest.raises(AssertionError):
@@ -72,7 +74,7 @@ def test_schema_refuses_what_is_not_a_judgement() -> None:
 def test_an_infinite_interval_is_null_in_json() -> None:
     judgement, _, about = builders.two()
     endless = tuple(replace(item, high=float("inf")) for item in judgement.estimates)
-    data = judgement_json(replace(judgement, estimates=endless), about)
+    data = judgement_json(present(replace(judgement, estimates=endless), Series(), about))
     assert data["judgement"]["estimates"][0]["high"] is None
     schema = judgement_schema()
     _check(data, schema, schema)
@@ -80,7 +82,7 @@ def test_an_infinite_interval_is_null_in_json() -> None:
 
 def test_markdown_holds_verdict_and_a_row_an_option() -> None:
     judgement, _, about = builders.scaling()
-    text = to_markdown(judgement, about)
+    text = to_markdown(present(judgement, Series(), about))
     assert judgement.verdict.sentence.split(" [")[0] in text
     rows = [line for line in text.splitlines() if line.startswith(("| ▲", "| =", "| ·", "| ~", "| ▼"))]
     assert len(rows) == len(judgement.options)
@@ -89,6 +91,6 @@ def test_markdown_holds_verdict_and_a_row_an_option() -> None:
 
 def test_markdown_takes_hostile_text_as_text() -> None:
     judgement, _, about = builders.hostile()
-    text = to_markdown(judgement, about)
+    text = to_markdown(present(judgement, Series(), about))
     assert '\\<script src="https' in text
     assert "\\<b onclick" in text

@@ -46,7 +46,7 @@ def command(
     steelyard dispatch standard > my.table
     """
     from steelyard.printable import printable
-    from steelyard.report.terminal.dispatcher import beside, told
+    from steelyard.report.terminal.dispatcher import beside, life_lines
     from steelyard.study.errors import InputError
     from steelyard.subjects.dispatcher.tables import read_table
 
@@ -66,7 +66,7 @@ def command(
         )
         return
     click.echo(f"{class_name}, {hz} ticks/s: one thread, {how}, from level {level}")
-    lines = beside(*lives) if len(lives) == 2 else [lives[0].table, *told(lives[0])]
+    lines = beside(*lives) if len(lives) == 2 else [lives[0].table, *life_lines(lives[0])]
     click.echo("\n".join(map(printable, lines)))
 
 

@@ -12,6 +12,7 @@ from steelyard.study.explain import explain
 from steelyard.study.host_settings import check_setting, idle
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Factor, Scope, Study
+from steelyard.study.workloads.threads import ThreadsWorkload
 from steelyard.study.workloads.workload import Workload
 
 W = TypeVar("W", bound=Workload)
@@ -42,6 +43,16 @@ def changed(workload: W, client: Mapping[str, Setting]) -> W:
             table = table.setdefault(part, {})
         table[last] = value
     return type(workload).model_validate(raw)
+
+
+def table_factor(study: Study) -> str | None:
+    """The factor whose levels set the table of a simulated machine."""
+    if not isinstance(study.workload, ThreadsWorkload):
+        return None
+    for name, factor in study.factors.items():
+        if factor.scope == "server" and all("table" in s for s in settings_of(name, factor).values()):
+            return name
+    return None
 
 
 def matches(rule: Mapping[str, str | list[str]], levels: Mapping[str, str]) -> bool:

@@ -13,16 +13,19 @@ from typing import Literal
 
 from rich.console import Console
 
+from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.analysis.judge import judge
 from steelyard.bundle.evidence.tables import Evidence
 from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.read import read_series
 from steelyard.host.processes.limits import within
 from steelyard.recordings.model import catalogue
 from steelyard.recordings.write import write_recording
+from steelyard.report.about.provenance import about_bundle
 from steelyard.report.export.judgement_json import judgement_json
 from steelyard.report.export.markdown import to_markdown
 from steelyard.report.page.html import write_report
-from steelyard.report.presented import gather
+from steelyard.report.presented.presented import present
 from steelyard.report.terminal.verdict import print_next, print_verdict
 from steelyard.study.errors import InputError, shown, typed
 from steelyard.workflow.complaint import complain
@@ -46,39 +49,40 @@ def show(
     overlay: bundles, or recordings by name, whose curves are drawn too, beside those that the study names.
     """
     bundle = Bundle(path)
-    judgement = judge(bundle.evidence())
+    evidence = bundle.evidence()
     others = (*bundle.study.overlay, *(other for other in overlay if other not in bundle.study.overlay))
-    curves = gather.overlays([(Path(other).stem, judge(_evidence(other)).scaling) for other in others])
-    series = replace(gather.series(bundle), overlays=curves)
+    overlays = [(Path(other).stem, judge(_evidence(other)).scaling) for other in others]
+    series = read_series(bundle, estimated_runs(evidence))
     page = html or path / "report.html"
     next_command = f'{program()} sql {typed(path)} "select * from runs"'
-    about = gather.about(bundle, shown(page), next_command)
+    about = about_bundle(bundle, shown(page), next_command)
+    presented = present(judge(evidence), series, about, overlays)
     console = Console()
     if form == "terminal":
         # the answer first: the page takes seconds
-        print_verdict(judgement, about, console)
+        print_verdict(presented, console)
     try:
         # drawing is native code, which hears no Ctrl-C: it is left behind
-        within(_DRAWING_S, "drawing the report", partial(write_report, page, judgement, series, about))
+        within(_DRAWING_S, "drawing the report", partial(write_report, page, presented))
     except OSError as error:
         # a full disk must not cost the verdict
         complain(f"{page}: the report could not be written: {error.strerror}")
-        about = replace(about, report="")
+        presented = replace(presented, about=replace(about, report=""))
     if images is not None:
         from steelyard.report.export.images import write_images
 
         try:
-            within(_DRAWING_S, "drawing", partial(write_images, images, judgement, series, about))
+            within(_DRAWING_S, "drawing", partial(write_images, images, presented))
         except OSError as error:
             raise InputError(f"{error.filename or images}: cannot be written: {error.strerror}") from None
     if form == "json":
-        json.dump(judgement_json(judgement, about), sys.stdout, indent=2)
+        json.dump(judgement_json(presented), sys.stdout, indent=2)
         sys.stdout.write("\n")
     elif form == "markdown":
-        sys.stdout.write(to_markdown(judgement, about))
+        sys.stdout.write(to_markdown(presented))
     else:
-        print_next(judgement, about, console)
-    return bool(about.report)
+        print_next(presented, console)
+    return bool(presented.about.report)
 
 
 def _evidence(name: str) -> Evidence:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from steelyard.analysis.metrics.run_metrics import Measures
 from steelyard.analysis.statistics.distributions import Floats, Ints
+from steelyard.bundle.evidence.tables import Evidence
 
 Bools = NDArray[np.bool_]
 
@@ -46,15 +47,11 @@ def compared(known: Bools) -> tuple[Bools, Bools]:
     return enough, np.all(known[:, enough], axis=1) & bool(enough.any())
 
 
-def estimated_runs(
-    runs: Sequence[int], options: Sequence[str], blocks: Sequence[int], labels: Sequence[str]
-) -> list[int]:
-    """The runs behind estimates: those of complete blocks; all runs of an option that is rarely there.
-
-    runs, options, blocks: of equal length, one item per run; labels: the study's options.
-    """
+def estimated_runs(evidence: Evidence) -> list[int]:
+    """The runs behind estimates: those of complete blocks; all runs of an option that is rarely there."""
+    runs, options, blocks = (evidence.runs[name].tolist() for name in ("run", "option", "block"))
     block_at = {block: i for i, block in enumerate(sorted(set(blocks)))}
-    place = {label: i for i, label in enumerate(labels)}
+    place = {option.label: i for i, option in enumerate(evidence.options)}
     known = np.zeros((len(block_at), len(place)), dtype=np.bool_)
     at = [(block_at[block], place[option]) for block, option in zip(blocks, options, strict=True)]
     for cell in at:

@@ -16,10 +16,8 @@ from steelyard.analysis.judgement.results import WinMapCell
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
 from steelyard.analysis.statistics import distributions
 from steelyard.bundle.evidence.tables import Evidence
-from steelyard.study.factors import settings_of
+from steelyard.study.factors import table_factor
 from steelyard.study.plan import Option
-from steelyard.study.spec import Study
-from steelyard.study.workloads.threads import ThreadsWorkload
 
 _ALPHA = 0.05
 
@@ -28,16 +26,6 @@ def win_map(evidence: Evidence, measures: Measures) -> tuple[WinMapCell, ...]:
     """Throughput under each table over that under the first; empty unless tables were compared."""
     factor = table_factor(evidence.study)
     return tuple(_cells(evidence, measures, factor)) if factor else ()
-
-
-def table_factor(study: Study) -> str | None:
-    """The factor whose levels set the table of a simulated machine."""
-    if not isinstance(study.workload, ThreadsWorkload):
-        return None
-    for name, factor in study.factors.items():
-        if factor.scope == "server" and all("table" in s for s in settings_of(name, factor).values()):
-            return name
-    return None
 
 
 def _cells(evidence: Evidence, measures: Measures, factor: str) -> Iterator[WinMapCell]:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
-from steelyard.analysis.dispatcher.win_map import table_factor
 from steelyard.analysis.judgement.results import Verdict, WinMapCell
 from steelyard.analysis.metrics.run_metrics import Measures
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.quantities import listed, percent, span_of
+from steelyard.study.factors import table_factor
 
 
 def win_map(findings: Findings) -> Verdict:

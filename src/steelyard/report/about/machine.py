@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from steelyard import quantities as fmt
 
-# each row with the facts that make it, in the order of what matters: group, name, how it is told
+# each row with the facts that make it, in the order of what matters: group, name, its text
 _ROWS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "CPU": (("cpu", "model", "{}"), ("cpu", "architecture", "{}"), ("cpu", "microcode", "microcode {}")),
     "cores": (
@@ -75,22 +75,22 @@ _NOT_OF_THE_MACHINE = {"server", "servers", "placement"}
 
 
 def machine_rows(environment: Mapping[str, Any]) -> dict[str, str]:
-    """Text by name, in the order to be shown; rows of which nothing is known are left out.
+    """Text by name, in the order to be shown; rows without any fact are left out.
 
     What a recording tells of its machine in groups of its own follows as it is.
     """
-    told = {name: "; ".join(_said(environment, facts)) for name, facts in _ROWS.items()}
+    texts = {name: "; ".join(_facts(environment, facts)) for name, facts in _ROWS.items()}
     for group, facts in environment.items():
         if group not in _NOT_OF_THE_MACHINE and (group not in _GROUPS or not isinstance(facts, Mapping)):
             found = cast(Mapping[str, Any], facts) if isinstance(facts, Mapping) else {"": facts}
             for name, fact in found.items():
                 if isinstance(fact, str | int | float):
-                    told[f"{group} {name}".replace("_", " ").strip()] = str(fact)
-    return {name: text for name, text in told.items() if text}
+                    texts[f"{group} {name}".replace("_", " ").strip()] = str(fact)
+    return {name: text for name, text in texts.items() if text}
 
 
-def _said(environment: Mapping[str, Any], facts: tuple[tuple[str, str, str], ...]) -> list[str]:
-    said: list[str] = []
+def _facts(environment: Mapping[str, Any], facts: tuple[tuple[str, str, str], ...]) -> list[str]:
+    found: list[str] = []
     for group, name, words in facts:
         known = environment.get(group)
         fact = cast(Mapping[str, Any], known).get(name) if isinstance(known, Mapping) else None
@@ -98,5 +98,5 @@ def _said(environment: Mapping[str, Any], facts: tuple[tuple[str, str, str], ...
         if fact is None or fact is False or fact == "":
             continue
         text = fmt.quantity(fact, "bytes") if name.endswith("_bytes") else str(fact)
-        said.append(words.replace("(s)", "" if fact == 1 else "s").format(text))
-    return said
+        found.append(words.replace("(s)", "" if fact == 1 else "s").format(text))
+    return found

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
+
+from steelyard.report.table import Table
 
 Spec = dict[str, Any]
 Layout = Literal["stack", "grid", "pairs", "tabs"]
-Key = Literal["none", "line", "fill"]
+Key = Literal["none", "line", "dash", "fill"]
 
 
 @dataclass(frozen=True)
@@ -26,20 +26,12 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Table:
-    """Numbers as text, ready to read. The first column names the row."""
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
 class Figure:
     """One picture of the report. caption: how to read it, a sentence or two.
 
-    key: how a page shows which colour is which option, unless the marks are labelled. notes: what
-    the picture means, in sentences. open: whether its table is shown at once, under the title `numbers`.
-    folded: further tables by title, shown on demand.
+    key: how a page shows which colour is which option, unless the marks are labelled (dash: lines that are
+    dashed as well, each option in its own way). notes: what the picture means, in sentences. open: whether
+    its table is shown at once, under the title `numbers`. folded: further tables by title, shown on demand.
     """
 
     name: str
@@ -53,62 +45,6 @@ class Figure:
     open: bool = False
     numbers: str = "Numbers"
     folded: tuple[tuple[str, Table], ...] = ()
-
-
-def view(height: int, layers: Sequence[Spec], rows: Sequence[Spec], **more: Any) -> Spec:
-    """A layered view over its own rows; width follows the container."""
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "width": "container",
-        "height": height,
-        "autosize": {"type": "fit-x", "contains": "padding"},
-        "data": {"values": _drawable(rows, _fields(layers))},
-        "layer": list(layers),
-        **more,
-    }
-
-
-def quantitative(name: str, title: str | None, **more: Any) -> Spec:
-    """An encoding of a number."""
-    return {"field": name, "type": "quantitative", "title": title, **more}
-
-
-def plain_axis(**more: Any) -> Spec:
-    """Axis of a count: 20k, 1.5M, and 0 rather than 0k."""
-    return {"format": "~s", "labelExpr": "datum.value === 0 ? '0' : datum.label", **more}
-
-
-def nominal(name: str, title: str | None, **more: Any) -> Spec:
-    """An encoding of a name."""
-    return {"field": name, "type": "nominal", "title": title, **more}
-
-
-def own_legend() -> Spec:
-    """For names that the page's key does not know; the grey reads on white and on black."""
-    return {"orient": "bottom", "title": None, "disable": False, "labelColor": "#7A828C"}
-
-
-def _fields(part: Any) -> set[str]:
-    """Names of all fields that an encoding reads."""
-    if isinstance(part, list | tuple):
-        return {name for item in cast("Sequence[Any]", part) for name in _fields(item)}
-    if not isinstance(part, dict):
-        return set()
-    known = cast("Spec", part)
-    named = {name for name in [known.get("field")] if isinstance(name, str)}
-    return named.union(*(_fields(value) for key, value in known.items() if key != "data"))
-
-
-def _drawable(rows: Sequence[Spec], fields: set[str]) -> list[Spec]:
-    """Only what is drawn, to six digits: a page of a large study stays small."""
-    return [{key: _short(value) for key, value in row.items() if key in fields} for row in rows]
-
-
-def _short(value: Any) -> Any:
-    if not isinstance(value, float):
-        return value
-    # JSON knows no infinity: an interval without an end is drawn as a point
-    return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 def slug(text: str) -> str:

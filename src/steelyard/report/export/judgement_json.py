@@ -6,13 +6,13 @@ import json
 from typing import Any, cast
 
 from steelyard.analysis.judgement.results import Judgement
-from steelyard.report.presented.about import About
-from steelyard.report.presented.ranking import over_points
+from steelyard.report.about.about import About
+from steelyard.report.presented.presented import Presented
 
 SCHEMA = "steelyard/judgement/1"
 
 
-def judgement_json(judgement: Judgement, about: About) -> dict[str, Any]:
+def judgement_json(presented: Presented) -> dict[str, Any]:
     """`{"schema": ..., "all_points": ..., "judgement": ..., "about": ...}`, ready for json.dumps.
 
     all_points: what estimates and comparisons whose `clients` is null are; null where there is one point.
@@ -20,9 +20,10 @@ def judgement_json(judgement: Judgement, about: About) -> dict[str, Any]:
     """
     from pydantic import TypeAdapter
 
+    judgement, about = presented.judgement, presented.about
     return {
         "schema": SCHEMA,
-        "all_points": over_points(about, "geometric mean over ") or None,
+        "all_points": about.over("geometric mean over ") or None,
         "judgement": json.loads(TypeAdapter(Judgement).dump_json(judgement)),
         "about": json.loads(TypeAdapter(About).dump_json(about)),
     }

@@ -3,60 +3,42 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Judgement
 from steelyard.printable import printable
-from steelyard.report.presented.about import About
-from steelyard.report.presented.footnotes import footnotes
-from steelyard.report.presented.ranking import heading, headline, legend, ranked, summary
+from steelyard.report.presented.presented import Presented
+from steelyard.report.tables.ranking import table
 
 # enough to know whose numbers these are; the report has the rest
 _MACHINE = ("CPU", "cores", "kernel", "virtualisation")
 
 
-def to_markdown(judgement: Judgement, about: About) -> str:
+def to_markdown(presented: Presented) -> str:
     """Question, answer, reasons, table of options, notices."""
-    found = headline(judgement.metrics)
-    cpu = heading(found.cpu) if found.cpu and found.throughput and found.work != "TPS" else "server CPU/txn"
+    judgement, about = presented.judgement, presented.about
     lines = [f"**{_safe(judgement.question)}**", "", _safe(judgement.verdict.sentence), ""]
     lines += [f"- {_safe(reason)}" for reason in judgement.verdict.reasons]
-    lines += [
-        "",
-        f"| | option | {_cell(found.work_over(about))} [95 % interval] | ratio to the baseline | {_cell(cpu)}"
-        " | p50 | p99 | blocks |",
-        "|---|---|---:|---:|---:|---:|---:|---:|",
-    ]
-    for row in ranked(judgement):
-        tps, versus = row.throughput, row.comparison
-        cells = [
-            row.mark,
-            _code(row.label),
-            _cell(found.done(tps, fmt.interval)),
-            fmt.ratio(versus.ratio, versus.low, versus.high)
-            if versus
-            else ("baseline" if row.is_baseline else fmt.MISSING),
-            *(
-                _cell(fmt.quantity(fit.value, metric.unit)) if fit and metric else fmt.MISSING
-                for metric, fit in ((found.cpu, row.cpu), (found.p50, row.p50), (found.p99, row.p99))
-            ),
-            str(tps.blocks) if tps else fmt.MISSING,
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += [
-        "",
-        f"Figures are {_cell(summary(about))} of runs; {_cell(legend(found))}.",
-        "",
-    ]
-    lines += [f"- {_safe(note.sentence)}" for note in footnotes(judgement, about)]
-    told = [about.machine[name] for name in _MACHINE if name in about.machine]
-    machine = _safe("; ".join(told)) or "machine unknown"
+    options = table(presented)
+    heads = ["", *map(_cell, options.head), "blocks"]
+    lines += ["", _row(heads), _row(["---", "---", *["---:"] * (len(heads) - 2)]).replace(" ", "")]
+    for row, (label, *cells) in zip(presented.ranking, options.rows, strict=True):
+        blocks = str(row.work.blocks) if row.work else fmt.MISSING
+        lines.append(_row([row.mark, _code(label), *map(_cell, cells), blocks]))
+    lines += ["", f"Figures are {_cell(presented.summary)} of runs; {_cell(presented.legend)}.", ""]
+    lines += [f"- {_safe(note.sentence)}" for note in presented.footnotes]
+    facts = [about.machine[name] for name in _MACHINE if name in about.machine]
+    machine = _safe("; ".join(facts)) or "machine unknown"
     server = f"{_safe(about.server_version)}; " if about.server_version else ""
     lines += [
         "",
         f"{server}{machine}; steelyard {_safe(about.steelyard_version)}; bundle {_code(about.bundle)}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _safe(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Warnings as footnotes: what is said alike of several options or metrics is said once."""
+"""Notices as footnotes: equal ones of several options or metrics are one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from steelyard.analysis.judgement.results import Judgement, Notice
 from steelyard.quantities import listed, span_of
-from steelyard.report.presented.about import About
+from steelyard.report.about.about import About
 
-_MOST_DETAILS = 4
+_DETAILS_MAX = 4
 _RUNS = re.compile(r"\d+(?= runs\b)")
 
 
@@ -31,19 +31,19 @@ class Footnote:
     def sentence(self) -> str:
         """Its text, with the options that it is about in front unless the text names the only one."""
         if self.overall:
-            return f"{listed(self.overall, _MOST_DETAILS)}: {self.text}"
+            return f"{listed(self.overall, _DETAILS_MAX)}: {self.text}"
         details = set(self.about.values())
         if not self.about or (
             len(self.about) == 1 and details == {()} and next(iter(self.about)) in self.text
         ):
             return self.text
-        # said once where it is the same of many
+        # one detail that all options share stands once
         alike = len(self.about) > 1 and len(details) == 1 and details != {()}
         named = [
-            f"{option} ({listed(details, _MOST_DETAILS)})" if details and not alike else option
+            f"{option} ({listed(details, _DETAILS_MAX)})" if details and not alike else option
             for option, details in self.about.items()
         ]
-        each = f" (each {listed(details.pop(), _MOST_DETAILS)})" if alike else ""
+        each = f" (each {listed(details.pop(), _DETAILS_MAX)})" if alike else ""
         return f"{listed(named)}{each}: {self.text}"
 
 

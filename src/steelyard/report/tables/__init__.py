@@ -1,1 +1,1 @@
-"""Tables of the report: programs, latches, queries."""
+"""Tables of the page and the terminal: a module each, `table(presented) -> Table | None`."""

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Estimate, Judgement
-from steelyard.report.charts.figure import Table
-from steelyard.report.presented.about import About
-from steelyard.report.presented.ranking import MARKS, headline
+from steelyard.report.about.about import About
+from steelyard.report.presented.marks import MARKS
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 
-def copies_table(judgement: Judgement, about: About) -> Table | None:
-    """A row a number of copies and option; None where no program was run."""
-    found = headline(judgement.metrics)
-    if found.throughput is None or found.each is None:
+def table(presented: Presented) -> Table | None:
+    """One row per number of copies and option; None where no program was run."""
+    judgement, about = presented.judgement, presented.about
+    work, each_of = presented.headlines.work, presented.headlines.per_instance
+    if work is None or each_of is None:
         return None
     only = about.phases.clients[0]
     by = {(e.metric, e.clients or only, e.option): e for e in _by_point(judgement, about)}
     against = {
         (c.clients or only, c.option): c
         for c in judgement.comparisons
-        if c.metric == found.throughput.name and _at_point(c.clients, about)
+        if c.metric == work.name and _at_point(c.clients, about)
     }
     rows: list[tuple[str, ...]] = []
     for copies in about.phases.clients:
         for option in judgement.options:
-            total = by.get((found.throughput.name, copies, option))
-            each = by.get((found.each.name, copies, option))
+            total = by.get((work.name, copies, option))
+            each = by.get((each_of.name, copies, option))
             cpus = by.get(("cpus_used", copies, option))
             versus = against.get((copies, option))
             missing = "baseline" if option == judgement.baseline else fmt.MISSING
@@ -38,7 +40,7 @@ def copies_table(judgement: Judgement, about: About) -> Table | None:
                     fmt.significant(cpus.value) if cpus else fmt.MISSING,
                 )
             )
-    unit = found.throughput.unit
+    unit = work.unit
     return Table(("  copies × option", unit, f"{unit}/copy", "ratio", "CPUs"), tuple(rows))
 
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Judgement, QueryRow
-from steelyard.report.charts.figure import Table
-from steelyard.report.presented.about import About
-from steelyard.report.presented.ranking import MARKS
+from steelyard.analysis.judgement.results import QueryRow
+from steelyard.report.presented.marks import MARKS
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
-_MOST_OPTIONS = 2
+_OPTIONS_MAX = 2
 
 
-def query_table(judgement: Judgement, about: About) -> Table | None:
-    """Of the power run, or what comes nearest to it: a row a query; None where there was none."""
+def table(presented: Presented) -> Table | None:
+    """Of the power run, or what comes nearest to it: one row per query; None where there was none."""
+    judgement, about = presented.judgement, presented.about
     if not judgement.queries:
         return None
     fewest = min(row.clients for row in judgement.queries)
     by = {(row.query, row.option): row for row in judgement.queries if row.clients == fewest}
-    others = [label for label in judgement.options if label != judgement.baseline][:_MOST_OPTIONS]
+    others = [label for label in judgement.options if label != judgement.baseline][:_OPTIONS_MAX]
     columns = [part for label in others for part in (label, "ratio")]
     rows: list[tuple[str, ...]] = []
     for query in dict.fromkeys(name for name, _ in by):

@@ -9,7 +9,7 @@ from rich.text import Text
 from steelyard import quantities as fmt
 from steelyard.analysis.comparison.bundles import BundleComparison
 from steelyard.printable import printable
-from steelyard.report.presented.ranking import MARKS, MARKS_MEAN
+from steelyard.report.presented.marks import MARKS, MARKS_MEAN
 
 
 def print_bundle_comparison(found: BundleComparison, console: Console) -> None:

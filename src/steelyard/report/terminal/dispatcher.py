@@ -28,7 +28,7 @@ class Life:
     seconds: float
 
 
-def told(life: Life) -> list[str]:
+def life_lines(life: Life) -> list[str]:
     """Lines of text, headings first: when, level, quantum, why."""
     lines = [f"{'at':>9}  {'level':>5}  {'quantum':>8}  why"]
     for step, times in _folded(life.steps):
@@ -40,7 +40,7 @@ def told(life: Life) -> list[str]:
 
 def beside(one: Life, other: Life) -> list[str]:
     """Two lives in two columns, and where they first part."""
-    left, right = ([life.table, *told(life)] for life in (one, other))
+    left, right = ([life.table, *life_lines(life)] for life in (one, other))
     width = max(map(len, left))
     lines = [f"{a:{width}}  |  {b}".rstrip() for a, b in zip_longest(left, right, fillvalue="")]
     return [*lines, "", parting(one, other)]
@@ -102,7 +102,7 @@ def _end(life: Life) -> str:
     levels = [step.level for step in life.steps]
     edge = min if levels[-1] <= levels[0] else max
     first = next(step for step in life.steps if step.level == edge(levels))
-    return f"{edge.__name__}imum {edge(levels)} after {_when(first.t_ns)}; told: {life.seconds:g} s"
+    return f"{edge.__name__}imum {edge(levels)} after {_when(first.t_ns)}; simulated: {life.seconds:g} s"
 
 
 def _when(t_ns: int) -> str:

@@ -1,4 +1,4 @@
-"""The plan before the first run: what will be weighed, and how long it takes."""
+"""The plan before the first run: what will be measured, and how long it takes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steelyard.printable import printable
 from steelyard.study.plan import Option
 from steelyard.study.spec import Study
 
-_MOST_LABELS = 8
+_LABELS_MAX = 8
 
 
 def print_plan(
@@ -41,13 +41,13 @@ def print_plan(
     if plan.transactions is not None:
         measured = f"{plan.transactions:,} transactions (at most {measured})"
     labels = [option.label for option in options]
-    more = f" and {len(labels) - _MOST_LABELS} more" if len(labels) > _MOST_LABELS else ""
-    say("options", f"{len(labels)}: {', '.join(labels[:_MOST_LABELS])}{more}")
+    more = f" and {len(labels) - _LABELS_MAX} more" if len(labels) > _LABELS_MAX else ""
+    say("options", f"{len(labels)}: {', '.join(labels[:_LABELS_MAX])}{more}")
     who = study.workload.point_is if plan.clients == [1] else study.workload.points_are
     say(
         "plan",
         f"{fmt.count(plan.blocks, 'block')} x {len(labels)} options, {', '.join(map(str, plan.clients))}"
-        f" {who}, {plan.warm_up_s:g} s warm-up, {measured} measured a point:"
+        f" {who}, {plan.warm_up_s:g} s warm-up, {measured} measured per load point:"
         + (" about " if study.workload.steady else " each round to its end, more than ")
         + fmt.duration(round(seconds))
         + (" of simulated time" if study.workload.simulated else ""),

@@ -15,7 +15,7 @@ from steelyard import quantities as fmt
 from steelyard.printable import printable
 
 _SIGNS = {"done": ("■", "green"), "void": ("×", "red"), "running": ("▸", "bold cyan"), "": ("·", "dim")}
-_MOST_ROWS = 14
+_ROWS_MAX = 14
 _BAR = 24
 
 
@@ -48,7 +48,7 @@ class Progress:
         self._tps: float | None = None
         self._ended = 0
         self._ended_at = self._started_at = 0.0
-        self._said_at = float("-inf")
+        self._printed_at = float("-inf")
         self._live: Live | None = None
 
     def start(self, plan: MatrixPlan) -> None:
@@ -108,7 +108,7 @@ class Progress:
         text.append("━" * filled, "green").append("━" * (_BAR - filled), "dim")
         text.append(f"  {self._ended} of {total} runs, {fmt.duration(round(self.left_s()))} left\n")
         width = max((len(label) for label in plan.options), default=0)
-        if len(plan.options) <= _MOST_ROWS and width + plan.blocks + 4 <= self._console.width:
+        if len(plan.options) <= _ROWS_MAX and width + plan.blocks + 4 <= self._console.width:
             for label in plan.options:
                 text.append(printable(f"  {label:<{width}}  "))
                 for block in range(1, plan.blocks + 1):
@@ -130,11 +130,11 @@ class Progress:
         total = len(self._plan.options) * self._plan.blocks
         now = self._clock()
         # every void run is worth a line, and so is the end
-        if status == "done" and self._ended < total and now - self._said_at < self._every_s:
+        if status == "done" and self._ended < total and now - self._printed_at < self._every_s:
             return
-        self._said_at = now
-        told = status == "done" and self._plan.unit is not None
-        rate = f"{fmt.significant(tps)}{self._plan.unit}" if told else status
+        self._printed_at = now
+        rated = status == "done" and self._plan.unit is not None
+        rate = f"{fmt.significant(tps)}{self._plan.unit}" if rated else status
         left = f"{fmt.duration(round(self.left_s()))} left"
         self._console.print(
             Text(printable(f"{self._ended} of {total} runs, block {block}: {label} {rate}, {left}")),

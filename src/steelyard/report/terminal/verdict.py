@@ -10,31 +10,19 @@ from rich.text import Text
 
 from steelyard import quantities as fmt
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
-from steelyard.analysis.judgement.results import Comparison, Judgement, Metric
+from steelyard.analysis.judgement.results import Comparison, Judgement
 from steelyard.printable import printable
-from steelyard.report.charts.figure import Table
-from steelyard.report.presented.about import About
-from steelyard.report.presented.footnotes import Footnote, footnotes
-from steelyard.report.presented.ranking import (
-    Headline,
-    Row,
-    effects_of,
-    heading,
-    headline,
-    legend,
-    ranked,
-    summary,
-)
-from steelyard.report.tables.latches import latch_table, sleep_table
-from steelyard.report.tables.programs import copies_table
-from steelyard.report.tables.queries import query_table
-from steelyard.report.terminal.progress import MatrixPlan as MatrixPlan
-from steelyard.report.terminal.progress import Progress as Progress
+from steelyard.report.about.about import About
+from steelyard.report.presented.footnotes import Footnote
+from steelyard.report.presented.headings import heading
+from steelyard.report.presented.presented import Presented
+from steelyard.report.presented.ranking import Row
+from steelyard.report.table import Table
+from steelyard.report.tables import latches, programs, queries, sleeps
+from steelyard.report.tables.ranking import short_table
 
-_MOST_ROWS = 16
-_BEST_ROWS = 10
-_MOST_NOTICES = 12
-_MOST_CURVES = 4
+_NOTICES_MAX = 12
+_CURVES_MAX = 4
 _GAP = "  "
 _JOINT = "\ue000"  # keeps a number and its per cent sign on one line
 _LEANING = "yellow"
@@ -43,45 +31,44 @@ _STYLES = {"better": "green", "worse": "red", "equivalent": "", "inconclusive": 
 Line = Sequence[tuple[str, str]]
 
 
-def print_verdict(judgement: Judgement, about: About, console: Console) -> None:
+def print_verdict(presented: Presented, console: Console) -> None:
     """Prints what an expert would say, on `console` (standard output); readable at 80 columns.
 
     print_next follows, once the report is written.
     """
-    _say(console, judgement.question, "dim")
-    _say(console, judgement.verdict.sentence, "bold")
-    for reason in judgement.verdict.reasons:
+    verdict = presented.judgement.verdict
+    _say(console, presented.judgement.question, "dim")
+    _say(console, verdict.sentence, "bold")
+    for reason in verdict.reasons:
         _say(console, reason, hang="  - ")
     console.print()
-    notes = footnotes(judgement, about)
-    _table(judgement, about, notes, console)
-    _aligned(copies_table(judgement, about), console)
-    _aligned(latch_table(judgement, about), console)
-    _aligned(sleep_table(judgement, about), console)
-    _aligned(query_table(judgement, about), console)
-    _factors(judgement, console)
-    _scaling(judgement, about, console)
-    _footnotes(notes, console)
+    _options(presented, console)
+    for topic in (programs, latches, sleeps, queries):
+        _aligned(topic.table(presented), console)
+    _factors(presented, console)
+    _scaling(presented.judgement, presented.about, console)
+    _footnotes(presented.footnotes, console)
     console.print()
-    _pointer("lab", _lab(judgement, about), console)
+    _pointer("lab", _lab(presented.judgement, presented.about), console)
 
 
-def print_next(judgement: Judgement, about: About, console: Console) -> None:
+def print_next(presented: Presented, console: Console) -> None:
     """Where the results are, and what to type next."""
+    about = presented.about
     _pointer("bundle", about.bundle, console)
     _pointer("report", about.report, console)
-    _pointer("probes", _probes(judgement, about), console)
+    _pointer("probes", _probes(presented.judgement, about), console)
     _pointer("next", about.next_command, console, "bold")
 
 
 def _probes(judgement: Judgement, about: About) -> str:
-    """What the kernel's probes told is too much for a terminal: where it stands."""
-    told = {
+    """What the kernel's probes recorded is too much for a terminal: where to find it."""
+    probed = {
         "where CPU time goes": judgement.profile,
         "kernel locks": judgement.locks,
         "scheduling": judgement.scheduling,
     }
-    found = [name for name, rows in told.items() if len(rows)]
+    found = [name for name, rows in probed.items() if len(rows)]
     return f"{', '.join(found)}: in the report" if found and about.report else ""
 
 
@@ -127,35 +114,33 @@ def _printable(text: str) -> str:
     return printable(re.sub(r"[\n\t]", " ", text))
 
 
-def _table(judgement: Judgement, about: About, notes: Sequence[Footnote], console: Console) -> None:
-    found = headline(judgement.metrics)
-    every = ranked(judgement)
-    shown = _shown(every)
-    heads = _heads(found, about)
-    cells = [_cells(row, found) for row in shown]
-    labels = [row.label + _marks(row, notes) for row in shown]
+def _options(presented: Presented, console: Console) -> None:
+    table, ranking = short_table(presented), presented.ranking
+    shown = [place for place, row in enumerate(ranking) if row.is_foremost]
+    _, *heads = table.head
+    cells = [table.rows[place][1:] for place in shown]
+    labels = [ranking[place].label + _numbers(ranking[place]) for place in shown]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     room = console.width - 2 - sum(width + len(_GAP) for width in widths)
     beside = max(map(len, labels)) <= room
     lead = max(map(len, [*labels, "option"])) if beside else 4
     _line(console, [(f"  {'option' if beside else '':<{lead}}", "dim"), (_joined(heads, widths), "dim")])
-    for place, (row, label, texts) in enumerate(zip(shown, labels, cells, strict=True)):
-        left_out = every.index(row) - every.index(shown[place - 1]) - 1 if place else 0
-        if left_out:
+    before = -1
+    for place, label, texts in zip(shown, labels, cells, strict=True):
+        if left_out := place - before - 1:
             _line(console, [(f"  … {fmt.count(left_out, 'option')} between", "dim")])
-        style = _style(row.comparison)
-        named = "bold" if row.is_winner else ""
+        before, row = place, ranking[place]
+        mark = (f"{row.mark} ", _style(row.comparison))
+        name = (f"{label:<{lead}}" if beside else label, "bold" if row.is_winner else "")
         if beside:
-            _line(
-                console, [(f"{row.mark} ", style), (f"{label:<{lead}}", named), (_joined(texts, widths), "")]
-            )
+            _line(console, [mark, name, (_joined(texts, widths), "")])
         else:
-            _line(console, [(f"{row.mark} ", style), (label, named)])
+            _line(console, [mark, name])
             _line(console, [(" " * (lead + 2), ""), (_joined(texts, widths), "")])
-    blocks = sorted({row.throughput.blocks for row in every if row.throughput})
-    numbers = "–".join(map(str, sorted({blocks[0], blocks[-1]}))) if blocks else ""
-    many = f"n = {numbers} block{'s' * (numbers != '1')}; " if numbers else ""
-    _say(console, f"{many}{summary(about)}, 95 % intervals; {legend(found)}", "dim", hang="  ")
+    blocks = presented.blocks
+    ends = "–".join(map(str, sorted({blocks[0], blocks[-1]}))) if blocks else ""
+    many = f"n = {ends} block{'s' * (ends != '1')}; " if ends else ""
+    _say(console, f"{many}{presented.summary}, 95 % intervals; {presented.legend}", "dim", hang="  ")
 
 
 def _style(comparison: Comparison | None) -> str:
@@ -166,59 +151,12 @@ def _style(comparison: Comparison | None) -> str:
     return _LEANING if found and comparison.blocks < FEWEST_BLOCKS else _STYLES[comparison.outcome]
 
 
-def _marks(row: Row, notes: Sequence[Footnote]) -> str:
-    return "".join(f"[{number}]" for number, note in enumerate(notes, start=1) if row.label in note.about)
-
-
-def _shown(rows: list[Row]) -> list[Row]:
-    if len(rows) <= _MOST_ROWS:
-        return rows
-    return [
-        row
-        for place, row in enumerate(rows)
-        if place < _BEST_ROWS or row.is_baseline or place == len(rows) - 1
-    ]
+def _numbers(row: Row) -> str:
+    return "".join(f"[{number}]" for number in row.footnotes)
 
 
 def _joined(texts: Sequence[str], widths: Sequence[int]) -> str:
     return "".join(f"{_GAP}{text:>{width}}" for text, width in zip(texts, widths, strict=True))
-
-
-def _heads(found: Headline, about: About) -> list[str]:
-    return [
-        *([found.work_over(about, short=True), "ratio"] if found.throughput else []),
-        *([f"CPU/{found.cpu.unit.partition('/')[2]}"] if found.cpu else []),
-        *([" / ".join(_tails(found))] if _tails(found) else []),
-    ]
-
-
-def _tails(found: Headline) -> list[str]:
-    return [name for name, metric in (("p50", found.p50), ("p99", found.p99)) if metric]
-
-
-def _cells(row: Row, found: Headline) -> list[str]:
-    cells: list[str] = []
-    if found.throughput:
-        cells.append(found.done(row.throughput, fmt.thousands))
-        versus = row.comparison
-        missing = "baseline" if row.is_baseline else fmt.MISSING
-        cells.append(fmt.ratio(versus.ratio, versus.low, versus.high) if versus else missing)
-    if found.cpu:
-        cells.append(fmt.quantity(row.cpu.value, found.cpu.unit) if row.cpu else fmt.MISSING)
-    pairs = [(found.p50, row.p50), (found.p99, row.p99)]
-    tails = [(metric, fit.value if fit else float("nan")) for metric, fit in pairs if metric]
-    if tails:
-        cells.append(_side_by_side(tails))
-    return cells
-
-
-def _side_by_side(pairs: Sequence[tuple[Metric, float]]) -> str:
-    """`161 / 402 µs`; `134 µs / 406 ms` where one unit does not suit both."""
-    cells = [fmt.quantity(value, metric.unit) for metric, value in pairs]
-    units = {cell.partition(" ")[2] for cell in cells if cell != fmt.MISSING}
-    if len(units) > 1:
-        return " / ".join(cells)
-    return fmt.with_unit(" / ".join(cell.partition(" ")[0] for cell in cells), "".join(units))
 
 
 def _aligned(table: Table | None, console: Console) -> None:
@@ -230,9 +168,9 @@ def _aligned(table: Table | None, console: Console) -> None:
         _line(console, [(f"{name:<{widths[0]}}{_joined(cells, widths[1:])}", "" if number else "dim")])
 
 
-def _factors(judgement: Judgement, console: Console) -> None:
-    metric = headline(judgement.metrics).throughput
-    effects = effects_of(judgement, metric) if metric else []
+def _factors(presented: Presented, console: Console) -> None:
+    metric = presented.headlines.work
+    effects = presented.effects(metric) if metric else []
     if metric is None or len({name for effect in effects for name in effect.factors}) < 2:
         return
     console.print()
@@ -254,10 +192,10 @@ def _scaling(judgement: Judgement, about: About, console: Console) -> None:
         return
     console.print()
     _line(console, [(f"  With more {about.points_are}", "dim")])
-    for found in judgement.scaling[:_MOST_CURVES]:
+    for found in judgement.scaling[:_CURVES_MAX]:
         _say(console, found.sentence, hang=f"  {found.option}{_GAP}")
-    if len(judgement.scaling) > _MOST_CURVES:
-        more = fmt.count(len(judgement.scaling) - _MOST_CURVES, "more option")
+    if len(judgement.scaling) > _CURVES_MAX:
+        more = fmt.count(len(judgement.scaling) - _CURVES_MAX, "more option")
         _line(console, [(f"  … {more} in the report", "dim")])
 
 
@@ -269,8 +207,8 @@ def _levels(levels: Iterable[tuple[tuple[str, ...], float]]) -> str:
 def _footnotes(notes: Sequence[Footnote], console: Console) -> None:
     if notes:
         console.print()
-    for number, note in enumerate(notes[:_MOST_NOTICES], start=1):
+    for number, note in enumerate(notes[:_NOTICES_MAX], start=1):
         _say(console, note.sentence, hang=f"  [{number}] ")
-    if len(notes) > _MOST_NOTICES:
-        more = fmt.count(len(notes) - _MOST_NOTICES, "more notice")
+    if len(notes) > _NOTICES_MAX:
+        more = fmt.count(len(notes) - _NOTICES_MAX, "more notice")
         _line(console, [(f"  … {more} in the report", "dim")])

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import CostDifference, Judgement
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
-from steelyard.report.presented.about import About
-from steelyard.report.presented.ranking import over_points, spoken_of
+from steelyard.report.charts.figure import Figure, Panel, Spec
+from steelyard.report.charts.marks import nominal, quantitative, view
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 
-def figure(judgement: Judgement, about: About) -> Figure | None:
-    """Differences in time per transaction of the option that the verdict speaks of."""
+def figure(presented: Presented) -> Figure | None:
+    """Differences in time per transaction of the option that leads the verdict."""
+    judgement, option = presented.judgement, presented.leading
     if not judgement.costs:
         return None
-    option = spoken_of(judgement)
     mine = [cost for cost in judgement.costs if cost.option == option]
     if not mine:
         option = judgement.costs[0].option
@@ -30,7 +31,7 @@ def figure(judgement: Judgement, about: About) -> Figure | None:
         caption=(
             f"The cost {work} under {option}, less that under {judgement.baseline}, with "
             "95 % intervals. Bars to the left are savings. "
-            f"Geometric means over blocks{over_points(about, ' and ')}, as in the other tables."
+            f"Geometric means over blocks{presented.about.over(' and ')}, as in the other tables."
         ),
         panels=panels,
         table=_table(mine if len(judgement.options) > 8 else list(judgement.costs), titles, work),
@@ -41,7 +42,7 @@ def _work(judgement: Judgement, costs: list[CostDifference]) -> str:
     """What costs are counted for: transactions, or the score of a program."""
     metric = next((metric for metric in judgement.metrics if metric.name == costs[0].metric), None)
     if metric is None:
-        return "of a transaction"
+        return "per transaction"
     return metric.each
 
 
@@ -63,9 +64,7 @@ def _bars(costs: list[CostDifference], titles: dict[str, str], work: str) -> Spe
     ]
     order = [row["cost"] for row in rows]
     y = nominal("cost", None, sort=order, axis={"labelLimit": 170})
-    x = quantitative(
-        "difference", f"difference, µs {work}".replace(" of a", " a"), axis={"grid": True, "tickCount": 6}
-    )
+    x = quantitative("difference", f"difference, µs {work}", axis={"grid": True, "tickCount": 6})
     return view(
         34 * len(rows),
         [
@@ -82,7 +81,7 @@ def _bars(costs: list[CostDifference], titles: dict[str, str], work: str) -> Spe
                     },
                     "tooltip": [
                         {"field": "cost", "type": "nominal"},
-                        {"field": "text", "type": "nominal", "title": work.removeprefix("of ")},
+                        {"field": "text", "type": "nominal", "title": work},
                     ],
                 },
             },
@@ -105,8 +104,8 @@ def _table(costs: list[CostDifference], titles: dict[str, str], work: str) -> Ta
         (
             f"cost {work}",
             "option",
-            "baseline's",
-            "its own",
+            "under the baseline",
+            "under the option",
             "difference [95 % interval]",
             "share of CPU difference",
         ),

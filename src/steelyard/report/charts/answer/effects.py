@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Effect, Judgement, Metric
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
-from steelyard.report.presented.ranking import effects_of, heading, headline
+from steelyard.analysis.judgement.results import Effect, Metric
+from steelyard.report.charts.figure import Figure, Panel, Spec
+from steelyard.report.charts.marks import nominal, quantitative, view
+from steelyard.report.presented.headings import heading
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
-_MOST_BARS = 12
+_BARS_MAX = 12
 
 
-def figure(judgement: Judgement) -> Figure | None:
+def figure(presented: Presented) -> Figure | None:
     """For throughput and for CPU: shares of the variation, then the levels of each factor."""
-    found = [(metric, effects_of(judgement, metric)) for metric in headline(judgement.metrics).judged()]
+    found = [(metric, presented.effects(metric)) for metric in presented.judged]
     estimated = [(metric, effects) for metric, effects in found if effects]
     if not estimated or len({name for _, effects in estimated for e in effects for name in e.factors}) < 2:
         return None
@@ -47,9 +50,9 @@ def _with_interval(effect: Effect) -> str:
 def _shares(effects: list[Effect]) -> Spec:
     rows = [
         {"effect": _name(effect), "share": effect.share * 100, "text": _with_interval(effect), "rest": False}
-        for effect in effects[:_MOST_BARS]
+        for effect in effects[:_BARS_MAX]
     ]
-    rest = 1 - sum(effect.share for effect in effects[:_MOST_BARS])
+    rest = 1 - sum(effect.share for effect in effects[:_BARS_MAX])
     if rest > 0.0005:
         rows.append({"effect": "all else", "share": rest * 100, "text": fmt.percent(rest), "rest": True})
     order = [row["effect"] for row in rows]

@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard import quantities as fmt
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, own_legend, quantitative, view
-from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.presented.about import Series, rows
+from steelyard.bundle.series.columns import rows
+from steelyard.report.charts.figure import Figure, Panel, Spec
+from steelyard.report.charts.marks import colour, dash, nominal, own_legend, paint, quantitative, view
+from steelyard.report.presented.palette import Palette
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
-_BANDS = 10  # priorities a row of the table
+_BANDS = 10  # priorities per row of the table
 
 
-def figure(series: Series, palette: Colours) -> Figure | None:
-    """A panel a number of threads, a line an option. None where no machine was simulated."""
-    data = rows(series.priorities)
+def figure(presented: Presented) -> Figure | None:
+    """One panel per number of threads, one line per option. None where no machine was simulated."""
+    palette = presented.palette
+    data = rows(presented.series.priorities)
     if not data:
         return None
     points = sorted({int(row["clients"]) for row in data})
@@ -33,11 +37,11 @@ def figure(series: Series, palette: Colours) -> Figure | None:
         ),
         table=_table(data, points),
         layout="grid",
-        key="line" if palette.by_option else "none",
+        key="dash" if palette.by_option else "none",
     )
 
 
-def _steps(data: list[dict[str, Any]], palette: Colours) -> Spec:
+def _steps(data: list[dict[str, Any]], palette: Palette) -> Spec:
     every: list[dict[str, Any]] = []
     for option in dict.fromkeys(row["option"] for row in data):
         known = {int(row["priority"]): row["seconds"] for row in data if row["option"] == option}
@@ -62,10 +66,10 @@ def _steps(data: list[dict[str, Any]], palette: Colours) -> Spec:
     )
 
 
-def _look(palette: Colours) -> Spec:
+def _look(palette: Palette) -> Spec:
     """Few options are drawn: where the page has no colour for each, the chart brings its own."""
     if palette.by_option:
-        return {"color": palette.encode(), "strokeDash": palette.dash()}
+        return {"color": colour(palette), "strokeDash": dash(palette)}
     return {name: nominal("option", None, legend=own_legend()) for name in ("color", "strokeDash")}
 
 

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from steelyard.report.charts.figure import (
-    Figure,
-    Panel,
-    Spec,
-    Table,
-    nominal,
-    own_legend,
-    quantitative,
-    slug,
-    view,
-)
-from steelyard.report.presented.about import Series, rows
+from steelyard.bundle.series.columns import rows
+from steelyard.report.charts.figure import Figure, Panel, Spec, slug
+from steelyard.report.charts.marks import nominal, own_legend, quantitative, view
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 _WHY = {
     "start": "a new thread",
@@ -27,9 +20,9 @@ _WHY = {
 }
 
 
-def figure(series: Series) -> Figure | None:
-    """Two panels an option: the CPUs, and priority over time. None where nothing was traced."""
-    data = rows(series.trace)
+def figure(presented: Presented) -> Figure | None:
+    """Two panels per option: the CPUs, and priority over time. None where nothing was traced."""
+    data = rows(presented.series.trace)
     if not any(row["reason"] == "ran" for row in data):
         return None
     options = list(dict.fromkeys(str(row["option"]) for row in data))
@@ -111,6 +104,6 @@ def _table(data: list[dict[str, Any]], options: list[str]) -> Table:
             ran = [row for row in mine if row["reason"] == "ran"]
             on_cpu_s = sum(row["end_s"] - row["start_s"] for row in ran)
             why = Counter(str(row["reason"]) for row in mine if row["reason"] != "ran")
-            told = ", ".join(f"{_WHY[reason]} {times}" for reason, times in sorted(why.items())) or "none"
-            lines.append((f"{option}, {thread}", f"{on_cpu_s:.3f}", str(len(ran)), told))
+            changes = ", ".join(f"{_WHY[reason]} {times}" for reason, times in sorted(why.items())) or "none"
+            lines.append((f"{option}, {thread}", f"{on_cpu_s:.3f}", str(len(ran)), changes))
     return Table(("thread", "s on a CPU", "stints", "changes of priority or quantum"), tuple(lines))

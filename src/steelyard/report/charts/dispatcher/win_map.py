@@ -1,17 +1,23 @@
-"""Where one dispatch table wins: a cell each combination of the other factors and number of threads."""
+"""Where one dispatch table wins: one cell per combination of the other factors and number of threads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Judgement, WinMapCell
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, slug, view
+from steelyard.analysis.judgement.results import WinMapCell
+from steelyard.report.charts.figure import Figure, Panel, Spec, slug
+from steelyard.report.charts.marks import nominal, view
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 
-def figure(judgement: Judgement) -> Figure | None:
-    """A panel a level of the last factor, a row a level of those before. None without tables compared."""
-    cells = judgement.win_map
+def figure(presented: Presented) -> Figure | None:
+    """One panel per level of the last factor, one row per level of those before.
+
+    None where no tables were compared.
+    """
+    cells = presented.judgement.win_map
     if not cells:
         return None
     names = list(cells[0].others)
@@ -48,7 +54,7 @@ def _row_of(cell: WinMapCell) -> str:
     return ", ".join(codes[:-1] if len(codes) > 1 else codes) or f"{cell.level} / {cell.baseline}"
 
 
-def _said(cell: WinMapCell) -> str:
+def _text(cell: WinMapCell) -> str:
     mark = "" if cell.winner is None else "▲ " if cell.winner == cell.level else "▼ "
     return f"{mark}{100 * (cell.ratio - 1):+.1f}".replace("-", "−")
 
@@ -59,7 +65,7 @@ def _heat(cells: Sequence[WinMapCell], largest: float) -> Spec:
             "row": _row_of(cell),
             "threads": str(cell.clients),
             "change": 100 * (cell.ratio - 1),
-            "text": _said(cell),
+            "text": _text(cell),
             "interval": fmt.ratio(cell.ratio, cell.low, cell.high),
             # black or white, whichever reads on the colour of the cell
             "light": abs(cell.ratio - 1) < 0.7 * largest,
@@ -72,7 +78,7 @@ def _heat(cells: Sequence[WinMapCell], largest: float) -> Spec:
         "y": nominal("row", None, sort=order),
     }
     edge = max(100 * largest, 0.1)
-    colour: Spec = {
+    change: Spec = {
         "field": "change",
         "type": "quantitative",
         "title": "%",
@@ -86,7 +92,7 @@ def _heat(cells: Sequence[WinMapCell], largest: float) -> Spec:
     ]
     text: Spec = {"condition": {"test": "datum.light", "value": "#1B1F24"}, "value": "#FFFFFF"}
     layers: list[Spec] = [
-        {"mark": {"type": "rect"}, "encoding": {**place, "color": colour, "tooltip": tip}},
+        {"mark": {"type": "rect"}, "encoding": {**place, "color": change, "tooltip": tip}},
         {
             "mark": {"type": "text", "fontSize": 12},
             "encoding": {

@@ -1,4 +1,4 @@
-"""Flame graphs: CPU time a transaction by stack; and how one option's differs from the baseline's.
+"""Flame graphs: CPU time per transaction by stack; and how one option's differs from the baseline's.
 
 Gregg, The Flame Graph (2016), and Differential Flame Graphs (2014): width is time, colour the change.
 """
@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from steelyard import quantities as fmt
-from steelyard.report.charts.figure import Spec, quantitative, view
+from steelyard.report.charts.figure import Spec
+from steelyard.report.charts.marks import quantitative, view
 
 KERNEL_MARK = "_[k]"
 _ROW_PIXELS = 19
@@ -34,7 +35,7 @@ class _Node:
     below: dict[str, _Node] = field(default_factory=dict[str, "_Node"])
 
 
-Stacks = Iterable[tuple[str, str, float]]  # role, folded stack, us of CPU a transaction
+Stacks = Iterable[tuple[str, str, float]]  # role, folded stack, us of CPU per transaction
 
 
 def flame(stacks: Stacks, work: str, baseline: Stacks | None = None) -> Spec | None:
@@ -53,12 +54,12 @@ def flame(stacks: Stacks, work: str, baseline: Stacks | None = None) -> Spec | N
         return None
     rows = _rows(root, baseline is not None)
     deepest = max(int(row["depth"]) for row in rows)
-    x = quantitative("start", f"µs of CPU a {work}", scale={"domain": [0, root.value], "nice": False})
+    x = quantitative("start", f"µs of CPU per {work}", scale={"domain": [0, root.value], "nice": False})
     y = quantitative("depth", None, scale={"domain": [0, deepest + 1]}, axis=None)
     box = {"x": x, "x2": {"field": "end"}, "y": y, "y2": {"field": "top"}}
     tips = [
         {"field": name, "type": "nominal", "title": title}
-        for name, title in (("name", "function"), ("text", f"CPU a {work}"), ("change", "change"))
+        for name, title in (("name", "function"), ("text", f"CPU per {work}"), ("change", "change"))
         if name != "change" or baseline is not None
     ]
     layers: list[Spec] = [
@@ -121,7 +122,7 @@ def _rows(root: _Node, differs: bool) -> list[Spec]:
 
 def _frame(node: _Node, depth: int, start: float, whole: float, most: float | None) -> Spec:
     change = node.value - node.before
-    said = ("+" if change >= 0 else "−") + fmt.quantity(abs(change), "us") if change else "0"
+    signed = ("+" if change >= 0 else "−") + fmt.quantity(abs(change), "us") if change else "0"
     name = node.name[:_LABEL_MAX]
     return {
         "start": start,
@@ -131,8 +132,8 @@ def _frame(node: _Node, depth: int, start: float, whole: float, most: float | No
         "middle": depth + 0.48,
         "name": node.name[:240],
         "text": f"{fmt.quantity(node.value, 'us')}, {fmt.percent(node.value / whole)}",
-        "change": f"{said} (baseline {fmt.quantity(node.before, 'us')})",
-        "label": "" if node.value < _LABELLED * whole else name if most is None else f"{said} {name}",
+        "change": f"{signed} (baseline {fmt.quantity(node.before, 'us')})",
+        "label": "" if node.value < _LABELLED * whole else name if most is None else f"{signed} {name}",
         "fill": _FILLS[node.kind] if most is None else _shade(change / most if most else 0.0),
     }
 

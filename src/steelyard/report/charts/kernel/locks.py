@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.kernel import LockRow
-from steelyard.analysis.judgement.results import Judgement
 from steelyard.analysis.kernel.locks import FOREIGN, TOTAL
-from steelyard.report.charts.figure import Figure, Table
-from steelyard.report.presented.ranking import spoken_of, work_of
+from steelyard.report.charts.figure import Figure
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table, difference, known, whole
 
-_MOST_ROWS = 20
+_ROWS_MAX = 20
 _LEAST = 0.005  # of all waits; what is less is in the bundle
-_MOST_OPTIONS = 12
+_OPTIONS_MAX = 12
 _INDENT = "\u00a0\u00a0\u00a0"
 _HEAD = (
     "name",
@@ -24,21 +24,21 @@ _HEAD = (
     "% CPU",
     "TOTAL",
     "waited",
-    "waits a {work}",
-    "wait a {work}",
+    "waits per {work}",
+    "wait per {work}",
 )
 
 
-def figure(judgement: Judgement) -> Figure | None:
-    """None where no kernel lock was watched. Two options side by side, then a table an option."""
+def figure(presented: Presented) -> Figure | None:
+    """None where no kernel lock was recorded. Two options side by side, then one table per option."""
+    judgement, work = presented.judgement, presented.cost_of
     if not judgement.locks:
         return None
     by_option: dict[str, list[LockRow]] = {}
     for row in judgement.locks:
         by_option.setdefault(row.option, []).append(row)
-    work = work_of(judgement)
     tables = {f"Lock table of {option}": _lockmeter(mine, work) for option, mine in by_option.items()}
-    pair = [o for o in (judgement.baseline, spoken_of(judgement)) if o in by_option]
+    pair = [o for o in (judgement.baseline, presented.leading) if o in by_option]
     if len(pair) == 2:
         first, table = "Waits side by side", _side_by_side(pair, by_option, work)
     else:
@@ -53,15 +53,15 @@ def figure(judgement: Judgement) -> Figure | None:
         + (
             ""
             if known
-            else " n/a: not available, which is not zero. The kernel's tracepoints tell of waits alone:"
-            " neither how long a lock was held (HOLD, UTIL) nor how often it was had without a wait"
+            else " n/a: not available, which is not zero. The kernel's tracepoints report waits alone:"
+            " neither how long a lock was held (HOLD, UTIL) nor how often it was taken without a wait"
             " (CON, TOTAL)."
         ),
         panels=(),
         table=table,
         open=True,
         numbers=first,
-        folded=tuple(list(tables.items())[:_MOST_OPTIONS]),
+        folded=tuple(list(tables.items())[:_OPTIONS_MAX]),
     )
 
 
@@ -76,12 +76,12 @@ def _lockmeter(mine: Sequence[LockRow], work: str) -> Table:
             _times(row.hold_mean_ns, row.hold_max_ns),
             _times(row.wait_mean_ns, row.wait_max_ns),
             _percent(row.cpu_percent),
-            _count(row.acquisitions),
-            _count(row.contended),
+            known(row.acquisitions, whole),
+            known(row.contended, whole),
             _number(row.contended_per_txn),
             _us(row.wait_us_per_txn),
         )
-        for row in shown[:_MOST_ROWS]
+        for row in shown[:_ROWS_MAX]
     ]
     kept = [i for i in range(len(_HEAD)) if i < 7 or any(line[i] != fmt.MISSING for line in lines)]
     return Table(
@@ -90,7 +90,7 @@ def _lockmeter(mine: Sequence[LockRow], work: str) -> Table:
 
 
 def _side_by_side(pair: Sequence[str], by_option: dict[str, list[LockRow]], work: str) -> Table:
-    """Both options' waits a transaction, and the difference, in the order of the longer waits."""
+    """Both options' waits per transaction, and the difference, in the order of the longer waits."""
     tables = [{(r.lock, r.type, r.call_site): r for r in by_option[option]} for option in pair]
     order = list(dict.fromkeys(key for table in tables for key in table))
     weight: dict[tuple[str, str], float] = {}
@@ -105,7 +105,7 @@ def _side_by_side(pair: Sequence[str], by_option: dict[str, list[LockRow]], work
     order.sort(key=lambda k: (rank.get(k[0], 0), -weight.get(k[:2], 0.0), k[:2], bool(k[2]), -longest[k]))
     least = _LEAST * max(longest.values())
     lines: list[tuple[str, ...]] = []
-    for key in [key for key in order if longest[key] >= least][:_MOST_ROWS]:
+    for key in [key for key in order if longest[key] >= least][:_ROWS_MAX]:
         both = [table.get(key) for table in tables]
         cells = [_name(next(row for row in both if row))]
         for row in both:
@@ -115,12 +115,11 @@ def _side_by_side(pair: Sequence[str], by_option: dict[str, list[LockRow]], work
                 _us(row.wait_us_per_txn) if row else "0",
             ]
         waits = [row.wait_us_per_txn or 0.0 if row else 0.0 for row in both]
-        change = waits[1] - waits[0]
-        cells.append(("+" if change >= 0 else "−") + (fmt.quantity(abs(change), "us") if change else "0"))
+        cells.append(difference(waits[1] - waits[0], "us"))
         lines.append(tuple(cells))
     head = ["name"]
     for option in pair:
-        head += [f"waits a {work}, {option}", f"WAIT mean (max), {option}", f"wait a {work}, {option}"]
+        head += [f"waits per {work}, {option}", f"WAIT mean (max), {option}", f"wait per {work}, {option}"]
     return Table((*head, "difference"), tuple(lines))
 
 
@@ -139,10 +138,6 @@ def _times(mean: float | None, most: float | None) -> str:
         return fmt.MISSING
     longest = "" if most is None else f" ({fmt.quantity(most, 'ns')})"
     return fmt.quantity(mean, "ns") + longest
-
-
-def _count(value: float | None) -> str:
-    return fmt.MISSING if value is None else f"{value:,.0f}"
 
 
 def _number(value: float | None) -> str:

@@ -6,29 +6,29 @@ from collections.abc import Sequence
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.kernel import ProfileRow
-from steelyard.analysis.judgement.results import Judgement
-from steelyard.report.charts.figure import Figure, Panel, Table
+from steelyard.bundle.series.columns import Series, rows
+from steelyard.report.charts.figure import Figure, Panel
 from steelyard.report.charts.kernel.flame import flame
-from steelyard.report.presented.about import Series, rows
-from steelyard.report.presented.ranking import spoken_of, work_of
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table, difference
 
-_MOST_FUNCTIONS = 16
-_MOST_OPTIONS = 12
+_FUNCTIONS_MAX = 16
+_OPTIONS_MAX = 12
 _TOP = 12
 # the flame graphs leave out who waits for work, and who is no part of the study
 _FOREIGN = "other"
 _NOT_DRAWN = ("idle", _FOREIGN)
 
 
-def figure(judgement: Judgement, series: Series) -> Figure | None:
+def figure(presented: Presented) -> Figure | None:
     """None without a profile."""
+    judgement, work = presented.judgement, presented.cost_of
     if not judgement.profile:
         return None
     by_option: dict[str, list[ProfileRow]] = {}
     for row in judgement.profile:
         by_option.setdefault(row.option, []).append(row)
-    spoken = spoken_of(judgement)
-    shown = [o for o in (judgement.baseline, spoken) if o in by_option] or list(by_option)[:1]
+    shown = [o for o in (judgement.baseline, presented.leading) if o in by_option] or list(by_option)[:1]
     kernprof = {f"{option}, as kernprof prints it": _kernprof(by_option[option]) for option in by_option}
     if all(row.us_per_txn is None for row in judgement.profile):
         return _published(kernprof)
@@ -37,21 +37,21 @@ def figure(judgement: Judgement, series: Series) -> Figure | None:
         title="Where CPU time goes",
         caption="Stacks sampled by the clock on every CPU while measuring, all runs pooled."
         " A flame graph's width is CPU time"
-        f" a {work_of(judgement)}, callers below; yellow: the program, blue: the kernel. Between two options"
+        f" per {work}, callers below; yellow: the program, blue: the kernel. Between two options"
         " colour is the difference: blue less (−), orange more (+). Idle time is in the tables only, and"
         " processes that are no part of the study in each option's own. Programs built without frame"
         " pointers show the function that ran, but not all of its callers.",
-        panels=tuple(_panels(shown, series, work_of(judgement))),
-        table=_side_by_side(shown, by_option, work_of(judgement)),
+        panels=tuple(_panels(shown, presented.series, work)),
+        table=_side_by_side(shown, by_option, work),
         layout="tabs",
         open=True,
         numbers="Functions, " + (" and ".join(shown)),
-        folded=tuple(list(kernprof.items())[:_MOST_OPTIONS]),
+        folded=tuple(list(kernprof.items())[:_OPTIONS_MAX]),
     )
 
 
 def _published(kernprof: dict[str, Table]) -> Figure:
-    """Samples alone, of a rate that nobody told."""
+    """Samples alone, without the rate, which was not published."""
     (first, table), *others = kernprof.items()
     return Figure(
         name="profile",
@@ -86,10 +86,10 @@ def _side_by_side(shown: Sequence[str], by_option: dict[str, list[ProfileRow]], 
             if row.role == _FOREIGN:
                 continue
             weights[key] = max(weights.get(key, 0.0), row.us_per_txn or 0.0)
-    most = sorted(weights, key=lambda key: -weights[key])[:_MOST_FUNCTIONS]
+    most = sorted(weights, key=lambda key: -weights[key])[:_FUNCTIONS_MAX]
     head = ["function", "role"]
     for option in shown:
-        head += [f"% of samples, {option}", f"CPU a {work}, {option}"]
+        head += [f"% of samples, {option}", f"CPU per {work}, {option}"]
     if len(shown) == 2:
         head.append("difference")
     lines: list[tuple[str, ...]] = []
@@ -103,8 +103,7 @@ def _side_by_side(shown: Sequence[str], by_option: dict[str, list[ProfileRow]], 
             cells.append(fmt.significant(100 * row.share) if row else "0")
             cells.append(fmt.quantity(values[-1], "us") if values[-1] else "0")
         if len(shown) == 2:
-            change = values[1] - values[0]
-            cells.append(("+" if change >= 0 else "−") + fmt.quantity(abs(change), "us"))
+            cells.append(difference(values[1] - values[0], "us"))
         lines.append(tuple(cells))
     return Table(tuple(head), tuple(lines))
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Judgement
-from steelyard.report.charts.figure import Figure, Table
-from steelyard.report.presented.ranking import spoken_of
+from steelyard.report.charts.figure import Figure
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 _OURS = ("server", "engine", "monitors", "kernel")
 
 
-def figure(judgement: Judgement) -> Figure | None:
+def figure(presented: Presented) -> Figure | None:
     """None where scheduling was not watched. The baseline's and the leading option's roles first."""
+    judgement = presented.judgement
     if not judgement.scheduling:
         return None
-    first = (judgement.baseline, spoken_of(judgement))
+    first = (judgement.baseline, presented.leading)
     lines = {
         (row.option, row.role): (
             f"{row.option}, {row.role}",
@@ -32,7 +33,7 @@ def figure(judgement: Judgement) -> Figure | None:
         "voluntary switches/s",
         "involuntary/s",
         "migrations/s",
-        "run-queue wait: median, p99, most",
+        "run-queue wait: median, p99, maximum",
         "time slice",
         "off CPU",
     )
@@ -40,10 +41,10 @@ def figure(judgement: Judgement) -> Figure | None:
     return Figure(
         name="scheduling",
         title="Scheduling",
-        caption="From the scheduler's own events, recorded in a stretch of load after each measured one:"
-        " recording costs about a tenth of the throughput, so these figures are of the kind of the measured"
-        " runs but none of them. All runs pooled."
-        " Off CPU: from a switch of a thread's own will until it ran again.",
+        caption="From the scheduler's own events, recorded in a diagnostic phase after each measured one:"
+        " recording costs about a tenth of the throughput, so these figures are not part of the measured"
+        " results. All runs pooled."
+        " Off CPU: from a voluntary switch until the thread ran again.",
         panels=(),
         table=Table(head, shown),
         open=True,

@@ -1,4 +1,4 @@
-"""What the model expects of the measured hold times, beside what was measured; and what else it expects."""
+"""What the model expects of the measured hold times, beside what was measured."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ import math
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchCosts, LatchRow
 from steelyard.analysis.judgement.results import Judgement
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, view
-from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.presented.about import About
+from steelyard.report.about.about import About
+from steelyard.report.charts.figure import Figure, Panel, Spec
+from steelyard.report.charts.marks import colour, paint, plain_axis, quantitative, view
+from steelyard.report.presented.palette import Palette
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table, with_half
 
 
-def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | None:
+def figure(presented: Presented) -> Figure | None:
     """None where hold times were not measured."""
+    judgement, about, palette = presented.judgement, presented.about, presented.palette
     rows = [row for row in judgement.latches if row.predicted_gets_per_s and row.gets_per_s]
     if not rows:
         return None
@@ -54,8 +58,8 @@ def _errors(judgement: Judgement, rows: list[LatchRow], about: About) -> tuple[s
             errors = sorted(error for row in chosen if (error := _error(row)) is not None)
             middle = errors[len(errors) // 2]
             parts.append(
-                f"{title} the predicted gets/s are {fmt.change(1 + errors[0])} to"
-                f" {fmt.change(1 + errors[-1])} off what was measured, in the middle {fmt.change(1 + middle)}"
+                f"{title} the predicted gets/s differ by {fmt.change(1 + errors[0])} to"
+                f" {fmt.change(1 + errors[-1])} from the measured ones, median {fmt.change(1 + middle)}"
                 f" ({fmt.count(len(errors), 'row')})."
             )
     return tuple(parts)
@@ -108,11 +112,11 @@ def _table(rows: list[LatchRow], about: About) -> Table:
                 f"{row.option}, {row.latch}",
                 str(row.clients),
                 fmt.significant(row.gets_per_s or 0.0),
-                _with_half(row.predicted_gets_per_s, row.predicted_gets_per_s_half),
+                with_half(row.predicted_gets_per_s, row.predicted_gets_per_s_half),
                 fmt.MISSING if (error := _error(row)) is None else fmt.change(1 + error),
                 *_misses(row),
-                _with_half(row.sleeps_per_miss, None, 100),
-                _with_half(row.predicted_sleeps_per_miss, row.predicted_sleeps_per_miss_half, 100),
+                with_half(row.sleeps_per_miss, None, 100),
+                with_half(row.predicted_sleeps_per_miss, row.predicted_sleeps_per_miss_half, 100),
             )
             for row in rows
         ),
@@ -125,24 +129,16 @@ def _misses(row: LatchRow) -> tuple[str, str, str]:
         return fmt.MISSING, fmt.MISSING, fmt.MISSING
     return (
         fmt.significant(100 * measured),
-        _with_half(predicted, row.predicted_misses_per_get_half, 100),
+        with_half(predicted, row.predicted_misses_per_get_half, 100),
         f"{100 * (predicted - measured):+.1f} points",
     )
-
-
-def _with_half(value: float | None, half: float | None, scale: float = 1.0) -> str:
-    """A prediction with half its interval, where it has one."""
-    if value is None:
-        return fmt.MISSING
-    text = fmt.significant(scale * value)
-    return f"{text} ± {fmt.significant(scale * half)}" if half else text
 
 
 def _diagonal(
     name: str,
     title: str,
     pairs: list[tuple[LatchRow, float, float]],
-    palette: Colours,
+    palette: Palette,
     about: About,
     scale: Spec,
 ) -> Panel:
@@ -180,44 +176,7 @@ def _diagonal(
         },
         {
             "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-            "encoding": {**axes, "color": palette.encode(), "tooltip": tip},
+            "encoding": {**axes, "color": colour(palette), "tooltip": tip},
         },
     ]
     return Panel(f"latch-prediction-{name}", title, view(240, layers, paint(drawn, palette)))
-
-
-def alternatives(judgement: Judgement, about: About) -> Figure | None:
-    """What the model says of other settings; None where hold times were not measured."""
-    if not judgement.what_if:
-        return None
-    return Figure(
-        name="latch-alternatives",
-        title="What other settings of the latch would do",
-        caption="The simulation of above with one thing changed; trust it as far as predicted and measured"
-        " agree there. ± is half the 95 % interval of the simulation's own chance.",
-        panels=(),
-        table=Table(
-            (
-                "latch",
-                about.points_are,
-                "change",
-                "gets/s",
-                "% misses per get",
-                "% sleeps per miss",
-                "mean time asleep",
-            ),
-            tuple(
-                (
-                    f"{item.option}, {item.latch}",
-                    str(item.clients),
-                    item.change,
-                    _with_half(item.gets_per_s, item.gets_per_s_half),
-                    _with_half(item.misses_per_get, item.misses_per_get_half, 100),
-                    fmt.significant(100 * item.sleeps_per_miss),
-                    fmt.quantity(item.wait_mean_ns, "ns"),
-                )
-                for item in judgement.what_if
-            ),
-        ),
-        open=True,
-    )

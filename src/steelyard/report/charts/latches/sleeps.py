@@ -1,4 +1,4 @@
-"""Latches of a live server: which is asked for and slept for, how often, how long."""
+"""Gets and sleeps of the latches of a live server: how often, how long."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ from collections.abc import Sequence
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchRow
-from steelyard.analysis.judgement.results import Judgement
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, quantitative, view
-from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.presented.about import About
+from steelyard.report.about.about import About
+from steelyard.report.charts.figure import Figure, Panel, Spec
+from steelyard.report.charts.marks import colour, nominal, paint, quantitative, shape, view
+from steelyard.report.presented.palette import Palette
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table, known, percent, time, whole
 
-_MOST_LATCHES = 8
-_UNSEEN = "Neither gets (asked for with --gets) nor misses of these latches were seen"
+_LATCHES_MAX = 8
+_UNSEEN = "Neither gets (--gets counts them) nor misses of these latches were recorded"
 _COUNTED = (
-    "Gets were counted apart, by sampling, in a stretch of load that was not measured, as that slows the"
-    " server down; misses cannot be seen"
+    "Gets were counted by sampling, in a diagnostic phase that is not measured because counting slows the"
+    " server down; misses cannot be counted"
 )
 
 
-def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | None:
-    """None where no server was seen asleep, or not looked at. A table an option, the baseline's open."""
+def figure(presented: Presented) -> Figure | None:
+    """None where neither gets nor sleeps were recorded. One table per option, the baseline's open."""
+    judgement, about = presented.judgement, presented.about
     rows = [row for row in judgement.latches if row.sleeps_only]
     counted = any(row.gets_per_txn is not None for row in rows)
     if not counted and not any(row.sleeps for row in rows):
@@ -30,14 +33,15 @@ def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | Non
         for option in dict.fromkeys(row.option for row in rows)
     }
     first = judgement.baseline if judgement.baseline in tables else next(iter(tables))
-    panel = _panel(rows, about, palette)
+    panel = _panel(rows, about, presented.palette)
     return Figure(
         name="sleeps",
         title="Gets of the server's latches, and sleeps for them"
         if counted
         else "Sleeps for the server's latches",
         caption=f"Of all the server's processes, all runs pooled. {_COUNTED if counted else _UNSEEN}:"
-        " sleeps are the lower bound of misses, as one that got its latch before it slept is in no table.",
+        " sleeps are a lower bound of misses, because a miss that gets its latch before it sleeps is not"
+        " counted.",
         panels=(panel,) if panel else (),
         table=tables[first],
         key="line" if panel else "none",
@@ -52,12 +56,12 @@ def _table(rows: Sequence[LatchRow], about: About) -> Table:
         (
             "latch",
             about.points_are,
-            f"gets a {about.work_is}",
+            f"gets per {about.work_is}",
             "misses",
             "sleeps",
             "time asleep",
-            f"sleeps a {about.work_is}",
-            f"asleep a {about.work_is}",
+            f"sleeps per {about.work_is}",
+            f"asleep per {about.work_is}",
             "wait per sleep",
             "% sleeps per get",
         ),
@@ -65,14 +69,14 @@ def _table(rows: Sequence[LatchRow], about: About) -> Table:
             (
                 row.latch,
                 str(row.clients),
-                fmt.MISSING if row.gets_per_txn is None else fmt.significant(row.gets_per_txn),
+                known(row.gets_per_txn),
                 fmt.MISSING,
-                fmt.MISSING if row.sleeps is None else f"{row.sleeps:,.0f}",
-                _time(row.wait_ns),
-                fmt.MISSING if row.sleeps_per_txn is None else fmt.significant(row.sleeps_per_txn),
-                _time(row.wait_ns_per_txn),
-                _time(row.wait_per_sleep_ns) if row.sleeps else "",
-                fmt.MISSING if row.sleeps_per_get is None else fmt.significant(100 * row.sleeps_per_get),
+                known(row.sleeps, whole),
+                known(row.wait_ns, time),
+                known(row.sleeps_per_txn),
+                known(row.wait_ns_per_txn, time),
+                known(row.wait_per_sleep_ns, time) if row.sleeps else "",
+                known(row.sleeps_per_get, percent),
             )
             for row in sorted(
                 rows, key=lambda row: (row.clients, -(row.wait_ns or 0.0), -(row.gets_per_txn or 0.0))
@@ -81,15 +85,15 @@ def _table(rows: Sequence[LatchRow], about: About) -> Table:
     )
 
 
-def _panel(rows: Sequence[LatchRow], about: About, palette: Colours) -> Panel | None:
-    """Time asleep a transaction by latch, with the most clients; the foremost latches."""
+def _panel(rows: Sequence[LatchRow], about: About, palette: Palette) -> Panel | None:
+    """Time asleep per transaction by latch, with the most clients; the foremost latches."""
     most = max(row.clients for row in rows)
     drawn: list[Spec] = [
         {
             "option": row.option,
             "latch": row.latch,
             "us": (row.wait_ns_per_txn or 0.0) / 1e3,
-            "text": _time(row.wait_ns_per_txn),
+            "text": known(row.wait_ns_per_txn, time),
         }
         for row in rows
         if row.clients == most and row.sleeps
@@ -99,18 +103,18 @@ def _panel(rows: Sequence[LatchRow], about: About, palette: Colours) -> Panel | 
     weight: dict[str, float] = {}
     for item in drawn:
         weight[item["latch"]] = max(weight.get(item["latch"], 0.0), item["us"])
-    order = sorted(weight, key=lambda latch: -weight[latch])[:_MOST_LATCHES]
-    x = quantitative("us", f"asleep, µs a {about.work_is}", axis={"grid": True, "tickCount": 6})
+    order = sorted(weight, key=lambda latch: -weight[latch])[:_LATCHES_MAX]
+    x = quantitative("us", f"asleep, µs per {about.work_is}", axis={"grid": True, "tickCount": 6})
     mark = {"type": "point", "filled": True, "size": 70, "opacity": 1}
     encoding = {
         "y": nominal("latch", None, sort=order, axis={"labelLimit": 170, "grid": True}),
         "x": {**x, "scale": {"zero": True}},
-        "color": palette.encode(),
-        "shape": palette.shape(),
+        "color": colour(palette),
+        "shape": shape(palette),
         "tooltip": [
             {"field": "option", "type": "nominal"},
             {"field": "latch", "type": "nominal"},
-            {"field": "text", "type": "nominal", "title": f"asleep a {about.work_is}"},
+            {"field": "text", "type": "nominal", "title": f"asleep per {about.work_is}"},
         ],
     }
     kept = [item for item in drawn if item["latch"] in order]
@@ -119,7 +123,3 @@ def _panel(rows: Sequence[LatchRow], about: About, palette: Colours) -> Panel | 
         f"Time asleep with {fmt.count(most, about.point_is, about.points_are)}",
         view(30 * len(order) + 40, [{"mark": mark, "encoding": encoding}], paint(kept, palette)),
     )
-
-
-def _time(ns: float | None) -> str:
-    return fmt.MISSING if ns is None else fmt.quantity(ns, "ns") if ns else "0"

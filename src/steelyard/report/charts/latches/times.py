@@ -5,17 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard import quantities as fmt
-from steelyard.report.charts.figure import Figure, Panel, Table
-from steelyard.report.charts.load.latency import curves
-from steelyard.report.charts.theme import Colours
-from steelyard.report.presented.about import About, Series, rows
+from steelyard.bundle.series.columns import rows
+from steelyard.report.about.about import About
+from steelyard.report.charts.figure import Figure, Panel
+from steelyard.report.charts.quantiles import quantile_curves
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 _IN_TABLE = (0.5, 0.9, 0.99, 0.999, 0.9999)
 
 
-def figure(series: Series, about: About, palette: Colours) -> Figure | None:
+def figure(presented: Presented) -> Figure | None:
     """None where times of holds were not taken."""
-    data = [row for row in rows(series.latch_times) if row["ns"] is not None and 0 <= row["quantile"] < 1]
+    about, palette = presented.about, presented.palette
+    data = [
+        row
+        for row in rows(presented.series.latch_times)
+        if row["ns"] is not None and 0 <= row["quantile"] < 1
+    ]
     if not data:
         return None
     points = sorted({int(row["clients"]) for row in data})
@@ -35,13 +42,13 @@ def figure(series: Series, about: About, palette: Colours) -> Figure | None:
             Panel(
                 f"latch-{kind}-{clients}",
                 f"{kind.capitalize()}, {fmt.count(clients, about.point_is, about.points_are)}",
-                curves(mine, palette, f"{kind}s", "µs"),
+                quantile_curves(mine, palette, f"{kind}s", "µs"),
             )
             for kind, clients, mine in chosen
         ),
         table=_table(chosen, about),
         layout="grid",
-        key="line",
+        key="dash",
     )
 
 

@@ -5,25 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Fairness, Judgement
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, slug, view
-from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.presented.about import About, Series, rows
-from steelyard.report.presented.ranking import headline, ranked, spoken_of
+from steelyard.analysis.judgement.results import Fairness
+from steelyard.bundle.series.columns import rows
+from steelyard.report.about.about import About
+from steelyard.report.charts.figure import Figure, Panel, Spec, slug
+from steelyard.report.charts.marks import colour, paint, plain_axis, quantitative, view
+from steelyard.report.presented.headings import work_at_a_point
+from steelyard.report.presented.palette import Palette
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
-_MOST_PANELS = 4
+_PANELS_MAX = 4
 
 
-def figure(judgement: Judgement, series: Series, about: About, palette: Colours) -> Figure | None:
+def figure(presented: Presented) -> Figure | None:
     """Bars of the winner, the baseline, options that were unfair, the slowest; at the most clients."""
-    data = rows(series.clients)
+    judgement, about = presented.judgement, presented.about
+    data = rows(presented.series.clients)
     if not data:
         return None
     most = max(int(row["clients"]) for row in data)
     at_most = [row for row in data if int(row["clients"]) == most]
-    chosen = _chosen(judgement, {str(row["option"]) for row in at_most}, most)
-    found = headline(judgement.metrics)
-    noun, work = about.point_is, found.work if found.each else f"{about.work_is}s"
+    chosen = _chosen(presented, {str(row["option"]) for row in at_most}, most)
+    roles = presented.headlines
+    noun, work = about.point_is, work_at_a_point(roles.work) if roles.per_instance else f"{about.work_is}s"
     plural = f"{work} of each of {fmt.count(most, about.point_is, about.points_are)}"
     served = "the server" if noun == "client" else "the machine"
     top = max((row["transactions"] or 0 for row in at_most if row["option"] in chosen), default=1)
@@ -32,13 +37,13 @@ def figure(judgement: Judgement, series: Series, about: About, palette: Colours)
         title=f"{noun.capitalize()} by {noun}",
         caption=(
             f"{plural[0].upper()}{plural[1:]}, geometric mean over runs; the dashed line is their mean. "
-            f"Equal bars mean that {served} served all alike. Indices in the table are medians over runs."
+            f"Equal bars mean that {served} served all equally. Indices in the table are medians over runs."
         ),
         panels=tuple(
             Panel(
                 f"clients-{slug(option)}",
                 option,
-                _bars([row for row in at_most if row["option"] == option], top, palette, noun),
+                _bars([row for row in at_most if row["option"] == option], top, presented.palette, noun),
             )
             for option in chosen
         ),
@@ -47,15 +52,16 @@ def figure(judgement: Judgement, series: Series, about: About, palette: Colours)
     )
 
 
-def _chosen(judgement: Judgement, known: set[str], clients: int) -> list[str]:
-    order = [row.label for row in ranked(judgement)]
-    unfair = [item.option for item in judgement.fairness if item.unfair and item.clients == clients]
-    wanted = [spoken_of(judgement), judgement.baseline, *unfair, *order[-1:], *order]
+def _chosen(presented: Presented, known: set[str], clients: int) -> list[str]:
+    order = [row.label for row in presented.ranking]
+    fairness = presented.judgement.fairness
+    unfair = [item.option for item in fairness if item.unfair and item.clients == clients]
+    wanted = [presented.leading, presented.judgement.baseline, *unfair, *order[-1:], *order]
     found = [label for label in dict.fromkeys(wanted) if label in known]
-    return found[:_MOST_PANELS] if len(order) > _MOST_PANELS else [o for o in order if o in known]
+    return found[:_PANELS_MAX] if len(order) > _PANELS_MAX else [o for o in order if o in known]
 
 
-def _bars(data: list[dict[str, Any]], top: float, palette: Colours, noun: str) -> Spec:
+def _bars(data: list[dict[str, Any]], top: float, palette: Palette, noun: str) -> Spec:
     known = [row["transactions"] for row in data if row["transactions"] is not None]
     mean = sum(known) / len(known) if known else 0
     x: Spec = {
@@ -75,7 +81,7 @@ def _bars(data: list[dict[str, Any]], top: float, palette: Colours, noun: str) -
                     "y": quantitative(
                         "transactions", None, scale={"domain": [0, top]}, axis=plain_axis(tickCount=4)
                     ),
-                    "color": palette.encode(legend=False),
+                    "color": colour(palette, legend=False),
                     "tooltip": [
                         {"field": "client", "type": "ordinal"},
                         {"field": "transactions", "type": "quantitative", "format": ",.0f"},

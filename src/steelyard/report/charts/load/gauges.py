@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard import quantities as fmt
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, slug, view
-from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.presented.about import Series, rows
+from steelyard.bundle.series.columns import rows
+from steelyard.report.charts.figure import Figure, Panel, Spec, slug
+from steelyard.report.charts.marks import colour, dash, paint, plain_axis, quantitative, view
+from steelyard.report.presented.palette import Palette
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 Key = tuple[str, str, str]
 
 
-def figure(series: Series, palette: Colours) -> Figure | None:
-    """A panel a gauge, a line an option; the dashed line is what the gauge can reach at the most."""
+def figure(presented: Presented) -> Figure | None:
+    """One panel per gauge, one line per option; the dashed line is the limit of the gauge."""
     grouped: dict[Key, list[dict[str, Any]]] = {}
-    for row in rows(series.gauges):
+    for row in rows(presented.series.gauges):
         if row["value"] is not None:
             key = (str(row["monitor"]), str(row["entity"]), str(row["metric"]))
             grouped.setdefault(key, []).append(row)
@@ -28,12 +31,14 @@ def figure(series: Series, palette: Colours) -> Figure | None:
             "Medians over runs, from the start of measure. A dashed line marks the limit, where one is known."
         ),
         panels=tuple(
-            Panel(f"gauge-{slug('-'.join(key))}", _title(key, data[0]["unit"]), _lines(data, palette))
+            Panel(
+                f"gauge-{slug('-'.join(key))}", _title(key, data[0]["unit"]), _lines(data, presented.palette)
+            )
             for key, data in grouped.items()
         ),
         table=_table(grouped),
         layout="grid",
-        key="line",
+        key="dash",
     )
 
 
@@ -46,7 +51,7 @@ def _title(key: Key, unit: str) -> str:
     return f"{title[:1].upper()}{title[1:]}" + (f", {entity}" if entity else "")
 
 
-def _lines(data: list[dict[str, Any]], palette: Colours) -> Spec:
+def _lines(data: list[dict[str, Any]], palette: Palette) -> Spec:
     top = max(abs(row["value"]) for row in data)
     scale, unit = fmt.unit_for(top, data[0]["unit"])
     drawn = [{**row, "shown": row["value"] / scale} for row in data]
@@ -61,8 +66,8 @@ def _lines(data: list[dict[str, Any]], palette: Colours) -> Spec:
                 "x": x,
                 "y": quantitative("shown", unit or None, axis=axis),
                 "detail": {"field": "option"},
-                "color": palette.encode(),
-                **({} if crowded else {"strokeDash": palette.dash()}),
+                "color": colour(palette),
+                **({} if crowded else {"strokeDash": dash(palette)}),
                 "tooltip": [
                     {"field": "option", "type": "nominal"},
                     {"field": "t_s", "type": "quantitative", "title": "s"},

@@ -7,25 +7,25 @@ from itertools import cycle, pairwise
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Estimate, Judgement, Metric
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, view
+from steelyard.analysis.judgement.scaling import Scaling
+from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.load.scaling_models import models_table
-from steelyard.report.charts.theme import DASHES, Colours, paint
-from steelyard.report.presented.about import Series, rows
-from steelyard.report.presented.ranking import heading, headline
+from steelyard.report.charts.marks import colour, paint, plain_axis, quantitative, shape, view
+from steelyard.report.charts.theme import DASHES
+from steelyard.report.presented.headings import heading
+from steelyard.report.presented.palette import Palette
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
-_MOST_NOTES = 4
+_NOTES_MAX = 4
 
 
-def figure(
-    judgement: Judgement,
-    series: Series,
-    palette: Colours,
-    points_are: str = "clients",
-    point_is: str = "client",
-) -> Figure | None:
+def figure(presented: Presented) -> Figure | None:
     """Drawn only when the study has two points or more; curves of other bundles in grey behind."""
-    shown = headline(judgement.metrics)
-    metrics = [*shown.judged(), *([shown.each] if shown.each else [])]
+    judgement, palette, work = presented.judgement, presented.palette, presented.headlines.work
+    points_are = presented.about.points_are
+    each = presented.headlines.per_instance
+    metrics = [*presented.judged, *([each] if each else [])]
     found = [
         (metric, [item for item in judgement.estimates if item.metric == metric.name and item.clients])
         for metric in metrics
@@ -33,12 +33,12 @@ def figure(
     drawn = [(metric, items) for metric, items in found if len({item.clients for item in items}) > 1]
     if not drawn:
         return None
-    overlays = rows(series.overlays)
+    overlays = _overlaid(presented.overlays)
     panels = [
         Panel(
             f"scaling-{metric.name}",
             heading(metric),
-            _lines(metric, items, palette, overlays if metric == shown.throughput else [], points_are),
+            _lines(metric, items, palette, overlays if metric == work else [], points_are),
         )
         for metric, items in drawn
     ]
@@ -48,7 +48,7 @@ def figure(
         panels.insert(
             1, Panel("scaling-linear", metric.title, _lines(metric, linear, palette, behind, points_are))
         )
-    models = models_table(judgement, point_is, points_are)
+    models = models_table(presented)
     return Figure(
         name="scaling",
         title=f"With more {points_are}",
@@ -58,9 +58,24 @@ def figure(
         table=_table(judgement, drawn, points_are),
         layout="grid",
         key="line",
-        notes=tuple(f"{found.option}: {found.sentence}" for found in judgement.scaling[:_MOST_NOTES]),
+        notes=tuple(f"{found.option}: {found.sentence}" for found in judgement.scaling[:_NOTES_MAX]),
         folded=(("Fitted models", models),) if models else (),
     )
+
+
+def _overlaid(overlays: Sequence[tuple[str, Sequence[Scaling]]]) -> list[Spec]:
+    """The points of other bundles, each curve under its bundle's name and its option."""
+    return [
+        {
+            "source": f"{name} {scaling.option}",
+            "clients": point.clients,
+            "tps": point.throughput_per_s,
+            "linear": point.linear,
+        }
+        for name, scalings in overlays
+        for scaling in scalings
+        for point in scaling.points
+    ]
 
 
 def _linear(judgement: Judgement) -> list[Estimate]:
@@ -74,7 +89,7 @@ def _linear(judgement: Judgement) -> list[Estimate]:
 
 
 def _table(judgement: Judgement, drawn: Sequence[tuple[Metric, list[Estimate]]], points_are: str) -> Table:
-    """A row an option and number of clients."""
+    """One row per option and number of clients."""
     cells = {
         (item.option, item.clients, metric.name): fmt.interval(item.value, item.low, item.high, metric.unit)
         for metric, items in drawn
@@ -97,7 +112,7 @@ def _table(judgement: Judgement, drawn: Sequence[tuple[Metric, list[Estimate]]],
 
 
 def _lines(
-    metric: Metric, items: list[Estimate], palette: Colours, behind: list[Spec], points_are: str
+    metric: Metric, items: list[Estimate], palette: Palette, behind: list[Spec], points_are: str
 ) -> Spec:
     scale, unit = fmt.unit_for(max(item.value for item in items), metric.unit)
     every = paint(
@@ -119,8 +134,8 @@ def _lines(
     scale_x = {"nice": False, "zero": False} if evenly else {"type": "log", "nice": False}
     x = quantitative("clients", points_are, scale=scale_x, axis={"values": ticks, "format": "d"})
     y = quantitative("value", unit or None, axis=plain_axis(tickCount=5), scale={"zero": True})
-    colour = palette.encode()
-    shape = {} if not palette.by_option else {"shape": palette.shape()}
+    coloured = colour(palette)
+    shaped = {} if not palette.by_option else {"shape": shape(palette)}
     tip = [
         {"field": "option", "type": "nominal"},
         {"field": "clients", "type": "quantitative"},
@@ -128,10 +143,10 @@ def _lines(
     ]
     detail = {"field": "option"}
     layers: list[Spec] = [
-        {"mark": {"type": "line"}, "encoding": {"x": x, "y": y, "color": colour, "detail": detail}},
+        {"mark": {"type": "line"}, "encoding": {"x": x, "y": y, "color": coloured, "detail": detail}},
         {
             "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-            "encoding": {"x": x, "y": y, "color": colour, "detail": detail, **shape, "tooltip": tip},
+            "encoding": {"x": x, "y": y, "color": coloured, "detail": detail, **shaped, "tooltip": tip},
         },
     ]
     if palette.by_option:
@@ -143,7 +158,7 @@ def _lines(
                     "x": x,
                     "y": {**y, "field": "low"},
                     "y2": {"field": "high"},
-                    "color": colour,
+                    "color": coloured,
                     "detail": detail,
                 },
             },
@@ -160,13 +175,13 @@ def _behind(rows: list[Spec], scale: float, x: Spec, y: Spec) -> list[Spec]:
         {"source": row["source"], "clients": row["clients"], "value": row["tps"] / scale} for row in rows
     ]
     ends = {row["source"]: row for row in values}
-    dash = {"field": "source", "type": "nominal", "scale": {"range": list(DASHES[1:])}, "legend": None}
+    dashes = {"field": "source", "type": "nominal", "scale": {"range": list(DASHES[1:])}, "legend": None}
     shared = {"x": x, "y": y, "detail": {"field": "source"}}
     return [
         {
             "data": {"values": values},
             "mark": {"type": "line", "style": "mutedline", "strokeWidth": 1.3},
-            "encoding": {**shared, "strokeDash": dash},
+            "encoding": {**shared, "strokeDash": dashes},
         },
         *(
             {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Judgement
 from steelyard.analysis.judgement.scaling import Curve, Interval, Scaling, Serial
-from steelyard.report.charts.figure import Table
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 _MODELS = {"usl": "Universal Scalability Law", "shared-core": "shared core"}
 _ERRORS = {"proportional": "in proportion", "absolute": "absolute"}
@@ -27,11 +27,12 @@ _HEAD = (
 )
 
 
-def models_table(judgement: Judgement, point_is: str, points_are: str) -> Table | None:
+def models_table(presented: Presented) -> Table | None:
     """A row per option, kind of errors and model, the best model first; None without any curve."""
+    point_is, points_are = presented.about.point_is, presented.about.points_are
     rows = [
         _row(found, curve, point_is, points_are)
-        for found in judgement.scaling
+        for found in presented.judgement.scaling
         for curve in (*found.curves, *found.absolute)
     ]
     return Table(tuple(name.format(point=point_is) for name in _HEAD), tuple(rows)) if rows else None

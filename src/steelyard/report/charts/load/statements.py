@@ -1,42 +1,34 @@
-"""How often each statement ran in a second."""
+"""How often each statement ran, per second."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Judgement
-from steelyard.report.charts.figure import (
-    Figure,
-    Panel,
-    Spec,
-    Table,
-    nominal,
-    plain_axis,
-    quantitative,
-    slug,
-    view,
-)
-from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.presented.about import About, Series, rows
-from steelyard.report.presented.ranking import over_points, ranked
+from steelyard.bundle.series.columns import rows
+from steelyard.report.charts.figure import Figure, Panel, Spec, slug
+from steelyard.report.charts.marks import colour, nominal, paint, plain_axis, quantitative, view
+from steelyard.report.presented.palette import Palette
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
 _LONGEST_BESIDE = 14
 
 
-def figure(judgement: Judgement, series: Series, palette: Colours, about: About) -> Figure | None:
-    """A panel a statement, a bar an option; whole transactions are left out where others exist."""
-    data = [row for row in rows(series.statements) if row["per_s"] is not None]
+def figure(presented: Presented) -> Figure | None:
+    """One panel per statement, one bar per option; whole transactions are left out where others exist."""
+    palette = presented.palette
+    data = [row for row in rows(presented.series.statements) if row["per_s"] is not None]
     names = [str(row["statement"]) for row in data]
     single = [name for name in dict.fromkeys(names) if name != "transaction"] or list(dict.fromkeys(names))
     if not data:
         return None
-    order = [row.label for row in ranked(judgement)]
+    order = [row.label for row in presented.ranking]
     many = len(order) > 8
     return Figure(
         name="statements",
-        title="Statements a second",
-        caption=f"Completed without error, geometric mean over runs{over_points(about, ' and ')}.",
+        title="Statements per second",
+        caption=f"Completed without error, geometric mean over runs{presented.about.over(' and ')}.",
         panels=tuple(
             _panel(name, [row for row in data if row["statement"] == name], order, palette) for name in single
         ),
@@ -49,7 +41,7 @@ def figure(judgement: Judgement, series: Series, palette: Colours, about: About)
     )
 
 
-def _panel(name: str, data: list[dict[str, Any]], order: list[str], palette: Colours) -> Panel:
+def _panel(name: str, data: list[dict[str, Any]], order: list[str], palette: Palette) -> Panel:
     long = max(len(str(row["option"])) for row in data) > _LONGEST_BESIDE
     return Panel(
         f"statements-{slug(name)}",
@@ -59,7 +51,7 @@ def _panel(name: str, data: list[dict[str, Any]], order: list[str], palette: Col
     )
 
 
-def _bars(data: list[dict[str, Any]], order: list[str], palette: Colours, above: bool) -> Spec:
+def _bars(data: list[dict[str, Any]], order: list[str], palette: Palette, above: bool) -> Spec:
     drawn = [{**row, "text": fmt.significant(row["per_s"])} for row in data]
     shown = [option for option in order if option in {row["option"] for row in data}]
     top = max(row["per_s"] for row in data) or 1
@@ -74,7 +66,7 @@ def _bars(data: list[dict[str, Any]], order: list[str], palette: Colours, above:
     layers: list[Spec] = [
         {
             "mark": {"type": "bar", "height": 12},
-            "encoding": {"y": y, "x": x, "color": palette.encode(legend=not palette.by_option)},
+            "encoding": {"y": y, "x": x, "color": colour(palette, legend=not palette.by_option)},
         },
         {
             "mark": {"type": "text", "align": "left", "dx": 5, "style": "ink"},

@@ -6,12 +6,16 @@ from collections import defaultdict
 from typing import Any
 
 from steelyard import quantities as fmt
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, nominal, plain_axis, quantitative, view
-from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.presented.about import About, Series, rows
+from steelyard.bundle.series.columns import rows
+from steelyard.report.about.about import About
+from steelyard.report.charts.figure import Figure, Panel, Spec
+from steelyard.report.charts.marks import colour, nominal, paint, plain_axis, quantitative, view
+from steelyard.report.presented.palette import Palette
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table
 
-_MOST_ROWS = 4000
-_MOST_LABELS = 32
+_ROWS_MAX = 4000
+_LABELS_MAX = 32
 _LEFT = 34  # px: both panels begin at the same place
 _CLOCK = (
     "(datum.value >= 3600"
@@ -22,20 +26,21 @@ _CLOCK = (
 Rows = list[dict[str, Any]]
 
 
-def figure(series: Series, palette: Colours, about: About) -> Figure | None:
+def figure(presented: Presented) -> Figure | None:
     """TPS above, CPU below, on the same time axis; the table lists each run's time mark and label."""
-    tps = rows(series.throughput)
-    cpu = rows(series.cpu)
+    about, palette = presented.about, presented.palette
+    tps = rows(presented.series.throughput)
+    cpu = rows(presented.series.cpu)
     if not tps:
         return None
     runs = paint(_runs(tps), palette)
     end = max(run["end"] for run in runs)
     panels = [
-        Panel("timeline-tps", f"{about.work_is.capitalize()}s a second", _tps(tps, runs, end, palette)),
+        Panel("timeline-tps", f"{about.work_is.capitalize()}s per second", _tps(tps, runs, end, palette)),
     ]
     if cpu:
         panels.append(Panel("timeline-cpu", "CPU, % of one core", _cpu(cpu, runs, end, palette)))
-    named = " Labels name the option of each run." if len(runs) <= _MOST_LABELS else ""
+    named = " Labels name the option of each run." if len(runs) <= _LABELS_MAX else ""
     return Figure(
         name="timeline",
         title="Over time, every run",
@@ -46,7 +51,7 @@ def figure(series: Series, palette: Colours, about: About) -> Figure | None:
         ),
         panels=tuple(panels),
         table=_table(runs, cpu, about),
-        key="none" if len(runs) <= _MOST_LABELS and palette.by_option else "line",
+        key="none" if len(runs) <= _LABELS_MAX and palette.by_option else "line",
     )
 
 
@@ -74,7 +79,7 @@ def _runs(tps: Rows) -> Rows:
     return out
 
 
-def _tps(tps: Rows, runs: Rows, end: float, palette: Colours) -> Spec:
+def _tps(tps: Rows, runs: Rows, end: float, palette: Palette) -> Spec:
     data = paint(_thinned(tps, ("run",), "tps"), palette)
     top = max((row["tps"] or 0 for row in data), default=1.0)
     y = quantitative(
@@ -86,7 +91,7 @@ def _tps(tps: Rows, runs: Rows, end: float, palette: Colours) -> Spec:
             "x": _time(end),
             "y": y,
             "detail": {"field": "run"},
-            "color": palette.encode(legend=len(runs) > _MOST_LABELS or not palette.by_option),
+            "color": colour(palette, legend=len(runs) > _LABELS_MAX or not palette.by_option),
             "tooltip": [
                 {"field": "option", "type": "nominal"},
                 {"field": "run", "type": "quantitative"},
@@ -97,7 +102,7 @@ def _tps(tps: Rows, runs: Rows, end: float, palette: Colours) -> Spec:
     return view(200, [*_ground(runs, end), line, *_labels(runs, end, line["encoding"]["color"])], data)
 
 
-def _cpu(cpu: Rows, runs: Rows, end: float, palette: Colours) -> Spec:
+def _cpu(cpu: Rows, runs: Rows, end: float, palette: Palette) -> Spec:
     drawn = [row for row in cpu if row["role"] != "idle"] or cpu
     data = paint(_thinned(drawn, ("run", "role"), "percent"), palette)
     roles = sorted({str(row["role"]) for row in data}, key=lambda role: (role != "server", role))
@@ -107,7 +112,7 @@ def _cpu(cpu: Rows, runs: Rows, end: float, palette: Colours) -> Spec:
             "x": _time(end),
             "y": quantitative("percent", None, axis={"tickCount": 5, "minExtent": _LEFT}),
             "detail": {"field": "run"},
-            "color": palette.encode(legend=False),
+            "color": colour(palette, legend=False),
             "strokeDash": nominal(
                 "role",
                 None,
@@ -149,7 +154,7 @@ def _time(end: float) -> Spec:
 
 
 def _ground(runs: Rows, end: float) -> list[Spec]:
-    stripes = [run for run in runs if run["parity"]] if len(runs) <= 2 * _MOST_LABELS else []
+    stripes = [run for run in runs if run["parity"]] if len(runs) <= 2 * _LABELS_MAX else []
     return [
         {
             "data": {"values": stripes},
@@ -160,7 +165,7 @@ def _ground(runs: Rows, end: float) -> list[Spec]:
 
 
 def _labels(runs: Rows, end: float, colour: Spec) -> list[Spec]:
-    if len(runs) > _MOST_LABELS:
+    if len(runs) > _LABELS_MAX:
         return []
     return [
         {
@@ -185,8 +190,8 @@ def _labels(runs: Rows, end: float, colour: Spec) -> list[Spec]:
 
 
 def _thinned(data: Rows, keys: tuple[str, ...], value: str) -> Rows:
-    """At most _MOST_ROWS rows: neighbours within a line are drawn as their mean."""
-    every = -(-len(data) // _MOST_ROWS)
+    """At most _ROWS_MAX rows: neighbours within a line are drawn as their mean."""
+    every = -(-len(data) // _ROWS_MAX)
     if every <= 1:
         return data
     lines: dict[tuple[Any, ...], Rows] = defaultdict(list)

@@ -1,13 +1,14 @@
-"""What the charts of a simulated machine draw: time at each priority, and the life of chosen threads."""
+"""A simulated machine: time at each priority, and the life of chosen threads."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from steelyard.analysis.dispatcher.win_map import table_factor
 from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.columns import Columns
+from steelyard.study.factors import table_factor
 
-_MOST_OPTIONS = 4  # baseline first; a page cannot show the threads of more
+_OPTIONS_MAX = 4  # baseline first; a page cannot show the threads of more
 
 # counters grow from point to point: what a point adds is its highest reading less that at its start
 _PRIORITIES = """
@@ -40,11 +41,8 @@ _TRACE = """
 """
 
 
-def scheduling(bundle: Bundle, scaled: str) -> dict[str, Any]:
-    """The series `priorities` and `trace`. scaled: the group of threads that is weighed.
-
-    Of the options those are shown that differ from the baseline in their table alone.
-    """
+def traced_options(bundle: Bundle) -> list[str]:
+    """The baseline, then options that differ from it in their table alone."""
     factor = table_factor(bundle.study)
     levels = {option["label"]: option["levels"] for option in bundle.head["options"]}
     baseline = bundle.head["baseline"]
@@ -53,9 +51,18 @@ def scheduling(bundle: Bundle, scaled: str) -> dict[str, Any]:
         return all(levels[label][name] == code for name, code in levels[baseline].items() if name != factor)
 
     others = [label for label in levels if label != baseline and alike(label)]
-    shown = [baseline, *others][:_MOST_OPTIONS]
-    options = ", ".join(f"'{label}'" for label in shown)
-    return {
-        "priorities": bundle.columns(_PRIORITIES.format(scaled=scaled, options=options)),
-        "trace": bundle.columns(_TRACE.format(options=options)),
-    }
+    return [baseline, *others][:_OPTIONS_MAX]
+
+
+def priorities(bundle: Bundle, scaled: str, options: Sequence[str]) -> Columns:
+    """Seconds at each priority. scaled: the group of threads that is weighed."""
+    return bundle.columns(_PRIORITIES.format(scaled=scaled, options=_quoted(options)))
+
+
+def trace(bundle: Bundle, options: Sequence[str]) -> Columns:
+    """What the chosen threads did, and why their priority changed."""
+    return bundle.columns(_TRACE.format(options=_quoted(options)))
+
+
+def _quoted(options: Sequence[str]) -> str:
+    return ", ".join(f"'{label}'" for label in options)

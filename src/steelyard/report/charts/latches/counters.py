@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchRow
 from steelyard.analysis.judgement.results import Judgement
-from steelyard.report.charts.figure import Figure, Panel, Spec, Table, plain_axis, quantitative, view
-from steelyard.report.charts.theme import Colours, paint
-from steelyard.report.presented.about import About
+from steelyard.report.about.about import About
+from steelyard.report.charts.figure import Figure, Panel, Spec
+from steelyard.report.charts.marks import colour, paint, plain_axis, quantitative, view
+from steelyard.report.presented.palette import Palette
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Table, known, percent, time, whole
 
 _HEAD = (
     "gets",
@@ -29,8 +32,9 @@ _HEAD = (
 _ALWAYS = 5  # the counters of the published table are shown even where they are not available
 
 
-def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | None:
-    """None where no latch was watched. A table an option, the baseline's open."""
+def figure(presented: Presented) -> Figure | None:
+    """None where no latch was recorded. One table per option, the baseline's open."""
+    judgement, about, palette = presented.judgement, presented.about, presented.palette
     rows = [row for row in judgement.latches if not row.sleeps_only]
     if not rows:
         return None
@@ -52,7 +56,7 @@ def figure(judgement: Judgement, about: About, palette: Colours) -> Figure | Non
         name="latches",
         title=f"Latch {rows[0].latch} under {rows[0].option}" if len(tables) == 1 else "Latches",
         caption="All runs pooled: counters are sums, rates and ratios those of the sums."
-        " A get that fails at first is a miss; a miss that spins in vain sleeps. n/a: not available,"
+        " A get that fails at first is a miss; a miss whose spins fail sleeps. n/a: not available,"
         " which is not zero. Hold: "
         + (
             "mean of those measured, with what preemption added."
@@ -84,29 +88,29 @@ def _table(rows: Sequence[LatchRow], about: About) -> Table:
     every = [
         (
             str(row.clients),
-            _count(row.gets),
-            _count(row.misses),
-            _count(row.spin_gets),
-            _count(row.sleeps),
-            _time(row.wait_ns),
-            _time(row.get_ns),
-            _percent(row.misses_per_get),
-            _percent(row.sleeps_per_miss),
-            _number(row.gets_per_txn),
-            _time(row.wait_per_sleep_ns),
-            _number(row.hand_overs_per_s),
-            _time(row.hold_ns),
-            _number(row.gets_per_s),
+            known(row.gets, whole),
+            known(row.misses, whole),
+            known(row.spin_gets, whole),
+            known(row.sleeps, whole),
+            known(row.wait_ns, time),
+            known(row.get_ns, time),
+            known(row.misses_per_get, percent),
+            known(row.sleeps_per_miss, percent),
+            known(row.gets_per_txn),
+            known(row.wait_per_sleep_ns, time),
+            known(row.hand_overs_per_s),
+            known(row.hold_ns, time),
+            known(row.gets_per_s),
         )
         for row in rows
     ]
-    # a column of which nothing is known says nothing
+    # a column without a single value is left out
     head = (about.points_are, *(name.format(work=about.work_is) for name in _HEAD))
     kept = [i for i in range(len(head)) if i <= _ALWAYS or any(cells[i] != fmt.MISSING for cells in every)]
     return Table(tuple(head[i] for i in kept), tuple(tuple(cells[i] for i in kept) for cells in every))
 
 
-def _hand_overs(rows: Sequence[LatchRow], palette: Colours, about: About) -> Panel | None:
+def _hand_overs(rows: Sequence[LatchRow], palette: Palette, about: About) -> Panel | None:
     """A latch that batches looks fast because it hands over rarely: both at once."""
     drawn: list[Spec] = [
         {
@@ -124,7 +128,7 @@ def _hand_overs(rows: Sequence[LatchRow], palette: Colours, about: About) -> Pan
     encoding = {
         "x": quantitative("handed", "hand-overs/s", scale=log, axis=plain_axis(tickCount=5)),
         "y": quantitative("gets", "gets/s", scale=log, axis=plain_axis(tickCount=5)),
-        "color": palette.encode(),
+        "color": colour(palette),
         "tooltip": [
             {"field": "option", "type": "nominal"},
             {"field": "clients", "type": "quantitative", "title": about.points_are},
@@ -140,7 +144,7 @@ def _hand_overs(rows: Sequence[LatchRow], palette: Colours, about: About) -> Pan
 
 
 def _panel(
-    rows: Sequence[LatchRow], palette: Colours, about: About, name: str, title: str, scale: float
+    rows: Sequence[LatchRow], palette: Palette, about: About, name: str, title: str, scale: float
 ) -> Panel | None:
     drawn: list[Spec] = []
     for row in rows:
@@ -157,49 +161,32 @@ def _panel(
                         "clients": row.clients,
                         "kind": kind,
                         "value": scale * value,
-                        "text": _percent(value),
+                        "text": known(value, percent),
                     }
                 )
     if len({item["clients"] for item in drawn}) < 2:
         return None
     x = quantitative("clients", about.points_are, axis={"format": "d", "tickMinStep": 1})
     y = quantitative("value", None, axis={"tickCount": 5, "format": "~r"}, scale={"zero": True})
-    dash = {
+    dashes = {
         "field": "kind",
         "type": "nominal",
         "scale": {"domain": ["measured", "predicted"], "range": [[1, 0], [5, 4]]},
         "legend": None,
     }
     detail = [{"field": "series"}, {"field": "kind"}]
-    colour = palette.encode()
     tip = [
         {"field": "series", "type": "nominal", "title": "latch"},
         {"field": "kind", "type": "nominal"},
         {"field": "clients", "type": "quantitative", "title": about.points_are},
         {"field": "text", "type": "nominal", "title": title},
     ]
-    shared = {"x": x, "y": y, "color": colour, "detail": detail}
+    shared = {"x": x, "y": y, "color": colour(palette), "detail": detail}
     layers: list[Spec] = [
-        {"mark": {"type": "line"}, "encoding": {**shared, "strokeDash": dash}},
+        {"mark": {"type": "line"}, "encoding": {**shared, "strokeDash": dashes}},
         {
             "mark": {"type": "point", "filled": True, "size": 50, "opacity": 1},
             "encoding": {**shared, "tooltip": tip},
         },
     ]
     return Panel(f"latches-{name}", title, view(200, layers, paint(drawn, palette)))
-
-
-def _count(value: float | None) -> str:
-    return fmt.MISSING if value is None else f"{value:,.0f}"
-
-
-def _time(ns: float | None) -> str:
-    return fmt.MISSING if ns is None else fmt.quantity(ns, "ns") if ns else "0"
-
-
-def _number(value: float | None) -> str:
-    return fmt.MISSING if value is None else fmt.significant(value)
-
-
-def _percent(share: float | None) -> str:
-    return fmt.MISSING if share is None else fmt.significant(100 * share)

@@ -1,4 +1,4 @@
-"""What a report is given beside the judgement: series ready to draw, and how they were measured."""
+"""The nouns: small tables for drawing, as columns; and the same as rows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-
-from steelyard.analysis.judgement.results import Notice
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,8 +34,6 @@ class Series:
     latency: option, clients, quantile (0 to 1), ns: geometric mean over runs, as estimates are.
     latch_times: option, clients, kind (hold, wait), quantile, ns: geometric mean over runs.
     stacks: option, role, stack (folded, outermost first), us_per_txn: CPU time, of profiled runs.
-    overlays: source (bundle and option), clients, tps, linear (1: in proportion): curves of other
-        bundles, drawn behind those of this one.
     """
 
     throughput: Columns = field(default_factory=dict[str, Any])
@@ -47,82 +43,9 @@ class Series:
     clients: Columns = field(default_factory=dict[str, Any])
     latency: Columns = field(default_factory=dict[str, Any])
     latch_times: Columns = field(default_factory=dict[str, Any])
-    overlays: Columns = field(default_factory=dict[str, Any])
     priorities: Columns = field(default_factory=dict[str, Any])
     trace: Columns = field(default_factory=dict[str, Any])
     stacks: Columns = field(default_factory=dict[str, Any])
-
-
-@dataclass(frozen=True)
-class FactorFacts:
-    """A factor as the study gives it. levels: what each code stands for."""
-
-    name: str
-    scope: str
-    levels: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Phases:
-    """The plan in numbers. transactions: that end the measure phase; None: measure_s does."""
-
-    clients: tuple[int, ...]
-    warm_up_s: float
-    measure_s: float
-    cool_down_s: float
-    blocks: int
-    seed: int
-    transactions: int | None = None
-
-
-@dataclass(frozen=True)
-class MonitorCost:
-    """A monitor's own cost. cpu_percent: of one core while measuring; None: not known.
-
-    interval_s: between readings; None: not at a rate.
-    """
-
-    name: str
-    interval_s: float | None
-    cpu_percent: float | None
-
-
-@dataclass(frozen=True)
-class About:
-    """How it was measured: everything a reader needs to judge, or to repeat it.
-
-    when: start of the study, UTC, ISO 8601. machine, server_settings, engine: facts by name, in the
-    order to be shown (CPU, cores, memory, kernel, virtualisation, mitigations ...). option_levels:
-    code by factor, for each option. bundle, report: names as the user would type them; report
-    is '' where none was written. point_is, points_are: what the plan's numbers of clients count, one
-    and many; work_is: one of what they do; who_works: whose CPU counts. kernels: what each says of
-    itself, where several were booted. next_command: what to type next. notices: of the lab.
-    """
-
-    name: str
-    question: str
-    when: str
-    bundle: str
-    steelyard_version: str
-    phases: Phases
-    runs_done: int
-    runs_void: int
-    subject: str = ""
-    point_is: str = "client"
-    points_are: str = "clients"
-    work_is: str = "transaction"
-    who_works: str = "server"
-    server_version: str = ""
-    report: str = ""
-    next_command: str = ""
-    machine: Mapping[str, str] = field(default_factory=dict[str, str])
-    kernels: Mapping[str, str] = field(default_factory=dict[str, str])
-    server_settings: Mapping[str, str] = field(default_factory=dict[str, str])
-    engine: Mapping[str, str] = field(default_factory=dict[str, str])
-    monitors: tuple[MonitorCost, ...] = ()
-    factors: tuple[FactorFacts, ...] = ()
-    option_levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
-    notices: tuple[Notice, ...] = ()
 
 
 def rows(columns: Columns) -> list[dict[str, Any]]:

@@ -1,0 +1,65 @@
+"""The runs of a study in numbers: how many, since when, what the monitors cost, what the lab noted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from steelyard.bundle.reader import Bundle
+
+_MONITOR_COST = """
+    with readings as (
+        select s.run, s.entity as name, s.t_ns, s.value from samples s join measures m using (run)
+        where s.monitor = 'monitors' and s.t_ns >= m.start_ns and s.t_ns <= m.end_ns + 2e8
+    ), runs_cost as (
+        select run, name, max(value) - min(value) as cpu_ns, max(t_ns) - min(t_ns) as span_ns,
+            count(*) as n from readings group by run, name having count(*) > 1
+    )
+    -- the probes collect when there is something; what they used is noted at the edges of phases
+    select name, case when name <> 'probes' then median(span_ns / (n - 1)) / 1e9 end as interval_s,
+        100 * sum(cpu_ns) / sum(span_ns) as cpu_percent from runs_cost group by name order by name
+"""
+
+
+@dataclass(frozen=True)
+class MonitorCost:
+    """A monitor's own cost. cpu_percent: of one core while measuring; None: not known.
+
+    interval_s: between readings; None: not at a rate.
+    """
+
+    name: str
+    interval_s: float | None
+    cpu_percent: float | None
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """done, void: runs. started_at: of the first, UTC, ISO 8601; '' where there is none.
+
+    notices: of the lab: code, text, runs.
+    """
+
+    done: int
+    void: int
+    started_at: str
+    monitors: tuple[MonitorCost, ...]
+    notices: tuple[tuple[str, str, tuple[int, ...]], ...]
+
+
+def run_facts(bundle: Bundle) -> RunFacts:
+    """The facts of all runs. Raises InputError."""
+    execute = bundle.duckdb.execute
+    notices = execute(
+        "select code, text, list(distinct run order by run) filter (run > 0) from notices"
+        " group by code, text order by 1, 2"
+    ).fetchall()
+    return RunFacts(
+        done=int(execute("select count(*) from used_runs").fetchall()[0][0]),
+        void=int(execute("select count(*) from runs where status = 'void'").fetchall()[0][0]),
+        started_at=str(execute("select min(started_at) from runs").fetchall()[0][0] or ""),
+        monitors=tuple(
+            MonitorCost(str(name), None if interval_s is None else float(interval_s), float(percent))
+            for name, interval_s, percent in execute(_MONITOR_COST).fetchall()
+        ),
+        notices=tuple((code, text, tuple(runs or ())) for code, text, runs in notices),
+    )

@@ -1,0 +1,42 @@
+"""Gauges over time, from the start of measure: medians over runs, each with its limit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.columns import Columns
+
+_GAUGES = """
+    with chosen as (
+        select s.run, u.option, s.monitor, s.entity, s.metric,
+            round((s.t_ns - m.start_ns) / 1e9) as t_s, s.value
+        from samples s join used_runs u using (run)
+            join (select run, min(start_ns) as start_ns from measures group by run) m using (run)
+        where (s.monitor, s.entity, s.metric) in (
+            select (unnest($monitors), unnest($entities), unnest($metrics)))
+    ), medians as (
+        select option, t_s, monitor, entity, metric, median(value) as value from chosen
+        group by option, t_s, monitor, entity, metric
+    )
+    select v.option, v.t_s, v.monitor, v.entity, v.metric, v.value, l.value as "limit"
+    from medians v left join medians l on l.option = v.option and l.t_s = v.t_s
+        and l.monitor = v.monitor and l.entity = v.entity and l.metric = v.metric || '_limit'
+    where not suffix(v.metric, '_limit') and v.t_s between -30 and 600
+    order by v.option, v.t_s, v.monitor, v.entity, v.metric
+"""
+
+
+def gauges(bundle: Bundle) -> Columns:
+    """Gauges that their monitors declare worth a chart, with their units."""
+    units = {
+        (monitor, metric.chart, metric.name): metric.unit
+        for monitor, metrics in bundle.declared.items()
+        for metric in metrics
+        if metric.chart
+    }
+    wanted = [(*at, name) for *at, first in units for name in (first, f"{first}_limit")]
+    lists = {name: [row[i] for row in wanted] for i, name in enumerate(("monitors", "entities", "metrics"))}
+    found = bundle.columns(_GAUGES, lists)
+    at = zip(*(found[name].tolist() for name in ("monitor", "entity", "metric")), strict=True)
+    return {**found, "unit": np.asarray([units[key] for key in at], dtype=object)}

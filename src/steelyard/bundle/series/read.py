@@ -1,0 +1,46 @@
+"""Reads the series of a bundle: those that its workload and its clock permit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.bundle.evidence.probes import stacks
+from steelyard.bundle.evidence.tables import counts_instructions
+from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series import curves, dispatcher, load
+from steelyard.bundle.series.columns import Columns, Series
+from steelyard.bundle.series.gauges import gauges
+from steelyard.study.workloads.threads import ThreadsWorkload
+
+
+def read_series(bundle: Bundle, estimated: Sequence[int]) -> Series:
+    """What the charts draw. Raises InputError.
+
+    estimated: the runs behind the options' estimates, so that one metric reads alike in every table.
+    """
+    workload = bundle.study.workload
+    profile = stacks(bundle, bundle.study.probes.profile_hz)
+    if not workload.steady:
+        # of a few rounds there is nothing to see by the second, and each query has its own picture
+        return Series(gauges=gauges(bundle), stacks=profile)
+    if counts_instructions(bundle.environment):
+        # seconds of a clock that counts instructions are no time line
+        return Series(stacks=profile)
+    priorities: Columns = {}
+    trace: Columns = {}
+    if isinstance(workload, ThreadsWorkload):
+        options = dispatcher.traced_options(bundle)
+        priorities = dispatcher.priorities(bundle, workload.scaled, options)
+        trace = dispatcher.trace(bundle, options)
+    return Series(
+        throughput=load.throughput(bundle),
+        cpu=load.cpu(bundle),
+        gauges=gauges(bundle),
+        statements=load.statements(bundle, estimated),
+        clients=load.clients(bundle, estimated),
+        latency=curves.latency(bundle, estimated),
+        latch_times=curves.latch_times(bundle),
+        priorities=priorities,
+        trace=trace,
+        stacks=profile,
+    )

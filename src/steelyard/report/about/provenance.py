@@ -1,0 +1,95 @@
+"""How a bundle was measured, as text by name: plan, machine, kernels, server, engine, monitors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.analysis.judgement.results import Notice
+from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.facts import run_facts
+from steelyard.report.about.about import About, FactorFacts, Phases
+from steelyard.report.about.machine import machine_rows
+from steelyard.study.errors import shown
+from steelyard.study.settings import Setting
+
+
+def about_bundle(bundle: Bundle, report: str = "", next_command: str = "") -> About:
+    """How it was measured."""
+    study, plan, facts = bundle.study, bundle.study.plan, run_facts(bundle)
+    servers: Mapping[str, Mapping[str, Any]] = bundle.environment.get("servers", {})
+    versions = sorted({str(server["version"]) for server in servers.values()})
+    return About(
+        name=study.name,
+        question=study.question,
+        when=facts.started_at,
+        bundle=shown(bundle.path),
+        steelyard_version=str(bundle.head["steelyard"]),
+        phases=Phases(
+            clients=tuple(plan.clients),
+            warm_up_s=plan.warm_up_s,
+            measure_s=plan.measure_s,
+            transactions=plan.transactions,
+            cool_down_s=plan.cool_down_s,
+            blocks=plan.blocks,
+            seed=plan.seed,
+        ),
+        runs_done=facts.done,
+        runs_void=facts.void,
+        subject=study.subject.kind,
+        point_is=study.workload.point_is,
+        points_are=study.workload.points_are,
+        work_is=study.workload.work_is,
+        who_works=study.workload.WHO,
+        server_version=", ".join(versions),
+        kernels=_kernels(bundle.environment),
+        report=report,
+        next_command=next_command,
+        machine=machine_rows(bundle.environment),
+        server_settings=_settings([server["set"] for server in servers.values()]),
+        engine=_engine(bundle),
+        monitors=facts.monitors,
+        factors=tuple(
+            FactorFacts(name, factor.scope, {code: _shown(level) for code, level in factor.levels.items()})
+            for name, factor in study.factors.items()
+        ),
+        option_levels={o["label"]: o["levels"] for o in bundle.head["options"]},
+        notices=tuple(Notice(code, text, runs=runs) for code, text, runs in facts.notices),
+    )
+
+
+def _settings(servers: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What was set, by name; where options differ, each value once."""
+    names = sorted({name for server in servers for name in server})
+    return {
+        name: " | ".join(dict.fromkeys(str(server.get(name, "default")) for server in servers))
+        for name in names
+    }
+
+
+def _kernels(environment: Mapping[str, Any]) -> dict[str, str]:
+    """What guests report of themselves, by option, and what this machine was booted with, by setting."""
+    servers: Mapping[str, Mapping[str, Any]] = environment.get("servers", {})
+    reported = {label: server["guest"] for label, server in servers.items() if "guest" in server}
+    for boot in environment.get("boots", ()):
+        kernel: Mapping[str, Any] = boot["kernel"]
+        name = ", ".join(f"{key} = {value}" for key, value in boot["settings"].items())
+        reported[name] = {key: kernel[key] for key in ("release", "cmdline", "clock_source", "preemption")}
+    return {
+        name: "; ".join(f"{key.replace('_', ' ')} {fact}" for key, fact in facts.items())
+        for name, facts in reported.items()
+    }
+
+
+def _shown(level: Setting | Mapping[str, Setting]) -> str:
+    if isinstance(level, Mapping):
+        return ", ".join(f"{name} = {value}" for name, value in level.items())
+    return str(level)
+
+
+def _engine(bundle: Bundle) -> dict[str, str]:
+    facts = bundle.study.workload.summary()
+    if placement := bundle.environment.get("placement"):
+        facts["CPUs of the engine"] = ", ".join(map(str, placement["engine_cpus"]))
+        facts["CPUs of the server"] = ", ".join(map(str, placement["server_cpus"]))
+    return facts

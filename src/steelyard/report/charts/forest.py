@@ -1,0 +1,115 @@
+"""Ratios to the baseline with their intervals, one below the other, beside the margin as a band."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard import quantities as fmt
+from steelyard.analysis.judgement.results import Comparison
+from steelyard.report.charts.figure import Spec
+from steelyard.report.charts.marks import colour, nominal, paint, quantitative, view
+from steelyard.report.presented.palette import Palette
+
+_OUTCOMES = ("better", "equivalent", "inconclusive", "worse")
+_SHAPES = ("triangle-up", "square", "circle", "triangle-down")
+# what goes beyond is cut off at the edge of the picture
+_FARTHEST = 20.0
+
+
+def forest(
+    named: Sequence[tuple[str, Comparison]],
+    order: Sequence[str],
+    direction: str,
+    palette: Palette,
+    row_px: int,
+    above: bool = False,
+) -> Spec:
+    """Ratios on a logarithmic axis. named: each with the name of its row; order: of the rows, from above.
+
+    above: names stand over the intervals.
+    """
+    items = [item for _, item in named]
+    rows = paint([{**_row(item), "name": name} for name, item in named], palette)
+    margin = items[0].margin
+    ends = [e for item in items for e in (item.low, item.ratio, item.high) if 1 / _FARTHEST < e < _FARTHEST]
+    low = min([*ends, 1 - 2 * margin]) * 0.985
+    high = max([*ends, 1 + 2 * margin]) * 1.015
+    axis = None if above else {"domain": False}
+    y = nominal("name", None, sort=order, axis=axis, scale={"domain": order, "paddingOuter": 0.3})
+    axis_x: Spec = {"tickCount": 6, "format": ".2~f", "grid": True}
+    x = quantitative(
+        "ratio",
+        direction,
+        scale={"type": "log", "domain": [low, high], "nice": False},
+        axis=axis_x,
+    )
+    layers = _layers(x, y, margin, palette)
+    if above:
+        layers.append(
+            {
+                "mark": {"type": "text", "align": "left", "dy": -12, "style": "ink"},
+                "encoding": {"y": y, "text": {"field": "name"}, "x": {"value": 2}},
+            }
+        )
+    return view(len(items) * row_px, layers, rows)
+
+
+def _layers(x: Spec, y: Spec, margin: float, palette: Palette) -> list[Spec]:
+    """The margin as a band, the baseline as a rule, each interval with its estimate."""
+    tip = [
+        {"field": "name", "type": "nominal", "title": " "},
+        {"field": "text", "type": "nominal", "title": "ratio"},
+        {"field": "outcome", "type": "nominal"},
+        {"field": "p", "type": "nominal"},
+        {"field": "blocks", "type": "quantitative"},
+    ]
+    return [
+        {
+            "data": {"values": [{"from": 1 - margin, "to": 1 + margin}]},
+            "mark": {"type": "rect", "style": "faint"},
+            "encoding": {"x": {**x, "field": "from"}, "x2": {"field": "to"}},
+        },
+        {
+            "data": {"values": [{"at": 1}]},
+            "mark": {"type": "rule", "style": "mutedline", "strokeDash": [3, 3]},
+            "encoding": {"x": {**x, "field": "at"}},
+        },
+        {
+            "mark": {"type": "rule", "strokeWidth": 2.5, "strokeCap": "round", "clip": True},
+            "encoding": {
+                "y": y,
+                "x": {**x, "field": "low"},
+                "x2": {"field": "high"},
+                "color": colour(palette, legend=not palette.by_option),
+                "tooltip": tip,
+            },
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
+            "encoding": {
+                "y": y,
+                "x": x,
+                "color": colour(palette, legend=not palette.by_option),
+                "shape": {
+                    "field": "outcome",
+                    "type": "nominal",
+                    "scale": {"domain": list(_OUTCOMES), "range": list(_SHAPES)},
+                    "legend": None,
+                },
+                "tooltip": tip,
+            },
+        },
+    ]
+
+
+def _row(item: Comparison) -> Spec:
+    return {
+        "option": item.option,
+        "ratio": item.ratio,
+        "low": item.low,
+        "high": item.high,
+        "outcome": item.outcome,
+        "text": fmt.ratio(item.ratio, item.low, item.high),
+        "p": fmt.probability(item.p_value),
+        "blocks": item.blocks,
+    }

@@ -1,0 +1,65 @@
+"""The answer at the head of the page: its chip, its sentence and what the winner changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from steelyard import quantities as fmt
+from steelyard.report.presented.headings import heading
+from steelyard.report.presented.presented import Presented
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+CHIPS = {
+    "winner": "✓ winner",
+    "leaning": "◔ leaning, too few blocks",
+    "tie": "= tie",
+    "trade-off": "⇄ trade-off",
+    "inconclusive": "~ inconclusive",
+    "it depends": "≠ it depends",
+    "nothing to compare": "nothing to compare",
+}
+
+
+def sentences(text: str) -> tuple[str, str]:
+    """The first sentence, which answers, and what follows it."""
+    answer, *further = re.split(r"(?<=[.!?])\s+", text, maxsplit=1)
+    return answer, further[0] if further else ""
+
+
+def speaker(labels: Iterable[str]) -> Any:
+    """A filter: text escaped, option labels in it set as code."""
+    from markupsafe import Markup, escape
+
+    longest_first = sorted(labels, key=len, reverse=True)
+    pattern = re.compile("|".join(rf"(?<!\w){re.escape(label)}(?!\w)" for label in longest_first) or r"(?!)")
+
+    def say(text: str) -> Markup:
+        out, at = Markup(), 0
+        for match in pattern.finditer(text):
+            out += escape(text[at : match.start()]) + Markup("<code>{}</code>").format(match.group())
+            at = match.end()
+        return out + escape(text[at:])
+
+    return say
+
+
+def tiles(presented: Presented) -> list[dict[str, str]]:
+    """What the winner changes, in three figures. Nothing where nothing won."""
+    if presented.judgement.verdict.outcome != "winner":
+        return []
+    return [
+        {
+            "title": heading(metric),
+            "value": fmt.change(item.ratio),
+            "detail": f"ratio {fmt.ratio(item.ratio, item.low, item.high)}"
+            + presented.about.over(", geometric mean over "),
+            "outcome": item.outcome,
+        }
+        for metric in presented.judged
+        for item in presented.comparisons[metric.name]
+        if item.option == presented.leading
+    ]

@@ -1,0 +1,38 @@
+"""What columns and charts are called: a metric, and the work done at one load point or over all."""
+
+from __future__ import annotations
+
+from steelyard.analysis.judgement.results import Metric
+from steelyard.report.about.about import About
+
+
+def heading(metric: Metric) -> str:
+    """`Server CPU per transaction` for a metric titled `server CPU` in us/txn."""
+    title = metric.title[:1].upper() + metric.title[1:]
+    if not metric.name.endswith(("_per_txn", "_per_score")):
+        return title
+    return f"{title} per {metric.work}"
+
+
+def work_at_a_point(metric: Metric | None) -> str:
+    """The work done at one load point: TPS, lookups/s, the unit of a score, or what it took."""
+    unit = metric.unit if metric else ""
+    if metric and metric.name == "query_geomean_ms":
+        return "geomean"
+    if metric and (not unit or metric.better == "lower"):
+        return heading(metric).lower()
+    return "TPS" if unit == "transactions/s" else unit
+
+
+def work_over_points(metric: Metric | None, about: About, short: bool = False) -> str:
+    """The same in the table of options, where one figure stands for all load points: a rate at none of them.
+
+    short: for a terminal.
+    """
+    work = work_at_a_point(metric)
+    if not (over := about.over()):
+        return work
+    if not short:
+        return f"geometric mean over {over}"
+    unit = {"TPS": "/s", "geomean": ""}.get(work, f" {work}")
+    return f"mean{unit}, {over.replace(' to ', '–', 1)}"

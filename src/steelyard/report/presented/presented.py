@@ -1,0 +1,117 @@
+"""A judgement made ready to show, once: terminal, page, Markdown, JSON and images all take this noun."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from steelyard.analysis.judgement.results import Comparison, Effect, Headlines, Judgement, Metric
+from steelyard.analysis.judgement.scaling import Scaling
+from steelyard.bundle.series.columns import Series
+from steelyard.report.about.about import About
+from steelyard.report.presented.footnotes import Footnote, footnotes
+from steelyard.report.presented.marks import MARKS_MEAN
+from steelyard.report.presented.palette import Palette, palette_of
+from steelyard.report.presented.ranking import Row, of_metric, ranked
+
+_FACTORS_FIRST = 12  # options: with more of them, the chart that answers is the one of the factors
+
+
+@dataclass(frozen=True)
+class Presented:
+    """What every way of showing takes.
+
+    ranking: one row per option, the best first. comparisons: by metric, over all load points, in the
+    order of the ranking. leading: the option that the report explains: the winner, or the best other where
+    the baseline wins. overlays: scaling of other bundles, by name, to be drawn behind this one's.
+    """
+
+    judgement: Judgement
+    series: Series
+    about: About
+    ranking: tuple[Row, ...]
+    comparisons: Mapping[str, Sequence[Comparison]]
+    footnotes: Sequence[Footnote]
+    palette: Palette
+    leading: str | None
+    overlays: Sequence[tuple[str, Sequence[Scaling]]] = ()
+
+    @property
+    def headlines(self) -> Headlines:
+        """The metrics that every report shows, by role."""
+        return self.judgement.headlines
+
+    @property
+    def judged(self) -> list[Metric]:
+        """Those that get a chart of ratios: work done, CPU, p99."""
+        roles = self.headlines
+        return [metric for metric in (roles.work, roles.cpu, roles.p99) if metric]
+
+    @property
+    def cost_of(self) -> str:
+        """One of what costs are counted for: a transaction, a lookup, a round."""
+        cpu = self.headlines.cpu
+        return (cpu.work if cpu else "") or "transaction"
+
+    @property
+    def factors_first(self) -> bool:
+        """Whether the effects of factors are shown before the options' ratios."""
+        return len(self.ranking) > _FACTORS_FIRST
+
+    @property
+    def blocks(self) -> list[int]:
+        """Numbers of blocks behind the estimates of the work done, each once, ascending."""
+        return sorted({row.work.blocks for row in self.ranking if row.work})
+
+    @property
+    def summary(self) -> str:
+        """How the figures of options are summarised over runs: what stands before their intervals."""
+        return f"geometric means{self.about.over(' over ')}"
+
+    @property
+    def legend(self) -> str:
+        """What the marks of rows mean, and of which metric: a row may win one and lose another."""
+        work = self.headlines.work
+        return f"{work.title}: {MARKS_MEAN}" if work else MARKS_MEAN
+
+    def effects(self, metric: Metric) -> list[Effect]:
+        """Effects on one metric, the largest share first."""
+        mine = [effect for effect in self.judgement.effects if effect.metric == metric.name]
+        return sorted(mine, key=lambda effect: -effect.share)
+
+
+def present(
+    judgement: Judgement,
+    series: Series,
+    about: About,
+    overlays: Sequence[tuple[str, Sequence[Scaling]]] = (),
+) -> Presented:
+    """Makes it once. series: `Series()` for what shows no chart."""
+    notes = footnotes(judgement, about)
+    ranking = ranked(judgement, notes)
+    return Presented(
+        judgement=judgement,
+        series=series,
+        about=about,
+        ranking=ranking,
+        comparisons=_comparisons(judgement, ranking),
+        footnotes=notes,
+        palette=palette_of(judgement, about),
+        leading=_leading(judgement, ranking),
+        overlays=overlays,
+    )
+
+
+def _comparisons(judgement: Judgement, ranking: Sequence[Row]) -> dict[str, list[Comparison]]:
+    place = {row.label: number for number, row in enumerate(ranking)}
+    return {
+        metric.name: sorted(of_metric(judgement.comparisons, metric), key=lambda item: place[item.option])
+        for metric in judgement.metrics
+    }
+
+
+def _leading(judgement: Judgement, ranking: Sequence[Row]) -> str | None:
+    winner = judgement.verdict.winner
+    if winner and winner != judgement.baseline:
+        return winner
+    return next((row.label for row in ranking if not row.is_baseline), None)
