@@ -31,7 +31,7 @@ _PROBES: dict[str, tuple[dict[str, Any], str]] = {
     "nothing": ({}, "measure"),
     "profile at 99 Hz": ({"profile_hz": 99}, "measure"),
     "locks": ({"locks": True}, "measure"),
-    "sched": ({"sched": True}, "watch"),
+    "sched": ({"sched": True}, "scheduling-trace"),
 }
 
 # what a probe tells that was asked for nothing

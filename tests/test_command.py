@@ -37,7 +37,7 @@ kind = "command"
 [workload]
 kind = "program"
 command = ["sh", "-c", "echo bops = $(({base} * ({instance} + 1))) of {instances} on {cpus}"]
-words = { base = 1000 }
+variables = { base = 1000 }
 score = { pattern = 'bops = (\\d+)' }
 unit = "bops"
 
@@ -198,9 +198,14 @@ def refusal(text: str) -> str:
     ("old", "new", "expected"),
     [
         ('["sh",', '["shh-none",', 'my.toml:9: workload.command: no program "shh-none" here'),
+        ("variables = ", "words = ", 'workload.words: the key "words" is now "variables"'),
         ("of {instances}", "of {instnces}", 'nothing fills {instnces}; did you mean "instances"?'),
-        ("{ base = 1000 }", "{ base = 1000, more = 1 }", "my.toml:10: workload.words.more: has no effect"),
-        ("{ base = 1000 }", "{ base = 1000, cpus = 1 }", 'words: "cpus" cannot be one: the lab fills'),
+        (
+            "{ base = 1000 }",
+            "{ base = 1000, more = 1 }",
+            "my.toml:10: workload.variables.more: has no effect",
+        ),
+        ("{ base = 1000 }", "{ base = 1000, cpus = 1 }", 'variables: "cpus" cannot be one: the lab fills'),
         ("(\\d+)", "\\d+", "needs exactly one group (...) around the number, has 0"),
         ("(\\d+)", "(\\d+", "not a regular expression"),
         ("{ pattern = 'bops = (\\d+)' }", "{}", "needs either pattern or json_path"),

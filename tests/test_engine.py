@@ -458,14 +458,14 @@ def test_a_round_past_its_deadline_is_an_error_and_ends_the_point(server: Server
 def test_load_that_is_not_measured_is_counted_apart_and_told_once(server: Server) -> None:
     server.ask("select pg_stat_statements_reset()")
     events: list[dict[str, Any]] = []
-    asked = plan(server.endpoint(), points=[1, 2], watch_s=0.2, count_s=0.2, warm_up_s=0)
+    asked = plan(server.endpoint(), points=[1, 2], scheduling_trace_s=0.2, latch_count_s=0.2, warm_up_s=0)
     result = json.loads(_core.load_run(json.dumps(asked), lambda line: events.append(json.loads(line))))
     asides = result["asides"]
     assert list(zip(asides["point"], asides["phase"], strict=True)) == [
-        (0, "watch"),
-        (0, "count"),
-        (1, "watch"),
-        (1, "count"),
+        (0, "scheduling-trace"),
+        (0, "latch-count"),
+        (1, "scheduling-trace"),
+        (1, "latch-count"),
     ]
     calls = server.ask(
         "select sum(calls)::bigint from pg_stat_statements"
@@ -481,6 +481,6 @@ def test_load_that_is_not_measured_is_counted_apart_and_told_once(server: Server
     starts = {
         point: start
         for point, phase, start in zip(rows["point"], rows["phase"], rows["start_ns"], strict=True)
-        if phase == "count"
+        if phase == "latch-count"
     }
-    assert all(starts[point] - t_ns > 1e8 for phase, point, t_ns in begun if phase == "count")
+    assert all(starts[point] - t_ns > 1e8 for phase, point, t_ns in begun if phase == "latch-count")

@@ -342,9 +342,9 @@ def test_a_connection_lost_beside_the_measure_phase_counts_too() -> None:
         answering(peer, answer)
 
     def hear(event: dict[str, Any]) -> None:
-        if event["event"] == "phase" and event["phase"] == "watch":
+        if event["event"] == "phase" and event["phase"] == "scheduling-trace":
             watched.set()
 
     with hostile(serve) as at:
-        result, _ = run(endpoint(at), hear, watch_s=0.5)
+        result, _ = run(endpoint(at), hear, scheduling_trace_s=0.5)
     assert result["errors"]["count"] == [] and engine(result)[0] == 1

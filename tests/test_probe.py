@@ -146,7 +146,7 @@ def test_switches_are_those_that_the_kernel_counted() -> None:
         it = probe({"server": sleeper.pid}, sched=True)
         before = voluntary(sleeper.pid)
         start_ns = time.monotonic_ns()
-        it.open("watch", 0, start_ns, start_ns + 10**9)
+        it.open("scheduling-trace", 0, start_ns, start_ns + 10**9)
         time.sleep(1)
         counted = voluntary(sleeper.pid) - before
         told = json.loads(it.finish() or "")
@@ -169,7 +169,7 @@ def test_nothing_counts_outside_a_window() -> None:
         it = probe({"server": busy.pid}, profile_hz=HZ, locks=True, sched=True)
         time.sleep(0.3)
         now_ns = time.monotonic_ns()
-        it.open("watch", 0, now_ns, now_ns)
+        it.open("scheduling-trace", 0, now_ns, now_ns)
         time.sleep(0.3)
         told = json.loads(it.finish() or "")
     assert not any(told[table]["point"] for table in ("profile", "locks", "scheduling"))

@@ -51,9 +51,9 @@ def test_there_are_no_more_samples_than_the_measure_phase_has_on_all_cpus(made: 
 def test_scheduling_is_recorded_after_the_measured_load_and_not_counted_with_it(made: Bundle) -> None:
     phases = ask(made, "select phase, (end_ns - start_ns) / 1e9 from phases where run = 1 order by start_ns")
     names = [phase for phase, _ in phases]
-    assert names.index("watch") == names.index("measure") + 1
+    assert names.index("scheduling-trace") == names.index("measure") + 1
     lengths = dict(phases)
-    assert lengths["watch"] == pytest.approx(2.0) and lengths["measure"] == pytest.approx(1.0)
+    assert lengths["scheduling-trace"] == pytest.approx(2.0) and lengths["measure"] == pytest.approx(1.0)
     # whole seconds of measure: one
     assert ask(made, "select max(second) from throughput where run = 1") == [(0,)]
     query = (

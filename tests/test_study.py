@@ -46,6 +46,17 @@ def refusal(text: str) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ("[probes]\nsched_s = 2", 'probes.sched_s: the key "sched_s" is now "scheduling_trace_s"'),
+        ("[probes]\ngets_s = 2", 'probes.gets_s: the key "gets_s" is now "latch_count_s"'),
+    ],
+)
+def test_a_key_of_an_old_name_gets_an_error_that_names_the_new_one(keys: str, expected: str) -> None:
+    assert expected in refusal(f"{MINIMAL}\n{keys}\n")
+
+
 def test_labels_join_the_codes_in_the_order_of_the_factors() -> None:
     labels = [option.label for option in options(parse_study(MINIMAL, "my.toml"))]
     assert labels == ["DYN0_ST0M", "DYN0_ST20M", "DYN1_ST0M", "DYN1_ST20M"]

@@ -49,7 +49,7 @@ ARROWS = {
 # within a package: a room (a folder or a module) may import only from rooms on the lines above its own
 ROOMS = {
     "study": """
-        errors locate settings
+        errors locate renamed settings
         host_settings passwords probes source
         workloads
         spec

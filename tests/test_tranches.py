@@ -323,7 +323,7 @@ def test_gets_are_those_that_a_look_up_takes(lab: Lab, bindir: Path) -> None:
     # the root of the index, its leaf, the row: each page is found in the table of pages, and latched
     assert gets["BufferMapping"] == pytest.approx(3, rel=0.1)
     assert gets["BufferContent"] == pytest.approx(3, rel=0.1)
-    ((phases,),) = bundle.duckdb.execute("select count(*) from phases where phase = 'count'").fetchall()
+    ((phases,),) = bundle.duckdb.execute("select count(*) from phases where phase = 'latch-count'").fetchall()
     assert phases == 2
     # what is counted apart is no counter of the measured phase
     assert bundle.duckdb.execute("select count(gets), count(misses) from latches").fetchall() == [(0, 0)]
@@ -343,7 +343,7 @@ def test_gets_cost_nothing_outside_their_windows() -> None:
         connection.execute(b"select count(*) from pg_class")
         it.close()
         assert hits(group) == 0
-        it.open("count", 0, 0, 2**63)
+        it.open("latch-count", 0, 0, 2**63)
         for _ in range(50):
             connection.execute(b"select count(*) from pg_class")
         it.close()

@@ -17,7 +17,7 @@ from steelyard.host.guests.initramfs import PROBE, initramfs
 from steelyard.host.guests.kernels import Kernel, find_kernel, modules_of, package_of
 from steelyard.host.guests.qemu import Guest, GuestFailed, boot, check_programs, program, trial
 from steelyard.study.errors import InputError
-from steelyard.study.host_settings import boot_words
+from steelyard.study.host_settings import boot_arguments
 from steelyard.workflow.prepare import PreparedStudy
 
 KERNEL = "6.1"
@@ -116,7 +116,7 @@ def test_what_a_guest_cannot_do_is_refused_before_it_boots(text: str, message: s
 
 def test_words_of_the_command_line_are_values_names_or_nothing() -> None:
     settings = {"kernel": "6.1", "cmdline.preempt": "full", "cmdline.nosmt": True, "cmdline.quiet": False}
-    assert boot_words(settings) == ("preempt=full", "nosmt")
+    assert boot_arguments(settings) == ("preempt=full", "nosmt")
 
 
 @needs_guests

@@ -22,13 +22,13 @@ def load_run(plan_json: str, on_event: Callable[[str], None]) -> str:
     (cumulative) during load, and {"event": "alive", "t_ns", "point", "phase"} after each second without
     another event. Times are of CLOCK_MONOTONIC. The result holds columns: phases, throughput (seconds
     negative in the warm-up), latency (HdrHistogram V2, base64), clients, errors, inspect, engine; asides, the
-    transactions of the phases watch and count.
+    transactions of the phases scheduling-trace and latch-count.
     A transaction counts where it ends; what ends after the point's end is not counted.
     engine.reconnections counts replaced connections of the measured load, whatever ended the old ones.
-    engine.connections_lost counts, in all load (warm-up, measure, watch, count), connections that the server
-    closed or that broke, and clients without a connection at the end of a stretch of load because one that
-    was closed at the deadline could not be replaced; connections_lost_cause: of the last one, null when
-    there is none. Notice inspect-missed: sessions that did not answer within inspect_s.
+    engine.connections_lost counts, in all load (warm-up, measure, diagnostic phases), connections that the
+    server closed or that broke, and clients without a connection at the end of a stretch of load because
+    one that was closed at the deadline could not be replaced; connections_lost_cause: of the last one, null
+    when there is none. Notice inspect-missed: sessions that did not answer within inspect_s.
 
     In place of `server` a plan may have `sqlite` (crates/load/src/plan/sqlite.rs): file, workers
     ("threads", or "processes" forked from this one), threading ("serialized" or "multi-thread"),
@@ -252,7 +252,7 @@ class Probe:
         """Sources that cannot be had here, each with the reason and what would mend it."""
 
     def open(self, purpose: str, point: int, start_ns: int, end_ns: int) -> None:
-        """Records of a purpose count from now on: measure, watch (sched) or count (gets of latches).
+        """Records of a purpose count from now on: measure, scheduling-trace or latch-count.
 
         Times of CLOCK_MONOTONIC; what lies outside does not count. Raises ValueError.
         """

@@ -34,10 +34,12 @@ impl Probe {
     ) -> PyResult<()> {
         let purpose = match purpose {
             "measure" => Purpose::Measure,
-            "watch" => Purpose::SchedulingTrace,
-            "count" => Purpose::LatchCount,
+            "scheduling-trace" => Purpose::SchedulingTrace,
+            "latch-count" => Purpose::LatchCount,
             other => {
-                return Err(PyValueError::new_err(format!("no purpose {other:?}: measure, watch or count")));
+                return Err(PyValueError::new_err(format!(
+                    "no purpose {other:?}: measure, scheduling-trace or latch-count"
+                )));
             }
         };
         // breakpoints are set in every process of a server

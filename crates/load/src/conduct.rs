@@ -36,7 +36,7 @@ pub struct Conductor<'a> {
     pub plan: &'a Plan,
     listener: &'a mut dyn Listener,
     pub outcome: Outcome,
-    /// The phase after a warm-up: measure, watch or count.
+    /// The phase after a warm-up: measure, scheduling-trace or latch-count.
     pub loaded: &'static str,
     /// The phase and point last told of.
     told: (String, usize),

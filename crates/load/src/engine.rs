@@ -60,13 +60,13 @@ impl<P: Protocol> Run<'_, P> {
         let (back, records) = self.load(point, clients, window)?;
         let window = Window { end_ns: ended_ns(&records), ..window };
         self.conductor.keep(point, count, window, records);
-        let back = self.aside("watch", plan.watch_s, point, back)?;
-        if plan.count_s > 0.0 {
+        let back = self.aside("scheduling-trace", plan.scheduling_trace_s, point, back)?;
+        if plan.latch_count_s > 0.0 {
             // who counts what all of the load does must be there before its first statement
-            self.conductor.begin("count", point, count)?;
+            self.conductor.begin("latch-count", point, count)?;
             std::thread::sleep(PREPARE);
         }
-        self.aside("count", plan.count_s, point, back)
+        self.aside("latch-count", plan.latch_count_s, point, back)
     }
 
     /// The same load, not measured: what disturbs the server looks at it now.

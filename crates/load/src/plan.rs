@@ -187,9 +187,9 @@ pub struct Plan {
     pub transactions_max: Option<u64>,
     /// Load after each point's measure phase that is not measured, in two stretches.
     #[serde(default)]
-    pub watch_s: f64,
+    pub scheduling_trace_s: f64,
     #[serde(default)]
-    pub count_s: f64,
+    pub latch_count_s: f64,
     pub cool_down_s: f64,
     pub deadline_ms: f64,
     pub threads: usize,

@@ -57,8 +57,8 @@ def command(
     asked = (
         ("profile_hz", profile, _PROFILE_HZ),
         ("locks", locks, True),
-        ("sched_s", sched, _ASIDE_S),
-        ("gets_s", gets, _ASIDE_S),
+        ("scheduling_trace_s", sched, _ASIDE_S),
+        ("latch_count_s", gets, _ASIDE_S),
     )
     probes = {key: value for key, wanted, value in asked if wanted}
     text, origin = adjusted(

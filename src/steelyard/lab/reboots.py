@@ -15,7 +15,7 @@ from typing import Any
 
 from steelyard.lab.machine.boots import Boot, BootNeeded
 from steelyard.lab.runner import StudyFailed
-from steelyard.study.host_settings import KERNEL, boot_words
+from steelyard.study.host_settings import KERNEL, boot_arguments
 from steelyard.study.spec import Reboots
 from steelyard.study.workloads.program import filled
 
@@ -81,8 +81,8 @@ def pursue(asked: Reboots, bundle: Path, need: BootNeeded) -> Paused:
     if asked.command is None:
         after = "it goes on by itself" if asked.unit else f"steelyard resume {bundle}"
         return Paused(f"{need}", f"boot {_wanted(need)}, then: {after}")
-    words = {"kernel": str(need.wanted.get(KERNEL, "")), "cmdline": " ".join(boot_words(need.wanted))}
-    command = [filled(word, words) for word in asked.command]
+    variables = {"kernel": str(need.wanted.get(KERNEL, "")), "cmdline": " ".join(boot_arguments(need.wanted))}
+    command = [filled(word, variables) for word in asked.command]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_COMMAND_S)
     except OSError as error:

@@ -1,6 +1,7 @@
 """Runs a study: blocks of options, each run in its phases; yields every run as it ends.
 
-Phases: set-up (server, data), connect, warm-up, measure, watch and count (once a point), cool-down,
+Phases: set-up (server, data), connect, warm-up, measure, scheduling-trace and latch-count
+(once per load point), cool-down,
 disconnect, after. The lab keeps nothing: the caller writes the runs down.
 """
 
@@ -33,7 +34,7 @@ from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.environment.redaction import redact, redacted_run
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.observe.mariadb_latches import monitored_latches
-from steelyard.lab.observe.monitoring import Watch
+from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.postgres_latches import Tranches
 from steelyard.lab.observe.probes import Probing
 from steelyard.lab.run import Run
@@ -48,7 +49,7 @@ _AFTER_S = 0.3
 
 
 class Progress(Protocol):
-    """Who watches the study go on."""
+    """Shows how far the study is."""
 
     def run_started(self, label: str, block: int, slot: int) -> None:
         """A run begins."""
@@ -141,16 +142,16 @@ class Laboratory:
             pids = self.host.settle(slot.option, _roles(load, engine.pid))
             dsn = load.server.dsn if load.server is not None else ""
             target = Target(pids={**pids, "monitors": os.getpid()}, dsn=dsn)
-            watch = Watch(self._rates(), target, origin_ns)
+            monitoring = Monitoring(self._rates(), target, origin_ns)
             # after the monitors: their connections have a process each in the server
             tranches = self._tranches(load)
             probing = Probing(self._probes(load), target, self.placement.engine, tranches)
-            watch.start(self.placement.engine)
+            monitoring.start(self.placement.engine)
         except BaseException:
             engine.stop()
             raise
         try:
-            listener = Listener(watch.mark, probing.phase, self.progress.tick)
+            listener = Listener(monitoring.mark, probing.phase, self.progress.tick)
             result = engine.result(listener, engine_limit_s(self.study, slot, load))
             engine.stop()
             _refuse_interrupted(load, result)
@@ -158,19 +159,19 @@ class Laboratory:
             time.sleep(_AFTER_S)
         finally:
             engine.stop()
-            watch.stop()
+            monitoring.stop()
             probing.stop()
         remarks = tuple(("data", text) for text in self.work.remarks)
         if load.own_clock:
             return noticed(run_tables(result, 0), (*remarks, *_no_probes(self.study, load)))
         phases = (("set-up", 0, set_up_end_ns), ("after", after_ns, time.monotonic_ns() - origin_ns))
         tables = _with_phases(run_tables(result, origin_ns), phases)
-        parts = (watch.columns(), engine_samples(result, after_ns), probing.samples(origin_ns))
+        parts = (monitoring.columns(), engine_samples(result, after_ns), probing.samples(origin_ns))
         tables = _with_samples(tables, parts)
         if tranches is not None:
             tranches.compare(tables["samples"])
             tranches.relate(result.tables)
-        notices = [*remarks, *watch.notices, *probing.notices(), *backlog_notices(result)]
+        notices = [*remarks, *monitoring.notices, *probing.notices(), *backlog_notices(result)]
         notices += _no_gets(self.study, tranches)
         tables = noticed(tables, (*notices, *error_notices(tables, self.kind.error_meanings)))
         if latches := monitored_latches(tables["samples"], tables["phases"]):
@@ -182,10 +183,12 @@ class Laboratory:
 
     def _tranches(self, load: Load) -> Tranches | None:
         probes, server = self.study.probes, load.server
-        if server is None or server.latch_names is None or not (probes.latches or probes.gets_s):
+        if server is None or server.latch_names is None or not (probes.latches or probes.latch_count_s):
             return None
         group = self.host.name_for_probes()
-        return Tranches(server.pid, group, server.latch_names, sleeps=probes.latches, gets=probes.gets_s > 0)
+        return Tranches(
+            server.pid, group, server.latch_names, sleeps=probes.latches, gets=probes.latch_count_s > 0
+        )
 
     def _rates(self) -> Mapping[str, float]:
         if self.study.monitors is not None:
@@ -235,9 +238,10 @@ def _refuse_interrupted(load: Load, result: EngineResult) -> None:
 
 
 def _no_gets(study: Study, tranches: Tranches | None) -> Sequence[tuple[str, str]]:
-    if tranches is not None or not study.probes.gets_s:
+    if tranches is not None or not study.probes.latch_count_s:
         return ()
-    text = "gets: not supported for this subject, because its latches are not known (leave probes.gets_s out)"
+    text = "gets: not supported for this subject, because its latches are not known"
+    text += " (leave probes.latch_count_s out)"
     return (("probe-unavailable", text),)
 
 

@@ -22,7 +22,7 @@ from steelyard.lab.engines.guests import RESULT
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
-from steelyard.lab.observe.monitoring import Watch
+from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import Probing
 from steelyard.monitors import Target
 from steelyard.tables.rows import Rows
@@ -98,26 +98,26 @@ def _load(server: int, plan: Mapping[str, Any], probes: Mapping[str, Any]) -> En
     engine = LoadProcess("load", plan, cpus)
     pids = {"server": server, "engine": engine.pid, "monitors": os.getpid()}
     target = Target(pids=pids)
-    watch = Watch({"processes": 1.0}, target, 0)
+    monitoring = Monitoring({"processes": 1.0}, target, 0)
     probing = Probing(probes, target, cpus)
-    watch.start(cpus)
+    monitoring.start(cpus)
 
     def heard(event: Mapping[str, Any]) -> None:
         if event["event"] == "phase":
             probing.phase(event)
-            watch.mark()
+            monitoring.mark()
 
     try:
         result = engine.result(heard)
     finally:
         engine.stop()
-        watch.stop()
+        monitoring.stop()
         probing.stop()
     samples, notices = Rows("samples"), Rows("notices")
-    for part in (result.tables["samples"], watch.columns(), probing.samples(0)):
+    for part in (result.tables["samples"], monitoring.columns(), probing.samples(0)):
         samples.extend(part)
     notices.extend(result.tables["notices"])
-    for code, text in (*watch.notices, *probing.notices()):
+    for code, text in (*monitoring.notices, *probing.notices()):
         notices.add(code=code, text=text)
     own = {"samples": samples.columns(), "notices": notices.columns()}
     return replace(result, engine="guest", tables={**result.tables, **probing.tables(), **own})

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from steelyard.study.errors import brief, nearest
 from steelyard.study.locate import line_of
+from steelyard.study.renamed import new_name
 from steelyard.study.spec import Study
 
 _MOST_ERRORS = 20
@@ -83,6 +84,8 @@ def _placed(item: Mapping[str, Any], raw: Mapping[str, Any], text: str, origin: 
     path = _path(item, raw)
     where = f"{origin}:{line_of(text, path) or 1}: {'.'.join(map(str, path)) or 'study'}"
     if item["type"] == "extra_forbidden":
+        if name := new_name(path):
+            return f'{where}: the key "{path[-1]}" is now "{name}"'
         return f'{where}: unknown key "{path[-1]}"{nearest(str(path[-1]), _keys_at(path[:-1], raw))}'
     return f"{where}: {explain(item)}"
 

@@ -139,7 +139,7 @@ def known_settings() -> list[str]:
     return [*each, "hogs.count", *_MACHINE, "sysctl.<name>", KERNEL, "cmdline.<name>"]
 
 
-def boot_words(settings: Mapping[str, Setting]) -> tuple[str, ...]:
+def boot_arguments(settings: Mapping[str, Setting]) -> tuple[str, ...]:
     """Words of the kernel's command line: `preempt=full`; true is the bare name, false leaves it out."""
     found = {match[1]: value for key, value in settings.items() if (match := _CMDLINE.fullmatch(key))}
     return tuple(

@@ -173,7 +173,7 @@ def blocks(study: Study, found: Sequence[Option], boots_apart: bool = True) -> I
         yield [Slot(block, place, option) for place, option in enumerate(order, start=1)]
 
 
-def with_absent_words(found: Sequence[Option]) -> list[Option]:
+def with_absent_arguments(found: Sequence[Option]) -> list[Option]:
     """Each option with `cmdline.NAME = false` for what others set of the command line and it does not.
 
     Where the machine itself boots it would otherwise run in a boot made for another option.
@@ -190,5 +190,5 @@ def _boot(option: Option) -> _Boot:
 def run_seconds(study: Study) -> float:
     """Length of one run without its set-up, in seconds."""
     plan = study.plan
-    point_s = plan.warm_up_s + plan.measure_s + study.probes.sched_s + study.probes.gets_s
+    point_s = plan.warm_up_s + plan.measure_s + study.probes.scheduling_trace_s + study.probes.latch_count_s
     return len(plan.clients) * point_s + plan.cool_down_s

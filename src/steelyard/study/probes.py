@@ -1,4 +1,4 @@
-"""What to ask the kernel beside the measurements: profile, locks, scheduling, latches and their gets."""
+"""What the kernel's probes record beside the monitors: profile, locks, scheduling, latches and their gets."""
 
 from __future__ import annotations
 
@@ -10,41 +10,42 @@ from steelyard.study.settings import Strict
 
 
 class Probes(Strict):
-    """Sources beside the monitors. Latches alone are on by themselves.
+    """Sources beside the monitors. Latches are on by default, all else is off.
 
-    sched and gets record apart, in stretches of load that are not measured: the phases watch and count.
+    Scheduling and gets have diagnostic phases of their own after each load point, which are not measured:
+    scheduling-trace and latch-count.
     """
 
     profile_hz: int = Field(
         default=0, ge=0, le=1000, description="stacks sampled a second of each CPU; 0: no profile"
     )
     locks: bool = Field(default=False, description="waits for kernel locks, by call site")
-    sched_s: float = Field(
+    scheduling_trace_s: float = Field(
         default=0,
         ge=0,
         le=60,
-        description="seconds of load after each point, not measured, in which scheduling events are recorded:"
-        " they cost about 10 % of throughput; 0: none",
+        description="seconds of the phase scheduling-trace, which records scheduling events and is not"
+        " measured: recording costs about 10 % of throughput; 0: none",
     )
     latches: bool = Field(
         default=True,
         description="sleeps for latches of a PostgreSQL of ours, by tranche: where the machine permits",
     )
 
-    gets_s: float = Field(
+    latch_count_s: float = Field(
         default=0,
         ge=0,
         le=60,
-        description="seconds of load after each point, not measured, in which the gets of those latches are"
-        " counted: that costs 5 to 50 % of throughput; 0: none",
+        description="seconds of the phase latch-count, which counts the gets of those latches and is not"
+        " measured: counting costs 5 to 50 % of throughput; 0: none",
     )
 
     @property
     def of_the_kernel(self) -> dict[str, Any]:
-        """What is asked of the kernel alone, on any subject: all but latches and their gets."""
-        return self.model_dump(exclude={"latches", "gets_s"})
+        """What needs no server whose latches are known: all but latches and their gets."""
+        return self.model_dump(exclude={"latches", "latch_count_s"})
 
     @property
     def any(self) -> bool:
-        """Whether something is asked for that is off by itself."""
+        """Whether something is on that is off by default."""
         return any(self.model_dump(exclude={"latches"}).values())

@@ -104,7 +104,7 @@ class Command:
         for instance, own in enumerate(sets):
             values: dict[str, Setting] = {
                 **self._folders(),
-                **workload.words,
+                **workload.variables,
                 "instance": instance,
                 "instances": number,
                 "cpus": len(own),
@@ -197,7 +197,7 @@ def _check_programs(option: Option) -> None:
         # what the lab fills in is not known yet, and what `prepare` makes is not there
         if not command or names_in(command[0]) & {*FILLED}:
             continue
-        program = filled(command[0], workload.words)
+        program = filled(command[0], workload.variables)
         if not shutil.which(program):
             raise InputError(
                 f'no program "{program}" here', workload.install or "install it", ("workload", key)
@@ -222,5 +222,5 @@ KIND = Kind(
     check=check,
     takes=(ProgramWorkload,),
     lacks=dict.fromkeys(("session", "bindir", "dsn"), "leave it out"),
-    scopes={"server": "placement, share", "client": "words, env.NAME", "host": "this machine's"},
+    scopes={"server": "placement, share", "client": "variables, env.NAME", "host": "this machine's"},
 )

@@ -68,7 +68,8 @@ TABLES: tuple[Table, ...] = (
             Column(
                 "phase",
                 "VARCHAR",
-                "set-up, connect, warm-up, measure, watch, count, cool-down, disconnect, after",
+                "set-up, connect, warm-up, measure, scheduling-trace, latch-count, cool-down, disconnect,"
+                " after",
             ),
             Column("start_ns", "BIGINT", ""),
             Column("end_ns", "BIGINT", ""),
@@ -174,7 +175,7 @@ TABLES: tuple[Table, ...] = (
     ),
     Table(
         "latch_gets",
-        "gets of one latch in the count phase of a point: a stretch of load of its own, not measured",
+        "gets of one latch in the phase latch-count of a load point: not measured",
         (
             _RUN,
             _POINT,
@@ -222,7 +223,7 @@ TABLES: tuple[Table, ...] = (
     ),
     Table(
         "scheduling",
-        "one role in the watch phase of a point: a stretch of load of its own, not measured",
+        "one role in the phase scheduling-trace of a load point: not measured",
         (
             _RUN,
             _POINT,

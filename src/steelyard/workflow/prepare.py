@@ -12,7 +12,7 @@ from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import check_effects
 from steelyard.study.host_settings import boot_of
 from steelyard.study.load_study import located, plan_study
-from steelyard.study.plan import Option, Slot, blocks, with_absent_words
+from steelyard.study.plan import Option, Slot, blocks, with_absent_arguments
 from steelyard.study.spec import Reboots, Study
 from steelyard.subjects import check, kind_of
 from steelyard.workloads import work_of
@@ -56,7 +56,7 @@ class PreparedStudy:
             check(study, found)
             boots_apart = not kind_of(study).boots_itself
             if boots_apart:
-                found = with_absent_words(found)
+                found = with_absent_arguments(found)
             found, refused = permitted(study, found)
             order = list(blocks(study, found, boots_apart))
             prepared = cls(study, text, origin, found, order, refused)

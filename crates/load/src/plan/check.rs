@@ -52,8 +52,8 @@ impl Plan {
         for (field, value) in [
             ("warm_up_s", self.warm_up_s),
             ("measure_s", self.measure_s),
-            ("watch_s", self.watch_s),
-            ("count_s", self.count_s),
+            ("scheduling_trace_s", self.scheduling_trace_s),
+            ("latch_count_s", self.latch_count_s),
             ("cool_down_s", self.cool_down_s),
             ("connect_s", self.connect_s),
             ("inspect_s", self.inspect_s),

@@ -42,11 +42,11 @@ class GuestFailed(Exception):
 
 @dataclass(frozen=True)
 class Guest:
-    """A machine to boot. words: of the kernel's command line; disks: raw images, read-only but the last."""
+    """A machine to boot. arguments: of the kernel; disks: raw images, read-only but the last."""
 
     kernel: Path
     initramfs: Path
-    words: Sequence[str] = ()
+    arguments: Sequence[str] = ()
     disks: Sequence[Path] = ()
     acceleration: Acceleration = "tcg"
     cpus: int = 1
@@ -55,7 +55,7 @@ class Guest:
 
     def command(self) -> list[str]:
         """How QEMU is started."""
-        words = " ".join((*_ALWAYS, *self.words))
+        arguments = " ".join((*_ALWAYS, *self.arguments))
         return [
             program("qemu-system-x86_64"), "-nodefaults", "-no-user-config", "-no-reboot",
             "-display", "none", "-m", str(self.memory_mib), "-smp", str(self.cpus),
@@ -65,7 +65,7 @@ class Guest:
                 else ("-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", "-cpu", "max")
             ),
             "-rtc", "base=utc,clock=vm",
-            "-kernel", str(self.kernel), "-initrd", str(self.initramfs), "-append", words,
+            "-kernel", str(self.kernel), "-initrd", str(self.initramfs), "-append", arguments,
             "-serial", "stdio",
             *(word for number, disk in enumerate(self.disks) for word in self._disk(number, disk)),
         ]  # fmt: skip
@@ -157,7 +157,7 @@ def lines(console: Path) -> Iterator[str]:
 
 def trial(guest: Guest, console: Path) -> Mapping[str, str]:
     """What a guest says of itself when it is booted for that alone. Raises GuestFailed."""
-    alone = replace(guest, words=(*guest.words, PROBE), disks=())
+    alone = replace(guest, arguments=(*guest.arguments, PROBE), disks=())
     boot(alone, console, _TRIAL_S[guest.acceleration])
     facts = told(console)
     if "release" not in facts:

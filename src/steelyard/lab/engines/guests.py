@@ -37,7 +37,7 @@ def run(plan_json: str, say: Callable[[str], None]) -> str:
     guest = Guest(
         kernel=Path(plan["kernel"]),
         initramfs=Path(plan["initramfs"]),
-        words=plan["words"],
+        arguments=plan["arguments"],
         disks=(image, plans, results),
         acceleration=plan["acceleration"],
         cpus=plan["cpus"],

@@ -27,10 +27,10 @@ def engine_plan(study: Study, slot: Slot, work: Work, load: Load) -> dict[str, A
     if server is None:
         block = {"block": slot.block} if load.own_clock else {}
         return {**load.plan, **plan, **block}
-    watch = {"watch_s": study.probes.sched_s} if study.probes.sched_s else {}
+    trace = {"scheduling_trace_s": study.probes.scheduling_trace_s} if study.probes.scheduling_trace_s else {}
     countable = server.latch_names is not None and server.pid is not None
-    count = {"count_s": study.probes.gets_s} if study.probes.gets_s and countable else {}
-    return {**load.plan, **_address(server), **plan, **watch, **count}
+    count = {"latch_count_s": study.probes.latch_count_s} if study.probes.latch_count_s and countable else {}
+    return {**load.plan, **_address(server), **plan, **trace, **count}
 
 
 def engine_limit_s(study: Study, slot: Slot, load: Load) -> float:

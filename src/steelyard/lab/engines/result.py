@@ -32,7 +32,7 @@ ENGINE_TABLES = {
             "one diagnostic phase of a load point",
             (
                 _POINT,
-                Column("phase", "VARCHAR", "watch, count"),
+                Column("phase", "VARCHAR", "scheduling-trace, latch-count"),
                 Column("transactions", "BIGINT", "completed without error"),
             ),
         ),

@@ -19,7 +19,7 @@ _OPEN_S = 10.0
 _LAST_READING_S = 5.0
 
 
-class Watch:
+class Monitoring:
     """Samples of one run. start, mark at each edge of a phase, stop; then columns()."""
 
     def __init__(self, rates_hz: Mapping[str, float], target: Target, origin_ns: int) -> None:

@@ -112,7 +112,7 @@ class Tranches:
         began_ns = {
             point: start_ns
             for point, phase, start_ns in _rows(tables["phases"], "point", "phase", "start_ns")
-            if phase == "count"
+            if phase == "latch-count"
         }
         in_time = {point for point, ns in self._ready_ns.items() if ns <= began_ns.get(point, 0)}
         self._late = len(in_time) < len(began_ns)
@@ -120,7 +120,7 @@ class Tranches:
         self._done = {
             point: transactions
             for point, phase, transactions in _rows(asides, "point", "phase", "transactions")
-            if phase == "count" and point in in_time
+            if phase == "latch-count" and point in in_time
         }
 
     def compare(self, samples: Columns) -> None:

@@ -1,8 +1,8 @@
 """The kernel's probes beside the load: windows over its phases, and their records as tables.
 
-Profile, locks and latches record in the measure phase; scheduling, which costs more, in the watch phase
-after it, and gets of latches, which cost most, in the count phase. A thread of the lab collects the records,
-so its CPU time counts as that of the monitors.
+Profile, locks and latches record in the measure phase; scheduling, which costs more, in the phase
+scheduling-trace after it, and gets of latches, which cost most, in the phase latch-count. A thread of the
+lab collects the records, so its CPU time counts as that of the monitors.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     # not needed in guests, where this module runs with no more than the standard library
     from steelyard.lab.observe.postgres_latches import Tranches
 
-_PROBED = ("measure", "watch", "count")
+_PROBED = ("measure", "scheduling-trace", "latch-count")
 _NEVER_NS = 2**63  # a phase ends when the next begins
 _THREAD = "probes"  # name of the collecting thread
 
@@ -41,7 +41,7 @@ class Probing:
     ) -> None:
         """requested: the keys of a study's [probes] but latches, empty: none; tranches: a server's."""
         self._tranches = tranches
-        self._sched_s: float = requested.get("sched_s", 0)
+        self._trace_s: float = requested.get("scheduling_trace_s", 0)
         self._open: tuple[str, int, int] | None = None  # phase, point, start
         self._recorded_s: dict[str, dict[int, float]] = {phase: {} for phase in _PROBED}
         self._ready_ns: dict[int, int] = {}  # by point, of the count phase
@@ -51,7 +51,7 @@ class Probing:
         plan: dict[str, Any] = {
             "profile_hz": requested.get("profile_hz", 0),
             "locks": requested.get("locks", False),
-            "sched": self._sched_s > 0,
+            "sched": self._trace_s > 0,
             "latches": tranches.plan() if tranches else None,
             "roots": roots,
             "cpus": sorted(cpus),
@@ -79,7 +79,7 @@ class Probing:
         if name in _PROBED:
             self._probe.open(name, point, t_ns, _NEVER_NS)
             self._open = name, point, t_ns
-            if name == "count":
+            if name == "latch-count":
                 self._ready_ns[point] = time.monotonic_ns()
 
     def stop(self) -> None:
@@ -100,7 +100,10 @@ class Probing:
         for source, reason in self._probe.refused:
             yield "probe-unavailable", f"{source}: {with_cause(reason, self._no_tracefs)}"
         gets = self._tranches is not None and self._tranches.counts_gets
-        for source, wanted, phase in (("sched", self._sched_s, "watch"), ("gets", gets, "count")):
+        for source, wanted, phase in (
+            ("sched", self._trace_s, "scheduling-trace"),
+            ("gets", gets, "latch-count"),
+        ):
             if wanted and not self._recorded_s[phase]:
                 text = "the engine of this subject has no diagnostic phase after the measure phase"
                 yield "probe-unavailable", f"{source}: {text}"
@@ -135,7 +138,7 @@ class Probing:
             if self._records
         }
         if "scheduling" in found:
-            seconds = [self._recorded_s["watch"][point] for point in found["scheduling"]["point"]]
+            seconds = [self._recorded_s["scheduling-trace"][point] for point in found["scheduling"]["point"]]
             found["scheduling"] = {**found["scheduling"], "seconds": seconds}
         for name, columns in found.items():
             check(BY_NAME[name], columns)

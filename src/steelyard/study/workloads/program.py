@@ -16,7 +16,7 @@ from steelyard.study.workloads.workload import KeyPath, Workload
 # what the lab fills into a command by itself
 FILLED = ("instance", "instances", "cpus", "seconds", "warm_up_seconds", "scratch", "programs")
 _PLACE = re.compile(r"\{\{|\}\}|(?<!\$)\{(\w+)\}|\$\{(\w+)\}")
-_Words = dict[str, Setting]
+_Variables = dict[str, Setting]
 
 
 def filled(text: str, values: Mapping[str, Setting]) -> str:
@@ -81,13 +81,14 @@ class ProgramWorkload(Workload):
         min_length=1,
         description="program and arguments; {instance} (from 0), {instances}, {cpus} (how many a copy may"
         " use), {seconds} and {warm_up_seconds} (the plan's), {scratch}, {programs} and the study's own"
-        " {words} are filled in; {{ is a brace",
+        " {variables} are filled in; {{ is a brace",
     )
-    words: _Words = Field(
-        default_factory=_Words, description="the study's own {words}, which factors of scope client change"
+    variables: _Variables = Field(
+        default_factory=_Variables,
+        description="the study's own {variables}, which factors of scope client change",
     )
-    environment: _Words = Field(
-        default_factory=_Words,
+    environment: _Variables = Field(
+        default_factory=_Variables,
         description="variables of each copy, filled in like the command, ${NAME} from the environment of"
         " steelyard, which secrets need; empty: not set",
     )
@@ -112,7 +113,7 @@ class ProgramWorkload(Workload):
 
     @field_validator("environment")
     @classmethod
-    def _no_secret(cls, environment: _Words) -> _Words:
+    def _no_secret(cls, environment: _Variables) -> _Variables:
         for name, text in environment.items():
             if is_secret(name) and not only_variables(str(text)):
                 raise ValueError(
@@ -129,11 +130,11 @@ class ProgramWorkload(Workload):
                     "${NAME} is filled in under environment alone: everybody can read a command line;"
                     " of a shell's own write ${{NAME}}"
                 )
-        for name in self.words:
+        for name in self.variables:
             if name in FILLED or not re.fullmatch(r"\w+", name):
-                raise ValueError(f'words: "{name}" cannot be one: the lab fills {", ".join(FILLED)}')
+                raise ValueError(f'variables: "{name}" cannot be one: the lab fills {", ".join(FILLED)}')
         for key, asked, known in (
-            ("command", self._asked(), {*FILLED, *self.words}),
+            ("command", self._asked(), {*FILLED, *self.variables}),
             ("prepare", _asked_by(self.prepare), {"scratch", "programs"}),
         ):
             if unknown := sorted(asked - known):
@@ -141,17 +142,17 @@ class ProgramWorkload(Workload):
         return self
 
     def client_settings(self) -> dict[str, KeyPath]:
-        """The study's own words, `env.NAME` for each variable, and the deadline."""
+        """The study's own variables, `env.NAME` for each variable, and the deadline."""
         return {
             **self.CLIENT_SETTINGS,
-            **{name: ("words", name) for name in self.words},
+            **{name: ("variables", name) for name in self.variables},
             **{f"env.{name}": ("environment", name) for name in self.environment},
         }
 
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
         """Words that nothing asks for."""
-        for name in self.words.keys() - self._asked():
-            yield ("words", name), f"neither command, environment nor folder says {{{name}}}"
+        for name in self.variables.keys() - self._asked():
+            yield ("variables", name), f"neither command, environment nor folder says {{{name}}}"
 
     @property
     def engine_threads(self) -> int:
@@ -169,7 +170,7 @@ class ProgramWorkload(Workload):
         return {
             "workload": " ".join(self.command),
             "score": f"{where} ({self.unit})",
-            **{f"word {name}": str(value) for name, value in self.words.items()},
+            **{f"variable {name}": str(value) for name, value in self.variables.items()},
             **{f"variable {name}": str(value) for name, value in self.environment.items()},
         }
 

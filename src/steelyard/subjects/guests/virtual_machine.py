@@ -1,7 +1,7 @@
 """PostgreSQL in a virtual machine that is booted for each run: kernels and their command lines as factors.
 
 [host] kernel: "6.12" (the newest cloud package of it), a package, or the path of a vmlinuz;
-cmdline.NAME: words of its command line. Emulated, a guest's time counts instructions.
+cmdline.NAME: arguments of its command line. Emulated, a guest's time counts instructions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from steelyard.host.guests.qemu import (
 from steelyard.host.processes.process_mark import Mark, end_marked
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
-from steelyard.study.host_settings import KERNEL, boot_words, takes_boot
+from steelyard.study.host_settings import KERNEL, boot_arguments, takes_boot
 from steelyard.study.plan import Option
 from steelyard.study.settings import Setting
 from steelyard.study.spec import Study
@@ -110,7 +110,7 @@ class VirtualMachine:
                 "guest": {
                     "kernel": str(guest.kernel),
                     "initramfs": str(guest.initramfs),
-                    "words": list(guest.words),
+                    "arguments": list(guest.arguments),
                     "disks": [str(self._image), str(self._bench.folder / "plan.img"), str(self._results)],
                     "acceleration": guest.acceleration,
                     "cpus": guest.cpus,
@@ -182,7 +182,7 @@ class VirtualMachine:
         return Guest(
             kernel=kernel.image,
             initramfs=place,
-            words=boot_words(option.host),
+            arguments=boot_arguments(option.host),
             cpus=int(self._settings["vm.cpus"]),
             memory_mib=int(self._settings["vm.memory_mib"]),
             mark=self._mark.value,
@@ -231,7 +231,7 @@ def _check_host(key: str, value: Setting, at: tuple[str, ...]) -> None:
     if not takes_boot(key):
         raise InputError(
             f"{key} cannot be set in a virtual machine from outside",
-            'words of the kernel\'s command line can: "cmdline.transparent_hugepage",'
+            'arguments of the kernel\'s command line can: "cmdline.transparent_hugepage",'
             ' "cmdline.sysctl.vm.swappiness", "cmdline.preempt"',
             at,
         )
