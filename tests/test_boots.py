@@ -342,7 +342,7 @@ def test_a_boot_command_that_nothing_fills_and_one_that_nobody_needs_are_refused
     handles = f"{HANDLES}[reboots]\nunit = true\n"
     idle = STUDY.format(more=handles, blocks=1).replace('kernel]\nscope = "host"', 'text]\nscope = "client"')
     idle = idle.replace('old = "6.1", new = "6.12"', 'same = "identical", many = "distinct"')
-    with pytest.raises(InputError, match="no option wants this machine booted"):
+    with pytest.raises(InputError, match="no option sets a kernel or a command line"):
         PreparedStudy.of(idle, "a test")
 
 

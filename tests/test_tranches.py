@@ -228,8 +228,8 @@ GETS = {
     "gets": [310, 31, 62],
 }
 COUNTED = {
-    "phases": {"point": [0, 1], "phase": ["count", "count"], "start_ns": [1000, 5000]},
-    "asides": {"point": [0, 1], "phase": ["count", "count"], "transactions": [100, 20]},
+    "phases": {"point": [0, 1], "phase": ["latch-count", "latch-count"], "start_ns": [1000, 5000]},
+    "asides": {"point": [0, 1], "phase": ["latch-count", "latch-count"], "transactions": [100, 20]},
 }
 SLEPT = ("point", "role", "event", "sleeps", "wait_ns", "wait_histogram_base64")
 
@@ -312,7 +312,7 @@ def test_a_server_that_is_not_ours_is_not_probed_and_the_report_says_so(lab: Lab
 @each_build
 def test_gets_are_those_that_a_look_up_takes(lab: Lab, bindir: Path) -> None:
     study = weighed(lab, bindir, LOOKUPS, clients=4, measure_s=0.5)
-    study.write_text(study.read_text() + "\n[probes]\ngets_s = 1\n")
+    study.write_text(study.read_text() + "\n[probes]\nlatch_count_s = 1\n")
     bundle = run(lab, study)
     gets = dict(
         bundle.duckdb.execute(

@@ -148,7 +148,7 @@ def test_the_first_file_system_is_an_archive_that_cpio_reads(guest: Guest) -> No
 def test_a_guest_tells_its_kernel_its_words_and_its_clock(
     guest: Guest, kernel: Kernel, tmp_path: Path
 ) -> None:
-    facts = trial(replace(guest, words=("transparent_hugepage=never",)), tmp_path / "console")
+    facts = trial(replace(guest, arguments=("transparent_hugepage=never",)), tmp_path / "console")
     assert facts["release"] == kernel.release
     assert "transparent_hugepage=never" in facts["command_line"].split()
     assert facts["transparent_huge_pages"] == "always madvise [never]"
@@ -159,10 +159,10 @@ def test_a_guest_tells_its_kernel_its_words_and_its_clock(
 def test_a_panic_and_a_hang_are_told_with_the_last_words(guest: Guest, tmp_path: Path) -> None:
     console = tmp_path / "console"
     with pytest.raises(GuestFailed, match="the guest panicked: Kernel panic"):
-        boot(replace(guest, words=("rdinit=/nowhere", "root=/dev/none")), console, 120)
+        boot(replace(guest, arguments=("rdinit=/nowhere", "root=/dev/none")), console, 120)
     assert "Kernel panic" in console.read_text(errors="replace")
     with pytest.raises(GuestFailed, match=r"the guest hung: not done after 0\.3 s"):
-        boot(replace(guest, words=(PROBE,)), console, 0.3)
+        boot(replace(guest, arguments=(PROBE,)), console, 0.3)
 
 
 @needs_guests
@@ -170,7 +170,7 @@ def test_a_panic_and_a_hang_are_told_with_the_last_words(guest: Guest, tmp_path:
 @pytest.mark.timeout(900)
 def test_two_command_lines_are_weighed_by_instructions(lab: Lab) -> None:
     path = lab.folder / "guests.toml"
-    path.write_text(study() + "[probes]\nprofile_hz = 499\nlocks = true\nsched_s = 0.2\n")
+    path.write_text(study() + "[probes]\nprofile_hz = 499\nlocks = true\nscheduling_trace_s = 0.2\n")
     process = lab.start("run", path, "--bundle", lab.bundle)
     out, err = process.communicate(timeout=800)
     assert process.returncode == 0, err

@@ -107,7 +107,7 @@ def test_a_cache_at_99_percent_of_its_limit_is_full():
 def test_a_cache_that_throws_out_what_it_needs_thrashes():
     (notice,) = harness(of_b(Truth(counters={("postgres", "statements", "entries_evicted_total"): 900.0})))
     assert notice.code == "cache-thrash"
-    assert "entries are thrown out" in notice.text
+    assert "entries are evicted" in notice.text
     assert notice.detail.endswith("per 100 transactions")
 
 
