@@ -71,7 +71,6 @@ impl Protocol for Resp {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::*;
     use crate::drivers::Job;
 
     /// Batches of 16 on a Unix socket.
