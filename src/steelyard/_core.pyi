@@ -30,6 +30,17 @@ def load_run(plan_json: str, on_event: Callable[[str], None]) -> str:
     one that was closed at the deadline could not be replaced; connections_lost_cause: of the last one, null
     when there is none. Notice inspect-missed: sessions that did not answer within inspect_s.
 
+    server.protocol: "postgres" (default), "mysql" (MariaDB too) or "resp" (Valkey, Redis). With "resp" handle
+    is "none", text "identical", parameters "client"; a statement is one command (`SET :key :value`), its
+    words separated by blanks, `:name` a whole word whose value is one argument; a transaction is one
+    statement without begin. server.socket is the Unix socket's path; AUTH is sent where password is not
+    null, SELECT where database is not empty. session and inspect are commands without parameters; inspect
+    reads a number as metric `value`, and of a text (INFO) each line `name:number`. errors.code is the first
+    word of the error (WRONGTYPE).
+    pipeline (default 1; above 1 only with "resp" and a closed loop): commands that a client sends before it
+    reads their replies. Each is a transaction, and its latency begins when its batch is sent; an error reply
+    fails its own command, a lost connection or the deadline all that have no reply yet.
+
     In place of `server` a plan may have `sqlite` (crates/load/src/plan/sqlite.rs): file, workers
     ("threads", or "processes" forked from this one), threading ("serialized" or "multi-thread"),
     shared_cache, begin ("deferred", "immediate", "exclusive"), memory_status, pragmas ([name, value] in

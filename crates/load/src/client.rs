@@ -1,5 +1,7 @@
 //! One client: what it sends next, and what a reply means to it.
 
+use std::collections::VecDeque;
+
 use rand::rngs::SmallRng;
 
 use crate::io::transport::Transport;
@@ -32,6 +34,8 @@ pub struct Client<P: Protocol> {
     pub pauses: SmallRng,
     draw: Draw,
     transaction: usize,
+    /// Transactions sent together with it, in the order of their replies.
+    batch: VecDeque<usize>,
     position: usize,
     stage: Stage,
     statement_ns: u64,
@@ -53,6 +57,7 @@ impl<P: Protocol> Client<P> {
             pauses: work.chance(number, 2),
             draw: Draw::new(work, number),
             transaction: 0,
+            batch: VecDeque::new(),
             position: 0,
             stage: Stage::Statement,
             statement_ns: 0,
@@ -60,7 +65,8 @@ impl<P: Protocol> Client<P> {
         }
     }
 
-    /// Draws a transaction, or takes the client's own, and writes its first message.
+    /// Draws a transaction, or takes the client's own, and writes its first message; with a pipeline, a
+    /// whole batch of them.
     pub fn begin(&mut self, work: &Work, intended_ns: u64, now_ns: u64) {
         self.transaction = match work.plan.arrival {
             Arrival::Rounds => self.number % work.transactions.len(),
@@ -76,9 +82,17 @@ impl<P: Protocol> Client<P> {
         } else {
             self.begin_statement(work, now_ns);
         }
+        // a pipeline's transactions are one request each: the protocol has refused others
+        for _ in 1..work.plan.pipeline {
+            let transaction = self.draw.transaction(work);
+            self.draw.statement(work, work.transactions[transaction].statements[0]);
+            self.dialogue.begin(work, &mut self.draw, &mut self.out);
+            self.batch.push_back(transaction);
+        }
     }
 
-    /// Takes the end of a reply; counts what ended with it, and writes what comes next.
+    /// Takes the end of a reply; counts what ended with it, and writes what comes next. Done and still busy:
+    /// replies of the batch are to come.
     pub fn take(
         &mut self,
         work: &Work,
@@ -94,7 +108,10 @@ impl<P: Protocol> Client<P> {
         let recipe = &work.transactions[self.transaction];
         match self.stage {
             Stage::Statement => {
-                self.clear();
+                // the rest of a batch may still have to be sent
+                if self.batch.is_empty() {
+                    self.clear();
+                }
                 if self.dialogue.go_on(work, &mut self.draw, failed, &mut self.out) == Next::Send {
                     return Next::Send;
                 }
@@ -162,18 +179,17 @@ impl<P: Protocol> Client<P> {
         message: &str,
     ) {
         self.transport = None;
-        if self.busy {
+        while self.busy {
             let recipe = &work.transactions[self.transaction];
             record.failed(index, recipe.statements.get(self.position).copied(), now_ns, code, message);
+            self.busy = self.follow();
         }
-        self.busy = false;
         self.armed = false;
         self.dialogue.reset();
         self.clear();
     }
 
     fn end(&mut self, recipe: &Recipe, now_ns: u64, record: &mut Record, index: usize) -> Next {
-        self.busy = false;
         match self.failure.take() {
             None => record.transaction_done(index, now_ns, now_ns.saturating_sub(self.started_ns)),
             Some(error) => {
@@ -186,6 +202,15 @@ impl<P: Protocol> Client<P> {
                 );
             }
         }
+        self.busy = self.follow();
         Next::Done
+    }
+
+    /// Goes on to the batch's transaction that is answered next; false when there is none.
+    fn follow(&mut self) -> bool {
+        let Some(transaction) = self.batch.pop_front() else { return false };
+        self.transaction = transaction;
+        self.position = 0;
+        true
     }
 }

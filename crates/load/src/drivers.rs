@@ -8,11 +8,12 @@ use crate::plan::Plan;
 use crate::protocol::Protocol;
 use crate::protocol::mysql::Mysql;
 use crate::protocol::postgres::Postgres;
+use crate::protocol::resp::Resp;
 use crate::statements::template::Dialect;
 use crate::statements::work::Work;
 use crate::{engine, sqlite};
 
-static PROTOCOLS: [Driver; 2] = [Driver::of::<Postgres>(), Driver::of::<Mysql>()];
+static PROTOCOLS: [Driver; 3] = [Driver::of::<Postgres>(), Driver::of::<Mysql>(), Driver::of::<Resp>()];
 
 static SQLITE: Driver =
     Driver { name: "sqlite", dialect: sqlite::DIALECT, check: sqlite::check, run: sqlite::run };

@@ -7,9 +7,9 @@ use thiserror::Error;
 pub enum LoadError {
     #[error("cannot connect to {address}: {cause}")]
     Connect { address: String, cause: String },
-    #[error("{address} refused the connection: {message} (SQLSTATE {code})")]
+    #[error("{address} refused the connection: {message} ({code})")]
     Refused { address: String, code: String, message: String },
-    #[error("{address}: the statement `{sql}` failed: {message} (SQLSTATE {code})")]
+    #[error("{address}: the statement `{sql}` failed: {message} ({code})")]
     Session { address: String, sql: String, code: String, message: String },
     #[error("{address}: all connections were lost and none could be made again for {seconds} s: {cause}")]
     Lost { address: String, seconds: u64, cause: String },

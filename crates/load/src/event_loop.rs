@@ -268,7 +268,7 @@ impl<P: Protocol> Loop<'_, P> {
         if client.take(self.work, reply, now, &mut self.record, index) == Next::Send {
             return self.send(index);
         }
-        if now >= self.record.window.last_begin_ns {
+        if client.busy || now >= self.record.window.last_begin_ns {
             return;
         }
         if self.schedule.is_some() {

@@ -193,6 +193,9 @@ pub struct Plan {
     pub cool_down_s: f64,
     pub deadline_ms: f64,
     pub threads: usize,
+    /// Statements that a client sends before it reads their replies, each a transaction.
+    #[serde(default = "default_pipeline")]
+    pub pipeline: usize,
     pub seed: u64,
     #[serde(default)]
     pub io: Io,
@@ -212,6 +215,10 @@ fn default_protocol() -> String {
 
 fn default_connect_s() -> f64 {
     30.0
+}
+
+fn default_pipeline() -> usize {
+    1
 }
 
 fn default_inspect_s() -> f64 {

@@ -3,6 +3,7 @@
 //!
 //! - [`postgres`]: PostgreSQL, and what speaks its protocol
 //! - [`mysql`]: MySQL and MariaDB
+//! - [`resp`]: Valkey and Redis
 //! - [`limits`]: what a server may send
 
 use std::io;
@@ -20,6 +21,7 @@ use crate::statements::work::Work;
 pub mod limits;
 pub mod mysql;
 pub mod postgres;
+pub mod resp;
 
 /// How clients talk to a server.
 pub trait Protocol: 'static {
@@ -33,8 +35,8 @@ pub trait Protocol: 'static {
     type Dialogue: Dialogue;
 
     /// Refuses what the protocol does not have.
-    fn check(_plan: &Plan) -> Result<(), PlanError> {
-        Ok(())
+    fn check(plan: &Plan) -> Result<(), PlanError> {
+        plan.check_sql()
     }
 
     /// Whether a refused connection means that the server has no room for a further one.
@@ -64,7 +66,7 @@ pub trait Session: Sized + Send {
 }
 
 /// Requests and replies of one connection under load. One request is under way at a time, which may
-/// consist of several messages.
+/// consist of several messages; or, where the plan has a `pipeline`, so many statements of one request each.
 pub trait Dialogue: Sized + Send {
     fn new(work: &Work) -> Self;
 
@@ -80,6 +82,11 @@ pub trait Dialogue: Sized + Send {
 
     /// Takes in bytes in pieces of any size; returns the end of a reply when they hold it.
     fn feed(&mut self, bytes: &[u8]) -> Result<Option<Reply>, PlanError>;
+
+    /// The end of a further reply in the bytes taken in last, where several requests may be under way.
+    fn further(&mut self) -> Option<Reply> {
+        None
+    }
 
     /// The error seen last, when the connection ended before the reply did.
     fn last_error(&mut self) -> Option<ServerError>;

@@ -52,6 +52,7 @@ pub const DIALECT: Dialect =
 /// Refuses what SQLite does not have.
 pub fn check(plan: &Plan) -> Result<(), PlanError> {
     let refuse = |field: &str, cause: &str| Err(PlanError::new(field, cause));
+    plan.check_sql()?;
     if let Some(database) = &plan.sqlite {
         database.check()?;
     }

@@ -97,6 +97,7 @@ mod server {
     use steelyard_load::protocol::Opening;
     use steelyard_load::protocol::mysql::Mysql;
     use steelyard_load::protocol::postgres::Postgres;
+    use steelyard_load::protocol::resp::Resp;
     use steelyard_load::protocol::{Protocol, Session};
 
     /// Why the login failed, or what the server answered to the question after it.
@@ -153,6 +154,26 @@ mod server {
         let postgres = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05IT\0\0\0\x1a\0\x01n\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0\
                          D\0\0\0\x0b\0\x01\0\0\0\x017Z\0\0\0\x05I";
         assert_eq!(said::<Postgres>("h", postgres), Ok(vec![("n".into(), 7.0)]));
+        let valkey = b"+OK\r\n+PONG\r\n$10\r\n# All\r\nn:7\r\n";
+        assert_eq!(said::<Resp>("h", valkey), Ok(vec![("n".into(), 7.0)]));
+    }
+
+    #[test]
+    fn a_login_that_valkey_refuses_is_told_with_its_code() {
+        let refused = said::<Resp>("h", b"-WRONGPASS invalid username-password pair\r\n").unwrap_err();
+        assert!(
+            refused.ends_with("refused the connection: invalid username-password pair (WRONGPASS)"),
+            "{refused}"
+        );
+        let refused = said::<Resp>("h", b"-ERR max number of clients reached\r\n").unwrap_err();
+        assert!(refused.ends_with("max number of clients reached (ERR)"), "{refused}");
+        assert!(Resp::is_full("ERR", "max number of clients reached"));
+        assert!(said::<Resp>("h", b"+OK\r\n").unwrap_err().contains("the server closed the connection"));
+        assert!(
+            said::<Resp>("h", b"SSH-2.0-OpenSSH\r\n")
+                .unwrap_err()
+                .contains("does not speak Valkey's protocol")
+        );
     }
 
     #[test]
@@ -222,6 +243,7 @@ mod server {
             let login = [greeting(&[1; 20], methods[method]), packet(2, &words)].concat();
             let _ = said::<Mysql>("h", &login);
             let _ = said::<Postgres>("h", &[b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", &words[..]].concat());
+            let _ = said::<Resp>("h", &[b"+OK\r\n+PONG\r\n", &words[..]].concat());
         }
     }
 }

@@ -95,7 +95,12 @@ impl<P: Protocol> Loop<'_, P> {
     /// Goes on after what was scanned; false when that ended the connection.
     pub(super) fn read(&mut self, index: usize, found: Result<Option<Reply>, PlanError>) -> bool {
         match found {
-            Ok(Some(reply)) => self.reply(index, reply),
+            Ok(Some(reply)) => {
+                self.reply(index, reply);
+                while let Some(reply) = self.clients[index].dialogue.further() {
+                    self.reply(index, reply);
+                }
+            }
             Ok(None) => {}
             Err(error) => {
                 self.break_off(index, &error.to_string());

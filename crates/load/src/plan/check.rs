@@ -8,6 +8,7 @@ use super::{Arrival, Handle, Io, Parameters, Plan, Text, Tls};
 const MOST_TEXTS: u64 = 1_000_000;
 const MOST_THREADS: usize = 256;
 const MOST_CLIENTS: usize = 10_000;
+const LONGEST_PIPELINE: usize = 10_000;
 const LONGEST_S: f64 = 604_800.0;
 /// PostgreSQL makes no larger message, MySQL none beyond max_allowed_packet, 1 GiB.
 const MOST_MESSAGE_MIB: u32 = 1024;
@@ -18,9 +19,6 @@ impl Plan {
         let refuse = |field: &str, cause: &str| Err(PlanError::new(field, cause));
         if self.sqlite.is_none() && self.server.host.is_empty() && self.server.socket.is_none() {
             return refuse("server", "there is no host to connect to");
-        }
-        if self.handle == Handle::None && self.parameters == Parameters::Client {
-            return refuse("parameters", "a simple query (handle none) carries no parameters");
         }
         if self.handle == Handle::Named && self.text == Text::Unique {
             return refuse("text", "handle `named` with unique texts prepares once what is never seen again");
@@ -36,6 +34,13 @@ impl Plan {
         }
         if !(1..=MOST_THREADS).contains(&self.threads) {
             return refuse("threads", &format!("must be 1 to {MOST_THREADS}"));
+        }
+        if !(1..=LONGEST_PIPELINE).contains(&self.pipeline) {
+            return refuse("pipeline", &format!("must be 1 to {LONGEST_PIPELINE}"));
+        }
+        // a batch has one moment at which it begins; arrivals and rounds have one each
+        if self.pipeline > 1 && !matches!(self.arrival, Arrival::Closed { .. }) {
+            return refuse("pipeline", "above 1 needs a closed loop: arrival.kind `closed`");
         }
         if !(1..=MOST_MESSAGE_MIB).contains(&self.message_mib_max) {
             return refuse("message_mib_max", &format!("must be 1 to {MOST_MESSAGE_MIB}"));
@@ -111,6 +116,18 @@ impl Plan {
                     .check()
                     .map_err(|cause| PlanError::new(format!("{field}.parameters.{name}"), cause))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Refuses what no SQL protocol has, nor SQLite.
+    pub fn check_sql(&self) -> Result<(), PlanError> {
+        let refuse = |field: &str, cause: &str| Err(PlanError::new(field, cause));
+        if self.handle == Handle::None && self.parameters == Parameters::Client {
+            return refuse("parameters", "a simple query (handle none) carries no parameters");
+        }
+        if self.pipeline > 1 {
+            return refuse("pipeline", "above 1 needs protocol `resp`: others have one statement under way");
         }
         Ok(())
     }
