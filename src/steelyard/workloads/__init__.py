@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.workloads.queries import QueriesWorkload
-from steelyard.study.workloads.statements import Statement, StatementWorkload, Transaction
+from steelyard.study.workloads.statements import Statement, Transaction
 from steelyard.study.workloads.workload import Workload
 
 
@@ -71,19 +70,22 @@ WORKLOADS: dict[str, str] = {
     "orders": "steelyard.workloads.orders:orders",
     "storm": "steelyard.workloads.storm:storm",
     "sql": "steelyard.workloads.sql:sql",
+    "key-value": "steelyard.workloads.key_value:key_value",
     "queries": "steelyard.workloads.decision_support:decision_support",
 }
 
 
 def work_of(workload: Workload) -> Work:
-    """The work that a study's workload asks for: none but of statements and queries. Raises InputError."""
-    if not isinstance(workload, StatementWorkload | QueriesWorkload):
+    """The work that a study's workload asks for; none where another engine does it. Raises InputError."""
+    if workload.load_keys() is None:
         return Work({})
-    if workload.kind not in WORKLOADS:
+    # a field of every workload, but of another type in each
+    kind: str = workload.model_dump(include={"kind"})["kind"]
+    if kind not in WORKLOADS:
         raise InputError(
-            f'no workload "{workload.kind}"{nearest(workload.kind, WORKLOADS)}',
+            f'no workload "{kind}"{nearest(kind, WORKLOADS)}',
             at=("workload", "kind"),
         )
-    module, _, name = WORKLOADS[workload.kind].partition(":")
+    module, _, name = WORKLOADS[kind].partition(":")
     make: Callable[[Any], Work] = getattr(import_module(module), name)
     return make(workload)
