@@ -71,7 +71,8 @@ impl Protocol for Resp {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::drivers::Job;
+    use super::{Plan, Protocol, Resp};
+    use crate::protocol::mysql::Mysql;
 
     /// Batches of 16 on a Unix socket.
     pub fn plan() -> Value {
@@ -89,17 +90,18 @@ mod tests {
         })
     }
 
-    fn refused(changes: &[(&str, Value)]) -> String {
+    fn refused<P: Protocol>(changes: &[(&str, Value)]) -> String {
         let mut plan = plan();
         for (path, put) in changes {
             *plan.pointer_mut(path).unwrap() = put.clone();
         }
-        Job::parse(&plan.to_string()).err().map(|error| error.to_string()).unwrap_or_default()
+        let checked = Plan::parse(&plan.to_string()).and_then(|plan| P::check(&plan));
+        checked.err().map(|error| error.to_string()).unwrap_or_default()
     }
 
     #[test]
     fn what_resp_does_not_have_is_refused_by_its_field() {
-        assert_eq!(refused(&[]), "");
+        assert_eq!(refused::<Resp>(&[]), "");
         for (path, put, cause) in [
             ("/server/socket", json!(null), "server: there is no host"),
             ("/server/tls", json!("require"), "server.tls: must be `disable`"),
@@ -117,9 +119,8 @@ mod tests {
             ("/statements/0/sql", json!("GET user:key"), "statements.get: `:key` must stand alone"),
             ("/pipeline", json!(0), "pipeline: must be 1 to"),
             ("/arrival", json!({"kind": "rounds"}), "pipeline: above 1 needs a closed loop"),
-            ("/server/protocol", json!("mysql"), "parameters: a simple query"),
         ] {
-            let refused = refused(&[(path, put)]);
+            let refused = refused::<Resp>(&[(path, put)]);
             assert!(refused.starts_with(cause), "{path}: {refused}");
         }
     }
@@ -127,8 +128,9 @@ mod tests {
     #[test]
     fn a_folder_is_no_address_and_other_protocols_have_no_pipeline() {
         let folder = [("/server/socket", json!(null)), ("/server/host", json!("/folder"))];
-        assert!(refused(&folder).starts_with("server.host: is a folder"));
-        let other = [("/server/protocol", json!("mysql")), ("/handle", json!("named"))];
-        assert!(refused(&other).starts_with("pipeline: above 1 needs protocol `resp`"));
+        assert!(refused::<Resp>(&folder).starts_with("server.host: is a folder"));
+        assert!(refused::<Mysql>(&[]).starts_with("parameters: a simple query"));
+        let prepared = [("/handle", json!("named"))];
+        assert!(refused::<Mysql>(&prepared).starts_with("pipeline: above 1 needs protocol `resp`"));
     }
 }
