@@ -21,7 +21,7 @@ from steelyard.host.cpus.placement import place
 from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study, plan_study
-from steelyard.study.workloads.queries import stream_orders
+from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.subjects import Bench, Server, kind_of
 from steelyard.workloads import decision_support, work_of
 
@@ -172,11 +172,12 @@ def test_every_stream_executes_every_query_once_and_is_not_cut_off(lab: Lab) -> 
 
 def test_streams_differ_in_order_and_in_nothing_else() -> None:
     names = list(decision_support.queries())
-    orders = stream_orders(names, 5, seed=7)
+    workload = QueriesWorkload(kind="queries")
+    orders = workload.orders(names, 5, seed=7)
     assert orders[0] == names and len({tuple(order) for order in orders}) == 5
     assert all(sorted(order) == names for order in orders)
     # a study with more streams has those of one with fewer
-    assert stream_orders(names, 9, seed=7)[:5] == orders and stream_orders(names, 5, seed=8) != orders
+    assert workload.orders(names, 9, seed=7)[:5] == orders and workload.orders(names, 5, seed=8) != orders
 
 
 def test_a_scale_factor_that_does_not_fit_is_refused_with_one_that_does() -> None:

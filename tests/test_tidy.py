@@ -68,9 +68,9 @@ ROOMS = {
     "subjects": """
         servers
         postgres
-        mariadb sqlite dispatcher guests latches programs null
+        mariadb sqlite valkey dispatcher guests latches programs null
     """,
-    "monitors": "system postgres mariadb",
+    "monitors": "system postgres mariadb valkey",
     "tables": """
         schema
         rows

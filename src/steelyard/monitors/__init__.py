@@ -66,6 +66,7 @@ MONITORS: dict[str, str] = {
     "postgres-waits": "steelyard.monitors.postgres.waits:PostgresWaitsMonitor",
     "mariadb": "steelyard.monitors.mariadb.counters:MariaDBMonitor",
     "mariadb-latches": "steelyard.monitors.mariadb.latches:MariaDBLatchesMonitor",
+    "valkey": "steelyard.monitors.valkey:ValkeyMonitor",
 }
 
 

@@ -14,6 +14,7 @@ from steelyard.study.passwords import VARIABLE
 from steelyard.study.probes import Probes
 from steelyard.study.settings import Code, Setting, Strict, flat
 from steelyard.study.workloads.cache import CacheWorkload
+from steelyard.study.workloads.key_value import KeyValueWorkload
 from steelyard.study.workloads.program import ProgramWorkload, names_in
 from steelyard.study.workloads.published import PublishedWorkload
 from steelyard.study.workloads.queries import QueriesWorkload
@@ -115,16 +116,21 @@ class Plan(Strict):
     stop: Stop | None = None
 
 
+# every other kind is of statements: those of the registry of workloads
+_KINDS = ("cache", "key-value", "program", "published", "queries", "threads")
+
+
 def _workload(value: Any) -> str:
     kind: Any = getattr(value, "kind", None)
     if isinstance(value, dict):
         kind = cast("dict[str, Any]", value).get("kind")
-    return kind if kind in ("cache", "program", "published", "queries", "threads") else "statements"
+    return kind if kind in _KINDS else "statements"
 
 
 AnyWorkload = Annotated[
     Annotated[StatementWorkload, Tag("statements")]
     | Annotated[CacheWorkload, Tag("cache")]
+    | Annotated[KeyValueWorkload, Tag("key-value")]
     | Annotated[ProgramWorkload, Tag("program")]
     | Annotated[PublishedWorkload, Tag("published")]
     | Annotated[QueriesWorkload, Tag("queries")]

@@ -124,8 +124,9 @@ class Kind:
     """What the lab knows of a subject before it starts one.
 
     name: in messages. make: the subject of a study. check: raises InputError for what it cannot do, and
-    starts nothing. takes: workloads that it runs. lacks: keys of [subject] that it does not have, each with
-    a hint. scopes: of factors that act on it, each with what they set. monitors: those that suit it.
+    starts nothing. takes: workloads that it runs. protocol: what its servers speak. lacks: keys of
+    [subject] that it does not have, each with a hint. scopes: of factors that act on it, each with what
+    they set. monitors: those that suit it.
     in_process: whether the measured work is done within the engine, so no load needs CPUs of its own.
     boots_itself: whether it boots kernels, in place of this machine. set_up_s: length of a run beside its
     phases, as seen on two cores; run_s: length of a whole run whose seconds are not those of the plan.
@@ -139,6 +140,7 @@ class Kind:
     make: Callable[[Bench], Subject]
     check: Callable[[Study, Sequence[Option]], None]
     takes: tuple[type[Workload], ...]
+    protocol: str = "postgres"
     lacks: Mapping[str, str] = field(default_factory=dict[str, str])
     scopes: Mapping[Scope, str] = field(default_factory=lambda: _SCOPES)
     monitors: tuple[str, ...] = ("host", "processes")
@@ -156,6 +158,7 @@ class Kind:
 SUBJECTS: dict[str, str] = {
     "postgres": "steelyard.subjects.postgres.server:KIND",
     "mariadb": "steelyard.subjects.mariadb.server:KIND",
+    "valkey": "steelyard.subjects.valkey:KIND",
     "sqlite": "steelyard.subjects.sqlite.database:KIND",
     "latch": "steelyard.subjects.latches:KIND",
     "dispatcher": "steelyard.subjects.dispatcher.machine:KIND",

@@ -16,7 +16,7 @@ from steelyard.study.plan import Option, Slot, blocks, with_absent_arguments
 from steelyard.study.spec import Reboots, Study
 from steelyard.subjects import check, kind_of
 from steelyard.workloads import work_of
-from steelyard.workloads.load_plan import check_load
+from steelyard.workloads.load_plan import anywhere, check_load
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,9 @@ class PreparedStudy:
         study, found = plan_study(text, origin)
         with located(text, origin):
             workloads = [option.workload for option in found]
+            somewhere = anywhere(kind_of(study).protocol)
             for option in found:
-                check_load(study, option, work_of(option.workload))
+                check_load(study, option, work_of(option.workload), somewhere)
             check_effects(study, workloads, [option.levels for option in found])
             for name in study.monitors or ():
                 if name not in MONITORS:

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.workloads.queries import QueriesWorkload
-from steelyard.study.workloads.statements import Statement, StatementWorkload, Transaction
+from steelyard.study.workloads.statements import Statement, Transaction
 from steelyard.study.workloads.workload import Workload
 
 
@@ -71,13 +70,14 @@ WORKLOADS: dict[str, str] = {
     "orders": "steelyard.workloads.orders:orders",
     "storm": "steelyard.workloads.storm:storm",
     "sql": "steelyard.workloads.sql:sql",
+    "key-value": "steelyard.workloads.key_value:key_value",
     "queries": "steelyard.workloads.decision_support:decision_support",
 }
 
 
 def work_of(workload: Workload) -> Work:
-    """The work that a study's workload asks for: none but of statements and queries. Raises InputError."""
-    if not isinstance(workload, StatementWorkload | QueriesWorkload):
+    """The work that a study's workload asks for; none where another engine does it. Raises InputError."""
+    if workload.load_keys() is None:
         return Work({})
     if workload.kind not in WORKLOADS:
         raise InputError(

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from steelyard import _core
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
 from steelyard.study.spec import Study
-from steelyard.study.workloads.queries import QueriesWorkload, stream_orders
-from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.workloads import Work
 
-# where the load goes is known only once the subject has started
-_ANYWHERE = {"server": dict.fromkeys(("host", "user", "database"), "any") | {"port": 1, "tls": "disable"}}
+
+def anywhere(protocol: str) -> dict[str, Any]:
+    """The part of a plan that says where the load goes, which is known only once the subject has started."""
+    server = dict.fromkeys(("host", "user", "database"), "any")
+    return {"server": {"protocol": protocol, "port": 1, "tls": "disable", **server}}
 
 
 def load_plan(study: Study, option: Option, work: Work) -> dict[str, Any]:
@@ -24,27 +25,33 @@ def load_plan(study: Study, option: Option, work: Work) -> dict[str, Any]:
     The seed is the study's: every option gets the same work. Workloads without statements give phases alone.
     """
     plan = study.plan
-    phases = {
+    phases: dict[str, Any] = {
         "points": plan.clients,
         "warm_up_s": plan.warm_up_s,
         "measure_s": plan.measure_s,
         "cool_down_s": plan.cool_down_s,
         "seed": plan.seed,
     }
-    workload = option.workload
-    if isinstance(workload, StatementWorkload):
-        return {**_statements(workload, work), "transactions_max": plan.transactions, **phases}
-    if isinstance(workload, QueriesWorkload):
-        return {**_queries(workload, work, study), **phases}
-    return phases
+    keys = option.workload.load_keys()
+    if keys is None:
+        return phases
+    if option.workload.counts_transactions:
+        phases["transactions_max"] = plan.transactions
+    orders = option.workload.orders(list(work.statements), max(plan.clients), plan.seed)
+    return {
+        **keys,
+        "statements": _texts(work),
+        "transactions": list(_streams(orders) if orders else _transactions(work)),
+        **phases,
+    }
 
 
-def check_load(study: Study, option: Option, work: Work, target: Mapping[str, Any] = _ANYWHERE) -> None:
+def check_load(study: Study, option: Option, work: Work, target: Mapping[str, Any]) -> None:
     """Refuses what the load engine would refuse of an option, before anything starts. Raises InputError.
 
     target: the part of the plan that says where the load goes.
     """
-    if not isinstance(study.workload, StatementWorkload | QueriesWorkload):
+    if option.workload.load_keys() is None:
         return
     try:
         _core.load_check(json.dumps({**target, **load_plan(study, option, work)}))
@@ -72,53 +79,16 @@ def _texts(work: Work) -> list[dict[str, Any]]:
     ]
 
 
-def _queries(workload: QueriesWorkload, work: Work, study: Study) -> dict[str, Any]:
-    """A transaction a stream: all queries in the stream's order, as whole rounds."""
-    orders = stream_orders(list(work.statements), max(study.plan.clients), study.plan.seed)
-    return {
-        "handle": "none",
-        "text": "identical",
-        "distinct_texts": 1,
-        "parameters": "none",
-        "statements": _texts(work),
-        "transactions": [
-            {"name": f"stream{number}", "weight": 1, "statements": order, "begin": False}
-            for number, order in enumerate(orders)
-        ],
-        "arrival": {"kind": "rounds"},
-        "deadline_ms": workload.deadline_s * 1e3,
-        "message_mib_max": workload.message_mib_max,
-        "threads": workload.engine_threads,
-    }
+def _streams(orders: Sequence[Sequence[str]]) -> Iterator[dict[str, Any]]:
+    """A transaction per client: all statements in the client's order."""
+    for number, order in enumerate(orders):
+        yield {"name": f"stream{number}", "weight": 1, "statements": order, "begin": False}
 
 
-def _statements(workload: StatementWorkload, work: Work) -> dict[str, Any]:
-    return {
-        "handle": workload.handle,
-        "text": workload.text,
-        "distinct_texts": workload.distinct_texts,
-        "parameters": "client" if workload.sends_parameters else "none",
-        "statements": _texts(work),
-        "transactions": [
-            {
-                "name": name,
-                "weight": transaction.weight,
-                "statements": transaction.statements,
-                "begin": transaction.begin,
-            }
-            for name, transaction in work.transactions.items()
-        ]
-        or [
-            {"name": name, "weight": statement.weight, "statements": [name], "begin": False}
-            for name, statement in work.statements.items()
-        ],
-        "arrival": _arrival(workload.arrival.model_dump()),
-        "deadline_ms": workload.deadline_ms,
-        "message_mib_max": workload.message_mib_max,
-        "threads": workload.threads,
-    }
-
-
-def _arrival(arrival: dict[str, Any]) -> dict[str, Any]:
-    keys = ("kind", "think_ms", "think") if arrival["kind"] == "closed" else ("kind", "rate_per_s", "spacing")
-    return {key: arrival[key] for key in keys}
+def _transactions(work: Work) -> Iterator[dict[str, Any]]:
+    """Those of the work; where it has none, one per statement."""
+    for name, transaction in work.transactions.items():
+        yield {"name": name, **transaction.model_dump(include={"weight", "statements", "begin"})}
+    if not work.transactions:
+        for name, statement in work.statements.items():
+            yield {"name": name, "weight": statement.weight, "statements": [name], "begin": False}

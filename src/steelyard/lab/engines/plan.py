@@ -6,9 +6,6 @@ from typing import Any
 
 from steelyard.study.plan import Slot, run_seconds
 from steelyard.study.spec import Study
-from steelyard.study.workloads.program import ProgramWorkload
-from steelyard.study.workloads.queries import QueriesWorkload
-from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Load, Server
 from steelyard.workloads import Work
 from steelyard.workloads.load_plan import load_plan
@@ -40,13 +37,8 @@ def engine_limit_s(study: Study, slot: Slot, load: Load) -> float:
     """
     if load.limit_s is not None:
         return load.limit_s + _MARGIN_S
-    workload = slot.option.workload
-    deadline_s = 0.0
-    if isinstance(workload, StatementWorkload):
-        deadline_s = workload.deadline_ms / 1e3
-    elif isinstance(workload, QueriesWorkload | ProgramWorkload):
-        deadline_s = workload.deadline_s
-    return run_seconds(study) + 2 * len(study.plan.clients) * deadline_s + _MARGIN_S
+    longest_s = slot.option.workload.longest_s
+    return run_seconds(study) + 2 * len(study.plan.clients) * longest_s + _MARGIN_S
 
 
 def _address(server: Server) -> dict[str, Any]:

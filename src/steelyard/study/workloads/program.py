@@ -160,6 +160,11 @@ class ProgramWorkload(Workload):
         return 0
 
     @property
+    def longest_s(self) -> float:
+        """The deadline of a copy."""
+        return self.deadline_s
+
+    @property
     def rate_unit(self) -> str:
         """The score's own."""
         return f" {self.unit}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -47,6 +47,29 @@ class QueriesWorkload(Workload):
         """Of rounds."""
         return " rounds/s"
 
+    @property
+    def longest_s(self) -> float:
+        """The deadline of a round."""
+        return self.deadline_s
+
+    def load_keys(self) -> dict[str, Any]:
+        """Plain texts, round after round."""
+        return {
+            "handle": "none",
+            "text": "identical",
+            "distinct_texts": 1,
+            "parameters": "none",
+            "arrival": {"kind": "rounds"},
+            "deadline_ms": self.deadline_s * 1e3,
+            "message_mib_max": self.message_mib_max,
+            "threads": self.engine_threads,
+        }
+
+    def orders(self, statements: Sequence[str], clients: int, seed: int) -> list[list[str]]:
+        """Of each stream: as the queries are numbered in the first, shuffled in the others."""
+        chance = random.Random(seed)
+        return [list(statements), *(chance.sample(statements, len(statements)) for _ in range(clients - 1))]
+
     def summary(self) -> dict[str, str]:
         """What it derives from, and its size."""
         return {
@@ -55,9 +78,3 @@ class QueriesWorkload(Workload):
             "a transaction": "a round: every query once, in the stream's own order",
             "arrival": "each query as the one before has ended",
         }
-
-
-def stream_orders(queries: Sequence[str], streams: int, seed: int) -> list[list[str]]:
-    """The order of the queries in each stream: as they are numbered in the first, shuffled in the others."""
-    chance = random.Random(seed)
-    return [list(queries), *(chance.sample(queries, len(queries)) for _ in range(streams - 1))]

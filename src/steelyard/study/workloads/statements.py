@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from steelyard.study.settings import Strict
+from steelyard.study.workloads.arrival import Arrival
 from steelyard.study.workloads.generators import Generator
 from steelyard.study.workloads.workload import KeyPath, Workload
-
-
-class Arrival(Strict):
-    """How clients arrive: closed loop with think time, or open loop at a rate."""
-
-    kind: Literal["closed", "open"] = "closed"
-    think_ms: float = Field(
-        default=0.0, ge=0, le=8.64e7, description="closed loop: pause after each transaction"
-    )
-    think: Literal["fixed", "exponential"] = "fixed"
-    rate_per_s: float | None = Field(
-        default=None, ge=0.001, le=1e9, description="open loop: transactions started a second"
-    )
-    spacing: Literal["poisson", "even"] = "poisson"
-
-    @model_validator(mode="after")
-    def _rate_when_open(self) -> Arrival:
-        if (self.kind == "open") != (self.rate_per_s is not None):
-            raise ValueError("rate_per_s belongs to kind = 'open', and is needed there")
-        return self
 
 
 class Statement(Strict):
@@ -107,13 +88,7 @@ class StatementWorkload(Workload):
                 yield (key,), f"kind '{self.kind}' brings its own; kind = 'sql' takes yours"
         if self.text != "distinct":
             yield ("distinct_texts",), f"text is '{self.text}'; it is the N of text = 'distinct'"
-        if self.arrival.kind == "open":
-            for key in ("think_ms", "think"):
-                yield ("arrival", key), "an open loop starts by the clock; kind = 'closed' thinks"
-        else:
-            yield ("arrival", "spacing"), "a closed loop has no spacing of its own; kind = 'open' has"
-            if not self.arrival.think_ms:
-                yield ("arrival", "think"), "think_ms is 0: there is no think time"
+        yield from self.arrival.idle()
 
     @property
     def sends_parameters(self) -> bool:
@@ -142,14 +117,26 @@ class StatementWorkload(Workload):
         """Event-loop threads."""
         return self.threads
 
+    @property
+    def longest_s(self) -> float:
+        """The deadline."""
+        return self.deadline_ms / 1e3
+
+    def load_keys(self) -> dict[str, Any]:
+        """Handle, text, parameters, arrival, limits."""
+        return {
+            **self.model_dump(
+                include={"handle", "text", "distinct_texts", "deadline_ms", "message_mib_max", "threads"}
+            ),
+            "parameters": "client" if self.sends_parameters else "none",
+            "arrival": self.arrival.load_keys(),
+        }
+
     def summary(self) -> dict[str, str]:
         """Kind and size, arrival, threads."""
-        arrival = self.arrival
         own = f"{len(self.statements)} statements of the study's own"
         return {
             "workload": f"{self.kind}, {own if self.kind == 'sql' else f'{self.rows:,} rows'}",
-            "arrival": f"open loop, {arrival.rate_per_s:g}/s, {arrival.spacing}"
-            if self.open_loop
-            else f"closed loop, think time {arrival.think_ms:g} ms",
+            "arrival": self.arrival.summary(),
             "threads": str(self.threads),
         }

@@ -5,8 +5,8 @@ A key that has no effect is an error, not a comment: whoever wrote it expects an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 from steelyard.study.settings import Strict
 
@@ -83,6 +83,19 @@ class Workload(Strict):
     def engine_threads(self) -> int:
         """Threads of the engine's process that want a CPU."""
         return 1
+
+    @property
+    def longest_s(self) -> float:
+        """The longest that one transaction may take before it fails; 0: none has a deadline of its own."""
+        return 0.0
+
+    def load_keys(self) -> dict[str, Any] | None:
+        """Keys of the load engine's plan: how statements are sent; None: another engine does the work."""
+        return None
+
+    def orders(self, statements: Sequence[str], clients: int, seed: int) -> list[list[str]]:
+        """Of each client, the order in which it executes all statements; none: it draws transactions."""
+        return []
 
     @property
     def rate_unit(self) -> str:

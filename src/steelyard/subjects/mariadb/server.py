@@ -221,6 +221,7 @@ KIND = Kind(
     make=make,
     check=check,
     takes=SQL_WORK,
+    protocol="mysql",
     monitors=("host", "processes", "mariadb"),
     set_up_s=2.0,
     load_statements=load_statements,

@@ -1,0 +1,56 @@
+"""How clients arrive, of every workload that the load engine sends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from steelyard.study.settings import Strict
+from steelyard.study.workloads.workload import KeyPath
+
+
+class Arrival(Strict):
+    """How clients arrive: closed loop with think time, or open loop at a rate."""
+
+    kind: Literal["closed", "open"] = "closed"
+    think_ms: float = Field(
+        default=0.0, ge=0, le=8.64e7, description="closed loop: pause after each transaction"
+    )
+    think: Literal["fixed", "exponential"] = "fixed"
+    rate_per_s: float | None = Field(
+        default=None, ge=0.001, le=1e9, description="open loop: transactions started a second"
+    )
+    spacing: Literal["poisson", "even"] = "poisson"
+
+    @model_validator(mode="after")
+    def _rate_when_open(self) -> Arrival:
+        if (self.kind == "open") != (self.rate_per_s is not None):
+            raise ValueError("rate_per_s belongs to kind = 'open', and is needed there")
+        return self
+
+    def idle(self) -> Iterator[tuple[KeyPath, str]]:
+        """Keys of the workload that have no effect with this kind of arrival, each with the reason."""
+        if self.kind == "open":
+            for key in ("think_ms", "think"):
+                yield ("arrival", key), "an open loop starts by the clock; kind = 'closed' thinks"
+        else:
+            yield ("arrival", "spacing"), "a closed loop has no spacing of its own; kind = 'open' has"
+            if not self.think_ms:
+                yield ("arrival", "think"), "think_ms is 0: there is no think time"
+
+    def load_keys(self) -> dict[str, Any]:
+        """As the load engine reads it."""
+        closed = self.kind == "closed"
+        return self.model_dump(include={"kind", *(_CLOSED if closed else _OPEN)})
+
+    def summary(self) -> str:
+        """In words, for the report."""
+        if self.kind == "open":
+            return f"open loop, {self.rate_per_s:g}/s, {self.spacing}"
+        return f"closed loop, think time {self.think_ms:g} ms"
+
+
+_CLOSED = ("think_ms", "think")
+_OPEN = ("rate_per_s", "spacing")
