@@ -264,5 +264,7 @@ KIND = Kind(
     monitors=("host", "processes", "valkey"),
     set_up_s=1.0,
     driver_errors=(ValkeyError,),
-    error_meanings={"OOM": "maxmemory is reached, and maxmemory-policy lets no key be evicted"},
+    error_meanings={
+        "command not allowed when used memory": "maxmemory is reached, and no key may be evicted"
+    },
 )
