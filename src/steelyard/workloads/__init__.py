@@ -79,11 +79,13 @@ def work_of(workload: Workload) -> Work:
     """The work that a study's workload asks for; none where another engine does it. Raises InputError."""
     if workload.load_keys() is None:
         return Work({})
-    if workload.kind not in WORKLOADS:
+    # a field of every workload, but of another type in each
+    kind: str = workload.model_dump(include={"kind"})["kind"]
+    if kind not in WORKLOADS:
         raise InputError(
-            f'no workload "{workload.kind}"{nearest(workload.kind, WORKLOADS)}',
+            f'no workload "{kind}"{nearest(kind, WORKLOADS)}',
             at=("workload", "kind"),
         )
-    module, _, name = WORKLOADS[workload.kind].partition(":")
+    module, _, name = WORKLOADS[kind].partition(":")
     make: Callable[[Any], Work] = getattr(import_module(module), name)
     return make(workload)
