@@ -161,7 +161,7 @@ kind = "command"
 [workload]
 kind = "program"
 command = ["sh", "-c", "test \\"$PGPASSWORD\\" = opensesame && echo bops = {base}"]
-words = { base = 1000 }
+variables = { base = 1000 }
 environment = { PGPASSWORD = "${LAB_WORD}" }
 score = { pattern = 'bops = (\\d+)' }
 
