@@ -12,7 +12,7 @@ from steelyard.report.presented.palette import Palette
 
 _OUTCOMES = ("better", "equivalent", "inconclusive", "worse")
 _SHAPES = ("triangle-up", "square", "circle", "triangle-down")
-# what goes beyond is cut off at the edge of the picture
+# an end of an interval so many times from its ratio is cut off at the edge of the picture
 _FARTHEST = 20.0
 
 
@@ -31,12 +31,17 @@ def forest(
     items = [item for _, item in named]
     rows = paint([{**_row(item), "name": name} for name, item in named], palette)
     margin = items[0].margin
-    ends = [e for item in items for e in (item.low, item.ratio, item.high) if 1 / _FARTHEST < e < _FARTHEST]
+    ends = [
+        end
+        for item in items
+        for end in (item.low, item.ratio, item.high)
+        if item.ratio / _FARTHEST < end < item.ratio * _FARTHEST
+    ]
     low = min([*ends, 1 - 2 * margin]) * 0.985
     high = max([*ends, 1 + 2 * margin]) * 1.015
     axis = None if above else {"domain": False}
     y = nominal("name", None, sort=order, axis=axis, scale={"domain": order, "paddingOuter": 0.3})
-    axis_x: Spec = {"tickCount": 6, "format": ".2~f", "grid": True}
+    axis_x: Spec = {"tickCount": 6, "format": ".3~r", "grid": True}
     x = quantitative(
         "ratio",
         direction,
