@@ -1,14 +1,17 @@
-"""How clients arrive, of every workload that the load engine sends."""
+"""What every workload has whose clients the load engine plays: arrival, threads, a deadline."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from steelyard.study.settings import Strict
-from steelyard.study.workloads.workload import KeyPath
+from steelyard.study.workloads.workload import KeyPath, Workload
+
+_CLOSED = ("think_ms", "think")
+_OPEN = ("rate_per_s", "spacing")
 
 
 class Arrival(Strict):
@@ -52,5 +55,55 @@ class Arrival(Strict):
         return f"closed loop, think time {self.think_ms:g} ms"
 
 
-_CLOSED = ("think_ms", "think")
-_OPEN = ("rate_per_s", "spacing")
+class ClientWorkload(Workload):
+    """Work that clients send over connections."""
+
+    CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
+        **{key: (key,) for key in ("threads", "deadline_ms")},
+        **{key: ("arrival", key) for key in ("think_ms", "rate_per_s")},
+    }
+
+    arrival: Arrival = Arrival()
+    threads: int = Field(default=1, ge=1, le=256, description="event-loop threads of the load engine")
+    deadline_ms: float = Field(
+        default=10_000, ge=0.001, le=6e8, description="a transaction over it is an error"
+    )
+    message_mib_max: int = Field(
+        default=64, ge=1, le=1024, description="MiB; a server whose message is larger loses the connection"
+    )
+
+    def idle(self) -> Iterator[tuple[KeyPath, str]]:
+        """Keys of another arrival."""
+        yield from self.arrival.idle()
+
+    def load_keys(self) -> dict[str, Any]:
+        """Arrival, threads, limits."""
+        return {
+            "arrival": self.arrival.load_keys(),
+            **self.model_dump(include={"threads", "deadline_ms", "message_mib_max"}),
+        }
+
+    @property
+    def open_loop(self) -> bool:
+        """Whether transactions arrive at a rate."""
+        return self.arrival.kind == "open"
+
+    @property
+    def counts_transactions(self) -> bool:
+        """Yes, where one thread sends them."""
+        return True
+
+    @property
+    def thinks(self) -> bool:
+        """Whether there is think time."""
+        return self.arrival.think_ms > 0
+
+    @property
+    def engine_threads(self) -> int:
+        """Event-loop threads."""
+        return self.threads
+
+    @property
+    def longest_s(self) -> float:
+        """The deadline."""
+        return self.deadline_ms / 1e3

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from steelyard.study.settings import Strict
-from steelyard.study.workloads.arrival import Arrival
+from steelyard.study.workloads.arrival import ClientWorkload
 from steelyard.study.workloads.generators import Generator
-from steelyard.study.workloads.workload import KeyPath, Workload
+from steelyard.study.workloads.workload import KeyPath
 
 
 class Statement(Strict):
@@ -32,15 +32,12 @@ class Transaction(Strict):
     begin: bool = Field(default=False, description="wrap in BEGIN and COMMIT")
 
 
-class StatementWorkload(Workload):
+class StatementWorkload(ClientWorkload):
     """Statements with parameters and weights, and how they reach the server."""
 
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
-        **{
-            key: (key,)
-            for key in ("handle", "text", "parameters", "distinct_texts", "threads", "deadline_ms")
-        },
-        **{key: ("arrival", key) for key in ("think_ms", "rate_per_s")},
+        **ClientWorkload.CLIENT_SETTINGS,
+        **{key: (key,) for key in ("handle", "text", "parameters", "distinct_texts")},
     }
 
     kind: str = Field(default="lookup", description="lookup, orders, storm, or sql: statements of your own")
@@ -62,14 +59,6 @@ class StatementWorkload(Workload):
         default=None,
         description="client: bound; none: literals in the text; default: what handle and text imply",
     )
-    arrival: Arrival = Arrival()
-    threads: int = Field(default=1, ge=1, le=256, description="event-loop threads of the load engine")
-    deadline_ms: float = Field(
-        default=10_000, ge=0.001, le=6e8, description="a transaction over it is an error"
-    )
-    message_mib_max: int = Field(
-        default=64, ge=1, le=1024, description="MiB; a server whose message is larger loses the connection"
-    )
     statements: dict[str, Statement] = Field(
         default_factory=dict[str, Statement], description="kind = 'sql': statements of your own by name"
     )
@@ -88,7 +77,7 @@ class StatementWorkload(Workload):
                 yield (key,), f"kind '{self.kind}' brings its own; kind = 'sql' takes yours"
         if self.text != "distinct":
             yield ("distinct_texts",), f"text is '{self.text}'; it is the N of text = 'distinct'"
-        yield from self.arrival.idle()
+        yield from super().idle()
 
     @property
     def sends_parameters(self) -> bool:
@@ -97,39 +86,12 @@ class StatementWorkload(Workload):
             return self.parameters == "client"
         return self.handle != "none" and self.text != "unique"
 
-    @property
-    def open_loop(self) -> bool:
-        """Whether transactions arrive at a rate."""
-        return self.arrival.kind == "open"
-
-    @property
-    def counts_transactions(self) -> bool:
-        """Yes, where one thread sends them."""
-        return True
-
-    @property
-    def thinks(self) -> bool:
-        """Whether there is think time."""
-        return self.arrival.think_ms > 0
-
-    @property
-    def engine_threads(self) -> int:
-        """Event-loop threads."""
-        return self.threads
-
-    @property
-    def longest_s(self) -> float:
-        """The deadline."""
-        return self.deadline_ms / 1e3
-
     def load_keys(self) -> dict[str, Any]:
         """Handle, text, parameters, arrival, limits."""
         return {
-            **self.model_dump(
-                include={"handle", "text", "distinct_texts", "deadline_ms", "message_mib_max", "threads"}
-            ),
+            **super().load_keys(),
+            **self.model_dump(include={"handle", "text", "distinct_texts"}),
             "parameters": "client" if self.sends_parameters else "none",
-            "arrival": self.arrival.load_keys(),
         }
 
     def summary(self) -> dict[str, str]:
