@@ -31,8 +31,8 @@ from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.read import read_series
+from steelyard.bundle.storage.checksum import seal
 from steelyard.bundle.storage.inventory import CODES
-from steelyard.bundle.storage.seal import seal
 from steelyard.bundle.writer import BundleWriter
 from steelyard.report.about.provenance import about_bundle
 from steelyard.report.presented.presented import present

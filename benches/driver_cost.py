@@ -7,7 +7,7 @@ that whatever else the machine does meets them alike; a ratio pairs two drivers 
 Microseconds of CPU, user and system, of the driver's process alone.
 
     python benches/driver_cost.py [--quick] [--json] [--shared] [--io epoll io_uring] [--bindir FOLDER]
-        [--floor]
+        [--minimal]
 """
 
 from __future__ import annotations
@@ -253,15 +253,26 @@ def engine(server: Server, case: Case, seconds: float, io: str) -> Driver:
     return Driver(server.driver_cpus, [sys.executable, "-c", ENGINE], json.dumps(plan))
 
 
-def built_floor() -> Path:
-    """The smallest client, built from crates/load/examples/floor.rs."""
+def built_minimal_client() -> Path:
+    """The smallest client, built from crates/load/examples/minimal_client.rs."""
     root = Path(__file__).parent.parent
-    build = ["cargo", "build", "--quiet", "--release", "--package", "steelyard-load", "--example", "floor"]
+    build = [
+        "cargo",
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        "steelyard-load",
+        "--example",
+        "minimal_client",
+    ]
     subprocess.run(build, check=True, cwd=root)
-    return Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release" / "examples" / "floor"
+    return (
+        Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release" / "examples" / "minimal_client"
+    )
 
 
-def floor(server: Server, case: Case, seconds: float, program: Path) -> Driver:
+def minimal_client(server: Server, case: Case, seconds: float, program: Path) -> Driver:
     socket = server.folder / f".s.PGSQL.{_PORT}"
     place = [case.mode, str(case.clients), str(seconds), socket, str(server.rows)]
     return Driver(server.driver_cpus, [program, *place])
@@ -274,9 +285,11 @@ def _spread(values: list[float]) -> dict[str, float]:
 Start = Callable[[Server, Case, float], Driver]
 
 
-def drivers(ios: list[str], with_floor: bool) -> dict[str, Start]:
+def drivers(ios: list[str], with_minimal: bool) -> dict[str, Start]:
     starts: dict[str, Start] = {"pgbench": pgbench} | {io: partial(engine, io=io) for io in ios}
-    return starts | ({"floor": partial(floor, program=built_floor())} if with_floor else {})
+    return starts | (
+        {"minimal": partial(minimal_client, program=built_minimal_client())} if with_minimal else {}
+    )
 
 
 def measure(
@@ -326,13 +339,13 @@ def main() -> None:
     parser.add_argument("--shared", action="store_true", help="server and driver share all CPUs")
     parser.add_argument("--io", nargs="+", default=["auto"], help="auto, epoll, io_uring: one or more")
     parser.add_argument("--bindir", type=Path, help="PostgreSQL's programs; default: the embedded ones")
-    parser.add_argument("--floor", action="store_true", help="the smallest possible client beside them")
+    parser.add_argument("--minimal", action="store_true", help="the smallest possible client beside them")
     options = parser.parse_args()
     rounds, seconds, rows = (3, 3.0, 100_000) if options.quick else (8, 5.0, 1_000_000)
     results: list[dict[str, Any]] = []
     with postgres(rows, options.shared, options.bindir) as server:
         for case in CASES:
-            results.append(measure(server, case, rounds, seconds, drivers(options.io, options.floor)))
+            results.append(measure(server, case, rounds, seconds, drivers(options.io, options.minimal)))
             if not options.json:
                 _show(results[-1])
     if options.json:

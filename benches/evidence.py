@@ -15,9 +15,9 @@ import numpy as np
 
 from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
-from steelyard.bundle.evidence.tables import Columns, Evidence
+from steelyard.bundle.evidence.evidence import Columns, Evidence
 from steelyard.study.plan import baseline, options
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.study.workloads.statements import StatementWorkload
 
 

@@ -22,10 +22,10 @@ from steelyard.host.processes.guard import Guard
 from steelyard.lab.engines.plan import engine_plan
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.monitors import Target
+from steelyard.run_tables.rows import Columns
 from steelyard.study.plan import Slot, options
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.subjects import Bench, kind_of
-from steelyard.tables.rows import Columns
 from steelyard.workloads import work_of
 
 _RESAMPLES = 5000

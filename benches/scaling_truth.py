@@ -24,7 +24,7 @@ from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judgement.scaling import Interval, Scaling
 from steelyard.analysis.load.scaling import scalings
 from steelyard.analysis.metrics.run_metrics import measure
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from truth import wilson
 
 POINTS = {

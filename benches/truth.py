@@ -28,7 +28,7 @@ from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Comparison, Judgement
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.plan import options
 
 BASE_PER_S = 10_000.0

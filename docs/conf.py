@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 
 from steelyard import __version__
-from steelyard.metrics import BUILT_IN, Declaration, DeclaredMetric, as_json
+from steelyard.declared_metrics import BUILT_IN, Declaration, DeclaredMetric, as_json
 from steelyard.monitors import MONITORS, declared
 from steelyard.recordings import probes
 from steelyard.recordings.model import TableRecording
+from steelyard.run_tables.schema import TABLES
 from steelyard.study.load_study import json_schema
-from steelyard.tables.schema import TABLES
 
 project = "Steelyard"
 release = __version__

@@ -15,15 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from histograms import histogram
-from steelyard.bundle.evidence.tables import Topology
+from steelyard.bundle.evidence.evidence import Topology
 from steelyard.bundle.export.tables import export
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series import load
 from steelyard.bundle.writer import BundleWriter
+from steelyard.run_tables.schema import TABLES
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study, parse_study
 from steelyard.study.plan import options
-from steelyard.tables.schema import TABLES
 
 STUDY = find_study("aa")[1]
 SECOND = 10**9

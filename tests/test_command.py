@@ -23,8 +23,8 @@ from steelyard.bundle.reader import Bundle
 from steelyard.host.cpus.processor_sets import divide
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.registry import LoadFailed
+from steelyard.run_tables.rows import Columns
 from steelyard.study.errors import InputError
-from steelyard.tables.rows import Columns
 from steelyard.workflow.prepare import PreparedStudy
 
 STUDY = """\

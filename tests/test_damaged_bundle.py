@@ -21,7 +21,7 @@ from damage import DAMAGES, Trial, answer, make_bundle
 from laboratory import Lab, small_study
 from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.storage.seal import seal
+from steelyard.bundle.storage.checksum import seal
 from steelyard.bundle.writer import BundleWriter
 from steelyard.study.errors import InputError
 

@@ -12,7 +12,7 @@ import pytest
 from laboratory import Lab
 from steelyard import _core
 from steelyard.study.errors import InputError
-from steelyard.subjects.dispatcher.tables import read_table
+from steelyard.subjects.dispatcher.dispatch_tables import read_table
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import re
 import runpy
 from pathlib import Path
 
-from steelyard.metrics import BUILT_IN
+from steelyard.declared_metrics import BUILT_IN
 
 DOCS = Path(__file__).parent.parent / "docs"
 CONFIGURATION = runpy.run_path(str(DOCS / "conf.py"))

@@ -13,7 +13,7 @@ import pytest
 
 from laboratory import Lab, small_study, text_of
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.storage.seal import seal
+from steelyard.bundle.storage.checksum import seal
 from steelyard.host.cpus.scheduling import tasks
 from steelyard.host.processes.signals import Interrupts
 

@@ -15,7 +15,7 @@ from mariadb_server import Server, mariadb, needs_mariadb
 from steelyard.bundle.reader import Bundle
 from steelyard.monitors import Target, Unavailable
 from steelyard.monitors.mariadb.counters import MariaDBMonitor
-from steelyard.subjects.mariadb.settings import taken
+from steelyard.subjects.mariadb.settings_read_back import taken
 
 pytestmark = pytest.mark.server
 

@@ -13,7 +13,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.study.errors import InputError
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects.postgres.address import check
-from steelyard.subjects.postgres.tables import load_statements
+from steelyard.subjects.postgres.workload_tables import load_statements
 from steelyard.workloads import work_of
 
 

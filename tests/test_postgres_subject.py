@@ -14,8 +14,8 @@ from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs, reachable
-from steelyard.subjects.postgres.settings import Shown, taken
-from steelyard.subjects.postgres.tables import load_statements
+from steelyard.subjects.postgres.settings_read_back import Shown, taken
+from steelyard.subjects.postgres.workload_tables import load_statements
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.workloads import work_of
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.lab.environment.redaction import REDACTED, redact, redact_text, redacted_run
-from steelyard.lab.run import Run
+from steelyard.lab.finished_run import Run
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import Slot, options
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 
 ADDRESS = """\
 name = "mine"

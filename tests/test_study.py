@@ -15,7 +15,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.load_study import catalogue, find_study, json_schema, parse_study
 from steelyard.study.overrides import adjusted
 from steelyard.study.plan import blocks, options
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.workflow.prepare import PreparedStudy
 

@@ -17,28 +17,28 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # a package may import only from those named after it; every module may import the metadata
 ARROWS = {
-    "metrics": set[str](),
+    "declared_metrics": set[str](),
     "study": set[str](),
     "host": {"study"},
     "workloads": {"study"},
-    "monitors": {"metrics", "study", "host"},
+    "monitors": {"declared_metrics", "study", "host"},
     "subjects": {"study", "host", "workloads"},
     # what a run is made of and what a bundle keeps: the lab, guests included, and the bundle agree on it
-    "tables": set[str](),
-    "lab": {"study", "host", "workloads", "monitors", "subjects", "tables"},
-    "bundle": {"metrics", "study", "tables"},
-    "analysis": {"metrics", "study", "bundle"},
+    "run_tables": set[str](),
+    "lab": {"study", "host", "workloads", "monitors", "subjects", "run_tables"},
+    "bundle": {"declared_metrics", "study", "run_tables"},
+    "analysis": {"declared_metrics", "study", "bundle"},
     "report": {"study", "bundle", "analysis"},
-    "recordings": {"study", "tables", "bundle"},
+    "recordings": {"study", "run_tables", "bundle"},
     "catalog": set[str](),
     "workflow": {
-        "metrics",
+        "declared_metrics",
         "study",
         "host",
         "workloads",
         "monitors",
         "subjects",
-        "tables",
+        "run_tables",
         "lab",
         "bundle",
         "analysis",
@@ -49,11 +49,11 @@ ARROWS = {
 # within a package: a room (a folder or a module) may import only from rooms on the lines above its own
 ROOMS = {
     "study": """
-        errors locate renamed settings
+        errors key_types locate renamed
         host_settings passwords probes source
         workloads
-        spec
-        explain
+        study
+        validation_errors
         factors
         plan
         load_study
@@ -71,13 +71,13 @@ ROOMS = {
         mariadb sqlite valkey dispatcher guests latches programs null
     """,
     "monitors": "system postgres mariadb valkey",
-    "tables": """
+    "run_tables": """
         schema
         rows
     """,
     "lab": """
         engines observe
-        run within_guest
+        finished_run within_guest
         environment
         machine
         doctor runner
@@ -105,7 +105,7 @@ ROOMS = {
         write
     """,
     "report": """
-        about table
+        about text_table
         presented
         charts tables
         export page terminal
@@ -127,7 +127,7 @@ CRATE_ROOMS = {
         "clock", "columns", "error", "histogram", "listener", "phase", "pinning", "process", "usage",
     ],
     "load": [
-        "error", "shared", "plan", "statements", "record", "conduct", "io", "protocol", "client",
+        "error", "shared", "plan", "statements", "record", "progress", "io", "protocol", "client",
         "event_loop", "engine", "sqlite", "drivers", "stub",
     ],
     "latch": [
@@ -135,7 +135,7 @@ CRATE_ROOMS = {
         "engine", "simulate",
     ],
     "dispatch": [
-        "error", "tables", "plan", "machine", "record", "sim", "result", "life", "engine", "calibrate",
+        "error", "tables", "plan", "machine", "record", "sim", "result", "thread_life", "engine", "calibrate",
     ],
     "probe": [
         "error", "plan", "perf", "symbols", "sources", "tallies", "result", "router", "drain", "collector",

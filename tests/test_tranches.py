@@ -22,7 +22,7 @@ from steelyard.lab.observe.postgres_latches import OTHERS, Tranches
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs
 from steelyard.subjects.postgres.lwlocks import tranche_names
-from steelyard.subjects.postgres.tables import load_statements
+from steelyard.subjects.postgres.workload_tables import load_statements
 from steelyard.workloads import work_of
 
 BUILDS = [*filter(None, [embedded_bindir()]), *installed_bindirs()]

@@ -19,8 +19,8 @@ from steelyard.analysis.metrics.run_metrics import measure
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.gauges import gauges as gauge_series
 from steelyard.bundle.writer import BundleWriter
+from steelyard.declared_metrics import Cost, DeclaredMetric, as_json, built_in, parsed
 from steelyard.host.processes.signals import Interrupts
-from steelyard.metrics import Cost, DeclaredMetric, as_json, built_in, parsed
 from steelyard.monitors import MONITORS, Sample, Target, declared, make
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study
@@ -29,7 +29,7 @@ from steelyard.workflow.measure import start
 from steelyard.workflow.prepare import PreparedStudy
 
 TINY = """
-from steelyard.metrics import Cost, Declaration, DeclaredMetric
+from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample
 
 RETRIES = Cost("retries_per_txn", "retries", "events")

@@ -14,7 +14,7 @@ from steelyard.analysis.judgement.results import Judgement
 from steelyard.bundle.series.columns import Series
 from steelyard.report.charts.dispatcher.win_map import figure
 from steelyard.report.presented.presented import present
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 
 CODES = {"table": ["STD", "EXT"], "latency": ["FAST", "SLOW"]}
 THREADS = (4, 16)

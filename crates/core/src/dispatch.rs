@@ -5,10 +5,10 @@ use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use steelyard_dispatch::engine;
 use steelyard_dispatch::error::TableError as Misread;
-use steelyard_dispatch::life;
 use steelyard_dispatch::plan::Plan;
 use steelyard_dispatch::tables::dispadmin::{parse_fx, parse_rt, parse_ts, print_fx, print_rt, print_ts};
 use steelyard_dispatch::tables::{QuantumTable, TsTable};
+use steelyard_dispatch::thread_life::thread_life;
 
 use crate::caller::Caller;
 use crate::error::{PlanError, refuse};
@@ -30,7 +30,7 @@ fn dispatch_run(py: Python<'_>, plan_json: &str, on_event: Py<PyAny>) -> PyResul
 
 #[pyfunction]
 fn dispatch_life(py: Python<'_>, request_json: &str) -> PyResult<String> {
-    let changes = py.detach(|| life::life(request_json)).map_err(refuse)?;
+    let changes = py.detach(|| thread_life(request_json)).map_err(refuse)?;
     Ok(changes.to_string())
 }
 

@@ -16,10 +16,10 @@
 pub mod calibrate;
 pub mod engine;
 pub mod error;
-pub mod life;
 pub mod machine;
 pub mod plan;
 pub mod record;
 pub mod result;
 pub mod sim;
 pub mod tables;
+pub mod thread_life;

@@ -6,7 +6,7 @@
 
 pub mod agenda;
 mod behaviour;
-mod placing;
+mod placing_and_stealing;
 pub mod population;
 mod switching;
 mod update;

@@ -9,10 +9,10 @@ use steelyard_engine::clock::now_ns;
 use steelyard_engine::listener::Listener;
 
 use crate::client::Client;
-use crate::conduct::{Conductor, Live};
 use crate::error::LoadError;
 use crate::event_loop::{self, Seat};
 use crate::plan::Arrival;
+use crate::progress::{Live, Progress};
 use crate::protocol::Protocol;
 use crate::record::result::Aside;
 use crate::record::{Record, Window};
@@ -28,13 +28,13 @@ const PREPARE: Duration = Duration::from_millis(200);
 
 struct Run<'a, P: Protocol> {
     work: &'a Work,
-    conductor: Conductor<'a>,
+    progress: Progress<'a>,
     protocol: PhantomData<P>,
 }
 
 /// Runs the plan; the result as JSON (see the documentation of `load_run` in Python).
 pub fn run<P: Protocol>(work: &Work, listener: &mut dyn Listener) -> Result<String, LoadError> {
-    let mut run = Run { work, conductor: Conductor::new(&work.plan, listener), protocol: PhantomData::<P> };
+    let mut run = Run { work, progress: Progress::new(&work.plan, listener), protocol: PhantomData::<P> };
     let mut clients: Vec<Client<P>> = Vec::new();
     for (point, count) in work.plan.points.iter().copied().enumerate() {
         run.connect(point, count, &mut clients)?;
@@ -43,7 +43,7 @@ pub fn run<P: Protocol>(work: &Work, listener: &mut dyn Listener) -> Result<Stri
     let last = work.plan.points.len() - 1;
     run.cool_down(last, &mut clients)?;
     run.disconnect(last, clients)?;
-    Ok(run.conductor.outcome.to_json(&work.plan).to_string())
+    Ok(run.progress.outcome.to_json(&work.plan).to_string())
 }
 
 impl<P: Protocol> Run<'_, P> {
@@ -59,11 +59,11 @@ impl<P: Protocol> Run<'_, P> {
         let window = Window { start_ns, measure_ns, last_begin_ns: end_ns, end_ns };
         let (back, records) = self.load(point, clients, window)?;
         let window = Window { end_ns: ended_ns(&records), ..window };
-        self.conductor.keep(point, count, window, records);
+        self.progress.keep(point, count, window, records);
         let back = self.aside("scheduling-trace", plan.scheduling_trace_s, point, back)?;
         if plan.latch_count_s > 0.0 {
             // who counts what all of the load does must be there before its first statement
-            self.conductor.begin("latch-count", point, count)?;
+            self.progress.begin("latch-count", point, count)?;
             std::thread::sleep(PREPARE);
         }
         self.aside("latch-count", plan.latch_count_s, point, back)
@@ -84,13 +84,13 @@ impl<P: Protocol> Run<'_, P> {
         let start_ns = now_ns() + LEAD_NS;
         let end_ns = start_ns + (seconds * 1e9) as u64;
         let window = Window { start_ns, measure_ns: start_ns, last_begin_ns: end_ns, end_ns };
-        self.conductor.loaded = phase;
+        self.progress.loaded = phase;
         let outcome = self.load(point, clients, window);
-        self.conductor.loaded = "measure";
+        self.progress.loaded = "measure";
         let (back, records) = outcome?;
-        self.conductor.ended(phase, point, count, start_ns, ended_ns(&records));
+        self.progress.ended(phase, point, count, start_ns, ended_ns(&records));
         let transactions = records.iter().map(|record| record.total.done).sum();
-        self.conductor.outcome.asides.push(Aside { point, phase, transactions });
+        self.progress.outcome.asides.push(Aside { point, phase, transactions });
         Ok(back)
     }
 
@@ -137,8 +137,8 @@ impl<P: Protocol> Run<'_, P> {
                     over(live) || handle.as_ref().map_or(true, ScopedJoinHandle::is_finished)
                 })
             };
-            let told = self.conductor.attend(point, count, window, &live, &stop);
-            let told = told.and_then(|()| self.conductor.await_end(ended));
+            let told = self.progress.attend(point, count, window, &live, &stop);
+            let told = told.and_then(|()| self.progress.await_end(ended));
             if told.is_err() {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -157,7 +157,7 @@ impl<P: Protocol> Run<'_, P> {
         let mut records = Vec::with_capacity(threads);
         for outcome in outcomes {
             let (clients, mut record) = outcome?;
-            self.conductor.outcome.lost.add(&mut record.lost);
+            self.progress.outcome.lost.add(&mut record.lost);
             back.extend(clients);
             records.push(record);
         }

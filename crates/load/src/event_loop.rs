@@ -8,13 +8,13 @@ use std::thread::Thread;
 use steelyard_engine::clock::now_ns;
 
 use crate::client::Client;
-use crate::conduct::Live;
 use crate::error::LoadError;
 use crate::event_loop::reconnect::Reconnector;
 use crate::io::poll::{Poll, no_timer_slack};
 use crate::io::uring::{Done, Uring};
 use crate::plan::Arrival;
 use crate::plan::schedule::{OpenSchedule, think_ns};
+use crate::progress::Live;
 use crate::protocol::{Next, Protocol, Reply};
 use crate::record::{Record, Window};
 use crate::statements::work::Work;

@@ -7,7 +7,7 @@
 //! - [`plan`]: what to do, as JSON, and its validation
 //! - [`statements`]: the plan made ready: texts, values, transactions
 //! - [`record`]: what is counted, and the result as columns of JSON
-//! - [`conduct`]: phases and events, the same over a protocol and in SQLite
+//! - [`progress`]: phases and events, the same over a protocol and in SQLite
 //! - [`io`]: sockets, with epoll or io_uring
 //! - [`protocol`]: wire protocols, a folder each
 //! - [`client`]: the state machine of one client
@@ -18,13 +18,13 @@
 //! - [`stub`]: a server that answers at once
 
 pub mod client;
-pub mod conduct;
 pub mod drivers;
 pub mod engine;
 pub mod error;
 pub mod event_loop;
 pub mod io;
 pub mod plan;
+pub mod progress;
 pub mod protocol;
 pub mod record;
 pub mod shared;

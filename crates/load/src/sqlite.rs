@@ -6,36 +6,36 @@
 //! - [`gate`]: how clients are told when to begin and to leave
 //! - [`client`]: the closed loop of one client
 //! - [`statements`]: each way of handling statements as calls of SQLite
-//! - [`crew`]: the clients of one point, as threads or processes
+//! - [`workers`]: the clients of one point, as threads or processes
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::conduct::{Conductor, Live};
 use crate::error::LoadError;
 use crate::plan::sqlite::Database;
 use crate::plan::{Arrival, Handle, Plan};
+use crate::progress::{Live, Progress};
 use crate::record::Window;
 use crate::record::result::Told;
 use crate::shared::Shared;
 use crate::statements::template::Dialect;
 use crate::statements::work::Work;
-use crew::{Crew, Left};
 use gate::Gate;
 use state::PointState;
 use steelyard_engine::clock::now_ns;
 use steelyard_engine::error::PlanError;
 use steelyard_engine::listener::Listener;
 use steelyard_engine::usage::METRICS;
+use workers::{Left, RunningWorkers};
 
 pub mod client;
-pub mod crew;
 pub mod database;
 pub mod gate;
 pub mod state;
 pub mod statements;
+pub mod workers;
 
 /// An interrupted statement gets this long to come to its end.
 const REST: Duration = Duration::from_secs(60);
@@ -79,8 +79,8 @@ pub fn run(work: &Work, listener: &mut dyn Listener) -> Result<String, LoadError
         return Err(LoadError::Database { file: String::new(), cause: "the plan names no database".into() });
     };
     database.configure()?;
-    let mut conductor = Conductor::new(&work.plan, listener);
-    conductor.outcome.notices.push(("in-process", IN_PROCESS.into()));
+    let mut progress = Progress::new(&work.plan, listener);
+    progress.outcome.notices.push(("in-process", IN_PROCESS.into()));
     for (point, count) in work.plan.points.iter().copied().enumerate() {
         let state = PointState {
             work,
@@ -88,32 +88,32 @@ pub fn run(work: &Work, listener: &mut dyn Listener) -> Result<String, LoadError
             gate: Shared::new(Gate::default()),
             live: (0..count).map(|_| Shared::new(Live::default())).collect(),
         };
-        run_point(&mut conductor, point, count, &state)?;
+        run_point(&mut progress, point, count, &state)?;
     }
-    Ok(conductor.outcome.to_json(&work.plan).to_string())
+    Ok(progress.outcome.to_json(&work.plan).to_string())
 }
 
 fn run_point(
-    conductor: &mut Conductor,
+    progress: &mut Progress,
     point: usize,
     count: usize,
     state: &PointState,
 ) -> Result<(), LoadError> {
     std::thread::scope(|scope| {
-        let begin_ns = conductor.begin("connect", point, count)?;
+        let begin_ns = progress.begin("connect", point, count)?;
         // opens the gate when dropped, whatever happened: no thread waits for it at the end of the scope
-        let mut crew = Crew::start(scope, state, count)?;
-        let window = connect(conductor, state, &mut crew)?;
-        conductor.ended("connect", point, count, begin_ns, now_ns());
-        conductor.attend(point, count, window, &state.live, &state.gate.stop)?;
-        let left = crew.left(conductor, Instant::now() + patience(conductor.plan))?;
-        keep(conductor, point, window, left);
-        if point + 1 == conductor.plan.points.len() {
-            let begin_ns = conductor.begin("cool-down", point, count)?;
-            conductor.cool_down(point, count, begin_ns)?;
-            let begin_ns = conductor.begin("disconnect", point, count)?;
-            drop(crew);
-            conductor.ended("disconnect", point, count, begin_ns, now_ns());
+        let mut workers = RunningWorkers::start(scope, state, count)?;
+        let window = connect(progress, state, &mut workers)?;
+        progress.ended("connect", point, count, begin_ns, now_ns());
+        progress.attend(point, count, window, &state.live, &state.gate.stop)?;
+        let left = workers.left(progress, Instant::now() + patience(progress.plan))?;
+        keep(progress, point, window, left);
+        if point + 1 == progress.plan.points.len() {
+            let begin_ns = progress.begin("cool-down", point, count)?;
+            progress.cool_down(point, count, begin_ns)?;
+            let begin_ns = progress.begin("disconnect", point, count)?;
+            drop(workers);
+            progress.ended("disconnect", point, count, begin_ns, now_ns());
         }
         Ok(())
     })
@@ -127,14 +127,18 @@ fn patience(plan: &Plan) -> Duration {
 }
 
 /// Waits until all clients have opened the database, and sets the clock.
-fn connect(conductor: &mut Conductor, state: &PointState, crew: &mut Crew) -> Result<Window, LoadError> {
-    let plan = conductor.plan;
+fn connect(
+    progress: &mut Progress,
+    state: &PointState,
+    workers: &mut RunningWorkers,
+) -> Result<Window, LoadError> {
+    let plan = progress.plan;
     let limit = Instant::now() + Duration::from_secs_f64(plan.connect_s);
     loop {
         if state.gate.failed.load(Ordering::Acquire) {
             // those that wait for the start would not let go of their pipes
             state.gate.stop.store(true, Ordering::Relaxed);
-            crew.left(conductor, Instant::now() + patience(plan))?;
+            workers.left(progress, Instant::now() + patience(plan))?;
         }
         let ready = state.gate.ready.load(Ordering::Acquire) as usize;
         if ready == state.live.len() {
@@ -145,7 +149,7 @@ fn connect(conductor: &mut Conductor, state: &PointState, crew: &mut Crew) -> Re
                 format!("{ready} of {} clients were ready after {} s", state.live.len(), plan.connect_s);
             return Err(LoadError::Database { file: state.database.file.clone(), cause });
         }
-        conductor.go_on()?;
+        progress.go_on()?;
         std::thread::sleep(Duration::from_millis(1));
     }
     let start_ns = now_ns() + LEAD_NS;
@@ -156,9 +160,9 @@ fn connect(conductor: &mut Conductor, state: &PointState, crew: &mut Crew) -> Re
     Ok(window)
 }
 
-fn keep(conductor: &mut Conductor, point: usize, window: Window, left: Vec<Left>) {
-    let (count, last) = (left.len(), point + 1 == conductor.plan.points.len());
-    let outcome = &mut conductor.outcome;
+fn keep(progress: &mut Progress, point: usize, window: Window, left: Vec<Left>) {
+    let (count, last) = (left.len(), point + 1 == progress.plan.points.len());
+    let outcome = &mut progress.outcome;
     let mut records = Vec::with_capacity(count);
     for (client, mut left) in left.into_iter().enumerate() {
         left.record.io = "sqlite";
@@ -177,7 +181,7 @@ fn keep(conductor: &mut Conductor, point: usize, window: Window, left: Vec<Left>
         }));
         records.push(left.record);
     }
-    conductor.keep(point, count, window, records);
+    progress.keep(point, count, window, records);
 }
 
 /// What a database says of itself with these settings, as JSON (see `sqlite_facts` in Python).
@@ -207,7 +211,7 @@ mod tests {
 
     #[test]
     fn who_cannot_open_the_file_is_named_and_those_who_could_are_let_go() {
-        let file = std::env::temp_dir().join(format!("steelyard-crew-{}.sqlite", std::process::id()));
+        let file = std::env::temp_dir().join(format!("steelyard-workers-{}.sqlite", std::process::id()));
         std::fs::write(&file, "").unwrap();
         let plan = json!({
             "sqlite": {"file": file, "workers": "threads", "threading": "serialized", "shared_cache": false,
@@ -227,16 +231,16 @@ mod tests {
             live: (0..2).map(|_| Shared::new(Live::default())).collect(),
         };
         let mut listener = Patient;
-        let mut conductor = Conductor::new(&work.plan, &mut listener);
+        let mut progress = Progress::new(&work.plan, &mut listener);
         let connected = std::thread::scope(|scope| {
-            let mut crew = Crew::start(scope, &state, 1).unwrap();
+            let mut workers = RunningWorkers::start(scope, &state, 1).unwrap();
             while state.gate.ready.load(Ordering::Acquire) == 0 {
                 assert!(!state.gate.failed.load(Ordering::Acquire), "client 0 could not open the file");
                 std::thread::yield_now();
             }
             std::fs::remove_file(&file).unwrap();
-            crew.take_on(scope, &state).unwrap();
-            connect(&mut conductor, &state, &mut crew)
+            workers.take_on(scope, &state).unwrap();
+            connect(&mut progress, &state, &mut workers)
         });
         let refused = connected.unwrap_err();
         assert!(matches!(refused, LoadError::Client { number: 1, .. }), "{refused}");

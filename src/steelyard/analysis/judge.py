@@ -31,7 +31,7 @@ from steelyard.analysis.validity.stability import stability_notices
 from steelyard.analysis.verdict.costs import Costs
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.strategy import verdict
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 
 
 def judge(evidence: Evidence) -> Judgement:

@@ -12,21 +12,21 @@ import duckdb
 import numpy as np
 
 from steelyard.bundle.evidence import queries
+from steelyard.bundle.evidence.evidence import Columns, Evidence, Topology, counts_instructions
 from steelyard.bundle.evidence.histograms import file_of, quantiles, summary
 from steelyard.bundle.evidence.hold_times import holds
 from steelyard.bundle.evidence.probes import probed
-from steelyard.bundle.evidence.tables import Columns, Evidence, Topology, counts_instructions
+from steelyard.bundle.storage.format_1 import identify_older
 from steelyard.bundle.storage.head import read_head
 from steelyard.bundle.storage.identity import identify
 from steelyard.bundle.storage.inventory import Inventory, take_inventory
-from steelyard.bundle.storage.older import identify_older
-from steelyard.bundle.storage.place import Place, readable
+from steelyard.bundle.storage.open_folder import Place, readable
 from steelyard.bundle.storage.views import connect
-from steelyard.metrics import Declared, built_in, parsed
+from steelyard.declared_metrics import Declared, built_in, parsed
 from steelyard.study.errors import InputError, typed
 from steelyard.study.load_study import plan_study
 from steelyard.study.plan import Option
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 
 _QUANTILES = {"p50_ns": 0.5, "p95_ns": 0.95, "p99_ns": 0.99, "p999_ns": 0.999}
 

@@ -21,15 +21,15 @@ import duckdb
 import numpy as np
 
 from steelyard import __version__
+from steelyard.bundle.storage.checksum import seal
 from steelyard.bundle.storage.head import read_environment, read_facts, study_sha256
 from steelyard.bundle.storage.identity import RUN_FILE
 from steelyard.bundle.storage.inventory import run_folders
-from steelyard.bundle.storage.place import Place
-from steelyard.bundle.storage.seal import seal
+from steelyard.bundle.storage.open_folder import Place
+from steelyard.run_tables.rows import Columns, check_names
+from steelyard.run_tables.schema import BY_NAME, FORMAT_VERSION, Column
 from steelyard.study.errors import InputError, typed
 from steelyard.study.plan import Option
-from steelyard.tables.rows import Columns, check_names
-from steelyard.tables.schema import BY_NAME, FORMAT_VERSION, Column
 
 _ANOTHER = "name a folder that can be made with --bundle"
 

@@ -9,7 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from steelyard.report.terminal.dispatcher import Life
-    from steelyard.subjects.dispatcher.tables import DispatchTable
+    from steelyard.subjects.dispatcher.dispatch_tables import DispatchTable
 
 _SECONDS = {"cpu-bound": 3.5, "io-bound": 61.0, "starved": 10.0}
 
@@ -48,7 +48,7 @@ def command(
     from steelyard.printable import printable
     from steelyard.report.terminal.dispatcher import beside, life_lines
     from steelyard.study.errors import InputError
-    from steelyard.subjects.dispatcher.tables import read_table
+    from steelyard.subjects.dispatcher.dispatch_tables import read_table
 
     if not trace and (start, behaviour, seconds) != (None, None, None):
         raise InputError("--from, --behaviour and --seconds tell of a thread's life", "add --trace")

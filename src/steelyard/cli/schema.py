@@ -20,7 +20,7 @@ def command(what: str) -> None:
 
         click.echo(json.dumps(judgement_schema(), indent=2))
     else:
-        from steelyard.tables.schema import TABLES
+        from steelyard.run_tables.schema import TABLES
 
         for table in TABLES:
             click.echo(f"{table.name}: {table.row}")

@@ -16,7 +16,7 @@ from typing import Any
 from steelyard.lab.machine.boots import Boot, BootNeeded
 from steelyard.lab.runner import StudyFailed
 from steelyard.study.host_settings import KERNEL, boot_arguments
-from steelyard.study.spec import Reboots
+from steelyard.study.study import Reboots
 from steelyard.study.workloads.program import filled
 
 STOP = "stop"

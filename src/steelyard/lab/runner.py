@@ -18,7 +18,11 @@ from typing import Any, Protocol
 from steelyard.host.cpus.placement import Placement
 from steelyard.host.processes.limits import TimedOut
 from steelyard.lab.engines.listener import Listener
-from steelyard.lab.engines.outcome import (
+from steelyard.lab.engines.plan import engine_limit_s, engine_plan
+from steelyard.lab.engines.process import LoadProcess
+from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.engines.result_tables import (
     backlog_notices,
     engine_samples,
     error_notices,
@@ -27,22 +31,18 @@ from steelyard.lab.engines.outcome import (
     throughput_per_s,
     why_nothing,
 )
-from steelyard.lab.engines.plan import engine_limit_s, engine_plan
-from steelyard.lab.engines.process import LoadProcess
-from steelyard.lab.engines.registry import LoadFailed
-from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.environment.redaction import redact, redacted_run
+from steelyard.lab.finished_run import Run
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.observe.mariadb_latches import monitored_latches
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.postgres_latches import Tranches
 from steelyard.lab.observe.probes import Probing
-from steelyard.lab.run import Run
 from steelyard.monitors import Target, declared
+from steelyard.run_tables.rows import Columns, Rows
 from steelyard.study.plan import Slot
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.subjects import Kind, Load, Subject
-from steelyard.tables.rows import Columns, Rows
 from steelyard.workloads import Work
 
 _AFTER_S = 0.3

@@ -25,7 +25,7 @@ from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import Probing
 from steelyard.monitors import Target
-from steelyard.tables.rows import Rows
+from steelyard.run_tables.rows import Rows
 
 _ASKED, _RESULTS = Path("/dev/vdb"), Path("/dev/vdc")
 _LOG = Path(SCRATCH) / "server.log"

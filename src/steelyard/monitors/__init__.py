@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import ClassVar, NamedTuple, Protocol
 
-from steelyard.metrics import Declaration
+from steelyard.declared_metrics import Declaration
 
 
 class Sample(NamedTuple):

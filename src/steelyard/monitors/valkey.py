@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from valkey import Valkey as Client
 from valkey import ValkeyError
 
-from steelyard.metrics import Cost, Declaration, DeclaredMetric
+from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
 
 _TIMEOUT_S = 5

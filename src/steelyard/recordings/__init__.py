@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from steelyard.tables.rows import Columns
+from steelyard.run_tables.rows import Columns
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.explain import explain
+from steelyard.study.key_types import Strict
 from steelyard.study.locate import line_of
-from steelyard.study.settings import Strict
 from steelyard.study.source import text_of, toml_of
+from steelyard.study.validation_errors import explain
 
 _EXAMPLE = "steelyard recording --example prints one that works"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.recordings.rows import Row
-from steelyard.tables.rows import Columns, Rows
+from steelyard.run_tables.rows import Columns, Rows
 
 _TOTAL, _USER, _IDLE = "TOTAL_SAMPLES", "USER", "default_idle"
 _KERNEL_MARK = "_[k]"

@@ -9,12 +9,12 @@ from steelyard.bundle.writer import BundleWriter
 from steelyard.recordings import FORMATS, importer_of
 from steelyard.recordings.model import catalogue
 from steelyard.recordings.rows import CSV_BYTES_MAX
+from steelyard.run_tables.rows import Columns, Rows
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.load_study import plan_study
 from steelyard.study.plan import baseline
 from steelyard.study.source import text_of
-from steelyard.study.spec import Study
-from steelyard.tables.rows import Columns, Rows
+from steelyard.study.study import Study
 
 _HEAD_CHARACTERS = 4096
 

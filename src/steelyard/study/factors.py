@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.explain import explain
 from steelyard.study.host_settings import check_setting, idle
-from steelyard.study.settings import Setting
-from steelyard.study.spec import Factor, Scope, Study
+from steelyard.study.key_types import Setting
+from steelyard.study.study import Factor, Scope, Study
+from steelyard.study.validation_errors import explain
 from steelyard.study.workloads.threads import ThreadsWorkload
 from steelyard.study.workloads.workload import Workload
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from steelyard.study.errors import nearest
-from steelyard.study.settings import Setting
+from steelyard.study.key_types import Setting
 
 ROLES = ("server", "engine", "hogs")
 POLICIES = ("other", "batch", "idle", "rr", "fifo")

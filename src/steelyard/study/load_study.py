@@ -10,16 +10,16 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from steelyard.study import spec
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.explain import all_placed
 from steelyard.study.locate import line_of
 from steelyard.study.passwords import password_written
 from steelyard.study.plan import Option, options
 from steelyard.study.source import text_of, toml_of
+from steelyard.study.study import Study
+from steelyard.study.validation_errors import all_placed
 
 
-def read_study(path: Path) -> tuple[spec.Study, str]:
+def read_study(path: Path) -> tuple[Study, str]:
     """The study in a file, and its text as written. Raises InputError."""
     try:
         text = text_of(path)
@@ -41,17 +41,17 @@ def catalogue() -> dict[str, Path]:
     }
 
 
-def find_study(name: str) -> tuple[spec.Study, str]:
+def find_study(name: str) -> tuple[Study, str]:
     """A built-in study by its name, or a study file by its path. Raises InputError."""
     return read_study(catalogue().get(name) or Path(name))
 
 
-def parse_study(text: str, origin: str) -> spec.Study:
+def parse_study(text: str, origin: str) -> Study:
     """The study in a TOML text; origin: its name in error messages. Raises InputError."""
     return plan_study(text, origin)[0]
 
 
-def plan_study(text: str, origin: str) -> tuple[spec.Study, list[Option]]:
+def plan_study(text: str, origin: str) -> tuple[Study, list[Option]]:
     """The study in a TOML text and its options, resolved. Raises InputError."""
     raw = toml_of(text, origin)
     dsn = raw.get("subject", {}).get("dsn", "") if isinstance(raw.get("subject"), dict) else ""
@@ -62,7 +62,7 @@ def plan_study(text: str, origin: str) -> tuple[spec.Study, list[Option]]:
             "write ${NAME} in its place and set NAME in the environment",
         )
     try:
-        study = spec.Study.model_validate(raw)
+        study = Study.model_validate(raw)
     except ValidationError as error:
         raise InputError(
             all_placed(error, raw, text, origin),
@@ -86,4 +86,4 @@ def located(text: str, origin: str) -> Generator[None]:
 
 def json_schema() -> str:
     """The JSON Schema of study files."""
-    return json.dumps(spec.Study.model_json_schema(), indent=2)
+    return json.dumps(Study.model_json_schema(), indent=2)

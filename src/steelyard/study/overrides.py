@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import catalogue, find_study
-from steelyard.study.spec import Plan
+from steelyard.study.study import Plan
 
 _OPTIONS = {"blocks": "--blocks", "clients": "--clients", "measure_s": "--measure"}
 

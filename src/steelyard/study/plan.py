@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.explain import explain
 from steelyard.study.factors import changed, changes_of, check_factors, check_host, matches
 from steelyard.study.host_settings import KERNEL, boot_of
-from steelyard.study.settings import Setting
-from steelyard.study.spec import Study
+from steelyard.study.key_types import Setting
+from steelyard.study.study import Study
+from steelyard.study.validation_errors import explain
 from steelyard.study.workloads.workload import Workload
 
 # more than a study can run, and far more than it can compare

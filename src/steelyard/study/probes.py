@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from steelyard.study.settings import Strict
+from steelyard.study.key_types import Strict
 
 
 class Probes(Strict):

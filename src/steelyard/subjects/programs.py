@@ -18,9 +18,9 @@ from steelyard.host.cpus.processor_sets import divide
 from steelyard.host.processes.process_mark import VARIABLE, Mark, end_marked
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
+from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
-from steelyard.study.settings import Setting
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.study.workloads.program import FILLED, ProgramWorkload, filled, names_in
 from steelyard.subjects import Bench, Kind, Load, SubjectFailed
 

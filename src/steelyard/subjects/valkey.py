@@ -19,9 +19,9 @@ from valkey import ValkeyError
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError, brief
 from steelyard.study.factors import settings_given
+from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
-from steelyard.study.settings import Setting
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.study.workloads.key_value import KeyValueWorkload
 from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
 from steelyard.subjects.servers.account import account_of_servers

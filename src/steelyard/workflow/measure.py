@@ -17,22 +17,22 @@ from typing import Any, Protocol
 
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
+from steelyard.declared_metrics import as_json
 from steelyard.host.cpus.placement import Placement, place
 from steelyard.host.processes.guard import Guard, GuardLost
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab import reboots
 from steelyard.lab.environment.environment import environment
 from steelyard.lab.environment.redaction import redact_text
+from steelyard.lab.finished_run import Run
 from steelyard.lab.machine.boots import Boot, BootNeeded, boot_facts
 from steelyard.lab.machine.host_settings import Host
-from steelyard.lab.run import Run
 from steelyard.lab.runner import Laboratory, Progress, StudyFailed
-from steelyard.metrics import as_json
 from steelyard.monitors import MONITORS, declared
 from steelyard.study.errors import InputError, brief
 from steelyard.study.load_study import located
 from steelyard.study.plan import baseline
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.subjects import Bench, SubjectFailed, kind_of
 from steelyard.workflow.attempts import (
     ANEW,

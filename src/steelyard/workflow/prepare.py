@@ -13,7 +13,7 @@ from steelyard.study.factors import check_effects
 from steelyard.study.host_settings import boot_of
 from steelyard.study.load_study import located, plan_study
 from steelyard.study.plan import Option, Slot, blocks, with_absent_arguments
-from steelyard.study.spec import Reboots, Study
+from steelyard.study.study import Reboots, Study
 from steelyard.subjects import check, kind_of
 from steelyard.workloads import work_of
 from steelyard.workloads.load_plan import anywhere, check_load

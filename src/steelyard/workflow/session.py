@@ -19,7 +19,7 @@ from steelyard.report.terminal.progress import MatrixPlan, Progress
 from steelyard.study.errors import InputError, typed
 from steelyard.study.load_study import find_study
 from steelyard.study.plan import run_seconds
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.subjects import kind_of
 from steelyard.workflow.complaint import complain, say
 from steelyard.workflow.exit_codes import Exit

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.analysis.judge import judge
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.read import read_series
 from steelyard.host.processes.limits import within

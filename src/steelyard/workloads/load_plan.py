@@ -9,7 +9,7 @@ from typing import Any
 from steelyard import _core
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.workloads import Work
 
 

@@ -15,7 +15,7 @@ from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.kernel.locks import FOREIGN, TOTAL, locks
 from steelyard.analysis.kernel.profile import profile, profile_reasons, transactions_of
-from steelyard.bundle.evidence.tables import Columns, Evidence, Probed
+from steelyard.bundle.evidence.evidence import Columns, Evidence, Probed
 from steelyard.bundle.export.stacks import export_stacks
 from steelyard.bundle.reader import Bundle
 from steelyard.recordings.write import write_recording

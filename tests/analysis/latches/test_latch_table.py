@@ -15,7 +15,7 @@ from steelyard.analysis.latches.model import Holds, Network, Prediction, predict
 from steelyard.analysis.latches.simulation import simulate
 from steelyard.analysis.latches.table import effective_hold_ns, latches
 from steelyard.analysis.metrics.run_metrics import measure
-from steelyard.bundle.evidence.tables import Columns, Evidence, Topology
+from steelyard.bundle.evidence.evidence import Columns, Evidence, Topology
 from steelyard.study.plan import options
 from steelyard.study.workloads.cache import CacheWorkload
 from steelyard.study.workloads.workload import Workload

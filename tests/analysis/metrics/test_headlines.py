@@ -4,7 +4,7 @@ import numpy as np
 
 from evidence import Truth, evidence_of, study_of, without_rows
 from steelyard.analysis.judge import judge
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 
 EVIDENCE = evidence_of(study_of({"f": "AB"}), {"A": Truth(), "B": Truth()})
 

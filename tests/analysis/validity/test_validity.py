@@ -11,7 +11,7 @@ from steelyard.analysis.metrics.run_metrics import measure
 from steelyard.analysis.validity.gauges import gauge_notices
 from steelyard.analysis.validity.harness import harness_notices
 from steelyard.analysis.validity.stability import stability_notices, warm_up_left
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.plan import options
 
 MEMORY = ("processes", "server", "memory_bytes")

@@ -4,7 +4,7 @@ from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judgement.results import Comparison, Outcome
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT
 from steelyard.analysis.verdict.load_points import answers_by_point
-from steelyard.bundle.evidence.tables import Topology
+from steelyard.bundle.evidence.evidence import Topology
 
 
 def comparison(

@@ -37,7 +37,7 @@ impl<P: Protocol> Run<'_, P> {
             record.end_at(end_ns);
         }
         let taken = Window { start_ns: start_ns.unwrap_or(window.start_ns), end_ns, ..window };
-        self.conductor.keep(point, count, taken, records);
+        self.progress.keep(point, count, taken, records);
         Ok(back)
     }
 

@@ -7,10 +7,10 @@ use steelyard_engine::clock::now_ns;
 
 use super::Run;
 use crate::client::Client;
-use crate::conduct::beside::beside;
 use crate::error::LoadError;
 use crate::io::transport::Transport;
 use crate::plan::Inspect;
+use crate::progress::helper_thread::on_helper_thread;
 use crate::protocol::Opening;
 use crate::protocol::{Protocol, Session};
 use crate::record::result::Told;
@@ -25,7 +25,7 @@ impl<P: Protocol> Run<'_, P> {
         count: usize,
         clients: &mut Vec<Client<P>>,
     ) -> Result<(), LoadError> {
-        let begin_ns = self.conductor.begin("connect", point, count)?;
+        let begin_ns = self.progress.begin("connect", point, count)?;
         let work = self.work;
         let limit = Instant::now() + Duration::from_secs_f64(work.plan.connect_s);
         clients.drain(count.min(clients.len())..).for_each(|mut client| leave(&mut client));
@@ -41,38 +41,39 @@ impl<P: Protocol> Run<'_, P> {
             }
         };
         let mut refused = false;
-        let ended = beside(&mut self.conductor, "connect", limit, open, |conductor, (opened, took_ns)| {
-            match opened {
-                Ok(transport) => {
-                    conductor.outcome.connect_ns += took_ns;
-                    conductor.outcome.connections += 1;
-                    clients.push(Client::new(clients.len(), work, transport));
+        let ended =
+            on_helper_thread(&mut self.progress, "connect", limit, open, |progress, (opened, took_ns)| {
+                match opened {
+                    Ok(transport) => {
+                        progress.outcome.connect_ns += took_ns;
+                        progress.outcome.connections += 1;
+                        clients.push(Client::new(clients.len(), work, transport));
+                    }
+                    // a ramp that meets the server's limit goes on with the clients that it has
+                    Err(error) if is_full::<P>(&error) && !clients.is_empty() => {
+                        let text = format!("point {point}: {} of {count} clients: {error}", clients.len());
+                        progress.outcome.notices.push(("connections-refused", text));
+                        refused = true;
+                    }
+                    Err(error) => return Err(error),
                 }
-                // a ramp that meets the server's limit goes on with the clients that it has
-                Err(error) if is_full::<P>(&error) && !clients.is_empty() => {
-                    let text = format!("point {point}: {} of {count} clients: {error}", clients.len());
-                    conductor.outcome.notices.push(("connections-refused", text));
-                    refused = true;
-                }
-                Err(error) => return Err(error),
-            }
-            Ok(())
-        })?;
+                Ok(())
+            })?;
         if !ended || clients.len() < count && !refused {
             let address = work.plan.server.address();
             return Err(LoadError::Connect { address, cause: "no answer in time".into() });
         }
-        self.conductor.ended("connect", point, clients.len(), begin_ns, now_ns());
+        self.progress.ended("connect", point, clients.len(), begin_ns, now_ns());
         Ok(())
     }
 
     /// Connections open, nothing sent but the questions of `inspect`.
     pub(super) fn cool_down(&mut self, point: usize, clients: &mut [Client<P>]) -> Result<(), LoadError> {
-        let begin_ns = self.conductor.begin("cool-down", point, clients.len())?;
+        let begin_ns = self.progress.begin("cool-down", point, clients.len())?;
         if !self.work.plan.inspect.is_empty() {
             self.inspect(clients)?;
         }
-        self.conductor.cool_down(point, clients.len(), begin_ns)
+        self.progress.cool_down(point, clients.len(), begin_ns)
     }
 
     fn inspect(&mut self, clients: &mut [Client<P>]) -> Result<(), LoadError> {
@@ -94,28 +95,34 @@ impl<P: Protocol> Run<'_, P> {
                 }
             }
         };
-        beside(&mut self.conductor, "inspect", limit, ask, |conductor, (index, transport, answers)| {
-            clients[index].transport = transport;
-            match answers {
-                Ok(told) => {
-                    answered += 1;
-                    conductor.outcome.inspect.extend(told);
+        on_helper_thread(
+            &mut self.progress,
+            "inspect",
+            limit,
+            ask,
+            |progress, (index, transport, answers)| {
+                clients[index].transport = transport;
+                match answers {
+                    Ok(told) => {
+                        answered += 1;
+                        progress.outcome.inspect.extend(told);
+                    }
+                    Err(cause) => failure = cause,
                 }
-                Err(cause) => failure = cause,
-            }
-            Ok(())
-        })?;
+                Ok(())
+            },
+        )?;
         if answered < all {
             let text = format!("inspect: {answered} of {all} sessions answered: {failure}");
-            self.conductor.outcome.notices.push(("inspect-missed", text));
+            self.progress.outcome.notices.push(("inspect-missed", text));
         }
         Ok(())
     }
 
     pub(super) fn disconnect(&mut self, point: usize, mut clients: Vec<Client<P>>) -> Result<(), LoadError> {
-        let begin_ns = self.conductor.begin("disconnect", point, clients.len())?;
+        let begin_ns = self.progress.begin("disconnect", point, clients.len())?;
         clients.iter_mut().for_each(|client| leave(client));
-        self.conductor.ended("disconnect", point, clients.len(), begin_ns, now_ns());
+        self.progress.ended("disconnect", point, clients.len(), begin_ns, now_ns());
         Ok(())
     }
 }

@@ -11,11 +11,11 @@ use steelyard_engine::usage::usage;
 
 use super::state::PointState;
 use super::statements::{Statements, code_of};
-use crate::conduct::Live;
 use crate::error::LoadError;
 use crate::io::poll::no_timer_slack;
 use crate::plan::schedule::think_ns;
 use crate::plan::sqlite::Begin;
+use crate::progress::Live;
 use crate::record::{Record, Window};
 use crate::statements::draw::Draw;
 use crate::statements::work::Work;

@@ -1,8 +1,8 @@
 //! What the clients of one point share.
 
 use super::gate::Gate;
-use crate::conduct::Live;
 use crate::plan::sqlite::Database;
+use crate::progress::Live;
 use crate::shared::Shared;
 use crate::statements::work::Work;
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from steelyard.analysis.metrics.run_metrics import Measures
 from steelyard.analysis.statistics.distributions import Floats, Ints
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 
 Bools = NDArray[np.bool_]
 

@@ -19,8 +19,8 @@ from steelyard.analysis.comparison.compare import ALPHA
 from steelyard.analysis.judgement.results import Comparison, Metric, Notice
 from steelyard.analysis.metrics.run_metrics import Measures, measure
 from steelyard.analysis.statistics import distributions
-from steelyard.bundle.evidence.tables import Evidence
-from steelyard.study.spec import Study
+from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.study.study import Study
 
 # facts that change results; those of the moment (load, uptime) do not count as hidden factors
 FACTS = (

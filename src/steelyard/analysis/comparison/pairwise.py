@@ -21,7 +21,7 @@ from steelyard.analysis.judgement.results import Comparison, Metric, Outcome
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.queries import GEOMEAN
 from steelyard.analysis.metrics.run_metrics import ERRORS, FAILED, Measures, foremost
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 
 _OPPOSITE: dict[Outcome, Outcome] = {"better": "worse", "worse": "better"}
 

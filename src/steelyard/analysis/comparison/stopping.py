@@ -18,8 +18,8 @@ from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.comparison.pairwise import metrics_that_count
 from steelyard.analysis.judgement.results import Metric, Notice
 from steelyard.analysis.metrics.run_metrics import Measures, foremost, measure
-from steelyard.bundle.evidence.tables import Evidence
-from steelyard.study.spec import Study
+from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.study.study import Study
 
 _ALPHA_OF_WIDTH = 0.03
 

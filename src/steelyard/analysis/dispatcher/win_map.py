@@ -15,7 +15,7 @@ from steelyard.analysis.comparison.block_table import block_table, points_of
 from steelyard.analysis.judgement.results import WinMapCell
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
 from steelyard.analysis.statistics import distributions
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.factors import table_factor
 from steelyard.study.plan import Option
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from steelyard.analysis.judgement.kernel import LockRow
 from steelyard.analysis.kernel.profile import transactions_of
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 
 TOTAL = "*TOTAL*"
 FOREIGN = "other processes"

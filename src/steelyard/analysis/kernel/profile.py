@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.analysis.judgement.kernel import ProfileRow
 from steelyard.analysis.statistics.distributions import holm, t_two_sided
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import quantity
 
 KERNEL_MARK = "_[k]"

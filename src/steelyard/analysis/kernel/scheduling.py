@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.analysis.judgement.kernel import SchedulingRow
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 
 _SHOWN = (0.5, 0.99, 1.0)
 _IDLE = "idle"

@@ -14,7 +14,7 @@ from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.latches.model import BASE_SLICE_NS, Holds, Network, Wake, think_ns
 from steelyard.analysis.latches.simulation import Rules, woken_as_measured
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.bundle.evidence.tables import Columns, Evidence
+from steelyard.bundle.evidence.evidence import Columns, Evidence
 from steelyard.study.workloads.cache import CacheWorkload
 
 Key = tuple[str, str, int]  # option, latch, clients

@@ -26,7 +26,7 @@ from steelyard.analysis.latches.network import (
     rules_of,
 )
 from steelyard.analysis.latches.simulation import Rules, alternatives, expected
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import listed
 
 _COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "get_ns", "hand_overs")

@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.analysis.judgement.results import Fairness
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.workloads.program import ProgramWorkload
 
 _ALPHA = 0.001

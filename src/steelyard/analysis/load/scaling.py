@@ -28,7 +28,7 @@ from steelyard.analysis.statistics.distributions import Floats, t_critical
 from steelyard.analysis.statistics.profile_likelihood import Ends, parameter_intervals, peak_interval
 from steelyard.analysis.statistics.residuals import serial
 from steelyard.analysis.statistics.scaling_models import Fitted, Model, Observed, SharedCore, Usl, fit
-from steelyard.bundle.evidence.tables import Evidence, Topology
+from steelyard.bundle.evidence.evidence import Evidence, Topology
 
 _PRIOR_DF = 4.0  # how far a point's own variance is drawn to that of all points
 _CLIENTS = PointWords("client", "clients")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.analysis.judgement.scaling import Curve, Interval, MeasuredMaximum, ScalingPoint, Serial
-from steelyard.bundle.evidence.tables import Topology
+from steelyard.bundle.evidence.evidence import Topology
 from steelyard.quantities import p_value, percent, significant
 
 LEAST_TO_FIT, LEAST_TO_CHOOSE = 4, 6

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.analysis.judgement.results import Better, Metric
-from steelyard.metrics import COST_KINDS, Cost, CostKind, Declared, DeclaredMetric, built_in
+from steelyard.declared_metrics import COST_KINDS, Cost, CostKind, Declared, DeclaredMetric, built_in
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.analysis.judgement.results import Metric, Notice
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.bundle.evidence.tables import Columns, Evidence
+from steelyard.bundle.evidence.evidence import Columns, Evidence
 from steelyard.quantities import listed, significant, span_of
 from steelyard.study.workloads.threads import ThreadsWorkload
 

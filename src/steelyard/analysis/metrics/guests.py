@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.analysis.judgement.results import Metric, Notice
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 
 INSTRUCTION_TIME = Metric("instruction_us_per_txn", "instruction time", "us/txn", "lower")
 # no client waited for these transactions, and seconds of this clock are no time

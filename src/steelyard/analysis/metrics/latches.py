@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.metrics.costs import time_cost
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 
 # a sleep is a switch away and one back: of less than one transaction in ten it is no reason
 _SLEEPS = Metric("latch_sleeps_per_txn", "sleeps for latches", "1/txn", "lower", 0.1)

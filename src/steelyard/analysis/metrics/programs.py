@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.workloads.program import ProgramWorkload
 
 SCORE = "score"

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.workloads.queries import QueriesWorkload
 
 GEOMEAN = Metric("query_geomean_ms", "geometric mean of query times", "ms", "lower")

@@ -22,8 +22,8 @@ from steelyard.analysis.metrics.latches import latch_costs
 from steelyard.analysis.metrics.programs import SCORE, program_measures
 from steelyard.analysis.metrics.queries import GEOMEAN, query_measures, query_times, time_of
 from steelyard.analysis.statistics.distributions import Floats, Ints
-from steelyard.bundle.evidence.tables import Columns, Evidence
-from steelyard.study.spec import Study
+from steelyard.bundle.evidence.evidence import Columns, Evidence
+from steelyard.study.study import Study
 from steelyard.study.workloads.workload import Workload
 
 THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")

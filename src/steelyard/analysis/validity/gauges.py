@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.analysis.judgement.results import Notice
-from steelyard.bundle.evidence.tables import Evidence
-from steelyard.metrics import DeclaredMetric
+from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.declared_metrics import DeclaredMetric
 from steelyard.quantities import percent, quantity, span_of
 
 FULL = 0.99

@@ -7,7 +7,7 @@ import numpy as np
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.metrics.run_metrics import Measures
 from steelyard.analysis.validity.stability import Finding, merged
-from steelyard.bundle.evidence.tables import Columns, Evidence
+from steelyard.bundle.evidence.evidence import Columns, Evidence
 from steelyard.quantities import percent, quantity, significant, span_of
 
 _SATURATED = 0.9

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from steelyard.analysis.judgement.latches import LatchRow
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.judgement.scaling import Scaling
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import listed, significant
 from steelyard.study.workloads.workload import Workload
 

@@ -16,7 +16,7 @@ from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.metrics.run_metrics import FAILED, Measures
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import change as as_change
 from steelyard.quantities import p_value, percent, span_of
 

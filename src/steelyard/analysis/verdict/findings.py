@@ -12,7 +12,7 @@ from steelyard.analysis.kernel.profile import profile_reasons
 from steelyard.analysis.metrics.run_metrics import Measures
 from steelyard.analysis.verdict.costs import Costs
 from steelyard.analysis.verdict.reasons import reasons
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 
 _MOST_SEVERE = 3
 

@@ -14,7 +14,7 @@ from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.nothing_to_compare import nothing_to_compare
 from steelyard.analysis.verdict.options_compared import options_compared
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import listed, percent, quantity, span_of
 
 _ENGINE = "engine_cpu_us_per_txn"

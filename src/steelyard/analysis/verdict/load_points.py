@@ -7,7 +7,7 @@ from itertools import groupby
 
 from steelyard.analysis.comparison.compare import ALPHA
 from steelyard.analysis.judgement.results import Comparison, Metric
-from steelyard.bundle.evidence.tables import Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import listed, significant
 
 _MOST = 3

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.bundle.evidence.evidence import Columns
 from steelyard.bundle.evidence.histograms import file_of, quantiles
-from steelyard.bundle.evidence.tables import Columns
 
 # the middle of each part between these edges stands for it; a hold's tail matters more than its middle
 _HOLD_EDGES = (*np.linspace(0, 0.98, 50).tolist(), 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 0.99999, 1.0)

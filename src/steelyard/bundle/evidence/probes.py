@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from steelyard.bundle.evidence.evidence import Columns, Probed
 from steelyard.bundle.evidence.histograms import merged, quantiles, summary
-from steelyard.bundle.evidence.tables import Columns, Probed
 
 _FUNCTIONS = """
     select p.run, p.role, list_last(string_split(p.stack, ';')) as function, sum(p.samples)::DOUBLE as samples

@@ -10,9 +10,9 @@ import duckdb
 
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.storage.files import replacing
-from steelyard.bundle.storage.place import Place
+from steelyard.bundle.storage.open_folder import Place
+from steelyard.run_tables.schema import BY_NAME, TABLES, Table
 from steelyard.study.errors import InputError, nearest
-from steelyard.tables.schema import BY_NAME, TABLES, Table
 
 _FORMATS = {"csv": "format csv, header", "parquet": "format parquet", "json": "format json, array"}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard.bundle.evidence.evidence import counts_instructions
 from steelyard.bundle.evidence.probes import stacks
-from steelyard.bundle.evidence.tables import counts_instructions
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series import curves, dispatcher, load
 from steelyard.bundle.series.columns import Columns, Series

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from steelyard.bundle.storage.seal import is_sealed, proven, read_bytes, read_object
-from steelyard.bundle.storage.shapes import EnvironmentShape, HeadShape
+from steelyard.bundle.storage.checksum import is_sealed, proven, read_bytes, read_object
+from steelyard.bundle.storage.json_models import EnvironmentShape, HeadShape
+from steelyard.run_tables.schema import FORMAT_VERSION
 from steelyard.study.errors import InputError
-from steelyard.tables.schema import FORMAT_VERSION
 
 _WHICH = "give the folder that `steelyard run` named"
 _LOST = "take this file from a copy of the bundle: what was measured cannot be read without it"

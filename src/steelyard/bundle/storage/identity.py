@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from steelyard.bundle.storage.seal import read_sealed
+from steelyard.bundle.storage.checksum import read_sealed
 from steelyard.study.errors import InputError
 
 RUN_FILE = "run.json"

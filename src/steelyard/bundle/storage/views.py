@@ -9,9 +9,9 @@ import duckdb
 
 from steelyard.bundle.evidence.histograms import file_of
 from steelyard.bundle.storage.inventory import Inventory
-from steelyard.bundle.storage.place import Place
+from steelyard.bundle.storage.open_folder import Place
+from steelyard.run_tables.schema import TABLES, Table
 from steelyard.study.errors import InputError
-from steelyard.tables.schema import TABLES, Table
 
 DAMAGED = "damaged"
 _TAKE = "take the file from a copy of the bundle"

@@ -13,7 +13,7 @@ from typing import Any
 from steelyard import _core
 from steelyard.lab.engines.facts import Facts
 from steelyard.lab.engines.result import EngineResult
-from steelyard.tables.rows import Columns, Rows, decoded
+from steelyard.run_tables.rows import Columns, Rows, decoded
 
 Say = Callable[[str], None]
 _Columns = dict[str, list[Any]]

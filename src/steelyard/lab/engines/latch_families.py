@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.lab.engines.result import EngineResult
-from steelyard.tables.rows import Columns, Rows
+from steelyard.run_tables.rows import Columns, Rows
 
 _SUMMED = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "hand_overs")
 

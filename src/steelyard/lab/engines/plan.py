@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.study.plan import Slot, run_seconds
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.subjects import Load, Server
 from steelyard.workloads import Work
 from steelyard.workloads.load_plan import load_plan

@@ -16,7 +16,7 @@ from typing import Any, cast
 from steelyard.lab.engines.instances import Copies, Copy
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
-from steelyard.tables.rows import Rows
+from steelyard.run_tables.rows import Rows
 
 _MOST_BYTES = 4_000_000  # of an output: what is before that is not searched
 _TAIL_CHARACTERS = 16_000

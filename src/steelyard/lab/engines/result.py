@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from steelyard.lab.engines.facts import Facts
 from steelyard.lab.engines.registry import ENGINES, LoadFailed
-from steelyard.tables.rows import Columns, SchemaError, check, decoded, encoded
-from steelyard.tables.schema import BY_NAME, Column, Table
+from steelyard.run_tables.rows import Columns, SchemaError, check, decoded, encoded
+from steelyard.run_tables.schema import BY_NAME, Column, Table
 
 _POINT = Column("point", "INTEGER", "number of the load point, from 0")
 # what the lab makes samples, notices and columns of other tables from: no tables of a bundle

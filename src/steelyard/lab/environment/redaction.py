@@ -17,11 +17,11 @@ from urllib.parse import quote, quote_plus, unquote_plus
 
 from steelyard.study.factors import settings_of
 from steelyard.study.passwords import VARIABLE, WORD, is_secret
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.study.workloads.program import ProgramWorkload
 
 if TYPE_CHECKING:
-    from steelyard.lab.run import Run
+    from steelyard.lab.finished_run import Run
 
 REDACTED = "[redacted]"
 

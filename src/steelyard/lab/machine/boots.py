@@ -10,8 +10,8 @@ from typing import Any
 from steelyard.lab.environment.machine import kernel_facts, mitigation_facts, read_text
 from steelyard.study.errors import InputError
 from steelyard.study.host_settings import KERNEL, boot_of
+from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
-from steelyard.study.settings import Setting
 
 _PROC, _SYS = Path("/proc"), Path("/sys")
 

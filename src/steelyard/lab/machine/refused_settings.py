@@ -19,9 +19,9 @@ from steelyard.host.cpus.scheduling import NotTaken, impose, schedule_of
 from steelyard.host.kernel.setting import value_of, write
 from steelyard.study.errors import InputError
 from steelyard.study.host_settings import Schedule, Share, host_settings
+from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
-from steelyard.study.settings import Setting
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 
 _AUTOGROUP = "sysctl.kernel.sched_autogroup_enabled"
 

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from steelyard.monitors import MONITORS, declared
-from steelyard.tables.rows import Columns, Rows
+from steelyard.run_tables.rows import Columns, Rows
 
 # of a server's hundreds of latches, those whose gets take longest, waits among them
 _LATCHES_PER_POINT_MAX = 12

@@ -12,7 +12,7 @@ import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from steelyard.tables.rows import Columns, Rows
+from steelyard.run_tables.rows import Columns, Rows
 
 _CLASS, _LATCH = 0xFF000000, 0x01000000
 _NUMBER = 0xFFFF

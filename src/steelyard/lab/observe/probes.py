@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from steelyard import _core
 from steelyard.host.kernel.tracefs import mount_tracefs, with_cause
 from steelyard.monitors import Target
-from steelyard.tables.rows import Columns, Rows, check, decoded
-from steelyard.tables.schema import BY_NAME
+from steelyard.run_tables.rows import Columns, Rows, check, decoded
+from steelyard.run_tables.schema import BY_NAME
 
 if TYPE_CHECKING:
     # not needed in guests, where this module runs with no more than the standard library

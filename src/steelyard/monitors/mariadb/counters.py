@@ -12,8 +12,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pymysql
 
+from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
 from steelyard.host.mariadb_login import login_methods
-from steelyard.metrics import Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
 
 _TIMEOUT_S = 5

@@ -13,7 +13,7 @@ from typing import Any
 
 import pymysql
 
-from steelyard.metrics import Declaration, DeclaredMetric
+from steelyard.declared_metrics import Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
 from steelyard.monitors.mariadb.counters import connect, told
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import psycopg
 
-from steelyard.metrics import Cost, Declaration, DeclaredMetric
+from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
 from steelyard.monitors.postgres.connection import connect, disconnect, leave_statements_alone, told
-from steelyard.monitors.postgres.parts import ENTRIES, PARTS, PASSES, PLANS, TEXTS, Part
+from steelyard.monitors.postgres.counter_views import ENTRIES, PARTS, PASSES, PLANS, TEXTS, Part
 
 _WAL = Cost("wal_bytes_per_txn", "WAL", "log")
 _METRICS = (

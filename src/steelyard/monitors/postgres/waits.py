@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from steelyard.metrics import Declaration, DeclaredMetric
+from steelyard.declared_metrics import Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
 from steelyard.monitors.postgres.connection import (
     APPLICATION_NAME,

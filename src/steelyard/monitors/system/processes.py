@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from steelyard.metrics import Cost, Declaration, DeclaredMetric
+from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
 from steelyard.monitors.system.procfs import Budget, ProcFile, reason
-from steelyard.monitors.system.role import Role
+from steelyard.monitors.system.role_totals import Role
 from steelyard.monitors.system.task import USAGE, Process, added, parse_stat
 
 OWN_ROLE = "monitors"  # whose connections Target.own_backends serve

@@ -21,12 +21,12 @@ from steelyard.recordings import Recording
 from steelyard.recordings.model import Claims, LatchTable, TableRecording, read_recording
 from steelyard.recordings.probes import locks, profile
 from steelyard.recordings.rows import Row, rows_of
+from steelyard.run_tables.rows import Columns, Rows, SchemaError, check
+from steelyard.run_tables.schema import BY_NAME
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import plan_study
 from steelyard.study.plan import Option
-from steelyard.study.spec import Study
-from steelyard.tables.rows import Columns, Rows, SchemaError, check
-from steelyard.tables.schema import BY_NAME
+from steelyard.study.study import Study
 
 _TO_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 _COUNTERS = ("gets", "misses", "spin_gets", "sleeps")

@@ -11,7 +11,7 @@ from steelyard.bundle.series.facts import run_facts
 from steelyard.report.about.about import About, FactorFacts, Phases
 from steelyard.report.about.machine import machine_rows
 from steelyard.study.errors import shown
-from steelyard.study.settings import Setting
+from steelyard.study.key_types import Setting
 
 
 def about_bundle(bundle: Bundle, report: str = "", next_command: str = "") -> About:

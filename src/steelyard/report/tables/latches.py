@@ -5,7 +5,7 @@ from __future__ import annotations
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchRow
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table, known
+from steelyard.report.text_table import Table, known
 
 
 def table(presented: Presented) -> Table | None:

@@ -7,7 +7,7 @@ from steelyard.analysis.judgement.results import Estimate, Judgement
 from steelyard.report.about.about import About
 from steelyard.report.presented.marks import MARKS
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 
 def table(presented: Presented) -> Table | None:

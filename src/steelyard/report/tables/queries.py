@@ -6,7 +6,7 @@ from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import QueryRow
 from steelyard.report.presented.marks import MARKS
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 _OPTIONS_MAX = 2
 

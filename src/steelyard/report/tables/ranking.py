@@ -9,7 +9,7 @@ from steelyard.analysis.judgement.results import Estimate, Metric
 from steelyard.report.presented.headings import heading, work_over_points
 from steelyard.report.presented.presented import Presented
 from steelyard.report.presented.ranking import Row
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 _Pair = tuple[Metric, Estimate | None]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchRow
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 _OPTIONS_MAX = 8
 _SLEEPS_PER_TXN_MIN = 0.01

@@ -10,7 +10,7 @@ from rich.text import Text
 from steelyard import quantities as fmt
 from steelyard.printable import printable
 from steelyard.study.plan import Option
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 
 _LABELS_MAX = 8
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from steelyard.study.settings import Strict
+from steelyard.study.key_types import Strict
 from steelyard.study.workloads.workload import KeyPath, Workload
 
 _CLOSED = ("think_ms", "think")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from steelyard.study.settings import Setting, Strict
+from steelyard.study.key_types import Setting, Strict
 
 _Integer = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 

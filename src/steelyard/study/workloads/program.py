@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from steelyard.study.errors import nearest
+from steelyard.study.key_types import Setting, Strict
 from steelyard.study.passwords import VARIABLE, from_environment, is_secret, only_variables
-from steelyard.study.settings import Setting, Strict
 from steelyard.study.workloads.workload import KeyPath, Workload
 
 # what the lab fills into a command by itself

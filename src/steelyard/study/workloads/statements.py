@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from steelyard.study.settings import Strict
+from steelyard.study.key_types import Strict
 from steelyard.study.workloads.arrival import ClientWorkload
 from steelyard.study.workloads.generators import Generator
 from steelyard.study.workloads.workload import KeyPath

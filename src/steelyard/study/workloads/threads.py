@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from steelyard.study.errors import nearest
-from steelyard.study.settings import Strict
+from steelyard.study.key_types import Strict
 from steelyard.study.workloads.workload import KeyPath, Workload
 
 _Seconds = Annotated[float, Field(ge=0, le=1e6)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from steelyard.study.settings import Strict
+from steelyard.study.key_types import Strict
 
 KeyPath = tuple[str, ...]
 

@@ -28,16 +28,16 @@ from steelyard.host.processes.process_mark import Mark, end_marked
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
 from steelyard.study.host_settings import KERNEL, boot_arguments, takes_boot
+from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
-from steelyard.study.settings import Setting
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, SubjectFailed
 from steelyard.subjects.guests.image import DATA, build_image
 from steelyard.subjects.postgres.binaries import find_bindir, version_of
-from steelyard.subjects.postgres.life import CRASHED, READY
+from steelyard.subjects.postgres.interruption import CRASHED, READY
 from steelyard.subjects.postgres.server import DEFAULTS, TEMPLATE, Postgres
-from steelyard.subjects.postgres.settings import written
-from steelyard.subjects.postgres.tables import load_statements
+from steelyard.subjects.postgres.settings_read_back import written
+from steelyard.subjects.postgres.workload_tables import load_statements
 
 _PORT = 5432
 _OWN_DATA = f"{SCRATCH}/data"

@@ -14,7 +14,7 @@ from steelyard.study.passwords import expand
 from steelyard.study.plan import Option
 from steelyard.subjects import Bench, Load, Server
 from steelyard.subjects.mariadb.address import Address, parse
-from steelyard.subjects.mariadb.life import continuity
+from steelyard.subjects.mariadb.interruption import continuity
 from steelyard.subjects.mariadb.session import (
     INSPECT,
     error_text,

@@ -14,13 +14,13 @@ import pymysql
 
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError
+from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
-from steelyard.study.settings import Setting
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.mariadb.binaries import beside, find_server, version_of
 from steelyard.subjects.mariadb.by_address import ForeignMariaDB
-from steelyard.subjects.mariadb.life import continuity
+from steelyard.subjects.mariadb.interruption import continuity
 from steelyard.subjects.mariadb.session import (
     INSPECT,
     error_text,
@@ -29,8 +29,8 @@ from steelyard.subjects.mariadb.session import (
     session_statements,
     variables,
 )
-from steelyard.subjects.mariadb.settings import taken, written
-from steelyard.subjects.mariadb.tables import load, load_statements
+from steelyard.subjects.mariadb.settings_read_back import taken, written
+from steelyard.subjects.mariadb.workload_tables import load, load_statements
 from steelyard.subjects.postgres.binaries import identity_of, named_bindirs
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign

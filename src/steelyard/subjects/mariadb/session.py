@@ -7,10 +7,10 @@ from typing import Any
 
 import pymysql
 
+from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
-from steelyard.study.settings import Setting
 from steelyard.subjects import SubjectFailed
-from steelyard.subjects.mariadb.settings import taken, written
+from steelyard.subjects.mariadb.settings_read_back import taken, written
 
 _STATUS = "(select variable_value from information_schema.session_status where variable_name = '{}')"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from steelyard.study.errors import InputError, brief
 from steelyard.study.factors import settings_given
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 
 _ANSWER_S = 30.0
 

@@ -13,7 +13,7 @@ from steelyard.study.plan import Option
 from steelyard.subjects import Bench, Load, Server
 from steelyard.subjects.postgres.address import check
 from steelyard.subjects.postgres.facts import facts_of
-from steelyard.subjects.postgres.life import continuity
+from steelyard.subjects.postgres.interruption import continuity
 from steelyard.subjects.postgres.lwlocks import tranche_names
 from steelyard.subjects.postgres.session import INSPECT, read_back_session, session_statements
 

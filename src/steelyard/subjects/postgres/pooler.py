@@ -16,9 +16,9 @@ from functools import cache
 import psycopg
 
 from steelyard.study.errors import InputError, nearest
+from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
-from steelyard.study.settings import Setting
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Server, SubjectFailed
 from steelyard.subjects.postgres.cluster import SUPERUSER

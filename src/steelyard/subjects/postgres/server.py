@@ -13,9 +13,9 @@ from psycopg.conninfo import make_conninfo
 
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError
+from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
-from steelyard.study.settings import Setting
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.postgres.binaries import (
     find_bindir,
@@ -28,7 +28,7 @@ from steelyard.subjects.postgres.by_address import ForeignPostgres
 from steelyard.subjects.postgres.cluster import SUPERUSER, make_cluster
 from steelyard.subjects.postgres.facts import facts_of
 from steelyard.subjects.postgres.findings import findings, latch_program
-from steelyard.subjects.postgres.life import continuity
+from steelyard.subjects.postgres.interruption import continuity
 from steelyard.subjects.postgres.lwlocks import tranche_names
 from steelyard.subjects.postgres.pooler import Pooler, check_pooler, divided
 from steelyard.subjects.postgres.session import (
@@ -37,9 +37,9 @@ from steelyard.subjects.postgres.session import (
     refuse_not_taken,
     session_statements,
 )
-from steelyard.subjects.postgres.settings import written
-from steelyard.subjects.postgres.tables import load, load_statements
-from steelyard.subjects.postgres.trial import check_settings
+from steelyard.subjects.postgres.settings_check import check_settings
+from steelyard.subjects.postgres.settings_read_back import written
+from steelyard.subjects.postgres.workload_tables import load, load_statements
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, check_socket

@@ -7,10 +7,10 @@ from typing import Any
 
 import psycopg
 
+from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
-from steelyard.study.settings import Setting
 from steelyard.subjects import SubjectFailed
-from steelyard.subjects.postgres.settings import not_taken, written
+from steelyard.subjects.postgres.settings_read_back import not_taken, written
 
 # a session's prepared statements and memory are shown to that session alone
 INSPECT = {

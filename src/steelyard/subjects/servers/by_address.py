@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard.study.errors import InputError
 from steelyard.study.factors import settings_given
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 
 
 def check_foreign(study: Study) -> None:

@@ -17,12 +17,12 @@ from typing import Any
 from steelyard import _core
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
+from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
-from steelyard.study.settings import Setting
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, SubjectFailed
-from steelyard.subjects.sqlite.tables import load_statements
+from steelyard.subjects.sqlite.workload_tables import load_statements
 from steelyard.workloads import work_of
 from steelyard.workloads.load_plan import check_load
 

@@ -7,7 +7,7 @@ from steelyard.analysis.judgement.results import CostDifference, Judgement
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import nominal, quantitative, view
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 
 def figure(presented: Presented) -> Figure | None:

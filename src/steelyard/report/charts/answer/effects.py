@@ -8,7 +8,7 @@ from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import nominal, quantitative, view
 from steelyard.report.presented.headings import heading
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 _BARS_MAX = 12
 

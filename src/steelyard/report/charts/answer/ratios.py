@@ -12,7 +12,7 @@ from steelyard.report.presented.headings import heading
 from steelyard.report.presented.marks import MARKS
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 # on a phone, longer labels stand above their interval: beside it they would leave no picture
 _LONGEST_BESIDE = 14

@@ -10,7 +10,7 @@ from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import colour, dash, nominal, own_legend, paint, quantitative, view
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 _BANDS = 10  # priorities per row of the table
 

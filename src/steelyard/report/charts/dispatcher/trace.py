@@ -9,7 +9,7 @@ from steelyard.bundle.series.columns import rows
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
 from steelyard.report.charts.marks import nominal, own_legend, quantitative, view
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 _WHY = {
     "start": "a new thread",

@@ -9,7 +9,7 @@ from steelyard.analysis.judgement.results import WinMapCell
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
 from steelyard.report.charts.marks import nominal, view
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 
 def figure(presented: Presented) -> Figure | None:

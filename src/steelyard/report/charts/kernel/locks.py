@@ -9,7 +9,7 @@ from steelyard.analysis.judgement.kernel import LockRow
 from steelyard.analysis.kernel.locks import FOREIGN, TOTAL
 from steelyard.report.charts.figure import Figure
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table, difference, known, whole
+from steelyard.report.text_table import Table, difference, known, whole
 
 _ROWS_MAX = 20
 _LEAST = 0.005  # of all waits; what is less is in the bundle

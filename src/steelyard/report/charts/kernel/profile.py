@@ -10,7 +10,7 @@ from steelyard.bundle.series.columns import Series, rows
 from steelyard.report.charts.figure import Figure, Panel
 from steelyard.report.charts.kernel.flame import flame
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table, difference
+from steelyard.report.text_table import Table, difference
 
 _FUNCTIONS_MAX = 16
 _OPTIONS_MAX = 12

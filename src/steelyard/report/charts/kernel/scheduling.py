@@ -5,7 +5,7 @@ from __future__ import annotations
 from steelyard import quantities as fmt
 from steelyard.report.charts.figure import Figure
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 _OURS = ("server", "engine", "monitors", "kernel")
 

@@ -11,7 +11,7 @@ from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import colour, nominal, paint, quantitative, shape, view
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table, known, percent, time, whole
+from steelyard.report.text_table import Table, known, percent, time, whole
 
 _LATCHES_MAX = 8
 _UNSEEN = "Neither gets (--gets counts them) nor misses of these latches were recorded"

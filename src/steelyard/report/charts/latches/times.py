@@ -10,7 +10,7 @@ from steelyard.report.about.about import About
 from steelyard.report.charts.figure import Figure, Panel
 from steelyard.report.charts.quantiles import quantile_curves
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 _IN_TABLE = (0.5, 0.9, 0.99, 0.999, 0.9999)
 

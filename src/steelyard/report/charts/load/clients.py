@@ -13,7 +13,7 @@ from steelyard.report.charts.marks import colour, paint, plain_axis, quantitativ
 from steelyard.report.presented.headings import work_at_a_point
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 _PANELS_MAX = 4
 

@@ -9,7 +9,7 @@ from steelyard.bundle.series.columns import rows
 from steelyard.report.charts.figure import Figure, Panel
 from steelyard.report.charts.quantiles import quantile_curves
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 _IN_TABLE = (0.5, 0.9, 0.95, 0.99, 0.999)
 

@@ -15,7 +15,7 @@ from steelyard.report.charts.theme import DASHES
 from steelyard.report.presented.headings import heading
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 _NOTES_MAX = 4
 

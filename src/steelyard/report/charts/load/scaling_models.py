@@ -7,7 +7,7 @@ import math
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.scaling import Curve, Interval, Scaling, Serial
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 _MODELS = {"usl": "Universal Scalability Law", "shared-core": "shared core"}
 _ERRORS = {"proportional": "in proportion", "absolute": "absolute"}

@@ -10,7 +10,7 @@ from steelyard.report.charts.figure import Figure, Panel, Spec, slug
 from steelyard.report.charts.marks import colour, nominal, paint, plain_axis, quantitative, view
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 _LONGEST_BESIDE = 14
 

@@ -13,7 +13,7 @@ from steelyard.report.charts.marks import colour, nominal, paint, quantitative, 
 from steelyard.report.charts.queries.order import ROW_PX, longest_first, streams
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Table
+from steelyard.report.text_table import Table
 
 _OPTIONS_MAX = 6
 

@@ -10,8 +10,8 @@ import duckdb
 from pydantic import ValidationError
 
 from steelyard.bundle.storage.identity import Found, Identity
-from steelyard.bundle.storage.place import Place
-from steelyard.tables.schema import TABLES
+from steelyard.bundle.storage.open_folder import Place
+from steelyard.run_tables.schema import TABLES
 
 
 def identify_older(runs: Path, folders: Mapping[int, Path], options: Collection[str]) -> Sequence[Found]:

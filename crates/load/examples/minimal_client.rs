@@ -1,8 +1,8 @@
 //! The smallest client of PostgreSQL that we could write: what is left is the kernel's. Messages are
 //! made ahead but for seven digits, the end of a reply is looked for in one place, nothing is counted
-//! but transactions. `benches/driver_cost.py --floor` runs it beside the engine and pgbench.
+//! but transactions. `benches/driver_cost.py --minimal` runs it beside the engine and pgbench.
 //!
-//! floor simple|prepared CLIENTS SECONDS SOCKET ROWS; prints [user s, system s, transactions].
+//! minimal_client simple|prepared CLIENTS SECONDS SOCKET ROWS; prints [user s, system s, transactions].
 
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
@@ -85,7 +85,7 @@ fn cpu_s() -> (f64, f64) {
 fn main() -> std::io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [mode, clients, seconds, socket, rows] = arguments.as_slice() else {
-        return Err(std::io::Error::other("floor simple|prepared CLIENTS SECONDS SOCKET ROWS"));
+        return Err(std::io::Error::other("minimal_client simple|prepared CLIENTS SECONDS SOCKET ROWS"));
     };
     let number = |text: &str| text.parse::<u32>().map_err(std::io::Error::other);
     let (count, rows) = (number(clients)?, number(rows)?);

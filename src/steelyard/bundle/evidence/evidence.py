@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.metrics import Declared, built_in
+from steelyard.declared_metrics import Declared, built_in
 from steelyard.study.plan import Option
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 
 Columns = Mapping[str, np.ndarray[Any, Any]]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from steelyard.lab.engines.latch_families import latch_families
 from steelyard.lab.engines.result import ENGINE_TABLES, EngineResult
-from steelyard.tables.rows import Columns, Rows
+from steelyard.run_tables.rows import Columns, Rows
 
 
 def run_tables(result: EngineResult, origin_ns: int) -> dict[str, Columns]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from steelyard.run_tables.rows import Columns
 from steelyard.study.plan import Slot
-from steelyard.tables.rows import Columns
 
 
 @dataclass(frozen=True)

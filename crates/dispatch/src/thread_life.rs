@@ -34,7 +34,7 @@ pub struct LifeRequest {
 }
 
 /// The changes as columns, named as the priorities of a trace.
-pub fn life(text: &str) -> Result<Value, PlanError> {
+pub fn thread_life(text: &str) -> Result<Value, PlanError> {
     let request: LifeRequest =
         serde_json::from_str(text).map_err(|error| PlanError::new("request", error.to_string()))?;
     let plan = request.plan();

@@ -15,10 +15,10 @@ from pathlib import Path
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_of
 from steelyard.study.plan import Option
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 from steelyard.subjects.postgres.binaries import find_bindir, reachable
 from steelyard.subjects.postgres.pooler import divided
-from steelyard.subjects.postgres.settings import written
+from steelyard.subjects.postgres.settings_read_back import written
 from steelyard.subjects.servers.account import arguments_of_nobody
 
 _NOWHERE = "/nonexistent"

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from steelyard.study.errors import brief, nearest
 from steelyard.study.locate import line_of
 from steelyard.study.renamed import new_name
-from steelyard.study.spec import Study
+from steelyard.study.study import Study
 
 _MOST_ERRORS = 20
 # what is needed, by the type of an error that names a type

@@ -1,5 +1,5 @@
-//! The clients of one point, as threads of this process or as processes forked from it. Either hands
-//! what it leaves through a pipe, so that both are the same but for what is asked.
+//! The clients of one point, as threads of this process or as processes forked from it. Either kind
+//! returns its record through a pipe, so that both are measured alike.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -15,9 +15,9 @@ use steelyard_engine::process::fork;
 use super::client::{drive, open};
 use super::gate::Gate;
 use super::state::PointState;
-use crate::conduct::Conductor;
 use crate::error::LoadError;
 use crate::plan::sqlite::Workers;
+use crate::progress::Progress;
 use crate::record::Record;
 
 /// Between two looks at whether the run goes on.
@@ -36,23 +36,23 @@ pub struct Left {
 }
 
 /// All clients have ended when it is dropped.
-pub struct Crew<'a> {
+pub struct RunningWorkers<'a> {
     gate: &'a Gate,
     pipes: Vec<File>,
     processes: Vec<libc::pid_t>,
 }
 
-impl<'env> Crew<'env> {
+impl<'env> RunningWorkers<'env> {
     pub fn start<'scope>(
         scope: &'scope Scope<'scope, 'env>,
         state: &'env PointState<'env>,
         count: usize,
     ) -> io::Result<Self> {
-        let mut crew = Self { gate: &state.gate, pipes: Vec::new(), processes: Vec::new() };
+        let mut workers = Self { gate: &state.gate, pipes: Vec::new(), processes: Vec::new() };
         for _ in 0..count {
-            crew.take_on(scope, state)?;
+            workers.take_on(scope, state)?;
         }
-        Ok(crew)
+        Ok(workers)
     }
 
     /// One client more, of the next number.
@@ -86,11 +86,11 @@ impl<'env> Crew<'env> {
     }
 
     /// What each client left, in the order of their numbers, by `limit`; the first error that one told of.
-    pub fn left(&mut self, conductor: &mut Conductor, limit: Instant) -> Result<Vec<Left>, LoadError> {
+    pub fn left(&mut self, progress: &mut Progress, limit: Instant) -> Result<Vec<Left>, LoadError> {
         let mut all = Vec::with_capacity(self.pipes.len());
         let mut silent = None;
         for (number, pipe) in self.pipes.iter_mut().enumerate() {
-            let text = read_to_end(pipe, conductor, limit)?
+            let text = read_to_end(pipe, progress, limit)?
                 .ok_or_else(|| LoadError::Client { number, cause: "is still at work".into() })?;
             match serde_json::from_slice::<Result<Left, String>>(&text) {
                 Ok(told) => all.push(told.map_err(|cause| LoadError::Client { number, cause })?),
@@ -107,7 +107,7 @@ impl<'env> Crew<'env> {
     }
 }
 
-impl Crew<'_> {
+impl RunningWorkers<'_> {
     /// Whether all processes have ended.
     fn reap(&mut self) -> bool {
         // SAFETY: the pids are children of ours not yet reaped, so they cannot be another's.
@@ -125,7 +125,7 @@ impl Crew<'_> {
     }
 }
 
-impl Drop for Crew<'_> {
+impl Drop for RunningWorkers<'_> {
     fn drop(&mut self) {
         self.gate.stop.store(true, Ordering::Relaxed);
         self.gate.leave.store(true, Ordering::Release);
@@ -165,13 +165,13 @@ fn work(state: &PointState, number: usize, to: File) {
 /// All that comes until the other side closes; `None` when that is not by `limit`.
 fn read_to_end(
     pipe: &mut File,
-    conductor: &mut Conductor,
+    progress: &mut Progress,
     limit: Instant,
 ) -> Result<Option<Vec<u8>>, LoadError> {
     let mut text = Vec::new();
     let mut piece = [0; 1 << 16];
     loop {
-        conductor.go_on()?;
+        progress.go_on()?;
         let mut awaited = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: `awaited` is one descriptor, valid for reads and writes.
         if unsafe { libc::poll(&mut awaited, 1, POLL_MS) } > 0 {

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from steelyard.study.key_types import Code, Setting, Strict, flat
 from steelyard.study.passwords import VARIABLE
 from steelyard.study.probes import Probes
-from steelyard.study.settings import Code, Setting, Strict, flat
 from steelyard.study.workloads.cache import CacheWorkload
 from steelyard.study.workloads.key_value import KeyValueWorkload
 from steelyard.study.workloads.program import ProgramWorkload, names_in

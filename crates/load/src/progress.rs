@@ -14,13 +14,13 @@ use crate::plan::Plan;
 use crate::record::result::Outcome;
 use crate::record::{Record, Window};
 
-pub mod beside;
+pub mod helper_thread;
 
 const STEP: Duration = Duration::from_millis(50);
 /// The longest silence of an engine.
 const ALIVE_NS: u64 = 1_000_000_000;
 
-/// What the conductor sees of a loop while it runs.
+/// What is known of a loop while it runs.
 #[derive(Default)]
 pub struct Live {
     pub done: AtomicU64,
@@ -32,7 +32,7 @@ pub struct Live {
 }
 
 /// Leads a run through its phases and keeps what it leaves.
-pub struct Conductor<'a> {
+pub struct Progress<'a> {
     pub plan: &'a Plan,
     listener: &'a mut dyn Listener,
     pub outcome: Outcome,
@@ -46,7 +46,7 @@ pub struct Conductor<'a> {
     earlier: (u64, u64),
 }
 
-impl<'a> Conductor<'a> {
+impl<'a> Progress<'a> {
     pub fn new(plan: &'a Plan, listener: &'a mut dyn Listener) -> Self {
         Self {
             plan,

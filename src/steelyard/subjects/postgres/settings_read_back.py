@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from steelyard.study.settings import Setting
+from steelyard.study.key_types import Setting
 
 # https://www.postgresql.org/docs/current/config-setting.html: 1 kB is 1024 bytes
 _BYTES = {"B": 1, "kB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from steelyard.metrics import DeclaredMetric
+from steelyard.declared_metrics import DeclaredMetric
 
 _Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 _Hashable = str | int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.study.settings import Setting
+from steelyard.study.key_types import Setting
 
 # https://mariadb.com/docs/server/server-management/variables-and-modes: sizes take K, M, G, T, P, E
 _SUFFIXES = {letter: 1024**power for power, letter in enumerate("KMGTPE", start=1)}
