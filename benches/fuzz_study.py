@@ -22,7 +22,7 @@ from steelyard.subjects import check, kind_of
 from steelyard.workloads import work_of
 
 # whose check looks at nothing outside the study
-CHECKED = ("null", "latch", "dispatcher", "command", "sqlite")
+CHECKED = ("null", "latch", "dispatcher", "program", "sqlite")
 SLOWEST_S = 10.0
 LONGEST_MESSAGE = 60_000
 

@@ -102,7 +102,7 @@ def test_a_pattern_that_python_cannot_take_is_refused(pattern: str) -> None:
     text = f"""\
 name = "mine"
 question = "Which?"
-subject = {{ kind = "command" }}
+subject = {{ kind = "program" }}
 workload = {{ kind = "program", command = ["true"], score = {{ pattern = '{pattern}' }} }}
 factors.unit = {{ scope = "client", levels = {{ A = 1, B = 2 }} }}
 """

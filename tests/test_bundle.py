@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,12 @@ from steelyard.bundle.evidence.evidence import Topology
 from steelyard.bundle.export.tables import export
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series import load
+from steelyard.bundle.storage.checksum import read_sealed, seal
+from steelyard.bundle.storage.head import study_sha256
 from steelyard.bundle.writer import BundleWriter
 from steelyard.run_tables.schema import TABLES
 from steelyard.study.errors import InputError
-from steelyard.study.load_study import find_study, parse_study
+from steelyard.study.load_study import find_study, parse_study, plan_study
 from steelyard.study.plan import options
 
 STUDY = find_study("aa")[1]
@@ -40,6 +43,17 @@ def as_format_1(bundle: Path) -> None:
         if "format" in kept:
             kept["format"] = 1
         (bundle / name).write_text(json.dumps(kept, indent=2))
+
+
+def as_format_2(bundle: Path, replace: Mapping[str, str] = MappingProxyType({})) -> None:
+    """With the number of the format before names were changed, and in study.toml the names of then."""
+    study = bundle / "study.toml"
+    for now, then in replace.items():
+        assert now in study.read_text()
+        study.write_text(study.read_text().replace(now, then))
+    kept = read_sealed(bundle / "bundle.json", "")
+    kept = {**kept, "format": 2, "study_sha256": study_sha256(study.read_bytes())}
+    (bundle / "bundle.json").write_text(json.dumps(seal(kept)))
 
 
 def head(option: str, block: int, attempt: int = 1, status: str = "done") -> dict[str, list[Any]]:
@@ -164,6 +178,32 @@ def test_a_copied_run_of_a_bundle_of_format_1_does_not_count_twice(writer: Bundl
         "run 3 is left out (runs/0003/runs.parquet says that it is run 2)",
         "run 4 is left out (runs/0004/runs.parquet: missing or damaged)",
     ]
+
+
+def test_a_bundle_of_format_2_is_read_by_the_names_of_this_one(tmp_path: Path) -> None:
+    text = STUDY + "\n[probes]\nscheduling_trace_s = 2\n"
+    writer = BundleWriter.create(tmp_path / "b", text, options(parse_study(text, "aa")), "A", {})
+    watched = {**phases(), "phase": ["warm-up", "measure", "watch", "count"]}
+    steps = {**samples("cpu_ns_total", {1.5: 0, 4.0: 55}), "entity": ["front", "server"]}
+    writer.write_run(1, {"same": "A"}, {"runs": head("A", 1), "phases": watched, "samples": steps})
+    as_format_2(writer.path, {"scheduling_trace_s": "sched_s"})
+    bundle = Bundle(writer.path)
+    assert bundle.study.probes.scheduling_trace_s == 2
+    assert bundle.duckdb.execute("select phase from phases order by start_ns").fetchall() == [
+        ("warm-up",),
+        ("measure",),
+        ("scheduling-trace",),
+        ("latch-count",),
+    ]
+    assert bundle.duckdb.execute("select entity from samples").fetchall() == [("pooler",), ("server",)]
+
+
+def test_a_study_of_an_older_version_is_read_by_the_names_of_this_one() -> None:
+    text = find_study("pooler")[1]
+    then = text.replace("pooler = ", "front = ")
+    assert then != text
+    now = [option.server for option in plan_study(text, "now")[1]]
+    assert [option.server for option in plan_study(then, "then", older=True)[1]] == now
 
 
 def test_damage_to_a_bundle_of_format_1_is_an_error_that_names_the_file(writer: BundleWriter) -> None:

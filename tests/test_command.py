@@ -1,4 +1,4 @@
-"""Programs that tell a score: what becomes of copies that work, fail, hang, or say what is no score."""
+"""Programs that report a score: what becomes of instances that work, fail, hang, or say what is no score."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from steelyard.study.errors import InputError
 from steelyard.workflow.prepare import PreparedStudy
 
 STUDY = """\
-name = "copies"
+name = "instances"
 question = "Which?"
 
 [subject]
-kind = "command"
+kind = "program"
 
 [workload]
 kind = "program"
@@ -57,11 +57,11 @@ DIGITS = {"pattern": r"score (\S+)", "json_path": None}
 def engine(
     folder: Path, *points: list[str], score: dict[str, Any] = DIGITS, folders: str = "", **plan: Any
 ) -> Mapping[str, Columns]:
-    """The tables that the engine gives for points of copies, each copy a line of shell."""
+    """The tables that the engine gives for points of instances, each instance a line of shell."""
     outputs = folder / "outputs"
     outputs.mkdir(exist_ok=True)
     cpus = sorted(os.sched_getaffinity(0))
-    copies = [
+    instances = [
         [
             {
                 "command": ["/bin/sh", "-c", line],
@@ -74,7 +74,9 @@ def engine(
         for lines in points
     ]
     whole = {"score": score, "time": None, "exit_code": 0, "deadline_s": 60, "cool_down_s": 0, **plan}
-    process = LoadProcess("command", {**whole, "copies": copies, "outputs": str(outputs)}, frozenset(cpus))
+    process = LoadProcess(
+        "programs", {**whole, "instances": instances, "outputs": str(outputs)}, frozenset(cpus)
+    )
     try:
         return process.result(lambda event: None).tables
     finally:
@@ -131,14 +133,17 @@ def test_the_time_is_the_program_s_own_where_the_study_says_where_it_stands(tmp_
 @pytest.mark.parametrize(
     ("line", "cause"),
     [
-        ("echo no licence >&2; exit 3", "copy 2 of 2 ended with exit code 3; its last words:\nno licence"),
-        ("kill -SEGV $$", "copy 2 of 2 ended with signal 11, without a word"),
-        ("true", "copy 2 of 2 printed nothing, so it has no score"),
+        (
+            "echo no licence >&2; exit 3",
+            "instance 2 of 2 ended with exit code 3; its last words:\nno licence",
+        ),
+        ("kill -SEGV $$", "instance 2 of 2 ended with signal 11, without a word"),
+        ("true", "instance 2 of 2 printed nothing, so it has no score"),
         (
             "echo hello; echo world",
-            r"copy 2 of 2 printed no score \(pattern score .*\); its last words:\nhello\nworld",
+            r"instance 2 of 2 printed no score \(pattern score .*\); its last words:\nhello\nworld",
         ),
-        ("head -c 300000 /dev/urandom", "copy 2 of 2 printed no score"),
+        ("head -c 300000 /dev/urandom", "instance 2 of 2 printed no score"),
         ("echo score many", "printed 'many' as its score: not a positive number"),
         ("echo score nan", "printed 'nan' as its score"),
         ("echo score 0", "printed '0' as its score"),
@@ -154,7 +159,7 @@ def test_a_copy_without_a_score_ends_the_run_with_its_last_words(
 
 def test_a_copy_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
     hang = "echo $$ > shell; sleep 987 & echo $! > child; echo waiting for godot; wait"
-    with pytest.raises(LoadFailed, match=r"copy 1 of 2 still ran after 1 s and was killed; (?s:.*)godot"):
+    with pytest.raises(LoadFailed, match=r"instance 1 of 2 still ran after 1 s and was killed; (?s:.*)godot"):
         engine(tmp_path, [hang, "echo score 1"], deadline_s=1)
     left = [int((tmp_path / name).read_text()) for name in ("shell", "child")]
     # a signal is sent, not yet obeyed, when kill returns; what has died may stay as a zombie, without
@@ -172,16 +177,16 @@ def test_another_exit_code_can_be_the_expected_one(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_started_is_named(tmp_path: Path) -> None:
-    with pytest.raises(LoadFailed, match="copy 0: cannot enter /nowhere: No such file or directory"):
+    with pytest.raises(LoadFailed, match="instance 0: cannot enter /nowhere: No such file or directory"):
         engine(tmp_path, ["echo score 1"], folders="/nowhere")
 
 
 @given(st.sets(st.integers(0, 4000), min_size=1, max_size=300), st.integers(1, 400))
-def test_processor_sets_are_apart_and_even(cpus: set[int], copies: int) -> None:
-    sets = divide(cpus, copies)
-    assert len(sets) == copies and all(sets)
+def test_processor_sets_are_apart_and_even(cpus: set[int], instances: int) -> None:
+    sets = divide(cpus, instances)
+    assert len(sets) == instances and all(sets)
     assert set().union(*sets) <= cpus
-    if copies <= len(cpus):
+    if instances <= len(cpus):
         assert sum(map(len, sets)) == len(cpus) and set().union(*sets) == cpus
         assert max(map(len, sets)) - min(map(len, sets)) <= 1
     else:
@@ -211,13 +216,14 @@ def refusal(text: str) -> str:
         ("{ pattern = 'bops = (\\d+)' }", "{}", "needs either pattern or json_path"),
         ("levels = { B1", "setting = 'bse'\nlevels = { B1", 'no setting "bse" of scope client; did you mean'),
         ('scope = "client"', 'scope = "session"', "scope 'session' cannot act on a program"),
-        ('kind = "command"', 'kind = "null"', 'the subject "null" cannot run a workload of kind "program"'),
-        ('kind = "command"', 'kind = "command"\nsettings = { placement = "sets" }', 'did you mean "set"?'),
-        ('kind = "command"', 'kind = "command"\nsettings = { share = true }', "share: has no effect"),
+        ('kind = "program"', 'kind = "command"', 'the subject "command" is now "program"'),
+        ('kind = "program"', 'kind = "null"', 'the subject "null" cannot run a workload of kind "program"'),
+        ('kind = "program"', 'kind = "program"\nsettings = { placement = "sets" }', 'did you mean "set"?'),
+        ('kind = "program"', 'kind = "program"\nsettings = { share = true }', "share: has no effect"),
         (
-            'kind = "command"',
-            'kind = "command"\nsettings = { placement = "set" }',
-            "copies cannot have a processor set each: CPUs: ",
+            'kind = "program"',
+            'kind = "program"\nsettings = { placement = "set" }',
+            "instances cannot have a processor set each: CPUs: ",
         ),
     ],
 )
@@ -239,7 +245,7 @@ def test_statements_are_no_work_for_a_program() -> None:
         STUDY.partition("[workload]")[0]
         + '[factors.handle]\nscope = "client"\nlevels = { A = "none", B = "named" }\n'
     )
-    assert 'the subject "command" cannot run a workload of kind "lookup"' in refusal(text)
+    assert 'the subject "program" cannot run a workload of kind "lookup"' in refusal(text)
 
 
 def test_the_score_of_all_copies_and_of_each_is_judged_in_its_unit(lab: Lab) -> None:
@@ -249,14 +255,16 @@ def test_the_score_of_all_copies_and_of_each_is_judged_in_its_unit(lab: Lab) -> 
     assert "Warning" not in done.stderr
     said = " ".join(done.stdout.split())
     assert "B2 (base = 2000) wins: 2.00 times the total bops [2.00 to 2.00] than B1, the baseline" in said
-    # copies score 1 and 2 times the base: their sum, and their mean
+    # instances score 1 and 2 times the base: their sum, and their mean
     assert "· 2 × B1 3,000 [3,000–3,000] 1,500 [1,500–1,500] baseline" in said
     assert "▲ 2 × B2 6,000 [6,000–6,000] 3,000 [3,000–3,000] 2.00" in said
     page = (lab.bundle / "report.html").read_text()
-    assert "bops/copy" in page and "Copy by copy" in page and "TPS" not in page.partition("<script")[0]
+    assert (
+        "bops/instance" in page and "Instance by instance" in page and "TPS" not in page.partition("<script")[0]
+    )
     again = lab.run("report", lab.bundle, "--json")
     fairness = json.loads(again.stdout)["judgement"]["fairness"]
-    # one copy has twice the other's: CV 1/3, Jain (1+2)^2 / (2 (1+4)) = 0.9
+    # one instance has twice the other's: CV 1/3, Jain (1+2)^2 / (2 (1+4)) = 0.9
     assert {(f["option"], round(f["jain"], 6), f["unfair"]) for f in fairness} == {
         ("B1", 0.9, True),
         ("B2", 0.9, True),
@@ -298,7 +306,7 @@ def test_a_failing_program_fails_the_study_and_leaves_its_words(lab: Lab) -> Non
     )
     done = lab.run("run", "mine.toml", "--bundle", lab.bundle)
     assert done.returncode != 0
-    assert "copy 1 of 1 ended with exit code 9; its last words: out of paper" in done.stderr
+    assert "instance 1 of 1 ended with exit code 9; its last words: out of paper" in done.stderr
     assert "Traceback" not in done.stderr
     assert "out of paper" in (lab.bundle / "logs" / "0001.log").read_text()
 
@@ -318,7 +326,7 @@ def test_nothing_that_a_copy_started_outlives_the_lab(lab: Lab, kind: signal.Sig
     child = f"setsid {sys.executable} -c 'import time; time.sleep(987)' & sleep 988; echo bops"
     (lab.folder / "mine.toml").write_text(STUDY.replace("echo bops", child))
     process = lab.start("run", "mine.toml", "--bundle", lab.bundle)
-    lab.wait_for(lambda: lab.ours("sleep(987)") or process.poll() is not None, "a copy's child")
+    lab.wait_for(lambda: lab.ours("sleep(987)") or process.poll() is not None, "an instance's child")
     assert process.poll() is None, process.communicate()
     process.send_signal(kind)
     process.communicate(timeout=60)

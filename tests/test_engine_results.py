@@ -93,13 +93,13 @@ def test_the_dispatcher_engine_keeps_its_contract() -> None:
 
 
 def test_the_engine_of_programs_keeps_its_contract(tmp_path: Path) -> None:
-    copy = {"command": ["/bin/echo", "score 3"], "environment": {}, "folder": str(tmp_path), "cpus": []}
+    instance = {"command": ["/bin/echo", "score 3"], "environment": {}, "folder": str(tmp_path), "cpus": []}
     score = {"pattern": r"score (\S+)", "json_path": None}
     asked = {
-        "copies": [[copy]], "outputs": str(tmp_path), "score": score, "time": None, "exit_code": 0,
+        "instances": [[instance]], "outputs": str(tmp_path), "score": score, "time": None, "exit_code": 0,
         "deadline_s": 60, "cool_down_s": 0,
     }  # fmt: skip
-    result = result_of("command", asked)
+    result = result_of("programs", asked)
     holds_what_is_declared(result)
     assert set(result.tables) == {"phases", "scores"} and result.facts == Facts()
 

@@ -156,7 +156,7 @@ name = "copies"
 question = "Which?"
 
 [subject]
-kind = "command"
+kind = "program"
 
 [workload]
 kind = "program"

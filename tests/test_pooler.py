@@ -48,7 +48,7 @@ def test_the_clients_of_a_pooler_share_its_sessions(lab: Lab) -> None:
     bundle = Bundle(lab.bundle)
     seen = bundle.columns(
         "select r.option, max(s.value) filter (metric = 'sessions') as sessions,"
-        " max(s.value) filter (s.entity = 'front' and metric = 'cpu_ns_total') as front_ns"
+        " max(s.value) filter (s.entity = 'pooler' and metric = 'cpu_ns_total') as front_ns"
         " from samples s join runs r using (run) group by all order by r.option"
     )
     by_option = {

@@ -14,7 +14,7 @@ from steelyard import _core
 from steelyard.bundle.reader import Bundle
 
 ALL = {"profile_hz": 1, "locks": True, "sched": True, "roots": []}
-PROBES = ("--profile", "--locks", "--sched")
+PROBES = ("--profile", "--locks", "--scheduling-trace")
 
 
 def run(lab: Lab) -> Bundle:

@@ -28,7 +28,7 @@ levels = { A = "none", B = "named" }
 PROGRAM = """\
 name = "mine"
 question = "Which?"
-subject = { kind = "command" }
+subject = { kind = "program" }
 
 [workload]
 kind = "program"

@@ -36,7 +36,7 @@ class Bundle:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.head, self._id, self.environment, self.study_text = read_head(path)
+        self.head, self._id, self.environment, self.study_text, self._older = read_head(path)
 
     @cached_property
     def study(self) -> Study:
@@ -50,7 +50,7 @@ class Bundle:
 
     @cached_property
     def _planned(self) -> tuple[Study, tuple[Option, ...]]:
-        study, resolved = plan_study(self.study_text, str(self.path / "study.toml"))
+        study, resolved = plan_study(self.study_text, str(self.path / "study.toml"), self._older)
         by_levels = {tuple(option.levels.items()): option for option in resolved}
         found: list[Option] = []
         for head in self.head["options"]:
@@ -86,7 +86,7 @@ class Bundle:
         """A connection in which every table of the bundle is a view. Raises InputError."""
         inventory = self.inventory
         with readable(self.path, self._runs):
-            return connect(self._runs, inventory)
+            return connect(self._runs, inventory, self._older)
 
     @cached_property
     def _runs(self) -> Place:

@@ -8,7 +8,7 @@ import click
 
 # not 100: a server's own timers tick at round rates, and would be seen always or never
 _PROFILE_HZ = 99
-_ASIDE_S = 2.0
+_DIAGNOSTIC_S = 2.0
 
 
 @click.command()
@@ -19,16 +19,20 @@ _ASIDE_S = 2.0
     help="Folder to write. Default: NAME-DATE.bundle here.",
 )
 @click.option("--blocks", type=click.IntRange(1), help="How often each option runs, instead of the plan's.")
-@click.option("--clients", help="Points, instead of the plan's: 1,8,64.")
+@click.option("--clients", help="Load points (clients), instead of the plan's: 1,8,64.")
 @click.option("--measure", type=click.FloatRange(0.1), help="Seconds measured, instead of the plan's.")
-@click.option("--subject", help="Asks the same of another server: `statements --subject mariadb`.")
-@click.option("--profile", is_flag=True, help="Where CPU time goes: 99 stacks a second of each CPU.")
-@click.option("--locks", is_flag=True, help="Who waits for kernel locks, and how long.")
-@click.option("--sched", is_flag=True, help="Scheduling, in 2 s of load after each point, not measured.")
+@click.option("--subject", help="The same study on another server: `statements --subject mariadb`.")
+@click.option("--profile", is_flag=True, help="CPU profile: 99 stacks per second and CPU.")
+@click.option("--locks", is_flag=True, help="Waits for kernel locks, by lock and call site.")
 @click.option(
-    "--gets",
+    "--scheduling-trace",
     is_flag=True,
-    help="Gets of PostgreSQL's latches, in 2 s of load that are not measured.",
+    help="Scheduling, in a diagnostic phase of 2 s after each load point.",
+)
+@click.option(
+    "--latch-count",
+    is_flag=True,
+    help="Gets of PostgreSQL's latches, in a diagnostic phase of 2 s after each load point.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the plan and what is missing, run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
@@ -41,8 +45,8 @@ def command(
     subject: str | None,
     profile: bool,
     locks: bool,
-    sched: bool,
-    gets: bool,
+    scheduling_trace: bool,
+    latch_count: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -54,13 +58,13 @@ def command(
     from steelyard.study.overrides import adjusted
     from steelyard.workflow.session import run_study
 
-    asked = (
+    requested = (
         ("profile_hz", profile, _PROFILE_HZ),
         ("locks", locks, True),
-        ("scheduling_trace_s", sched, _ASIDE_S),
-        ("latch_count_s", gets, _ASIDE_S),
+        ("scheduling_trace_s", scheduling_trace, _DIAGNOSTIC_S),
+        ("latch_count_s", latch_count, _DIAGNOSTIC_S),
     )
-    probes = {key: value for key, wanted, value in asked if wanted}
+    probes = {key: value for key, given, value in requested if given}
     text, origin = adjusted(
         study, blocks=blocks, clients=clients, measure_s=measure, subject=subject, probes=probes
     )

@@ -3,14 +3,14 @@
 A table is one Parquet file a run (`runs/0007/latency.parquet`); the reader joins the files of all
 runs into one view. Times `*_ns` count from the run's origin (its set-up began), unless a
 docstring says otherwise. A metric whose name ends in `_total` is a counter that only grows; every
-other metric is a gauge; a gauge `x` may have a companion `x_limit`, what it can reach at the most.
+other metric is a gauge; a gauge `x` may have a companion `x_limit`, its upper limit.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,10 @@ class Table:
 
 
 _RUN = Column("run", "INTEGER", "number of the run, from 1 in the order executed")
-_POINT = Column("point", "INTEGER", "number of the point (a number of clients) within the run, from 0")
-_ROLE = Column("role", "VARCHAR", "whose threads: server, engine, monitors ..., kernel, idle, other")
+_POINT = Column("point", "INTEGER", "number of the load point (a number of clients) within the run, from 0")
+_ROLE = Column(
+    "role", "VARCHAR", "whose threads: server, engine, pooler, hogs, monitors, kernel, idle, other"
+)
 _STATEMENT = Column("statement", "VARCHAR", "the statement's name; `transaction` holds whole transactions")
 
 TABLES: tuple[Table, ...] = (
@@ -85,7 +87,7 @@ TABLES: tuple[Table, ...] = (
                 "second",
                 "INTEGER",
                 "from 0 at the start of measure; negative in the warm-up; NULL: the whole measure phase,"
-                " of a recording that tells no seconds",
+                " of a recording without seconds",
                 nullable=True,
             ),
             _STATEMENT,
@@ -130,15 +132,15 @@ TABLES: tuple[Table, ...] = (
     ),
     Table(
         "scores",
-        "one copy of a program (workload kind 'program')",
+        "one instance of a program (workload kind 'program')",
         (
             _RUN,
             _POINT,
-            Column("instance", "INTEGER", "number of the copy, from 0"),
-            Column("score", "DOUBLE", "as the copy told it, in the study's workload.unit"),
-            Column("seconds", "DOUBLE", "as the copy told it, or from the common start to its end"),
+            Column("instance", "INTEGER", "number of the instance, from 0"),
+            Column("score", "DOUBLE", "printed by the instance, in the study's workload.unit"),
+            Column("seconds", "DOUBLE", "printed by the instance, or from the common start to its end"),
             Column("exit_code", "INTEGER", ""),
-            Column("cpu_ns", "BIGINT", "CPU time of the copy and of all children it waited for"),
+            Column("cpu_ns", "BIGINT", "CPU time of the instance and of all children it waited for"),
         ),
     ),
     Table(
@@ -160,10 +162,10 @@ TABLES: tuple[Table, ...] = (
             _RUN,
             _POINT,
             Column("latch", "VARCHAR", "its name, or the family of its children"),
-            Column("children", "INTEGER", "latches of the family; NULL: not told", nullable=True),
+            Column("children", "INTEGER", "latches of the family; NULL: not known", nullable=True),
             Column("spin", "BIGINT", "turns that a miss spins before it sleeps; NULL: any", nullable=True),
             Column("gets", "BIGINT", "acquisitions", nullable=True),
-            Column("misses", "BIGINT", "of these, the first try failed", nullable=True),
+            Column("misses", "BIGINT", "of these, not acquired at the first attempt", nullable=True),
             Column("spin_gets", "BIGINT", "of the misses, those that never slept", nullable=True),
             Column("sleeps", "BIGINT", "sleeps, several of one acquisition included", nullable=True),
             Column("wait_ns", "BIGINT", "time asleep, spinning excluded", nullable=True),
@@ -180,8 +182,8 @@ TABLES: tuple[Table, ...] = (
             _RUN,
             _POINT,
             Column("latch", "VARCHAR", "its name: all latches of a tranche"),
-            Column("gets", "BIGINT", "acquisitions by who would wait; by sampling"),
-            Column("transactions", "BIGINT", "of the stretch"),
+            Column("gets", "BIGINT", "acquisitions that would wait for the latch; by sampling"),
+            Column("transactions", "BIGINT", "in that phase"),
         ),
     ),
     Table(
@@ -193,7 +195,7 @@ TABLES: tuple[Table, ...] = (
             _ROLE,
             Column("lock", "VARCHAR", "the lock's name where it has one, else its type"),
             Column("type", "VARCHAR", "spinlock, mutex, rwsem:R ...; as `perf lock contention` names it"),
-            Column("call_site", "VARCHAR", "function+offset that asked for it; empty: all call sites"),
+            Column("call_site", "VARCHAR", "function+offset of the acquisition; empty: all call sites"),
             Column("distinct_locks", "BIGINT", "different locks waited for there", nullable=True),
             Column("acquisitions", "BIGINT", "waited for or not", nullable=True),
             Column("contended", "BIGINT", "of these, those that waited", nullable=True),
@@ -218,7 +220,7 @@ TABLES: tuple[Table, ...] = (
                 "VARCHAR",
                 "folded: the thread's name and its functions, outermost first, `;` between; `_[k]`: kernel",
             ),
-            Column("samples", "BIGINT", "how often it was seen"),
+            Column("samples", "BIGINT", "number of samples with this stack"),
         ),
     ),
     Table(
@@ -228,12 +230,12 @@ TABLES: tuple[Table, ...] = (
             _RUN,
             _POINT,
             _ROLE,
-            Column("seconds", "DOUBLE", "length of the stretch"),
+            Column("seconds", "DOUBLE", "length of the phase"),
             Column("voluntary", "BIGINT", "switches of threads that had to wait for something"),
             Column("involuntary", "BIGINT", "switches of threads that would have gone on"),
             Column("migrations", "BIGINT", "threads put on another CPU"),
             Column("run_queue_histogram", "BLOB", "waits for a CPU, HdrHistogram V2, ns"),
-            Column("slice_histogram", "BLOB", "time on the CPU at a stretch, HdrHistogram V2, ns"),
+            Column("slice_histogram", "BLOB", "time on the CPU without a switch, HdrHistogram V2, ns"),
             Column(
                 "off_cpu_histogram",
                 "BLOB",
@@ -243,16 +245,16 @@ TABLES: tuple[Table, ...] = (
     ),
     Table(
         "trace",
-        "what a chosen thread of a simulated machine did: a stint on a CPU, or a change of its priority",
+        "what a chosen thread of a simulated machine did: one time on a CPU, or one change of its priority",
         (
             _RUN,
             _POINT,
             Column("thread", "VARCHAR", "group:number"),
             Column("reason", "VARCHAR", "ran; or start, expired, waited, returned, forked: a change"),
-            Column("cpu", "INTEGER", "where it ran; NULL: a change", nullable=True),
+            Column("cpu", "INTEGER", "CPU on which it ran; NULL: a change", nullable=True),
             Column("start_ns", "BIGINT", "simulated"),
-            Column("end_ns", "BIGINT", "simulated; of a change the same"),
-            Column("priority", "INTEGER", "global: the level, nice and the class added"),
+            Column("end_ns", "BIGINT", "simulated; of a change: the same as start_ns"),
+            Column("priority", "INTEGER", "global: level, nice and class added"),
         ),
     ),
     Table(
@@ -272,7 +274,7 @@ TABLES: tuple[Table, ...] = (
     ),
     Table(
         "notices",
-        "something that a reader of the results must know",
+        "one notice: what a reader of the results must know",
         (
             _RUN,
             Column("code", "VARCHAR", "a word for the kind: monitor-unavailable, run-void ..."),

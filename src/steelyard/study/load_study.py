@@ -14,6 +14,7 @@ from steelyard.study.errors import InputError, nearest
 from steelyard.study.locate import line_of
 from steelyard.study.passwords import password_written
 from steelyard.study.plan import Option, options
+from steelyard.study.renamed import with_new_names
 from steelyard.study.source import text_of, toml_of
 from steelyard.study.study import Study
 from steelyard.study.validation_errors import all_placed
@@ -51,9 +52,14 @@ def parse_study(text: str, origin: str) -> Study:
     return plan_study(text, origin)[0]
 
 
-def plan_study(text: str, origin: str) -> tuple[Study, list[Option]]:
-    """The study in a TOML text and its options, resolved. Raises InputError."""
+def plan_study(text: str, origin: str, older: bool = False) -> tuple[Study, list[Option]]:
+    """The study in a TOML text and its options, resolved. Raises InputError.
+
+    older: an older version wrote it: names that were changed since are read as the new ones.
+    """
     raw = toml_of(text, origin)
+    if older:
+        raw = with_new_names(raw)
     dsn = raw.get("subject", {}).get("dsn", "") if isinstance(raw.get("subject"), dict) else ""
     if isinstance(dsn, str) and password_written(dsn):
         line = line_of(text, ("subject", "dsn"))

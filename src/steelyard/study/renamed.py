@@ -1,17 +1,58 @@
-"""Keys of study files that have a new name: an error names it. No key is read under its old name."""
+"""Names of study files that were changed: an error names the new one; bundles of before are read by it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 # the path of the key as it was: its name now
-_RENAMED: dict[tuple[str, ...], str] = {
+_KEYS: dict[tuple[str, ...], str] = {
     ("probes", "sched_s"): "scheduling_trace_s",
     ("probes", "gets_s"): "latch_count_s",
     ("workload", "words"): "variables",
 }
+# a key and its value as it was: the value now
+_VALUES: dict[tuple[str, ...], str] = {("subject", "kind", "command"): "program"}
+# settings may stand in the subject and in each level of a factor
+_SETTINGS = {"front": "pooler"}
+_WITH_SETTINGS = ("subject", "factors")
 
 
 def new_name(path: Sequence[str | int]) -> str | None:
     """The name that the last key of a path has now; None where the key never had another."""
-    return _RENAMED.get(tuple(map(str, path)))
+    return _KEYS.get(tuple(map(str, path)))
+
+
+def new_value(path: Sequence[str | int], value: str) -> str | None:
+    """The name that the value of a key has now; None where the value never had another."""
+    return _VALUES.get((*map(str, path), value))
+
+
+def with_new_names(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """A study as an older version wrote it, under the names of this one."""
+    return {
+        section: _section(section, cast("Mapping[str, Any]", content))
+        if isinstance(content, Mapping)
+        else content
+        for section, content in raw.items()
+    }
+
+
+def _section(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        new_name((name, key)) or key: _value((name, key), value, name in _WITH_SETTINGS)
+        for key, value in content.items()
+    }
+
+
+def _value(path: Sequence[str], value: Any, has_settings: bool) -> Any:
+    if isinstance(value, str):
+        return new_value(path, value) or value
+    return _settings(value) if has_settings else value
+
+
+def _settings(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    settings = cast("Mapping[str, Any]", value)
+    return {_SETTINGS.get(key, key): _settings(content) for key, content in settings.items()}

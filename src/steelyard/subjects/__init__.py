@@ -13,6 +13,7 @@ from steelyard.host.finding import Finding
 from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.plan import Option
+from steelyard.study.renamed import new_value
 from steelyard.study.study import Scope, Study
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.statements import StatementWorkload
@@ -163,7 +164,7 @@ SUBJECTS: dict[str, str] = {
     "latch": "steelyard.subjects.latches:KIND",
     "dispatcher": "steelyard.subjects.dispatcher.machine:KIND",
     "virtual-machine": "steelyard.subjects.guests.virtual_machine:KIND",
-    "command": "steelyard.subjects.programs:KIND",
+    "program": "steelyard.subjects.programs:KIND",
     "null": "steelyard.subjects.null:KIND",
 }
 
@@ -177,6 +178,8 @@ def kind_of(study: Study) -> Kind:
     """The kind of subject that a study names. Raises InputError."""
     name = study.subject.kind
     if name not in SUBJECTS:
+        if now := new_value(("subject", "kind"), name):
+            raise InputError(f'the subject "{name}" is now "{now}"', at=("subject", "kind"))
         raise InputError(f'no subject "{name}"{nearest(name, SUBJECTS)}', at=("subject", "kind"))
     return _kind(name)
 

@@ -1,6 +1,6 @@
-"""Any program that tells a score: N copies at once, left to the scheduler or one processor set each.
+"""Any program that reports a score: N instances at once, left to the scheduler or one processor set each.
 
-It has no server: the engine `command` starts the copies and reads them. What a copy starts carries a
+It has no server: the engine `programs` starts the instances and reads them. What an instance starts carries a
 mark in its environment, and is ended with the run, however the run ends.
 """
 
@@ -31,7 +31,7 @@ _TAIL_BYTES = 64_000
 
 
 def check(study: Study, options: Sequence[Option]) -> None:
-    """The programs are there, the settings are known, and the copies fit. Raises InputError."""
+    """The programs are there, the settings are known, and the instances fit. Raises InputError."""
     for at, key, value in settings_given(study, "server"):
         _check_setting(key, value, at)
     for option in options:
@@ -44,7 +44,7 @@ def check(study: Study, options: Sequence[Option]) -> None:
 
 
 class Command:
-    """Says for each run which copies are to be started, and on which CPUs."""
+    """Says for each run which instances are to be started, and on which CPUs."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -54,7 +54,7 @@ class Command:
         self._outputs = bench.folder / "outputs"
 
     def start(self, option: Option) -> Load:
-        """The plan of the copies; the first time, after the study's `prepare`."""
+        """The plan of the instances; the first time, after the study's `prepare`."""
         self._mark = Mark()
         self._promise = self._bench.guard.stop_marked(self._mark)
         shutil.rmtree(self._outputs, ignore_errors=True)
@@ -65,11 +65,13 @@ class Command:
             self._prepared = True
         program = _found(workload.command[0])
         plan = workload.model_dump(include={"score", "time", "exit_code", "deadline_s"})
-        points = [self._copies(workload, option, copies) for copies in self._bench.study.plan.clients]
+        points = [
+            self._instances(workload, option, instances) for instances in self._bench.study.plan.clients
+        ]
         settings = _settings(option)
         return Load(
-            engine="command",
-            plan={**plan, "copies": points, "outputs": str(self._outputs)},
+            engine="programs",
+            plan={**plan, "instances": points, "outputs": str(self._outputs)},
             facts={
                 "version": program,
                 "settings": settings,
@@ -78,10 +80,10 @@ class Command:
         )
 
     def reset(self) -> None:
-        """Copies share nothing that the lab knows of; what they keep is theirs."""
+        """Instances share nothing that the lab knows of; what they keep is theirs."""
 
     def stop(self) -> str:
-        """Ends whatever the copies have left running; returns the end of what they printed."""
+        """Ends whatever the instances have left running; returns the end of what they printed."""
         if not self._promise:
             return ""
         end_marked(self._mark)
@@ -93,7 +95,7 @@ class Command:
             if (tail := _end_of(place.read_bytes()))
         )
 
-    def _copies(self, workload: ProgramWorkload, option: Option, number: int) -> list[dict[str, Any]]:
+    def _instances(self, workload: ProgramWorkload, option: Option, number: int) -> list[dict[str, Any]]:
         plan = self._bench.study.plan
         places = self._bench.placement
         cpus = places.server | places.engine
@@ -133,7 +135,7 @@ class Command:
             return
         known = self._folders()
         command = [filled(word, known) for word in workload.prepare]
-        # of the variables, those that are the same for all copies and options
+        # of the variables, those that are the same for all instances and options
         variables = {
             name: filled(str(text), known)
             for name, text in workload.environment.items()
@@ -182,11 +184,11 @@ def _check_setting(key: str, value: Setting, at: Sequence[str]) -> None:
 
 def _check_fit(study: Study, option: Option) -> None:
     settings = _settings(option)
-    cpus, copies = len(os.sched_getaffinity(0)), max(study.plan.clients)
-    if settings["placement"] == "set" and copies > cpus and not settings["share"]:
+    cpus, instances = len(os.sched_getaffinity(0)), max(study.plan.clients)
+    if settings["placement"] == "set" and instances > cpus and not settings["share"]:
         raise InputError(
-            f"option {option.label}: {copies} copies cannot have a processor set each: CPUs: {cpus}",
-            "fewer clients, or subject.settings.share = true: then copies share CPUs",
+            f"option {option.label}: {instances} instances cannot have a processor set each: CPUs: {cpus}",
+            "fewer clients, or subject.settings.share = true: then instances share CPUs",
             ("plan", "clients"),
         )
 
@@ -205,7 +207,7 @@ def _check_programs(option: Option) -> None:
 
 
 def _found(program: str) -> str:
-    """Its whole path, so that the copies' working folder does not matter."""
+    """Its whole path, so that the instances' working folder does not matter."""
     path = shutil.which(program)
     if path is None:
         raise SubjectFailed(f'no program "{program}" here')

@@ -88,7 +88,7 @@ class Evidence:
         (hand_over_ns, wake_up_ns, spin_turn_ns; wakes: rows of asleep_ns, wake_ns, post_ns, slept; pauses:
         pause_ns, common; cpus and cpus_share: between which, and what they share); empty where none was
         measured.
-    scores: run, point, instance, score, seconds, cpu_ns: copies of a program, where one was run.
+    scores: run, point, instance, score, seconds, cpu_ns: instances of a program, where one was run.
     declared: what the monitors declare of their metrics, by monitor.
     instruction_time: times are of a clock that counts instructions (an emulated guest's).
     """

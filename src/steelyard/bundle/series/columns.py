@@ -26,7 +26,7 @@ class Series:
     gauges: option, t_s (since the start of measure), monitor, entity, metric, value, limit (NaN or
         absent: none), unit ('': a number of things): median over runs.
     statements: option, statement, per_s: geometric mean over runs and points, as estimates are.
-    clients: option, clients, client, transactions: geometric mean over runs; of copies of a
+    clients: option, clients, client, transactions: geometric mean over runs; of instances of a
         program, their scores stand as transactions.
     priorities: option, clients, priority, seconds: of simulated threads that are weighed, running or
         waiting for a CPU, mean over runs. trace: option, thread, reason (`ran`, or why its priority

@@ -103,6 +103,6 @@ def statements(bundle: Bundle, runs: Sequence[int]) -> Columns:
 
 
 def clients(bundle: Bundle, runs: Sequence[int]) -> Columns:
-    """Transactions of each client, or the score of each copy of a program, over these runs."""
+    """Transactions of each client, or the score of each instance of a program, over these runs."""
     query = _COPIES if isinstance(bundle.study.workload, ProgramWorkload) else _CLIENTS
     return bundle.columns(query, {"runs": list(runs)})

@@ -17,21 +17,32 @@ from steelyard.study.errors import InputError
 _WHICH = "give the folder that `steelyard run` named"
 _LOST = "take this file from a copy of the bundle: what was measured cannot be read without it"
 _SEALED_SINCE = 2
+_NAMED_SINCE = 3
 
 
 class Head(NamedTuple):
-    """facts: bundle.json. id: of the bundle, '' in the format that had none. study_text: study.toml."""
+    """facts: bundle.json. id: of the bundle, '' in the format that had none. study_text: study.toml.
+
+    older: written before keys, phases and roles got the names that they have in format 3.
+    """
 
     facts: dict[str, Any]
     id: str
     environment: dict[str, Any]
     study_text: str
+    older: bool
 
 
 def read_head(path: Path) -> Head:
     """All files beside the runs. Raises InputError that names the one that is damaged."""
     facts = read_facts(path)
-    return Head(facts, facts.get("id", ""), read_environment(path, facts), _study_text(path, facts))
+    return Head(
+        facts,
+        facts.get("id", ""),
+        read_environment(path, facts),
+        _study_text(path, facts),
+        facts["format"] < _NAMED_SINCE,
+    )
 
 
 def read_facts(path: Path) -> dict[str, Any]:

@@ -14,6 +14,13 @@ from steelyard.run_tables.schema import TABLES, Table
 from steelyard.study.errors import InputError
 
 DAMAGED = "damaged"
+# values of columns as formats 1 and 2 have them, and the names since
+_ROLES = {"front": "pooler"}
+_RENAMED = {
+    "phase": {"watch": "scheduling-trace", "count": "latch-count"},
+    "role": _ROLES,
+    "entity": _ROLES,
+}
 _TAKE = "take the file from a copy of the bundle"
 
 # a block that was redone counts by its last attempt
@@ -31,8 +38,10 @@ _MEASURES = """
 """
 
 
-def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
+def connect(place: Place, inventory: Inventory, older: bool) -> duckdb.DuckDBPyConnection:
     """Every table of the bundle as a view, `used_runs` and `measures`. place: its folder `runs`.
+
+    older: phases and roles have the names that they had before format 3, and are shown by the new ones.
 
     The place is closed with the connection. Raises duckdb.Error, and InputError for a table with holes.
     """
@@ -42,7 +51,7 @@ def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
     for table in TABLES:
         # read once, since a view opens every run's file again at each query; but samples are many
         kind = "view" if table.name == "samples" else "table"
-        connection.execute(f"create {kind} {table.name} as {_source(table, place.path, inventory)}")
+        connection.execute(f"create {kind} {table.name} as {_source(table, place.path, inventory, older)}")
     _refuse_holes(connection)
     _refuse_others(connection, inventory)
     for identity, why in inventory.damaged:
@@ -90,7 +99,17 @@ def _refuse_others(connection: duckdb.DuckDBPyConnection, inventory: Inventory) 
             raise InputError(f"{file_of(number, 'runs')}: of another run, or of none", _TAKE)
 
 
-def _source(table: Table, place: str, inventory: Inventory) -> str:
+def _quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+def _renamed(column: str) -> str:
+    """The column in SQL, its values under the names of this format."""
+    cases = " ".join(f"when '{old}' then '{new}'" for old, new in _RENAMED.get(column, {}).items())
+    return f'case "{column}" {cases} else "{column}" end' if cases else _quoted(column)
+
+
+def _source(table: Table, place: str, inventory: Inventory, older: bool) -> str:
     empty = ", ".join(f'null::{c.type} as "{c.name}"' for c in table.columns)
     files = ", ".join(
         f"'{place}/{identity.run:04d}/{table.name}.parquet'"
@@ -99,7 +118,9 @@ def _source(table: Table, place: str, inventory: Inventory) -> str:
     )
     if not files:
         return f"select {empty} where false"
-    types = ", ".join(f'"{c.name}"::{c.type} as "{c.name}"' for c in table.columns)
+    types = ", ".join(
+        f'{_renamed(c.name) if older else _quoted(c.name)}::{c.type} as "{c.name}"' for c in table.columns
+    )
     # a bundle of before a column was there lacks it: null, as what is not available always is
     return (
         f"select * replace ({types}) from (select {empty} where false union all by name"

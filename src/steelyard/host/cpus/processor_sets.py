@@ -1,4 +1,4 @@
-"""Processor sets: the CPUs of a machine divided among copies of a program, whole cores together."""
+"""Processor sets: the CPUs of a machine divided among instances of a program, whole cores together."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 _CPUS = Path("/sys/devices/system/cpu")
 
 
-def divide(cpus: Iterable[int], copies: int) -> list[frozenset[int]]:
-    """A set of CPUs for each copy, sizes as equal as can be; neighbours in the machine stay together.
+def divide(cpus: Iterable[int], instances: int) -> list[frozenset[int]]:
+    """A set of CPUs for each instance, sizes as equal as can be; neighbours in the machine stay together.
 
-    With more copies than CPUs each gets one, and some CPUs serve several copies.
+    With more instances than CPUs each gets one, and some CPUs serve several instances.
     """
     near = sorted(cpus, key=_place)
-    if copies > len(near):
-        return [frozenset({near[copy % len(near)]}) for copy in range(copies)]
-    edges = [len(near) * copy // copies for copy in range(copies + 1)]
+    if instances > len(near):
+        return [frozenset({near[instance % len(near)]}) for instance in range(instances)]
+    edges = [len(near) * instance // instances for instance in range(instances + 1)]
     return [frozenset(near[start:end]) for start, end in pairwise(edges)]
 
 

@@ -98,7 +98,7 @@ def kernel_probes() -> Iterator[Finding]:
     for name, use in (
         ("profile", "--profile: where CPU time goes"),
         ("locks", "--locks: who waits for kernel locks"),
-        ("sched", "--sched: run-queue waits, slices, switches"),
+        ("sched", "--scheduling-trace: run-queue waits, slices, switches"),
         ("kernel symbols", "names of kernel functions"),
         ("latches", f"sleeps for latches of {name_of_server}, in measured runs"),
     ):

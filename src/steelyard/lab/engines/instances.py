@@ -1,6 +1,6 @@
-"""Starts copies of a program at one moment and waits for them: forked first, let go together.
+"""Starts instances of a program at one moment and waits for them: forked first, let go together.
 
-Each copy has its CPUs, its process group and its output files before it begins; it dies with us.
+Each instance has its CPUs, its process group and its output files before it begins; it dies with us.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _NOT_STARTED = 127
 
 
 @dataclass(frozen=True)
-class Copy:
-    """One copy. command: whole path and arguments; environment: on top of ours, empty: not set.
+class Instance:
+    """One instance. command: whole path and arguments; environment: on top of ours, empty: not set.
 
     cpus: those it is bound to; none: those of the engine.
     """
@@ -37,29 +37,29 @@ class Copy:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a copy ended. exit_code: negative for a signal; cpu_ns: with all children it waited for."""
+    """How an instance ended. exit_code: negative for a signal; cpu_ns: with all children it waited for."""
 
-    copy: int
+    instance: int
     exit_code: int
     end_ns: int
     cpu_ns: int
 
 
-class Copies:
-    """Copies under way. start_ns: CLOCK_MONOTONIC when all were let go."""
+class Instances:
+    """Instances under way. start_ns: CLOCK_MONOTONIC when all were let go."""
 
-    def __init__(self, copies: Sequence[Copy]) -> None:
-        """Raises OSError naming what could not be done for which copy."""
+    def __init__(self, instances: Sequence[Instance]) -> None:
+        """Raises OSError naming what could not be done for which instance."""
         held, gate = os.pipe2(os.O_CLOEXEC)
         failed, failure = os.pipe2(os.O_CLOEXEC)
         self._pids: dict[int, int] = {}
-        # a signal would reach whichever thread does not block it, and be lost: each copy has a pidfd
+        # a signal would reach whichever thread does not block it, and be lost: each instance has a pidfd
         self._ends: dict[int, int] = {}
         parent = os.getpid()
-        for number, copy in enumerate(copies):
+        for number, instance in enumerate(instances):
             pid = os.fork()
             if pid == 0:
-                _become(number, copy, parent, held, gate, failure)
+                _become(number, instance, parent, held, gate, failure)
             self._pids[pid] = number
             self._ends[pid] = os.pidfd_open(pid)
         for end in (held, failure):
@@ -74,7 +74,7 @@ class Copies:
             raise OSError(told)
 
     def next_end(self, deadline_ns: int) -> Ended | None:
-        """The next copy that ends; None at the deadline."""
+        """The next instance that ends; None at the deadline."""
         while True:
             for pid, number in list(self._pids.items()):
                 done, status, usage = os.wait4(pid, os.WNOHANG)
@@ -97,7 +97,7 @@ class Copies:
 
     @property
     def running(self) -> list[int]:
-        """Numbers of the copies that have not ended."""
+        """Numbers of the instances that have not ended."""
         return sorted(self._pids.values())
 
     def kill(self) -> None:
@@ -114,8 +114,8 @@ class Copies:
         self._ends.clear()
 
 
-def _become(number: int, copy: Copy, parent: int, held: int, gate: int, failure: int) -> Any:
-    """The forked child: turns into the copy once the gate opens, or tells why it cannot."""
+def _become(number: int, instance: Instance, parent: int, held: int, gate: int, failure: int) -> Any:
+    """The forked child: turns into the instance once the gate opens, or tells why it cannot."""
     doing = "cannot be started"
     try:
         os.setpgid(0, 0)
@@ -123,29 +123,31 @@ def _become(number: int, copy: Copy, parent: int, held: int, gate: int, failure:
             os._exit(_NOT_STARTED)
         for flags, place, number_of_file in (
             (os.O_RDONLY, "/dev/null", 0),
-            (os.O_WRONLY | os.O_CREAT | os.O_TRUNC, copy.output, 1),
-            (os.O_WRONLY | os.O_CREAT | os.O_TRUNC, copy.error, 2),
+            (os.O_WRONLY | os.O_CREAT | os.O_TRUNC, instance.output, 1),
+            (os.O_WRONLY | os.O_CREAT | os.O_TRUNC, instance.error, 2),
         ):
             os.dup2(os.open(place, flags, 0o600), number_of_file)
-        doing = f"cannot enter {copy.folder}"
-        os.chdir(copy.folder)
-        doing = f"cannot run on CPUs {','.join(map(str, copy.cpus))}"
-        if copy.cpus:
-            os.sched_setaffinity(0, copy.cpus)
-        if copy.cpus and os.sched_getaffinity(0) != set(copy.cpus):
+        doing = f"cannot enter {instance.folder}"
+        os.chdir(instance.folder)
+        doing = f"cannot run on CPUs {','.join(map(str, instance.cpus))}"
+        if instance.cpus:
+            os.sched_setaffinity(0, instance.cpus)
+        if instance.cpus and os.sched_getaffinity(0) != set(instance.cpus):
             raise OSError(0, "the machine gives it others (a cpuset?)")
         # a program expects the signals as a shell leaves them
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
-        environment = {**os.environ, **copy.environment}
+        environment = {**os.environ, **instance.environment}
         os.close(gate)
         os.read(held, 1)
-        doing = f"cannot start {copy.command[0]}"
+        doing = f"cannot start {instance.command[0]}"
         os.execve(
-            copy.command[0], list(copy.command), {name: text for name, text in environment.items() if text}
+            instance.command[0],
+            list(instance.command),
+            {name: text for name, text in environment.items() if text},
         )
     except BaseException as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        os.write(failure, f"copy {number}: {doing}: {reason}\n".encode())
+        os.write(failure, f"instance {number}: {doing}: {reason}\n".encode())
     finally:
         os._exit(_NOT_STARTED)

@@ -1,7 +1,7 @@
-"""The engine of programs: starts the copies of each load point, waits, and reads the score of each.
+"""The engine of programs: starts the instances of each load point, waits, and reads the score of each.
 
-It runs in a child process of the lab, so that the copies are the descendants that monitors watch.
-A copy that fails, hangs, or prints no score ends the run, with the end of its output.
+It runs in a child process of the lab, so that the instances are the descendants that monitors watch.
+An instance that fails, hangs, or prints no score ends the run, with the end of its output.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from steelyard.lab.engines.instances import Copies, Copy
+from steelyard.lab.engines.instances import Instance, Instances
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
 from steelyard.run_tables.rows import Rows
@@ -27,36 +27,36 @@ Say = Callable[[str], None]
 def run(plan_json: str, say: Say) -> str:
     """Runs the load points of a plan; returns the result as JSON. Raises LoadFailed.
 
-    plan: copies (for each load point a list of command, environment, folder, cpus), outputs (a folder),
+    plan: instances (for each load point a list of command, environment, folder, cpus), outputs (a folder),
     score and time (pattern or json_path), exit_code, deadline_s, cool_down_s.
     """
     plan = json.loads(plan_json)
     phases, scores = Rows("phases"), Rows("scores")
-    for point in range(len(plan["copies"])):
+    for point in range(len(plan["instances"])):
         _point(plan, point, phases, scores, say)
-    last, copies = len(plan["copies"]) - 1, len(plan["copies"][-1])
+    last, instances = len(plan["instances"]) - 1, len(plan["instances"][-1])
     start_ns = time.monotonic_ns()
-    _phase(say, "cool-down", last, copies, start_ns)
+    _phase(say, "cool-down", last, instances, start_ns)
     time.sleep(plan["cool_down_s"])
     end_ns = time.monotonic_ns()
-    phases.add(point=last, clients=copies, phase="cool-down", start_ns=start_ns, end_ns=end_ns)
-    return EngineResult("command", {"phases": phases.columns(), "scores": scores.columns()}).to_json()
+    phases.add(point=last, clients=instances, phase="cool-down", start_ns=start_ns, end_ns=end_ns)
+    return EngineResult("programs", {"phases": phases.columns(), "scores": scores.columns()}).to_json()
 
 
 def _point(plan: Mapping[str, Any], point: int, phases: Rows, scores: Rows, say: Say) -> None:
     outputs = Path(plan["outputs"])
-    copies = [
-        Copy(
-            **copy,
-            output=outputs / f"point{point}-copy{number}.out",
-            error=outputs / f"point{point}-copy{number}.err",
+    instances = [
+        Instance(
+            **instance,
+            output=outputs / f"point{point}-instance{number}.out",
+            error=outputs / f"point{point}-instance{number}.err",
         )
-        for number, copy in enumerate(plan["copies"][point])
+        for number, instance in enumerate(plan["instances"][point])
     ]
-    # announced before the copies begin: the samples that it causes must not cost them time
-    _phase(say, "measure", point, len(copies), time.monotonic_ns())
+    # announced before the instances begin: the samples that it causes must not cost them time
+    _phase(say, "measure", point, len(instances), time.monotonic_ns())
     try:
-        under_way = Copies(copies)
+        under_way = Instances(instances)
     except OSError as error:
         raise LoadFailed(str(error.args[-1]).strip()) from None
     deadline_ns = under_way.start_ns + round(plan["deadline_s"] * 1e9)
@@ -66,31 +66,33 @@ def _point(plan: Mapping[str, Any], point: int, phases: Rows, scores: Rows, say:
             ended = under_way.next_end(deadline_ns)
             if ended is None:
                 late = under_way.running[0]
-                raise _failed(copies, late, f"still ran after {plan['deadline_s']:g} s and was killed")
+                raise _failed(instances, late, f"still ran after {plan['deadline_s']:g} s and was killed")
             if ended.exit_code != plan["exit_code"]:
                 how = f"exit code {ended.exit_code}" if ended.exit_code >= 0 else f"signal {-ended.exit_code}"
-                raise _failed(copies, ended.copy, f"ended with {how}")
+                raise _failed(instances, ended.instance, f"ended with {how}")
             end_ns = ended.end_ns
             own_s = (ended.end_ns - under_way.start_ns) / 1e9
             scores.add(
                 point=point,
-                instance=ended.copy,
-                score=_number(plan["score"], copies, ended.copy, "score"),
-                seconds=_number(plan["time"], copies, ended.copy, "time") if plan["time"] else own_s,
+                instance=ended.instance,
+                score=_number(plan["score"], instances, ended.instance, "score"),
+                seconds=_number(plan["time"], instances, ended.instance, "time") if plan["time"] else own_s,
                 exit_code=ended.exit_code,
                 cpu_ns=ended.cpu_ns,
             )
     finally:
         under_way.kill()
-    phases.add(point=point, clients=len(copies), phase="measure", start_ns=under_way.start_ns, end_ns=end_ns)
+    phases.add(
+        point=point, clients=len(instances), phase="measure", start_ns=under_way.start_ns, end_ns=end_ns
+    )
 
 
-def _number(extractor: Mapping[str, Any], copies: list[Copy], number: int, what: str) -> float:
-    """The positive number that the study's pattern or path finds in a copy's output. Raises LoadFailed."""
-    copy = copies[number]
-    output, error = _text(copy.output), _text(copy.error)
+def _number(extractor: Mapping[str, Any], instances: list[Instance], number: int, what: str) -> float:
+    """The positive number that the pattern or path finds in an instance's output. Raises LoadFailed."""
+    instance = instances[number]
+    output, error = _text(instance.output), _text(instance.error)
     if not (output + error).strip():
-        raise _failed(copies, number, f"printed nothing, so it has no {what}")
+        raise _failed(instances, number, f"printed nothing, so it has no {what}")
     if extractor["pattern"] is not None:
         where = f"pattern {extractor['pattern']}"
         found = re.findall(extractor["pattern"], output) or re.findall(extractor["pattern"], error)
@@ -99,13 +101,13 @@ def _number(extractor: Mapping[str, Any], copies: list[Copy], number: int, what:
         where = f"JSON path {extractor['json_path']}"
         value = _at(output, extractor["json_path"])
     if value is None:
-        raise _failed(copies, number, f"printed no {what} ({where})")
+        raise _failed(instances, number, f"printed no {what} ({where})")
     try:
         score = float(value)
     except (TypeError, ValueError):
         score = float("nan")
     if not 0 < score < float("inf"):
-        raise _failed(copies, number, f"printed {str(value)[:60]!r} as its {what}: not a positive number")
+        raise _failed(instances, number, f"printed {str(value)[:60]!r} as its {what}: not a positive number")
     return score
 
 
@@ -127,12 +129,12 @@ def _at(text: str, path: str) -> Any:
     return None if isinstance(value, bool) else cast(Any, value)
 
 
-def _failed(copies: list[Copy], number: int, what: str) -> LoadFailed:
-    """The copy, what was wrong, and the end of its error output, or of its output where that is empty."""
-    said = _text(copies[number].error).strip() or _text(copies[number].output).strip()
+def _failed(instances: list[Instance], number: int, what: str) -> LoadFailed:
+    """The instance, what was wrong, and the end of its error output, or of its output where that is empty."""
+    said = _text(instances[number].error).strip() or _text(instances[number].output).strip()
     # more of it than is kept: the lab takes secrets out before it cuts
     last = "; its last words:\n" + said[-_TAIL_CHARACTERS:] if said else ", without a word"
-    return LoadFailed(f"copy {number + 1} of {len(copies)} {what}{last}")
+    return LoadFailed(f"instance {number + 1} of {len(instances)} {what}{last}")
 
 
 def _text(place: Path) -> str:

@@ -58,7 +58,7 @@ ENGINES: dict[str, Engine] = {
         optional=_names("trace"),
         facts=_names("events"),
     ),
-    "command": Engine("steelyard.lab.engines.programs:run", _names("phases scores")),
+    "programs": Engine("steelyard.lab.engines.programs:run", _names("phases scores")),
     # the load engine runs in the guest, and the guest's kernel is probed there
     "guest": Engine(
         "steelyard.lab.engines.guests:run",

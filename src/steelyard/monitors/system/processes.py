@@ -28,7 +28,7 @@ _METRICS = (
         _server("server_cpu_us_per_txn", "server CPU", "server CPU"),
         Cost("engine_cpu_us_per_txn", "load engine CPU", "CPU", "engine", better="neither"),
         # a pooler that is not there costs nothing
-        Cost("front_cpu_us_per_txn", "CPU of the pooler", "CPU", "front", zero_if_absent=True),
+        Cost("pooler_cpu_us_per_txn", "CPU of the pooler", "CPU", "pooler", zero_if_absent=True),
     ),
     _metric(
         "user_cpu_ns_total",
@@ -85,7 +85,7 @@ class ProcessMonitor:
 
     declares = Declaration(
         _METRICS,
-        text="The entity is the role: `server`, `engine`, `front` (the pooler), `hogs` (CPU hogs), `monitors`"
+        text="The entity is the role: `server`, `engine`, `pooler`, `hogs` (CPU hogs), `monitors`"
         " (the lab itself, and server processes that serve it).",
     )
 

@@ -54,7 +54,7 @@ def render(presented: Presented) -> str:
             legend=presented.legend,
             marks_mean=MARKS_MEAN,
             blocks=_blocks(presented.blocks),
-            copies=programs.table(presented),
+            instances=programs.table(presented),
             notices=presented.footnotes,
             first=first,
             figures=drawn[len(first) :],

@@ -1,4 +1,4 @@
-"""Copies of a program as published tables show them: in total and each, by number of copies."""
+"""Instances of a program as published tables show them: in total and each, by number of instances."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from steelyard.report.text_table import Table
 
 
 def table(presented: Presented) -> Table | None:
-    """One row per number of copies and option; None where no program was run."""
+    """One row per number of instances and option; None where no program was run."""
     judgement, about = presented.judgement, presented.about
     work, each_of = presented.headlines.work, presented.headlines.per_instance
     if work is None or each_of is None:
@@ -24,16 +24,16 @@ def table(presented: Presented) -> Table | None:
         if c.metric == work.name and _at_point(c.clients, about)
     }
     rows: list[tuple[str, ...]] = []
-    for copies in about.phases.clients:
+    for instances in about.phases.clients:
         for option in judgement.options:
-            total = by.get((work.name, copies, option))
-            each = by.get((each_of.name, copies, option))
-            cpus = by.get(("cpus_used", copies, option))
-            versus = against.get((copies, option))
+            total = by.get((work.name, instances, option))
+            each = by.get((each_of.name, instances, option))
+            cpus = by.get(("cpus_used", instances, option))
+            versus = against.get((instances, option))
             missing = "baseline" if option == judgement.baseline else fmt.MISSING
             rows.append(
                 (
-                    f"{MARKS[versus.outcome] if versus else '·'} {copies} × {option}",
+                    f"{MARKS[versus.outcome] if versus else '·'} {instances} × {option}",
                     _interval(total),
                     _interval(each),
                     fmt.ratio(versus.ratio, versus.low, versus.high) if versus else missing,
@@ -41,7 +41,7 @@ def table(presented: Presented) -> Table | None:
                 )
             )
     unit = work.unit
-    return Table(("  copies × option", unit, f"{unit}/copy", "ratio", "CPUs"), tuple(rows))
+    return Table(("  instances × option", unit, f"{unit}/instance", "ratio", "CPUs"), tuple(rows))
 
 
 def _at_point(clients: int | None, about: About) -> bool:

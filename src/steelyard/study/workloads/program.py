@@ -1,4 +1,4 @@
-"""The workload of any program that tells a score: N copies at once, each started, timed, and read."""
+"""The workload of any program that reports a score: N instances at once, each started, timed, and read."""
 
 from __future__ import annotations
 
@@ -70,17 +70,17 @@ class Reading(Strict):
 
 
 class ProgramWorkload(Workload):
-    """Copies of a program, as many as the point says, started at the same moment."""
+    """Instances of a program, as many as the point says, started at the same moment."""
 
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {"deadline_s": ("deadline_s",)}
-    POINT: ClassVar[str] = "copy"
-    POINTS: ClassVar[str] = "copies"
+    POINT: ClassVar[str] = "instance"
+    POINTS: ClassVar[str] = "instances"
 
     kind: Literal["program"]
     command: list[str] = Field(
         min_length=1,
-        description="program and arguments; {instance} (from 0), {instances}, {cpus} (how many a copy may"
-        " use), {seconds} and {warm_up_seconds} (the plan's), {scratch}, {programs} and the study's own"
+        description="program and arguments; {instance} (from 0), {instances}, {cpus} (how many it may use),"
+        " {seconds} and {warm_up_seconds} (the plan's), {scratch}, {programs} and the study's own"
         " {variables} are filled in; {{ is a brace",
     )
     variables: _Variables = Field(
@@ -89,10 +89,10 @@ class ProgramWorkload(Workload):
     )
     environment: _Variables = Field(
         default_factory=_Variables,
-        description="variables of each copy, filled in like the command, ${NAME} from the environment of"
+        description="variables of each instance, filled in like the command, ${NAME} from the environment of"
         " steelyard, which secrets need; empty: not set",
     )
-    folder: str = Field(default="{scratch}", description="working folder of the copies, filled in as well")
+    folder: str = Field(default="{scratch}", description="working folder of the instances, filled in as well")
     prepare: list[str] = Field(
         default_factory=list[str],
         description="run once before the first run (compile, fill a database), with {scratch}, {programs} and"
@@ -108,7 +108,9 @@ class ProgramWorkload(Workload):
         default=None, description="seconds as the program tells them; default: from its start to its end"
     )
     exit_code: int = Field(default=0, ge=0, le=255, description="any other voids the run")
-    deadline_s: float = Field(default=600, ge=0.001, le=86_400, description="a copy still running is killed")
+    deadline_s: float = Field(
+        default=600, ge=0.001, le=86_400, description="an instance still running is killed"
+    )
     install: str = Field(default="", description="what to type where the program is not installed")
 
     @field_validator("environment")
@@ -156,12 +158,12 @@ class ProgramWorkload(Workload):
 
     @property
     def engine_threads(self) -> int:
-        """None: the engine starts the copies and waits."""
+        """None: the engine starts the instances and waits."""
         return 0
 
     @property
     def longest_s(self) -> float:
-        """The deadline of a copy."""
+        """The deadline of an instance."""
         return self.deadline_s
 
     @property

@@ -128,7 +128,7 @@ class Pooler:
         return replace(
             server,
             port=_PORT,
-            roles={"front": pid},
+            roles={"pooler": pid},
             inspect={},
             interruption=lambda: self._process.ended() or server.interruption(),
         )

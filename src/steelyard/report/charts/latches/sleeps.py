@@ -14,7 +14,7 @@ from steelyard.report.presented.presented import Presented
 from steelyard.report.text_table import Table, known, percent, time, whole
 
 _LATCHES_MAX = 8
-_UNSEEN = "Neither gets (--gets counts them) nor misses of these latches were recorded"
+_UNSEEN = "Neither gets (--latch-count counts them) nor misses of these latches were recorded"
 _COUNTED = (
     "Gets were counted by sampling, in a diagnostic phase that is not measured because counting slows the"
     " server down; misses cannot be counted"

@@ -123,7 +123,7 @@ def _table(fairness: tuple[Fairness, ...], data: list[dict[str, Any]], about: Ab
                 item.option,
                 str(item.clients),
                 f"{item.jain:.4f}",
-                f"{item.jain_null:.4f}" if about.point_is != "copy" else fmt.MISSING,
+                f"{item.jain_null:.4f}" if about.point_is != "instance" else fmt.MISSING,
                 fmt.significant(item.min_over_mean),
                 fmt.significant(item.max_over_min),
                 fmt.percent(item.cv),
