@@ -1,6 +1,6 @@
 """Synthetic evidence: what a bundle of a study would give, made from a seed, with known truth.
 
-`study_of(...)` describes options, `evidence_of(study, truth, ...)` measures them: each option has a
+`study_of(...)` describes options, `evidence_of(study, truth, ...)` run_metrics them: each option has a
 Truth (its throughput, CPU, latency, gauges ...), runs scatter around it by `noise`.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from steelyard.analysis.judgement.results import Metric
-from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
+from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
 from steelyard.bundle.evidence.evidence import Columns, Evidence
 from steelyard.study.plan import baseline, options
 from steelyard.study.study import Study
@@ -179,12 +179,12 @@ def evidence_of(
 
 def measures_of(
     table: Mapping[str, Sequence[float]], metric: Metric = THROUGHPUT, *, clients: int = 8
-) -> Measures:
-    """Measures of one metric, one point: a value a block by option; NaN where there is no value."""
+) -> RunMetrics:
+    """RunMetrics of one metric, one point: a value a block by option; NaN where there is no value."""
     blocks = len(next(iter(table.values())))
     rows = [(block, slot, label) for block in range(blocks) for slot, label in enumerate(table)]
     n = len(rows)
-    return Measures(
+    return RunMetrics(
         metrics=(metric,),
         run=np.arange(1, n + 1),
         option=np.array([label for _, _, label in rows], dtype=object),

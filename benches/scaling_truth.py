@@ -23,7 +23,7 @@ import numpy as np
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judgement.scaling import Interval, Scaling
 from steelyard.analysis.load.scaling import scalings
-from steelyard.analysis.metrics.run_metrics import measure
+from steelyard.analysis.metrics.run_metrics import compute_run_metrics
 from steelyard.bundle.evidence.evidence import Evidence
 from truth import wilson
 
@@ -85,7 +85,7 @@ def evidence(cell: Cell, seed: int) -> Evidence:
 def scaling_of(cell: Cell, seed: int) -> Scaling:
     """One study, judged as any bundle's evidence is."""
     found = evidence(cell, seed)
-    (one,) = scalings(found, measure(found))
+    (one,) = scalings(found, compute_run_metrics(found))
     return one
 
 

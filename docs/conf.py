@@ -77,9 +77,9 @@ _BELONGS = (
     "| `file-left-out` | a file or folder under `runs` is of no run |",
     "| `study-unfinished` | fewer blocks are whole than the study plans |",
     "",
-    "This is format 3. A bundle of format 1 or 2 is read; keys, phases and roles that had other names then are",
-    "shown under the names of this format. A bundle of format 1 has no identities and no checksums: damage to a",
-    "table is an error that names the file. Runs that `resume` adds to it have none either.",
+    "This is format 3. A bundle of format 1 or 2 is read; keys, phases and roles that had other names then",
+    "are shown under the names of this format. A bundle of format 1 has no identities and no checksums:",
+    "damage to a table is an error that names the file. Runs that `resume` adds to it have none either.",
 )
 
 

@@ -260,7 +260,9 @@ def test_the_score_of_all_copies_and_of_each_is_judged_in_its_unit(lab: Lab) -> 
     assert "▲ 2 × B2 6,000 [6,000–6,000] 3,000 [3,000–3,000] 2.00" in said
     page = (lab.bundle / "report.html").read_text()
     assert (
-        "bops/instance" in page and "Instance by instance" in page and "TPS" not in page.partition("<script")[0]
+        "bops/instance" in page
+        and "Instance by instance" in page
+        and "TPS" not in page.partition("<script")[0]
     )
     again = lab.run("report", lab.bundle, "--json")
     fairness = json.loads(again.stdout)["judgement"]["fairness"]

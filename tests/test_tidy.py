@@ -127,7 +127,7 @@ CRATE_ROOMS = {
         "clock", "columns", "error", "histogram", "listener", "phase", "pinning", "process", "usage",
     ],
     "load": [
-        "error", "shared", "plan", "statements", "record", "progress", "io", "protocol", "client",
+        "error", "shared_memory", "plan", "statements", "record", "progress", "io", "protocol", "client",
         "event_loop", "engine", "sqlite", "drivers", "stub",
     ],
     "latch": [

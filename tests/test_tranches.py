@@ -18,7 +18,7 @@ from laboratory import Lab
 from steelyard import _core
 from steelyard.bundle.reader import Bundle
 from steelyard.host.kernel.uprobes import new_group, standing, take_away
-from steelyard.lab.observe.postgres_latches import OTHERS, Tranches
+from steelyard.lab.observe.latch_rows_postgres import OTHERS, Tranches
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs
 from steelyard.subjects.postgres.lwlocks import tranche_names

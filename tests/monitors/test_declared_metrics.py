@@ -15,7 +15,7 @@ from small import SMALL
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.metrics.costs import sources
-from steelyard.analysis.metrics.run_metrics import measure
+from steelyard.analysis.metrics.run_metrics import compute_run_metrics
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.gauges import gauges as gauge_series
 from steelyard.bundle.writer import BundleWriter
@@ -187,9 +187,11 @@ def test_a_monitor_is_one_file_and_its_line(tmp_path: Path, monkeypatch: pytest.
     bundle = Bundle(tmp_path / "b")
     evidence = bundle.evidence()
     assert [m.unit for m in evidence.declared["tiny"]] == ["", "ns", "bytes", ""]
-    measures = measure(evidence)
-    assert measures.metric("retries_per_txn") == Metric("retries_per_txn", "retries", "1/txn", "lower", 0.1)
-    assert measures.metric("lost_us_per_txn") == Metric(
+    run_metrics = compute_run_metrics(evidence)
+    assert run_metrics.metric("retries_per_txn") == Metric(
+        "retries_per_txn", "retries", "1/txn", "lower", 0.1
+    )
+    assert run_metrics.metric("lost_us_per_txn") == Metric(
         "lost_us_per_txn", "time lost", "us/txn", "lower", 0.1
     )
     assert {"retries_per_txn", "lost_us_per_txn"} <= {cost.metric for cost in judge(evidence).costs}

@@ -3,7 +3,7 @@
 //! The rooms, each of which uses only those above it:
 //!
 //! - [`error`]: what ends a run
-//! - [`shared`]: memory that forked processes share
+//! - [`shared_memory`]: memory that forked processes share
 //! - [`plan`]: what to do, as JSON, and its validation
 //! - [`statements`]: the plan made ready: texts, values, transactions
 //! - [`record`]: what is counted, and the result as columns of JSON
@@ -27,7 +27,7 @@ pub mod plan;
 pub mod progress;
 pub mod protocol;
 pub mod record;
-pub mod shared;
+pub mod shared_memory;
 pub mod sqlite;
 pub mod statements;
 pub mod stub;

@@ -19,7 +19,7 @@ use crate::plan::{Arrival, Handle, Plan};
 use crate::progress::{Live, Progress};
 use crate::record::Window;
 use crate::record::result::Told;
-use crate::shared::Shared;
+use crate::shared_memory::Shared;
 use crate::statements::template::Dialect;
 use crate::statements::work::Work;
 use gate::Gate;

@@ -5,7 +5,7 @@
 //! - [`work`]: the plan made ready, which all clients share
 //! - [`draw`]: what one client draws of it
 
+pub mod distributions;
 pub mod draw;
 pub mod template;
-pub mod values;
 pub mod work;

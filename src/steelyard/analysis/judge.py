@@ -23,7 +23,7 @@ from steelyard.analysis.load.scaling import scaling_notices, scalings
 from steelyard.analysis.metrics.dispatcher import simulation_notices
 from steelyard.analysis.metrics.guests import instruction_notices
 from steelyard.analysis.metrics.headlines import headlines
-from steelyard.analysis.metrics.run_metrics import Measures, measure
+from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics
 from steelyard.analysis.validity.gauges import gauge_notices
 from steelyard.analysis.validity.harness import harness_notices
 from steelyard.analysis.validity.published_figures import published_figure_notices
@@ -36,39 +36,40 @@ from steelyard.bundle.evidence.evidence import Evidence
 
 def judge(evidence: Evidence) -> Judgement:
     """The judgement of a study's evidence, over all points together (clients None) and at each of several."""
-    measures = measure(evidence)
+    run_metrics = compute_run_metrics(evidence)
     labels, baseline = tuple(option.label for option in evidence.options), evidence.baseline
     margin = evidence.study.plan.smallest_effect_percent / 100
-    views = (None, *points) if len(points := points_of(measures)) > 1 else (None,)
+    views = (None, *points) if len(points := points_of(run_metrics)) > 1 else (None,)
     alpha = level(evidence.study)
-    intervals = Intervals(measures, labels, metrics_that_count(evidence.study, measures), margin, alpha)
+    intervals = Intervals(run_metrics, labels, metrics_that_count(evidence.study, run_metrics), margin, alpha)
     compared = {
-        point: [intervals.against(metric, baseline, point) for metric in measures.metrics] for point in views
+        point: [intervals.against(metric, baseline, point) for metric in run_metrics.metrics]
+        for point in views
     }
     comparisons = tuple(c for found in chain(*compared.values()) for c in found.comparisons)
-    found_effects = tuple(e for m in measures.headlines for e in effects(measures, m, evidence.options))
+    found_effects = tuple(e for m in run_metrics.headlines for e in effects(run_metrics, m, evidence.options))
     gauges = gauge_notices(evidence)
-    scaling, latch = scalings(evidence, measures), latches(evidence)
+    scaling, latch = scalings(evidence, run_metrics), latches(evidence)
     pairs = pairwise(evidence.study, intervals, baseline)
-    costs, cells = Costs(intervals), win_map(evidence, measures)
-    findings = Findings(evidence, measures, pairs, comparisons, found_effects, costs, cells, gauges)
+    costs, cells = Costs(intervals), win_map(evidence, run_metrics)
+    findings = Findings(evidence, run_metrics, pairs, comparisons, found_effects, costs, cells, gauges)
     return Judgement(
         question=evidence.study.question,
         baseline=baseline,
         options=labels,
-        metrics=measures.metrics,
-        headlines=headlines(measures),
+        metrics=run_metrics.metrics,
+        headlines=headlines(run_metrics),
         verdict=verdict(findings),
-        estimates=_estimates(measures, labels, views),
+        estimates=_estimates(run_metrics, labels, views),
         comparisons=comparisons,
         effects=found_effects,
         fairness=fairness(evidence),
         costs=costs.differences(pairs.with_baseline(baseline)),
         notices=(
             *_study_notices(evidence),
-            *stability_notices(evidence, measures),
+            *stability_notices(evidence, run_metrics),
             *gauges,
-            *harness_notices(evidence, measures),
+            *harness_notices(evidence, run_metrics),
             *(notice for found in compared[None] for notice in found.notices),
             *scaling_notices(scaling),
             *latch.notices,
@@ -79,7 +80,7 @@ def judge(evidence: Evidence) -> Judgement:
         what_if=latch.what_if,
         latch_costs=latch.costs,
         win_map=cells,
-        queries=by_query(measures, labels, baseline, margin),
+        queries=by_query(run_metrics, labels, baseline, margin),
         profile=profile(evidence),
         locks=locks(evidence),
         scheduling=scheduling(evidence),
@@ -87,13 +88,13 @@ def judge(evidence: Evidence) -> Judgement:
 
 
 def _estimates(
-    measures: Measures, labels: Sequence[str], points: Sequence[int | None]
+    run_metrics: RunMetrics, labels: Sequence[str], points: Sequence[int | None]
 ) -> tuple[Estimate, ...]:
     return tuple(
         estimate
-        for metric in measures.metrics
+        for metric in run_metrics.metrics
         for point in points
-        for estimate in estimates(measures, metric, labels, point)
+        for estimate in estimates(run_metrics, metric, labels, point)
     )
 
 

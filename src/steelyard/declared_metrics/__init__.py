@@ -29,7 +29,7 @@ COST_KINDS: tuple[CostKind, ...] = get_args(CostKind)
 
 _TOTAL, _LIMIT = "_total", "_limit"
 _UNITS = ("ns", "us", "ms", "s", "bytes", "percent")
-BUILT_IN = Path(__file__).with_name("built_in.json")
+BUILT_IN = Path(__file__).with_name("of_older_bundles.json")
 
 
 @dataclass(frozen=True)

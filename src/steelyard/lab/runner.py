@@ -34,9 +34,9 @@ from steelyard.lab.engines.result_tables import (
 from steelyard.lab.environment.redaction import redact, redacted_run
 from steelyard.lab.finished_run import Run
 from steelyard.lab.machine.host_settings import Host
-from steelyard.lab.observe.mariadb_latches import monitored_latches
+from steelyard.lab.observe.latch_rows_mariadb import monitored_latches
+from steelyard.lab.observe.latch_rows_postgres import Tranches
 from steelyard.lab.observe.monitoring import Monitoring
-from steelyard.lab.observe.postgres_latches import Tranches
 from steelyard.lab.observe.probes import Probing
 from steelyard.monitors import Target, declared
 from steelyard.run_tables.rows import Columns, Rows

@@ -12,7 +12,7 @@ from steelyard.analysis.comparison.bundles import compare_bundles
 from steelyard.analysis.comparison.compare import compare
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.metrics.costs import SERVER_CPU
-from steelyard.analysis.metrics.run_metrics import THROUGHPUT, measure
+from steelyard.analysis.metrics.run_metrics import THROUGHPUT, compute_run_metrics
 
 MARGIN = 0.03
 # a run of 60 s: noise between runs of 1 %, and within it AR(1) of 3 % with phi .8
@@ -174,8 +174,8 @@ def test_an_option_that_never_ran_is_said_and_does_not_take_the_others_with_it()
 
 
 def test_of_a_block_that_was_redone_the_last_attempt_counts():
-    measures = measures_of({"A": [1.0, 1.0, 1.0], "B": [9.0, 2.0, 2.0]})
-    again = replace(measures, block=np.array([1, 1, 2, 2, 1, 1]))
+    run_metrics = measures_of({"A": [1.0, 1.0, 1.0], "B": [9.0, 2.0, 2.0]})
+    again = replace(run_metrics, block=np.array([1, 1, 2, 2, 1, 1]))
     (found,) = compare(again, THROUGHPUT, "AB", "A", MARGIN).comparisons
     assert found.ratio == pytest.approx(2.0)
     assert found.blocks == 2
@@ -193,8 +193,8 @@ def test_a_baseline_of_zero_gives_no_ratio_and_says_so():
     assert compared.comparisons == ()
     assert "0 in the baseline" in compared.notices[0].text
     written = Metric("wal_bytes_per_txn", "WAL", "B/txn", "lower")
-    measures = measures_of({"A": [0.0] * 5, "B": [1.0] * 5}, written)
-    assert compare(measures, written, "AB", "A", MARGIN).notices == ()
+    run_metrics = measures_of({"A": [0.0] * 5, "B": [1.0] * 5}, written)
+    assert compare(run_metrics, written, "AB", "A", MARGIN).notices == ()
 
 
 def test_a_metric_that_is_zero_everywhere_needs_no_remark():
@@ -224,15 +224,17 @@ def test_options_that_scatter_unequally_are_named():
 
 def test_errors_travel_with_the_comparison():
     study = study_of({"f": "AB"})
-    measures = measure(evidence_of(study, {"A": Truth(), "B": Truth(error_share=0.02)}))
-    (found,) = compare(measures, THROUGHPUT, "AB", "A", MARGIN).comparisons
+    run_metrics = compute_run_metrics(evidence_of(study, {"A": Truth(), "B": Truth(error_share=0.02)}))
+    (found,) = compare(run_metrics, THROUGHPUT, "AB", "A", MARGIN).comparisons
     assert [w.subject for w in found.notices if w.code == "errors"] == ["B"]
 
 
 def test_all_points_together_is_the_mean_log_ratio_over_points():
     study = study_of({"f": "AB"}, clients=(1, 8))
-    measures = measure(evidence_of(study, {"A": Truth(), "B": Truth(throughput_per_s=12_000)}))
-    each = [compare(measures, THROUGHPUT, "AB", "A", MARGIN, point).comparisons[0] for point in (None, 0, 1)]
+    run_metrics = compute_run_metrics(evidence_of(study, {"A": Truth(), "B": Truth(throughput_per_s=12_000)}))
+    each = [
+        compare(run_metrics, THROUGHPUT, "AB", "A", MARGIN, point).comparisons[0] for point in (None, 0, 1)
+    ]
     assert [c.clients for c in each] == [None, 1, 8]
     assert each[0].ratio == pytest.approx(math.sqrt(each[1].ratio * each[2].ratio))
 

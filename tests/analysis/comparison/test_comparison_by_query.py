@@ -9,8 +9,8 @@ from evidence import measures_of
 from steelyard.analysis.comparison.compare import compare
 from steelyard.analysis.comparison.queries import by_query
 from steelyard.analysis.judgement.results import QueryRow
-from steelyard.analysis.metrics.queries import GEOMEAN, PER_HOUR, query_measures, time_of
-from steelyard.analysis.metrics.run_metrics import Measures
+from steelyard.analysis.metrics.queries import GEOMEAN, PER_HOUR, query_metrics, time_of
+from steelyard.analysis.metrics.run_metrics import RunMetrics
 
 BLOCKS = 5
 
@@ -18,7 +18,7 @@ BLOCKS = 5
 def test_the_geometric_mean_is_that_of_tpc_h_clause_5_4_1():
     # powers of two around 8 ms: their exponents have the mean 3
     times = {f"q{n:02}": np.array([2.0**n * 1e6]) for n in range(1, 6)} | {"transaction": np.array([62e6])}
-    found = {metric.name: column[0] for metric, column in query_measures(times, np.array([1 / 62e-3]))}
+    found = {metric.name: column[0] for metric, column in query_metrics(times, np.array([1 / 62e-3]))}
     assert found[GEOMEAN.name] == pytest.approx(8.0)
     assert found["round_ns"] == 62e6
     assert found[PER_HOUR.name] == pytest.approx(5 * 3600 / 62e-3)
@@ -26,11 +26,11 @@ def test_the_geometric_mean_is_that_of_tpc_h_clause_5_4_1():
 
 def test_a_run_that_lacks_a_query_has_no_geometric_mean():
     times = {"q01": np.array([1e6, 1e6]), "q02": np.array([9e9, np.nan]), "transaction": np.array([9e9, 1e6])}
-    (_, geomean), *_ = query_measures(times, np.array([1.0, 1.0]))
+    (_, geomean), *_ = query_metrics(times, np.array([1.0, 1.0]))
     assert np.isfinite(geomean[0]) and np.isnan(geomean[1])
 
 
-def measured(ratios: list[float], seed: int, noise: float = 0.02) -> Measures:
+def measured(ratios: list[float], seed: int, noise: float = 0.02) -> RunMetrics:
     """Two options; ratios of B to A by query."""
     chance = np.random.default_rng(seed)
     columns: dict[str, np.ndarray] = {}
@@ -43,14 +43,14 @@ def measured(ratios: list[float], seed: int, noise: float = 0.02) -> Measures:
             time_of(f"q{n:02}").name
         ]
     empty = measures_of({"A": [1.0] * BLOCKS, "B": [1.0] * BLOCKS})
-    return Measures(
+    return RunMetrics(
         metrics=(), run=empty.run, option=empty.option, block=empty.block, slot=empty.slot, point=empty.point,
         clients=empty.clients, values=columns, queries=tuple(f"q{n:02}" for n in range(len(ratios))),
     )  # fmt: skip
 
 
-def judged(measures: Measures) -> list[QueryRow]:
-    return [row for row in by_query(measures, ("A", "B"), "A", 0.03) if row.comparison]
+def judged(run_metrics: RunMetrics) -> list[QueryRow]:
+    return [row for row in by_query(run_metrics, ("A", "B"), "A", 0.03) if row.comparison]
 
 
 def test_queries_that_differ_are_found_and_their_direction_is_told():
@@ -71,10 +71,11 @@ def test_among_equal_queries_studies_find_none_where_uncorrected_comparisons_wou
     corrected = uncorrected = 0
     studies = 60
     for seed in range(studies):
-        measures = measured([1.0] * 22, seed)
-        corrected += any(row.comparison and row.comparison.p_value <= 0.05 for row in judged(measures))
+        run_metrics = measured([1.0] * 22, seed)
+        corrected += any(row.comparison and row.comparison.p_value <= 0.05 for row in judged(run_metrics))
         alone = [
-            compare(measures, time_of(q), ("A", "B"), "A", 0.03, 0).comparisons[0] for q in measures.queries
+            compare(run_metrics, time_of(q), ("A", "B"), "A", 0.03, 0).comparisons[0]
+            for q in run_metrics.queries
         ]
         uncorrected += any(c.p_value <= 0.05 for c in alone)
     # of 60 studies 3 are expected to err, and more than 8 in one of 200; uncorrected 1 - 0.95^22 = 68 %

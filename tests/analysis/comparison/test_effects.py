@@ -5,7 +5,7 @@ import pytest
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.comparison.effects import Term, decompose, effects
-from steelyard.analysis.metrics.run_metrics import THROUGHPUT, measure
+from steelyard.analysis.metrics.run_metrics import THROUGHPUT, compute_run_metrics
 from steelyard.study.plan import options
 
 # Jain 1991, chapter 17: MIPS of a workstation by memory (4, 16 MB) and cache (1, 2 kB)
@@ -61,7 +61,7 @@ def test_the_factor_that_matters_is_found_on_the_log_scale():
         o.label: Truth(throughput_per_s=1e4 * (2 if o.levels["handle"] == "H1" else 1))
         for o in options(study)
     }
-    found = effects(measure(evidence_of(study, truth)), THROUGHPUT, options(study))
+    found = effects(compute_run_metrics(evidence_of(study, truth)), THROUGHPUT, options(study))
     assert found[0].factors == ("handle",)
     assert found[0].share > 0.95
     assert found[0].p_value < 1e-6

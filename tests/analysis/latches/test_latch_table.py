@@ -14,7 +14,7 @@ from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.latches.model import Holds, Network, Prediction, predict
 from steelyard.analysis.latches.simulation import simulate
 from steelyard.analysis.latches.table import effective_hold_ns, latches
-from steelyard.analysis.metrics.run_metrics import measure
+from steelyard.analysis.metrics.run_metrics import compute_run_metrics
 from steelyard.bundle.evidence.evidence import Columns, Evidence, Topology
 from steelyard.study.plan import options
 from steelyard.study.workloads.cache import CacheWorkload
@@ -109,7 +109,7 @@ def test_a_latch_that_nobody_slept_for_in_one_run_is_spread_over_the_transaction
     assert (row.latch, row.sleeps_only) == ("WALWrite", True)
     assert row.sleeps_per_txn == pytest.approx(0.5)
     assert row.wait_ns_per_txn == pytest.approx(5000)
-    values = measure(watched).values
+    values = compute_run_metrics(watched).values
     assert sorted(values["latch_sleeps_per_txn"]) == pytest.approx([0, 1])
     assert sorted(values["latch_wait_us_per_txn"]) == pytest.approx([0, 10])
 
@@ -147,10 +147,10 @@ def test_exact_sleeps_for_latches_stand_in_place_of_the_sampled_ones():
         )
     }
     made = with_latches({"sleeps": [0, 1, 2, 3], "wait_ns": [0, 10, 20, 30]}, Truth(counters=waits))
-    seen = measure(made).values
+    seen = compute_run_metrics(made).values
     assert "wait_io_us_per_txn" in seen and "wait_lwlock_us_per_txn" not in seen
     hidden = replace(made, latches={name: column[:0] for name, column in made.latches.items()})
-    assert "wait_lwlock_us_per_txn" in measure(hidden).values
+    assert "wait_lwlock_us_per_txn" in compute_run_metrics(hidden).values
 
 
 def test_the_time_of_gets_is_not_taken_for_time_asleep():

@@ -8,7 +8,7 @@ from steelyard.analysis.comparison.estimates import estimates
 from steelyard.analysis.comparison.stopping import narrow_enough, widest_half_width_percent
 from steelyard.analysis.judge import judge
 from steelyard.analysis.metrics.dispatcher import LONGEST_WAIT
-from steelyard.analysis.metrics.run_metrics import THROUGHPUT, measure
+from steelyard.analysis.metrics.run_metrics import THROUGHPUT, compute_run_metrics
 
 STUDY = study_of({"f": "AB"})
 QUIET = {"noise": 0, "block_noise": 0}
@@ -16,7 +16,7 @@ QUIET = {"noise": 0, "block_noise": 0}
 
 def test_costs_are_counters_over_transactions():
     truth = Truth(counters={("postgres", "wal", "bytes_total"): 2e6})
-    found = measure(evidence_of(STUDY, {"A": truth, "B": truth}, **QUIET))
+    found = compute_run_metrics(evidence_of(STUDY, {"A": truth, "B": truth}, **QUIET))
     first = {name: column[0] for name, column in found.values.items()}
     assert first["throughput_per_s"] == pytest.approx(10_000)
     assert first["server_cpu_us_per_txn"] == pytest.approx(45)
@@ -29,7 +29,9 @@ def test_costs_are_counters_over_transactions():
 
 
 def test_there_is_one_row_a_run_and_point():
-    found = measure(evidence_of(study_of({"f": "AB"}, clients=(1, 8)), {"A": Truth(), "B": Truth()}))
+    found = compute_run_metrics(
+        evidence_of(study_of({"f": "AB"}, clients=(1, 8)), {"A": Truth(), "B": Truth()})
+    )
     assert len(found.run) == 2 * 6 * 2
     assert found.clients[:2].tolist() == [1, 8]
 
@@ -37,14 +39,14 @@ def test_there_is_one_row_a_run_and_point():
 def test_a_run_without_transactions_has_no_cost_rather_than_an_infinite_one():
     evidence = evidence_of(STUDY, {"A": Truth(), "B": Truth()})
     points = {**evidence.points, "transactions": np.zeros(12)}
-    found = measure(replace(evidence, points=points))
+    found = compute_run_metrics(replace(evidence, points=points))
     assert np.isnan(found.values["server_cpu_us_per_txn"]).all()
 
 
 def test_what_was_not_measured_is_nan_and_no_metric():
     evidence = evidence_of(STUDY, {"A": Truth(), "B": Truth()})
     nothing = without_rows(evidence.rates, np.zeros(len(evidence.rates["run"]), dtype=bool))
-    found = measure(replace(evidence, rates=nothing))
+    found = compute_run_metrics(replace(evidence, rates=nothing))
     assert {m.name for m in found.metrics} == {"throughput_per_s", "p50_ns", "p95_ns", "p99_ns"}
     assert np.isnan(found.values["server_cpu_us_per_txn"]).all()
 

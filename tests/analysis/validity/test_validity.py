@@ -7,7 +7,7 @@ import pytest
 from evidence import Gauge, Truth, evidence_of, study_of, without_rows
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Notice
-from steelyard.analysis.metrics.run_metrics import measure
+from steelyard.analysis.metrics.run_metrics import compute_run_metrics
 from steelyard.analysis.validity.gauges import gauge_notices
 from steelyard.analysis.validity.harness import harness_notices
 from steelyard.analysis.validity.stability import stability_notices, warm_up_left
@@ -26,11 +26,11 @@ def of_b(truth: Truth, **more) -> Evidence:
 
 
 def steadiness(evidence: Evidence) -> list[Notice]:
-    return stability_notices(evidence, measure(evidence))
+    return stability_notices(evidence, compute_run_metrics(evidence))
 
 
 def harness(evidence: Evidence) -> list[Notice]:
-    return harness_notices(evidence, measure(evidence))
+    return harness_notices(evidence, compute_run_metrics(evidence))
 
 
 def test_sound_runs_raise_no_notice():

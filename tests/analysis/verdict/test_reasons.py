@@ -4,7 +4,7 @@ from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.pairwise import metrics_that_count, pairwise
 from steelyard.analysis.judgement.results import CostDifference
-from steelyard.analysis.metrics.run_metrics import measure
+from steelyard.analysis.metrics.run_metrics import compute_run_metrics
 from steelyard.analysis.verdict import reasons as why
 from steelyard.analysis.verdict.costs import Costs
 
@@ -27,12 +27,12 @@ def costs_of(of) -> tuple[CostDifference, ...]:
     return Costs(found).differences([pairwise(STUDY, found, "A").pairs["B", "A"]])
 
 
-def measures(a: Truth, b: Truth, **more):
-    return measure(evidence_of(STUDY, {"A": a, "B": b}, **more))
+def run_metrics(a: Truth, b: Truth, **more):
+    return compute_run_metrics(evidence_of(STUDY, {"A": a, "B": b}, **more))
 
 
 def test_parts_of_cpu_are_shares_of_its_whole_difference():
-    costs = {c.metric: c for c in costs_of(measures(Truth(), CHEAPER, noise=0.001))}
+    costs = {c.metric: c for c in costs_of(run_metrics(Truth(), CHEAPER, noise=0.001))}
     cpu, user = costs["server_cpu_us_per_txn"], costs["server_user_us_per_txn"]
     assert (cpu.before, cpu.after) == pytest.approx((45, 28), rel=0.01)
     assert cpu.low < cpu.after - cpu.before < cpu.high < 0
@@ -43,12 +43,12 @@ def test_parts_of_cpu_are_shares_of_its_whole_difference():
 
 
 def test_no_share_is_given_of_a_difference_that_is_not_there():
-    costs = costs_of(measures(Truth(), Truth(), seed=3))
+    costs = costs_of(run_metrics(Truth(), Truth(), seed=3))
     assert {c.share for c in costs} == {None}
 
 
 def test_the_saving_is_told_with_its_modes_and_what_it_would_allow():
-    cpu, pace, *rest = reasons(measures(Truth(), CHEAPER, noise=0, block_noise=0))
+    cpu, pace, *rest = reasons(run_metrics(Truth(), CHEAPER, noise=0, block_noise=0))
     assert cpu.startswith("B saves 17.0 µs of server CPU per transaction against A (−37.8 %")
     assert "10.0 µs less in user mode and 7.00 µs less in system mode" in cpu
     assert pace == (
@@ -58,13 +58,13 @@ def test_the_saving_is_told_with_its_modes_and_what_it_would_allow():
 
 
 def test_costs_that_do_not_differ_are_not_told_as_if_they_did():
-    said = reasons(measures(Truth(), Truth(), seed=3))
+    said = reasons(run_metrics(Truth(), Truth(), seed=3))
     assert len(said) == 1
     assert "no difference is shown" in said[0]
 
 
 def test_open_loop_says_nothing_of_throughput():
-    said = reasons(measures(Truth(), CHEAPER), closed_loop=False)
+    said = reasons(run_metrics(Truth(), CHEAPER), closed_loop=False)
     assert not any("throughput" in sentence for sentence in said)
 
 
@@ -74,7 +74,7 @@ def test_waits_are_session_time_a_transaction():
         readings = {("postgres-waits", "sessions", "readings_total"): 10.0}
         return Truth(counters={**(seen if sessions else {}), **readings})
 
-    costs = costs_of(measures(waiting(0), waiting(0.5), noise=0, block_noise=0))
+    costs = costs_of(run_metrics(waiting(0), waiting(0.5), noise=0, block_noise=0))
     (wait,) = [c for c in costs if c.metric == "wait_lock_us_per_txn"]
     # half a session waiting all the time, at 10,000 transactions a second
     assert (wait.before, wait.after) == pytest.approx((0, 50))
@@ -83,12 +83,12 @@ def test_waits_are_session_time_a_transaction():
 def test_units_are_steps_that_suit_the_cost():
     slow = Truth(throughput_per_s=10, user_us=40_000, system_us=5_000)
     quick = Truth(throughput_per_s=10, user_us=20_000, system_us=5_000)
-    assert "saves 20.0 ms of server CPU" in reasons(measures(slow, quick, noise=0))[0]
+    assert "saves 20.0 ms of server CPU" in reasons(run_metrics(slow, quick, noise=0))[0]
 
 
 def told(before: Truth, after: Truth) -> str:
     """All that is said; the runs do not scatter, so every difference is proven."""
-    return "\n".join(reasons(measures(before, after, noise=0, block_noise=0)))
+    return "\n".join(reasons(run_metrics(before, after, noise=0, block_noise=0)))
 
 
 def counting(monitor: str, entity: str, counter: str, a_transaction: float) -> Truth:
@@ -132,10 +132,10 @@ def test_a_mode_that_hardly_differs_is_left_out_of_the_saving():
 
 def test_the_scheduler_s_share_of_a_slower_tail_is_told_where_the_loop_is_closed():
     long = Truth(p99_ns=11_000_000, runqueue_wait_us=900, switches=0.4)
-    said = reasons(measures(Truth(), long))
+    said = reasons(run_metrics(Truth(), long))
     assert any(s.startswith("Latency p99: 1") and s.endswith("higher).") for s in said)
     assert any(s.startswith("Run-queue wait of the server: ") and "transaction under B" in s for s in said)
     assert any(s.startswith("Voluntary switches of the server: ") and "fewer)" in s for s in said)
-    assert not any("p99" in s for s in reasons(measures(Truth(), long), closed_loop=False))
-    same = [reasons(measures(Truth(), Truth(), seed=n)) for n in range(40)]
+    assert not any("p99" in s for s in reasons(run_metrics(Truth(), long), closed_loop=False))
+    same = [reasons(run_metrics(Truth(), Truth(), seed=n)) for n in range(40)]
     assert sum(any("p99" in s for s in sentences) for sentences in same) <= 2

@@ -168,7 +168,6 @@ impl Outcome {
                 ["point", "client", "transactions", "errors", "mean_ns", "p99_ns"], self.clients.clone()
             ),
             "errors": columns(["point", "code", "count", "message"], self.errors.clone()),
-            "inspect": columns(["client", "name", "metric", "value"], []),
             "latches": columns(
                 ["point", "latch", "gets", "misses", "spin_gets", "sleeps", "wait_ns", "hand_overs"],
                 self.latches.clone(),
@@ -177,10 +176,6 @@ impl Outcome {
             "samples": columns(["t_ns", "entity", "metric", "value"], self.samples.clone()),
             "engine": {
                 "threads": plan.points.iter().max(),
-                "connections_made": plan.points.iter().sum::<usize>(),
-                "reconnections": 0,
-                "connect_ns_mean": 0.0,
-                "backlog": vec![0; plan.points.len()],
                 "busy_turn_ns": self.base.busy_ns,
                 "clock_ns": self.base.clock_ns,
                 "sampled_every": self.strides,

@@ -3,7 +3,7 @@
 use super::gate::Gate;
 use crate::plan::sqlite::Database;
 use crate::progress::Live;
-use crate::shared::Shared;
+use crate::shared_memory::Shared;
 use crate::statements::work::Work;
 
 /// What the clients of one point share.

@@ -5,8 +5,8 @@ use std::hint::black_box;
 use rusqlite::{Connection, Error, PrepFlags, Statement, ffi};
 
 use crate::plan::Handle;
+use crate::statements::distributions::Value;
 use crate::statements::draw::Draw;
-use crate::statements::values::Value;
 use crate::statements::work::Work;
 
 pub struct Statements<'a> {

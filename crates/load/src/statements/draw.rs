@@ -6,7 +6,7 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 
 use crate::plan::Text;
-use crate::statements::values::Value;
+use crate::statements::distributions::Value;
 use crate::statements::work::Work;
 
 pub struct Draw {

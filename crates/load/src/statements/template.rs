@@ -9,7 +9,7 @@ use rand::rngs::SmallRng;
 use steelyard_engine::error::PlanError;
 
 use crate::plan::{Parameters, Statement};
-use crate::statements::values::{Source, Value, write_integer};
+use crate::statements::distributions::{Source, Value, write_integer};
 
 #[derive(Debug, PartialEq, Eq)]
 enum Piece {

@@ -7,7 +7,7 @@ use rand::rngs::SmallRng;
 use steelyard_engine::error::PlanError;
 
 use crate::plan::Plan;
-use crate::shared::Shared;
+use crate::shared_memory::Shared;
 use crate::statements::template::{Dialect, Template};
 
 /// See the module.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.metrics.run_metrics import Measures
+from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.statistics.distributions import Floats, Ints
 from steelyard.bundle.evidence.evidence import Evidence
 
@@ -33,9 +33,9 @@ class BlockTable:
     absent: tuple[str, ...]
 
 
-def points_of(measures: Measures) -> dict[int, int]:
+def points_of(run_metrics: RunMetrics) -> dict[int, int]:
     """Number of clients by point."""
-    return dict(zip(measures.point.tolist(), measures.clients.tolist(), strict=True))
+    return dict(zip(run_metrics.point.tolist(), run_metrics.clients.tolist(), strict=True))
 
 
 def compared(known: Bools) -> tuple[Bools, Bools]:
@@ -62,7 +62,7 @@ def estimated_runs(evidence: Evidence) -> list[int]:
 
 
 def block_table(
-    measures: Measures,
+    run_metrics: RunMetrics,
     metric: str,
     options: Sequence[str],
     point: int | None = None,
@@ -73,7 +73,7 @@ def block_table(
     point None: one value per run over all its points: the geometric mean (which makes differences
     of logs the mean log ratio), or the plain mean where zeros occur or on demand.
     """
-    cube, runs, blocks = _cube(measures, metric, options, point)
+    cube, runs, blocks = _cube(run_metrics, metric, options, point)
     logs = geometric and not bool((cube <= 0).any())
     with np.errstate(all="ignore"):
         values: Floats = np.exp(np.log(cube).mean(axis=0)) if logs else cube.mean(axis=0)
@@ -97,23 +97,23 @@ def block_table(
 
 
 def _cube(
-    measures: Measures, metric: str, options: Sequence[str], point: int | None
+    run_metrics: RunMetrics, metric: str, options: Sequence[str], point: int | None
 ) -> tuple[Floats, Ints, list[int]]:
     """values[point, block, option] and run[block, option]; NaN and 0 where there is no run."""
-    blocks = sorted(set(measures.block.tolist()))
-    points = sorted(set(measures.point.tolist())) if point is None else [point]
+    blocks = sorted(set(run_metrics.block.tolist()))
+    points = sorted(set(run_metrics.point.tolist())) if point is None else [point]
     place = {label: i for i, label in enumerate(options)}
     block_at = {block: i for i, block in enumerate(blocks)}
     point_at = {p: i for i, p in enumerate(points)}
     cube = np.full((len(points), len(blocks), len(options)), np.nan)
     runs = np.zeros((len(blocks), len(options)), dtype=np.int64)
-    column = measures.values.get(metric)
+    column = run_metrics.values.get(metric)
     if column is None:
         return cube, runs, blocks
     # rows are in order of the run: of a block that was redone, the last attempt counts
-    for i, (label, p) in enumerate(zip(measures.option.tolist(), measures.point.tolist(), strict=True)):
+    for i, (label, p) in enumerate(zip(run_metrics.option.tolist(), run_metrics.point.tolist(), strict=True)):
         if label in place and p in point_at:
-            at = block_at[int(measures.block[i])], place[label]
+            at = block_at[int(run_metrics.block[i])], place[label]
             cube[(point_at[p], *at)] = column[i]
-            runs[at] = measures.run[i]
+            runs[at] = run_metrics.run[i]
     return cube, runs, blocks

@@ -17,7 +17,7 @@ import numpy as np
 from steelyard.analysis.comparison.block_table import points_of
 from steelyard.analysis.comparison.compare import ALPHA
 from steelyard.analysis.judgement.results import Comparison, Metric, Notice
-from steelyard.analysis.metrics.run_metrics import Measures, measure
+from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics
 from steelyard.analysis.statistics import distributions
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.study import Study
@@ -90,7 +90,7 @@ def compare_bundles(
 ) -> BundleComparison:
     """Compares two bundles, each given as name, evidence, environment."""
     (name, evidence, facts), (other_name, other_evidence, other_facts) = here, there
-    one, other = measure(evidence), measure(other_evidence)
+    one, other = compute_run_metrics(evidence), compute_run_metrics(other_evidence)
     common = [
         option.label
         for option in evidence.options
@@ -133,8 +133,8 @@ def _unlike_plans(here: Study, there: Study) -> list[Notice]:
 
 
 def _compare(
-    here: Measures,
-    there: Measures,
+    here: RunMetrics,
+    there: RunMetrics,
     metric: Metric,
     options: Sequence[str],
     point: int,
@@ -181,9 +181,9 @@ def _compare(
     return found
 
 
-def _logs(measures: Measures, metric: Metric, option: str, point: int) -> np.ndarray[Any, Any]:
-    chosen = (measures.option == option) & (measures.point == point)
-    values = measures.values[metric.name][chosen]
+def _logs(run_metrics: RunMetrics, metric: Metric, option: str, point: int) -> np.ndarray[Any, Any]:
+    chosen = (run_metrics.option == option) & (run_metrics.point == point)
+    values = run_metrics.values[metric.name][chosen]
     return np.log(values[values > 0])
 
 

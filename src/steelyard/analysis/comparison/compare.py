@@ -24,7 +24,7 @@ from steelyard.analysis.comparison.fit import fit
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS, PairNotices
 from steelyard.analysis.comparison.scatter import Ints
 from steelyard.analysis.judgement.results import Better, Comparison, Metric, Notice, Outcome
-from steelyard.analysis.metrics.run_metrics import HEADLINES, Measures
+from steelyard.analysis.metrics.run_metrics import HEADLINES, RunMetrics
 
 ALPHA = 0.05
 
@@ -51,7 +51,7 @@ class Difference:
 
 
 def compare(
-    measures: Measures,
+    run_metrics: RunMetrics,
     metric: Metric,
     options: Sequence[str],
     baseline: str,
@@ -64,7 +64,7 @@ def compare(
     point None: all points together. alpha: less where the metric is one of many that are searched.
     The notices list what cannot be compared.
     """
-    tests = PairTests(measures, metric, options, margin, point)
+    tests = PairTests(run_metrics, metric, options, margin, point)
     pairs = [(option, baseline) for option in tests.options if option != baseline]
     return Compared(tests.comparisons(pairs, [alpha] * len(pairs)), tests.not_compared(options, baseline))
 
@@ -77,16 +77,16 @@ class PairTests:
 
     def __init__(
         self,
-        measures: Measures,
+        run_metrics: RunMetrics,
         metric: Metric,
         options: Sequence[str],
         margin: float,
         point: int | None = None,
     ) -> None:
-        self._fit = fit(block_table(measures, metric.name, options, point))
+        self._fit = fit(block_table(run_metrics, metric.name, options, point))
         self._metric, self._margin = metric, margin
-        self._clients = None if point is None else points_of(measures)[point]
-        self._notices = PairNotices(measures, metric, self._fit, point)
+        self._clients = None if point is None else points_of(run_metrics)[point]
+        self._notices = PairNotices(run_metrics, metric, self._fit, point)
         self.options = self._fit.table.options
         self.logs = self._fit.logs
 

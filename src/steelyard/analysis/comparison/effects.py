@@ -24,7 +24,7 @@ import numpy as np
 from steelyard.analysis.comparison.block_table import block_table
 from steelyard.analysis.comparison.scatter import Scatter, scatter
 from steelyard.analysis.judgement.results import Effect, Metric
-from steelyard.analysis.metrics.run_metrics import Measures
+from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
 from steelyard.study.plan import Option
@@ -52,9 +52,9 @@ class Term:
     totals: Mapping[Codes, float]
 
 
-def effects(measures: Measures, metric: Metric, options: Sequence[Option]) -> tuple[Effect, ...]:
+def effects(run_metrics: RunMetrics, metric: Metric, options: Sequence[Option]) -> tuple[Effect, ...]:
     """Effects on the log scale, all points together, largest share first; () where zeros occur."""
-    table = block_table(measures, metric.name, [o.label for o in options])
+    table = block_table(run_metrics, metric.name, [o.label for o in options])
     if not table.blocks or not table.positive or len(table.options) < 2:
         return ()
     levels = {o.label: o.levels for o in options}

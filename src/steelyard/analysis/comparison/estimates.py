@@ -10,13 +10,13 @@ import numpy as np
 from steelyard.analysis.comparison.block_table import block_table, points_of
 from steelyard.analysis.comparison.compare import ALPHA
 from steelyard.analysis.judgement.results import Estimate, Metric
-from steelyard.analysis.metrics.run_metrics import Measures
+from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
 
 
 def estimates(
-    measures: Measures, metric: Metric, options: Sequence[str], point: int | None = None
+    run_metrics: RunMetrics, metric: Metric, options: Sequence[str], point: int | None = None
 ) -> tuple[Estimate, ...]:
     """Geometric mean over complete blocks (mean where zeros occur) and 95 % t interval, by option.
 
@@ -24,17 +24,17 @@ def estimates(
     intervals hold what blocks have in common, so two may overlap though the options differ:
     only a comparison decides. Of a metric that is a maximum, the maximum over runs.
     """
-    clients = None if point is None else points_of(measures)[point]
+    clients = None if point is None else points_of(run_metrics)[point]
     if metric.summary == "maximum":
-        return _highest(measures, metric, options, point, clients)
-    table = block_table(measures, metric.name, options, point)
+        return _highest(run_metrics, metric, options, point, clients)
+    table = block_table(run_metrics, metric.name, options, point)
     columns = list(zip(table.options, table.values.T, strict=True))
     if not table.blocks:
         columns = []
     for label in options:
         if label in table.options and table.blocks:
             continue
-        alone = block_table(measures, metric.name, [label], point)
+        alone = block_table(run_metrics, metric.name, [label], point)
         if alone.blocks:
             columns.append((label, alone.values[:, 0]))
     place = {label: i for i, label in enumerate(options)}
@@ -43,18 +43,18 @@ def estimates(
 
 
 def _highest(
-    measures: Measures, metric: Metric, options: Sequence[str], point: int | None, clients: int | None
+    run_metrics: RunMetrics, metric: Metric, options: Sequence[str], point: int | None, clients: int | None
 ) -> tuple[Estimate, ...]:
     """The highest value of each option's runs."""
-    known = np.isfinite(measures.values[metric.name])
+    known = np.isfinite(run_metrics.values[metric.name])
     if point is not None:
-        known &= measures.point == point
+        known &= run_metrics.point == point
     found: list[Estimate] = []
     for label in options:
-        mine = known & (measures.option == label)
+        mine = known & (run_metrics.option == label)
         if mine.any():
-            highest = float(measures.values[metric.name][mine].max())
-            blocks = len(set(measures.block[mine].tolist()))
+            highest = float(run_metrics.values[metric.name][mine].max())
+            blocks = len(set(run_metrics.block[mine].tolist()))
             found.append(Estimate(metric.name, label, clients, highest, 0.0, math.inf, blocks))
     return tuple(found)
 

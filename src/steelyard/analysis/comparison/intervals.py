@@ -12,7 +12,7 @@ from itertools import combinations
 
 from steelyard.analysis.comparison.compare import Compared, Difference, Pair, PairTests
 from steelyard.analysis.judgement.results import Comparison, Metric
-from steelyard.analysis.metrics.run_metrics import Measures
+from steelyard.analysis.metrics.run_metrics import RunMetrics
 
 
 class Intervals:
@@ -24,13 +24,13 @@ class Intervals:
 
     def __init__(
         self,
-        measures: Measures,
+        run_metrics: RunMetrics,
         options: Sequence[str],
         counting: Sequence[Metric],
         margin: float,
         alpha: float,
     ) -> None:
-        self.measures, self.options, self.margin, self.alpha = measures, options, margin, alpha
+        self.run_metrics, self.options, self.margin, self.alpha = run_metrics, options, margin, alpha
         self._tests: dict[tuple[str, int | None], PairTests] = {}
         self._differences: dict[tuple[str, Pair], Difference | None] = {}
         self._steps = _holm_steps({metric.name: self.tests(metric) for metric in counting}, alpha)
@@ -39,7 +39,7 @@ class Intervals:
         """All options by this metric at one load point; None: over all of them."""
         key = metric.name, point
         if key not in self._tests:
-            self._tests[key] = PairTests(self.measures, metric, self.options, self.margin, point)
+            self._tests[key] = PairTests(self.run_metrics, metric, self.options, self.margin, point)
         return self._tests[key]
 
     def comparisons(

@@ -7,7 +7,7 @@ import numpy as np
 from steelyard.analysis.comparison.block_table import block_table
 from steelyard.analysis.comparison.fit import Fit
 from steelyard.analysis.judgement.results import Metric, Notice
-from steelyard.analysis.metrics.run_metrics import FAILED, HEADLINES, Measures
+from steelyard.analysis.metrics.run_metrics import FAILED, HEADLINES, RunMetrics
 from steelyard.analysis.statistics import distributions
 from steelyard.quantities import p_value, percent
 
@@ -20,7 +20,7 @@ _OF_HEADLINES = ("drift", "unequal-variances", "zeros")
 class PairNotices:
     """The notices of one metric at one point: those of all its pairs, and those of one pair."""
 
-    def __init__(self, measures: Measures, metric: Metric, fitted: Fit, point: int | None) -> None:
+    def __init__(self, run_metrics: RunMetrics, metric: Metric, fitted: Fit, point: int | None) -> None:
         self._shared = tuple(
             Notice(code, text)
             for code, text in (
@@ -32,7 +32,7 @@ class PairNotices:
             )
             if text and (metric.name in HEADLINES or code not in _OF_HEADLINES)
         )
-        failed = block_table(measures, FAILED, fitted.table.options, point)
+        failed = block_table(run_metrics, FAILED, fitted.table.options, point)
         self._failed = (
             dict(zip(failed.options, failed.values.mean(axis=0).tolist(), strict=True))
             if failed.blocks

@@ -20,7 +20,7 @@ from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.judgement.results import Comparison, Metric, Outcome
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.queries import GEOMEAN
-from steelyard.analysis.metrics.run_metrics import ERRORS, FAILED, Measures, foremost
+from steelyard.analysis.metrics.run_metrics import ERRORS, FAILED, RunMetrics, foremost
 from steelyard.study.study import Study
 
 _OPPOSITE: dict[Outcome, Outcome] = {"better": "worse", "worse": "better"}
@@ -108,21 +108,21 @@ class Pairwise:
         return self.pairs[leader, next(o for o in self.options if o != leader)]
 
 
-def metrics_that_count(study: Study, measures: Measures) -> tuple[Metric, ...]:
+def metrics_that_count(study: Study, run_metrics: RunMetrics) -> tuple[Metric, ...]:
     """The two of equal rank, as far as measured; of queries, how long they take.
 
     A stream that waits for one query after another leaves CPUs idle that a costlier plan may use; with
     several streams the cost shows in the times themselves.
     """
-    if measures.work.name == GEOMEAN.name:
-        return (measures.work,)
-    names = (foremost(study, measures).name, SERVER_CPU.name)
-    return tuple(m for m in map(measures.metric, names) if m is not None)
+    if run_metrics.work.name == GEOMEAN.name:
+        return (run_metrics.work,)
+    names = (foremost(study, run_metrics).name, SERVER_CPU.name)
+    return tuple(m for m in map(run_metrics.metric, names) if m is not None)
 
 
 def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
     """Every pair both ways, of the options that can be compared by the first metric that counts."""
-    metrics = metrics_that_count(study, intervals.measures)
+    metrics = metrics_that_count(study, intervals.run_metrics)
     both_ways: dict[Pair, list[tuple[Metric, Comparison]]] = {}
     for metric in metrics:
         for c in intervals.comparisons(metric, _pairs(intervals, metric, baseline)):
@@ -132,7 +132,7 @@ def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
     if not compared:
         return Pairwise((), metrics, {})
     ordered = _fastest_first([o for o in intervals.options if o in compared], metrics[0], both_ways)
-    rates, limit = error_rates(intervals.measures), study.plan.error_rate_limit_percent / 100
+    rates, limit = error_rates(intervals.run_metrics), study.plan.error_rate_limit_percent / 100
     failures = intervals.tests(ERRORS)
     results: dict[Pair, PairResult] = {}
     for (a, b), entries in both_ways.items():
@@ -159,13 +159,13 @@ def inverted(comparison: Comparison) -> Comparison:
     )
 
 
-def error_rates(measures: Measures) -> dict[str, float]:
+def error_rates(run_metrics: RunMetrics) -> dict[str, float]:
     """Share of the transactions that failed, by option: the mean over its runs and points."""
-    share = measures.values.get(FAILED)
+    share = run_metrics.values.get(FAILED)
     if share is None:
         return {}
-    labels = dict.fromkeys(map(str, measures.option.tolist()))
-    found = {label: share[(measures.option == label) & np.isfinite(share)] for label in labels}
+    labels = dict.fromkeys(map(str, run_metrics.option.tolist()))
+    found = {label: share[(run_metrics.option == label) & np.isfinite(share)] for label in labels}
     return {label: float(known.mean()) for label, known in found.items() if len(known)}
 
 

@@ -16,28 +16,28 @@ from steelyard.analysis.comparison.compare import ALPHA, compare
 from steelyard.analysis.comparison.estimates import estimates
 from steelyard.analysis.judgement.results import Comparison, Metric, QueryRow
 from steelyard.analysis.metrics.queries import time_of
-from steelyard.analysis.metrics.run_metrics import Measures
+from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.statistics import distributions
 
 
 def by_query(
-    measures: Measures, options: Sequence[str], baseline: str, margin: float
+    run_metrics: RunMetrics, options: Sequence[str], baseline: str, margin: float
 ) -> tuple[QueryRow, ...]:
     """One row per point, query and option; none where the work was not of queries."""
-    metrics = [time_of(name) for name in measures.queries]
+    metrics = [time_of(name) for name in run_metrics.queries]
     rows: list[QueryRow] = []
-    for point, clients in points_of(measures).items() if metrics else ():
-        against = _compared(measures, metrics, options, baseline, margin, point)
+    for point, clients in points_of(run_metrics).items() if metrics else ():
+        against = _compared(run_metrics, metrics, options, baseline, margin, point)
         rows += [
             QueryRow(metric.title, own.option, clients, own.value, against.get((metric.name, own.option)))
             for metric in metrics
-            for own in estimates(measures, metric, options, point)
+            for own in estimates(run_metrics, metric, options, point)
         ]
     return tuple(rows)
 
 
 def _compared(
-    measures: Measures,
+    run_metrics: RunMetrics,
     metrics: Sequence[Metric],
     options: Sequence[str],
     baseline: str,
@@ -48,7 +48,7 @@ def _compared(
         return [
             c
             for metric in metrics
-            for c in compare(measures, metric, options, baseline, margin, point, alpha).comparisons
+            for c in compare(run_metrics, metric, options, baseline, margin, point, alpha).comparisons
         ]
 
     alone = at(ALPHA)

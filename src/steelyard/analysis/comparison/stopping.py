@@ -17,7 +17,7 @@ from steelyard.analysis.comparison.compare import ALPHA, PairTests
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.comparison.pairwise import metrics_that_count
 from steelyard.analysis.judgement.results import Metric, Notice
-from steelyard.analysis.metrics.run_metrics import Measures, foremost, measure
+from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics, foremost
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.study import Study
 
@@ -60,15 +60,15 @@ def widest_half_width_percent(evidence: Evidence) -> float:
 
     Intervals are those that the report will show: simultaneous over options, each point by itself.
     """
-    measures = measure(evidence)
-    metric = foremost(evidence.study, measures)
+    run_metrics = compute_run_metrics(evidence)
+    metric = foremost(evidence.study, run_metrics)
     options = [option.label for option in evidence.options]
-    points = points_of(measures)
+    points = points_of(run_metrics)
     # of one point the report shows the verdict's intervals; the first step of Holm's procedure is the widest
-    metrics = metrics_that_count(evidence.study, measures) if len(points) == 1 else ()
+    metrics = metrics_that_count(evidence.study, run_metrics) if len(points) == 1 else ()
     alpha = level(evidence.study) / max(len(metrics), 1)
     return max(
-        (_half_width_percent(measures, metric, options, point, alpha) for point in points),
+        (_half_width_percent(run_metrics, metric, options, point, alpha) for point in points),
         default=math.inf,
     )
 
@@ -81,9 +81,9 @@ def narrow_enough(evidence: Evidence, half_width_percent: float, after_blocks: i
 
 
 def _half_width_percent(
-    measures: Measures, metric: Metric, options: list[str], point: int, alpha: float
+    run_metrics: RunMetrics, metric: Metric, options: list[str], point: int, alpha: float
 ) -> float:
-    tests = PairTests(measures, metric, options, 0.0, point)
+    tests = PairTests(run_metrics, metric, options, 0.0, point)
     # an option that is too rarely there has no interval at all, hence none that is narrow
     if len(tests.options) < len(options) or not tests.logs:
         return math.inf

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.analysis.comparison.block_table import block_table, points_of
 from steelyard.analysis.judgement.results import WinMapCell
-from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
+from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
 from steelyard.analysis.statistics import distributions
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.factors import table_factor
@@ -22,13 +22,13 @@ from steelyard.study.plan import Option
 _ALPHA = 0.05
 
 
-def win_map(evidence: Evidence, measures: Measures) -> tuple[WinMapCell, ...]:
+def win_map(evidence: Evidence, run_metrics: RunMetrics) -> tuple[WinMapCell, ...]:
     """Throughput under each table over that under the first; empty unless tables were compared."""
     factor = table_factor(evidence.study)
-    return tuple(_cells(evidence, measures, factor)) if factor else ()
+    return tuple(_cells(evidence, run_metrics, factor)) if factor else ()
 
 
-def _cells(evidence: Evidence, measures: Measures, factor: str) -> Iterator[WinMapCell]:
+def _cells(evidence: Evidence, run_metrics: RunMetrics, factor: str) -> Iterator[WinMapCell]:
     margin = evidence.study.plan.smallest_effect_percent / 100
     alike: dict[tuple[tuple[str, str], ...], list[Option]] = {}
     for option in evidence.options:
@@ -36,8 +36,8 @@ def _cells(evidence: Evidence, measures: Measures, factor: str) -> Iterator[WinM
         alike.setdefault(others, []).append(option)
     for others, (first, *rest) in alike.items():
         for option in rest:
-            for point, clients in points_of(measures).items():
-                table = block_table(measures, THROUGHPUT.name, [first.label, option.label], point)
+            for point, clients in points_of(run_metrics).items():
+                table = block_table(run_metrics, THROUGHPUT.name, [first.label, option.label], point)
                 if len(table.options) < 2 or not table.blocks or not table.positive:
                     continue
                 logs = np.log(table.values[:, 1] / table.values[:, 0])

@@ -19,11 +19,11 @@ from steelyard.analysis.load.scaling_text import (
     LEAST_TO_CHOOSE,
     LEAST_TO_FIT,
     MISSED_TREND,
-    PointWords,
+    PointUnit,
     correlation,
     sentence,
 )
-from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
+from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
 from steelyard.analysis.statistics.distributions import Floats, t_critical
 from steelyard.analysis.statistics.profile_likelihood import Ends, parameter_intervals, peak_interval
 from steelyard.analysis.statistics.residuals import serial
@@ -31,33 +31,33 @@ from steelyard.analysis.statistics.scaling_models import Fitted, Model, Observed
 from steelyard.bundle.evidence.evidence import Evidence, Topology
 
 _PRIOR_DF = 4.0  # how far a point's own variance is drawn to that of all points
-_CLIENTS = PointWords("client", "clients")
+_CLIENTS = PointUnit("client", "clients")
 
 
-def scalings(evidence: Evidence, measures: Measures) -> tuple[Scaling, ...]:
+def scalings(evidence: Evidence, run_metrics: RunMetrics) -> tuple[Scaling, ...]:
     """Every option at all its points; nothing of an open loop, whose rate is given, or of one point.
 
     Nor of an emulated guest, on whose single CPU no client waits.
     """
-    points = points_of(measures)
+    points = points_of(run_metrics)
     workload = evidence.study.workload
     if len(points) < 2 or workload.open_loop or evidence.instruction_time:
         return ()
     # a client that thinks does not compete for a CPU
     topology = Topology() if workload.thinks else evidence.topology
-    words = PointWords(workload.point_is, workload.points_are)
+    unit = PointUnit(workload.point_is, workload.points_are)
     found: list[Scaling] = []
     for option in evidence.options:
         seen = {
-            clients: block_table(measures, THROUGHPUT.name, [option.label], point).values.ravel()
+            clients: block_table(run_metrics, THROUGHPUT.name, [option.label], point).values.ravel()
             for point, clients in points.items()
         }
         seen = {clients: x for clients, x in seen.items() if len(x) and (x > 0).all()}
         if len(seen) > 1:
             logs = [np.log(values) for values in seen.values()]
             means = [math.exp(float(each.mean())) for each in logs]
-            level = _level_error(block_table(measures, THROUGHPUT.name, [option.label]).values.ravel())
-            found.append(scaling(option.label, list(seen), means, topology, _weights(logs), level, words))
+            level = _level_error(block_table(run_metrics, THROUGHPUT.name, [option.label]).values.ravel())
+            found.append(scaling(option.label, list(seen), means, topology, _weights(logs), level, unit))
     return tuple(found)
 
 
@@ -68,11 +68,11 @@ def scaling(
     topology: Topology,
     weights: Sequence[float] | None = None,
     level_error: float = 0.0,
-    words: PointWords = _CLIENTS,
+    unit: PointUnit = _CLIENTS,
 ) -> Scaling:
     """One series. weights: 1/variance of each point's logarithm, on any common scale.
 
-    level_error: half the 95 % interval of what all points have in common, as a logarithm. words: what the
+    level_error: half the 95 % interval of what all points have in common, as a logarithm. unit: what the
     numbers of `clients` count.
     """
     order = sorted(range(len(clients)), key=lambda i: clients[i])
@@ -97,7 +97,7 @@ def scaling(
         curves = _curves(models, Observed.of(*x, own), level_error)
         # a variance measured at each point would turn absolute errors into proportional ones
         absolute = _curves(models, Observed.of(*x, relative=False), level_error)
-    text = sentence(points, maximum, curves, absolute, topology, words)
+    text = sentence(points, maximum, curves, absolute, topology, unit)
     return Scaling(option, points, maximum, curves, absolute, text)
 
 

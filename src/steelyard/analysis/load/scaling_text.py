@@ -25,7 +25,7 @@ _TITLES = {"usl": "the Universal Scalability Law", "shared-core": "the shared-co
 
 
 @dataclass(frozen=True)
-class PointWords:
+class PointUnit:
     """What the number of a load point counts: `client`, `clients`."""
 
     one: str
@@ -48,13 +48,13 @@ def sentence(
     curves: Sequence[Curve],
     absolute: Sequence[Curve],
     topology: Topology,
-    words: PointWords,
+    unit: PointUnit,
 ) -> str:
     """All of it. curves, absolute: as in Scaling, the best first."""
     last = points[-1]
     base = points[0].clients
-    than = "" if base == 1 else f" (of {words.at(base)}: one alone was not measured)"
-    parts = [f"{words.at(last.clients)} give {percent(last.linear)} of linear{than}."]
+    than = "" if base == 1 else f" (of {unit.at(base)}: one alone was not measured)"
+    parts = [f"{unit.at(last.clients)} give {percent(last.linear)} of linear{than}."]
     if not curves:
         parts.append(
             f"{len(points)} points are too few for a curve: {LEAST_TO_FIT} are needed,"
@@ -62,11 +62,11 @@ def sentence(
         )
     else:
         best = curves[0]
-        parts += [_choice(curves), _meaning(best, last.clients, topology, words)]
+        parts += [_choice(curves), _meaning(best, last.clients, topology, unit)]
         end = ", the last point" if maximum.last else ""
         parts.append(
             f"The measured maximum is {significant(maximum.throughput_per_s)}/s, at"
-            f" {words.at(maximum.clients)}{end}."
+            f" {unit.at(maximum.clients)}{end}."
         )
         if not _known(best.parameters["sigma"]):
             parts.append(
@@ -75,11 +75,11 @@ def sentence(
             )
         if best.serial and best.serial.trend:
             parts.append(f"{MISSED_TREND[0].upper()}{MISSED_TREND[1:]} ({correlation(best.serial)}).")
-        parts += [_other_fit(best, other, words) for other in absolute if _differ(best, other)]
+        parts += [_other_fit(best, other, unit) for other in absolute if _differ(best, other)]
     if beyond := [p.clients for p in points if p.oversubscribed]:
         cpus = f"{topology.cpus} CPU{'s' * (topology.cpus != 1)}"
         parts.append(
-            f"From {words.at(beyond[0])} on there are more of them than the {cpus}: that part is"
+            f"From {unit.at(beyond[0])} on there are more of them than the {cpus}: that part is"
             " oversubscription, not parallelism."
         )
     return " ".join(parts)
@@ -105,13 +105,13 @@ def _choice(curves: Sequence[Curve]) -> str:
     return f"{title[0].upper()}{title[1:]} fits best {text}:"
 
 
-def _meaning(curve: Curve, most: int, topology: Topology, words: PointWords) -> str:
+def _meaning(curve: Curve, most: int, topology: Topology, unit: PointUnit) -> str:
     serial = f"{_share(curve.parameters['sigma'])} of the work is serial (contention)"
     if curve.model == "shared-core":
         each = _share(curve.parameters["yield"])
         cores = topology.cores or topology.cpus
-        return f"beyond {cores} cores further {words.many} add {each} of a core each; {serial}."
-    return f"{serial}, {_coherency(curve)}; {_peak_text(curve.peak, most, words)}"
+        return f"beyond {cores} cores further {unit.many} add {each} of a core each; {serial}."
+    return f"{serial}, {_coherency(curve)}; {_peak_text(curve.peak, most, unit)}"
 
 
 def _coherency(curve: Curve) -> str:
@@ -122,22 +122,22 @@ def _coherency(curve: Curve) -> str:
     return f"coherency {significant(kappa.value)} [{significant(kappa.low)} to {high}]"
 
 
-def _peak_text(peak: Interval | None, most: int, words: PointWords) -> str:
+def _peak_text(peak: Interval | None, most: int, unit: PointUnit) -> str:
     if peak is None or (not math.isfinite(peak.high) and not peak.value <= most):
         if peak is not None and not _known(peak):
-            return f"no peak can be given: {words.at(most)} do not reach it and it has no interval."
+            return f"no peak can be given: {unit.at(most)} do not reach it and it has no interval."
         low = "" if peak is None or not math.isfinite(peak.low) else f", from {significant(peak.low)} on"
         return (
-            f"no peak can be given: {words.at(most)} do not reach it and its interval has no upper end{low}."
+            f"no peak can be given: {unit.at(most)} do not reach it and its interval has no upper end{low}."
         )
-    text = f"most throughput at {_peak(peak, words)}"
+    text = f"most throughput at {_peak(peak, unit)}"
     if peak.value <= most:
         return f"{text}, within what was measured."
     return f"{text}: an extrapolation, since only {most} were measured."
 
 
-def _peak(peak: Interval, words: PointWords) -> str:
-    at = words.count(peak.value)
+def _peak(peak: Interval, unit: PointUnit) -> str:
+    at = unit.count(peak.value)
     if not _known(peak):
         return at
     high = significant(peak.high) if math.isfinite(peak.high) else "no end"
@@ -152,14 +152,14 @@ def _differ(best: Curve, other: Curve) -> bool:
     return any(not (a.low <= b.value <= a.high and b.low <= a.value <= b.high) for a, b in pairs)
 
 
-def _other_fit(best: Curve, other: Curve, words: PointWords) -> str:
+def _other_fit(best: Curve, other: Curve, unit: PointUnit) -> str:
     parts = [f"contention {_share(other.parameters['sigma'])}"]
     if other.model == "shared-core":
         parts.append(f"{_share(other.parameters['yield'])} of a core each beyond the cores")
     else:
         parts.append(_coherency(other))
         closed = other.peak is not None and math.isfinite(other.peak.high)
-        parts.append(f"a peak at {_peak(other.peak, words)}" if closed and other.peak else "no peak")
+        parts.append(f"a peak at {_peak(other.peak, unit)}" if closed and other.peak else "no peak")
     return (
         "This assumes errors in proportion to throughput. With errors of the same absolute size at all"
         f" points the model gives {', '.join(parts)}: outside the intervals above."

@@ -1,4 +1,4 @@
-"""Measures of a simulated machine, counted by the simulation for the group of threads that is weighed."""
+"""Run metrics of a simulated machine, counted by the simulation for the group of threads that is weighed."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _COSTS = (
 COSTS = tuple(metric.name for metric, *_ in _COSTS)
 
 
-def simulated_measures(
+def simulated_metrics(
     evidence: Evidence, row_of: Mapping[tuple[int, int], int], per_s: Floats, cpu: Metric
 ) -> list[tuple[Metric, Floats]]:
-    """Each metric with one value per row of the measures; none where no machine was simulated.
+    """Each metric with one value per run and load point; none where no machine was simulated.
 
     per_s: transactions per second by row. cpu: the metric of CPU time per transaction.
     """

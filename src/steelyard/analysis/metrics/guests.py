@@ -15,8 +15,8 @@ INSTRUCTION_TIME = Metric("instruction_us_per_txn", "instruction time", "us/txn"
 _MEANINGLESS = ("throughput_per_s", "p50_ns", "p95_ns", "p99_ns")
 
 
-def instruction_measures(evidence: Evidence, per_s: Floats) -> list[tuple[Metric, Floats]]:
-    """The metric with one value per row of the measures; none where times are real.
+def instruction_metrics(evidence: Evidence, per_s: Floats) -> list[tuple[Metric, Floats]]:
+    """The metric with one value per run and load point; none where times are real.
 
     per_s: transactions in a second of the guest's clock, by row.
     """

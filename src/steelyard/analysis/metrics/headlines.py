@@ -5,14 +5,14 @@ from __future__ import annotations
 from steelyard.analysis.judgement.results import Headlines, Metric
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.programs import CPU_PER_SCORE, EACH
-from steelyard.analysis.metrics.run_metrics import P50, P99, WORK, Measures
+from steelyard.analysis.metrics.run_metrics import P50, P99, WORK, RunMetrics
 
 
-def headlines(measures: Measures) -> Headlines:
+def headlines(run_metrics: RunMetrics) -> Headlines:
     """The headline metrics by role, each as the study's workload words it."""
 
     def first(*names: str) -> Metric | None:
-        return next(filter(None, map(measures.metric, names)), None)
+        return next(filter(None, map(run_metrics.metric, names)), None)
 
     return Headlines(
         work=first(*WORK),

@@ -20,7 +20,7 @@ COSTS = (_SLEEPS.name, _ASLEEP.name)
 def latch_costs(
     evidence: Evidence, row_of: Mapping[tuple[int, int], int], transactions: Floats
 ) -> list[tuple[Metric, Floats]]:
-    """Each metric with one value per row of the measures; NaN where sleeps are not seen."""
+    """Each metric with one value per run and load point; NaN where sleeps are not seen."""
     table = evidence.latches
     rows = [row_of.get(key) for key in zip(table["run"].tolist(), table["point"].tolist(), strict=True)]
     found: list[tuple[Metric, Floats]] = []

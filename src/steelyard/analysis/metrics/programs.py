@@ -1,4 +1,4 @@
-"""Measures of a program that reports a score: in total, per instance, and the cost of one unit of it.
+"""Run metrics of a program that reports a score: in total, per instance, and the cost of one unit of it.
 
 Scores are taken as rates (bops, tps): what the instances use in a second over what they score in a
 second is the cost of one operation. Of a score that is no rate the same ratio still compares.
@@ -42,10 +42,8 @@ _COSTS = (
 COSTS = tuple(name for name, *_ in _COSTS)
 
 
-def program_measures(
-    evidence: Evidence, row_of: Mapping[tuple[int, int], int]
-) -> list[tuple[Metric, Floats]]:
-    """Each metric with one value per row of the measures; none where the work is no program."""
+def program_metrics(evidence: Evidence, row_of: Mapping[tuple[int, int], int]) -> list[tuple[Metric, Floats]]:
+    """Each metric with one value per run and load point; none where the work is no program."""
     workload = evidence.study.workload
     if not isinstance(workload, ProgramWorkload):
         return []

@@ -1,4 +1,4 @@
-"""Measures of decision support: the time of each query in a run, and what they come to together.
+"""Run metrics of decision support: the time of each query in a run, and what they come to together.
 
 A run's time of a query is the mean over its executions. The geometric mean over queries gives each of
 them the same weight, however long it takes: halving any one of them counts alike (Fleming & Wallace
@@ -27,7 +27,7 @@ def time_of(query: str) -> Metric:
 
 
 def query_times(evidence: Evidence, row_of: Mapping[tuple[int, int], int]) -> dict[str, Floats]:
-    """Nanoseconds of each query by row of the measures; empty where the work is not of queries.
+    """Nanoseconds of each query by run and load point; empty where the work is not of queries.
 
     NaN where a query was not executed.
     """
@@ -42,8 +42,8 @@ def query_times(evidence: Evidence, row_of: Mapping[tuple[int, int], int]) -> di
     return dict(sorted(found.items()))
 
 
-def query_measures(times: Mapping[str, Floats], per_s: Floats) -> list[tuple[Metric, Floats]]:
-    """Each metric with one value per row of the measures. times: of queries; per_s: rounds per second."""
+def query_metrics(times: Mapping[str, Floats], per_s: Floats) -> list[tuple[Metric, Floats]]:
+    """Each metric with one value per run and load point. times: of queries; per_s: rounds per second."""
     queries = {name: column for name, column in times.items() if name != "transaction"}
     if not queries:
         return []

@@ -1,4 +1,4 @@
-"""From evidence to measures: one row per run and point, one column per metric.
+"""From evidence to run metrics: one row per run and point, one column per metric.
 
 Everything here is derived from counters: a rate over the measure phase divided by transactions a
 second. Nothing is averaged over runs: the run is the unit of all that follows.
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.metrics.costs import SERVER_CPU, sources, time_cost
-from steelyard.analysis.metrics.dispatcher import simulated_measures
-from steelyard.analysis.metrics.guests import INSTRUCTION_TIME, instruction_measures, meaningful
+from steelyard.analysis.metrics.dispatcher import simulated_metrics
+from steelyard.analysis.metrics.guests import INSTRUCTION_TIME, instruction_metrics, meaningful
 from steelyard.analysis.metrics.latches import latch_costs
-from steelyard.analysis.metrics.programs import SCORE, program_measures
-from steelyard.analysis.metrics.queries import GEOMEAN, query_measures, query_times, time_of
+from steelyard.analysis.metrics.programs import SCORE, program_metrics
+from steelyard.analysis.metrics.queries import GEOMEAN, query_metrics, query_times, time_of
 from steelyard.analysis.statistics.distributions import Floats, Ints
 from steelyard.bundle.evidence.evidence import Columns, Evidence
 from steelyard.study.study import Study
@@ -51,7 +51,7 @@ ERRORS = Metric("errors_per_txn", "errors", "1/txn", "lower")
 
 
 @dataclass(frozen=True)
-class Measures:
+class RunMetrics:
     """One row a (run, point), in order of run and point; values are NaN where not measured.
 
     metrics: those measured, and not 0 throughout; wait types and scores found come last.
@@ -85,12 +85,12 @@ class Measures:
         return next((m for m in self.metrics if m.name == name), None)
 
 
-def foremost(study: Study, measures: Measures) -> Metric:
+def foremost(study: Study, run_metrics: RunMetrics) -> Metric:
     """What a study is about first: work done, or latency where an open loop gives the work."""
-    return P99 if study.workload.open_loop else measures.work
+    return P99 if study.workload.open_loop else run_metrics.work
 
 
-def measure(evidence: Evidence) -> Measures:
+def compute_run_metrics(evidence: Evidence) -> RunMetrics:
     """All metrics of every run and point."""
     points = evidence.points
     order = np.lexsort((points["point"], points["run"]))
@@ -115,12 +115,12 @@ def measure(evidence: Evidence) -> Measures:
     values[ERRORS.name] = _divide(errors, transactions)
     values[FAILED] = _divide(errors, transactions + errors)
     further = [
-        *instruction_measures(evidence, per_s),
+        *instruction_metrics(evidence, per_s),
         *_waits(evidence, row_of, per_s),
         *latch_costs(evidence, row_of, transactions),
-        *program_measures(evidence, row_of),
-        *simulated_measures(evidence, row_of, per_s, SERVER_CPU),
-        *query_measures(times := query_times(evidence, row_of), per_s),
+        *program_metrics(evidence, row_of),
+        *simulated_metrics(evidence, row_of, per_s, SERVER_CPU),
+        *query_metrics(times := query_times(evidence, row_of), per_s),
     ]
     values |= {metric.name: column for metric, column in further}
     values |= {time_of(name).name: column for name, column in times.items()}
@@ -131,7 +131,7 @@ def measure(evidence: Evidence) -> Measures:
     at = np.array([of_run[int(r)] for r in run], dtype=int)
     always = (THROUGHPUT, *_LATENCIES, *(source.metric for source in declared), ERRORS)
     candidates = dict.fromkeys(meaningful(evidence, (*always, *(metric for metric, _ in further))))
-    return Measures(
+    return RunMetrics(
         metrics=tuple(
             _in_words_of(m, evidence.study.workload)
             for m in candidates

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.analysis.judgement.results import Notice
-from steelyard.analysis.metrics.run_metrics import Measures
+from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.validity.stability import Finding, merged
 from steelyard.bundle.evidence.evidence import Columns, Evidence
 from steelyard.quantities import percent, quantity, significant, span_of
@@ -16,19 +16,19 @@ _THRASH = 0.01
 _SILENT_INTERVALS = 3
 
 
-def harness_notices(evidence: Evidence, measures: Measures) -> list[Notice]:
+def harness_notices(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     """engine-saturated, steal, cache-thrash and monitor-silent."""
     return [
-        *_engine(evidence, measures),
-        *_steal(evidence, measures),
-        *_thrash(evidence, measures),
-        *_silent(evidence, measures),
+        *_engine(evidence, run_metrics),
+        *_steal(evidence, run_metrics),
+        *_thrash(evidence, run_metrics),
+        *_silent(evidence, run_metrics),
     ]
 
 
-def _engine(evidence: Evidence, measures: Measures) -> list[Notice]:
+def _engine(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     threads = {o.label: o.workload.engine_threads for o in evidence.options}
-    option_of = dict(zip(measures.run.tolist(), measures.option.tolist(), strict=True))
+    option_of = dict(zip(run_metrics.run.tolist(), run_metrics.option.tolist(), strict=True))
     rates = evidence.rates
     busy: dict[int, float] = {}
     for i in _rows(rates, "processes", "engine", "cpu_ns_total"):
@@ -37,7 +37,7 @@ def _engine(evidence: Evidence, measures: Measures) -> list[Notice]:
             share = float(rates["rate_per_s"][i]) / 1e9 / threads[str(option_of[run])]
             busy[run] = max(busy.get(run, 0.0), share)
     return merged(
-        measures,
+        run_metrics,
         "engine-saturated",
         [Finding(run, share) for run, share in busy.items() if share > _SATURATED],
         f"the load engine used more than {100 * _SATURATED:.0f} % of the CPU that its threads can use:"
@@ -46,9 +46,9 @@ def _engine(evidence: Evidence, measures: Measures) -> list[Notice]:
     )
 
 
-def _steal(evidence: Evidence, measures: Measures) -> list[Notice]:
+def _steal(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     rates = evidence.rates
-    known = set(measures.run.tolist())
+    known = set(run_metrics.run.tolist())
     total: dict[tuple[int, int], float] = {}
     stolen: dict[tuple[int, int], float] = {}
     for i in np.flatnonzero((rates["monitor"] == "host") & (rates["entity"] == "cpu")):
@@ -65,7 +65,7 @@ def _steal(evidence: Evidence, measures: Measures) -> list[Notice]:
         if run in known and total[run, point] > 0:
             shares[run] = max(shares.get(run, 0.0), rate / total[run, point])
     return merged(
-        measures,
+        run_metrics,
         "steal",
         [Finding(run, share) for run, share in shares.items() if share > _STEAL],
         "other guests of the host took CPU time: trust CPU per transaction more than throughput",
@@ -73,14 +73,14 @@ def _steal(evidence: Evidence, measures: Measures) -> list[Notice]:
     )
 
 
-def _thrash(evidence: Evidence, measures: Measures) -> list[Notice]:
+def _thrash(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     rates = evidence.rates
     per_s = {
         (run, point): float(x)
         for run, point, x in zip(
-            measures.run.tolist(),
-            measures.point.tolist(),
-            measures.values["throughput_per_s"],
+            run_metrics.run.tolist(),
+            run_metrics.point.tolist(),
+            run_metrics.values["throughput_per_s"],
             strict=True,
         )
     }
@@ -95,7 +95,7 @@ def _thrash(evidence: Evidence, measures: Measures) -> list[Notice]:
     notices: list[Notice] = []
     for entity, runs in worst.items():
         notices += merged(
-            measures,
+            run_metrics,
             "cache-thrash",
             [Finding(run, 100 * ratio) for run, ratio in runs.items()],
             f"{entity}: entries are evicted all the time; the cache is too small for this work",
@@ -104,7 +104,7 @@ def _thrash(evidence: Evidence, measures: Measures) -> list[Notice]:
     return notices
 
 
-def _silent(evidence: Evidence, measures: Measures) -> list[Notice]:
+def _silent(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     """A monitor whose last sample came long before the end of measure, while work continued."""
     table = evidence.silence
     last_work_ns = _last_work_before_end_ns(evidence)
@@ -122,7 +122,7 @@ def _silent(evidence: Evidence, measures: Measures) -> list[Notice]:
     notices: list[Notice] = []
     for monitor, findings in found.items():
         notices += merged(
-            measures,
+            run_metrics,
             "monitor-silent",
             findings,
             f"monitor {monitor} fell silent before the end of measure while transactions continued: its"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.block_table import block_table
 from steelyard.analysis.judgement.results import Notice
-from steelyard.analysis.metrics.run_metrics import FAILED, Measures
+from steelyard.analysis.metrics.run_metrics import FAILED, RunMetrics
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
 from steelyard.bundle.evidence.evidence import Evidence
@@ -39,14 +39,14 @@ class Finding:
 
 
 def merged(
-    measures: Measures,
+    run_metrics: RunMetrics,
     code: str,
     found: Sequence[Finding],
     text: str,
     detail: Callable[[Sequence[float]], str],
 ) -> list[Notice]:
     """One notice per option, with the runs in which it was seen; detail(values) are its numbers."""
-    option_of = dict(zip(measures.run.tolist(), measures.option.tolist(), strict=True))
+    option_of = dict(zip(run_metrics.run.tolist(), run_metrics.option.tolist(), strict=True))
     by_option: dict[str, list[Finding]] = {}
     for finding in found:
         by_option.setdefault(str(option_of[finding.run]), []).append(finding)
@@ -62,29 +62,29 @@ def merged(
     ]
 
 
-def stability_notices(evidence: Evidence, measures: Measures) -> list[Notice]:
+def stability_notices(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     """Drift within runs and over the study, outlier runs, errors."""
     steady = evidence.study.workload.steady
     return [
-        *_errors(measures),
-        *(_drift_within(evidence, measures) if steady else ()),
-        *(_warm_up(evidence, measures) if steady else ()),
-        *_drift_over(evidence, measures),
-        *_outliers(evidence, measures),
+        *_errors(run_metrics),
+        *(_drift_within(evidence, run_metrics) if steady else ()),
+        *(_warm_up(evidence, run_metrics) if steady else ()),
+        *_drift_over(evidence, run_metrics),
+        *_outliers(evidence, run_metrics),
     ]
 
 
-def _errors(measures: Measures) -> list[Notice]:
-    share = measures.values[FAILED]
-    found = [Finding(int(measures.run[i]), float(share[i])) for i in np.flatnonzero(share > 0)]
+def _errors(run_metrics: RunMetrics) -> list[Notice]:
+    share = run_metrics.values[FAILED]
+    found = [Finding(int(run_metrics.run[i]), float(share[i])) for i in np.flatnonzero(share > 0)]
     text = "transactions failed: throughput, costs and latencies are of those that succeeded"
-    return merged(measures, "errors", found, text, lambda shares: span_of(shares, percent))
+    return merged(run_metrics, "errors", found, text, lambda shares: span_of(shares, percent))
 
 
-def _drift_within(evidence: Evidence, measures: Measures) -> list[Notice]:
+def _drift_within(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     """Change of throughput from the start of measure to its end, tested over runs."""
     changes: dict[str, list[Finding]] = {}
-    option_of = dict(zip(measures.run.tolist(), measures.option.tolist(), strict=True))
+    option_of = dict(zip(run_metrics.run.tolist(), run_metrics.option.tolist(), strict=True))
     for run, change in _changes(evidence).items():
         if run in option_of:
             changes.setdefault(str(option_of[run]), []).append(Finding(run, change))
@@ -109,7 +109,7 @@ def _drift_within(evidence: Evidence, measures: Measures) -> list[Notice]:
     return notices
 
 
-def _warm_up(evidence: Evidence, measures: Measures) -> list[Notice]:
+def _warm_up(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     """An alarm only, when at least half of an option's runs raise it: phases stay as declared."""
     worst: dict[int, tuple[float, float]] = {}
     for run, _, counts in _spans(evidence):
@@ -117,12 +117,12 @@ def _warm_up(evidence: Evidence, measures: Measures) -> list[Notice]:
         bias = float(counts.mean() / counts[cut:].mean() - 1) if cut else 0.0
         if abs(bias) > _LEAST_BIAS and abs(bias) > abs(worst.get(run, (0.0, 0.0))[1]):
             worst[run] = cut, bias
-    known = set(measures.run.tolist())
+    known = set(run_metrics.run.tolist())
     found = [Finding(run, bias) for run, (_, bias) in worst.items() if run in known]
     notices: list[Notice] = []
     text = "the first seconds of measure still look like warm-up (MSER-5): a longer warm_up_s may help"
-    for notice in merged(measures, "warm-up", found, text, lambda values: span_of(values, _change)):
-        if 2 * len(notice.runs) < len(set(measures.run[measures.option == notice.subject].tolist())):
+    for notice in merged(run_metrics, "warm-up", found, text, lambda values: span_of(values, _change)):
+        if 2 * len(notice.runs) < len(set(run_metrics.run[run_metrics.option == notice.subject].tolist())):
             continue
         cuts = span_of([worst[run][0] for run in notice.runs], lambda cut: f"{cut:.0f}")
         pace = "the pace" if evidence.instruction_time else "throughput"
@@ -178,12 +178,12 @@ def _slope(x: Floats, y: Floats) -> float:
     return float((x * (y - y.mean())).sum() / (x**2).sum())
 
 
-def _drift_over(evidence: Evidence, measures: Measures) -> list[Notice]:
+def _drift_over(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     """Level of the blocks against the order of runs, options allowed for: a block is one value.
 
     Runs of a block share its level, so their number is no evidence of a trend over blocks.
     """
-    table = block_table(measures, measures.work.name, [o.label for o in evidence.options])
+    table = block_table(run_metrics, run_metrics.work.name, [o.label for o in evidence.options])
     df = len(table.blocks) - 2
     if len(table.blocks) < _LEAST_BLOCKS or not table.positive:
         return []
@@ -200,20 +200,20 @@ def _drift_over(evidence: Evidence, measures: Measures) -> list[Notice]:
         return []
     word = "rose" if change > 0 else "fell"
     text = (
-        f"{measures.work.title} {word} by {percent(abs(change))} from the first run of the study to the last"
-        f" ({p_value(p)}, {len(table.blocks)} blocks); blocks in random order keep that out of the"
+        f"{run_metrics.work.title} {word} by {percent(abs(change))} from the first run of the study to the"
+        f" last ({p_value(p)}, {len(table.blocks)} blocks); blocks in random order keep that out of the"
         " comparisons"
     )
     return [Notice("drift-over-study", text)]
 
 
-def _outliers(evidence: Evidence, measures: Measures) -> list[Notice]:
+def _outliers(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     """Runs far from the median of their option, and from what the others did in the same block.
 
     Far is measured in units of what runs usually scatter; the second condition spares blocks in
     which the whole machine was slower.
     """
-    table = block_table(measures, measures.work.name, [o.label for o in evidence.options])
+    table = block_table(run_metrics, run_metrics.work.name, [o.label for o in evidence.options])
     if len(table.blocks) < 4 or len(table.options) < 2 or not table.positive:
         return []
     y = np.log(table.values)
@@ -229,10 +229,10 @@ def _outliers(evidence: Evidence, measures: Measures) -> list[Notice]:
         for i, j in zip(*np.nonzero(far), strict=True)
     ]
     return merged(
-        measures,
+        run_metrics,
         "outlier",
         found,
-        f"{measures.work.title} far from the median of the option, where runs of a block usually differ by"
+        f"{run_metrics.work.title} far from the median of the option, where runs of a block usually differ by"
         f" {percent(usual)}",
         lambda values: span_of(values, _change),
     )

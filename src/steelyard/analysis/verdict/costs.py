@@ -85,10 +85,10 @@ class Costs:
     """
 
     def __init__(self, intervals: Intervals) -> None:
-        self._intervals, self._measures = intervals, intervals.measures
-        waits = tuple(m.name for m in self._measures.metrics if m.name.startswith(WAIT_PREFIX))
-        names = (*self._measures.costs, *_OTHERS, *waits)
-        self._metrics = [m for m in map(self._measures.metric, names) if m is not None]
+        self._intervals, self._run_metrics = intervals, intervals.run_metrics
+        waits = tuple(m.name for m in self._run_metrics.metrics if m.name.startswith(WAIT_PREFIX))
+        names = (*self._run_metrics.costs, *_OTHERS, *waits)
+        self._metrics = [m for m in map(self._run_metrics.metric, names) if m is not None]
 
     def differences(self, pairs: Sequence[PairResult]) -> tuple[CostDifference, ...]:
         """Every cost of each pair, CPU and its parts first."""
@@ -125,12 +125,12 @@ class Costs:
 
     def throughput(self, pair: PairResult) -> Difference | None:
         """Of the two, where it was measured."""
-        metric = self._measures.metric(THROUGHPUT.name)
+        metric = self._run_metrics.metric(THROUGHPUT.name)
         return self._difference(metric, pair) if metric else None
 
     def p99(self, pair: PairResult) -> Cost | None:
         """Latency p99, where the comparison of the tables calls it better or worse."""
-        metric = self._measures.metric(P99.name)
+        metric = self._run_metrics.metric(P99.name)
         if metric is None:
             return None
         found = self._intervals.comparisons(metric, [(pair.option, pair.other)])
@@ -145,7 +145,7 @@ class Costs:
 
     def _of_maxima(self, metric: Metric, pair: PairResult, tested: Difference) -> Difference:
         """The highest of all runs, which has no interval; whether the two differ is tested by runs."""
-        column, option = self._measures.values[metric.name], self._measures.option
+        column, option = self._run_metrics.values[metric.name], self._run_metrics.option
         before, after = (float(np.nanmax(column[option == o])) for o in (pair.other, pair.option))
         return Difference(before, after, -math.inf, math.inf, tested.p_value)
 

@@ -9,7 +9,7 @@ from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.comparison.pairwise import PairResult, Pairwise
 from steelyard.analysis.judgement.results import Comparison, Effect, Notice, WinMapCell
 from steelyard.analysis.kernel.profile import profile_reasons
-from steelyard.analysis.metrics.run_metrics import Measures
+from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.verdict.costs import Costs
 from steelyard.analysis.verdict.reasons import reasons
 from steelyard.bundle.evidence.evidence import Evidence
@@ -22,7 +22,7 @@ class Findings:
     """comparisons: with the baseline, at every load point. win_map: empty unless tables were compared."""
 
     evidence: Evidence
-    measures: Measures
+    run_metrics: RunMetrics
     pairwise: Pairwise
     comparisons: Sequence[Comparison]
     effects: Sequence[Effect]

@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.analysis.comparison.block_table import block_table
 from steelyard.analysis.judgement.results import Verdict
 from steelyard.analysis.metrics.costs import SERVER_CPU
-from steelyard.analysis.metrics.run_metrics import THROUGHPUT, Measures
+from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.nothing_to_compare import nothing_to_compare
 from steelyard.analysis.verdict.options_compared import options_compared
@@ -24,14 +24,14 @@ _P50 = "p50_ns"
 def harness_overhead(findings: Findings) -> Verdict:
     """The cost of the harness and the noise of the machine; the answer on the options is its first reason."""
     answer = (options_compared if findings.pairwise.options else nothing_to_compare)(findings)
-    evidence, measures = findings.evidence, findings.measures
-    found = [text for text in (_cost(evidence, measures), _noise(evidence, measures)) if text]
+    evidence, run_metrics = findings.evidence, findings.run_metrics
+    found = [text for text in (_cost(evidence, run_metrics), _noise(evidence, run_metrics)) if text]
     if not found:
         return answer
     return replace(answer, sentence=" ".join(found), reasons=(answer.sentence, *answer.reasons))
 
 
-def _cost(evidence: Evidence, measures: Measures) -> str:
+def _cost(evidence: Evidence, run_metrics: RunMetrics) -> str:
     """`Here a transaction takes 4.3 µs of CPU in the load engine and ...`; '' where neither was measured."""
     parts = [
         f"{level} {where}"
@@ -39,13 +39,13 @@ def _cost(evidence: Evidence, measures: Measures) -> str:
             (_ENGINE, "us", "of CPU in the load engine"),
             (SERVER_CPU.name, "us", "in a server that only answers"),
         )
-        if (level := _levels(evidence, measures, name, unit))
+        if (level := _levels(evidence, run_metrics, name, unit))
     ]
     if not parts:
         return ""
     # a median over several load points is no latency
     clients = evidence.study.plan.clients
-    half = _levels(evidence, measures, _P50, "ns") if len(clients) == 1 else ""
+    half = _levels(evidence, run_metrics, _P50, "ns") if len(clients) == 1 else ""
     waits = (
         f"; half of them are answered within {half}, with {evidence.study.workload.counted(clients[0])}"
         if half
@@ -54,25 +54,25 @@ def _cost(evidence: Evidence, measures: Measures) -> str:
     return f"Here a transaction takes {listed(parts)}{waits}."
 
 
-def _levels(evidence: Evidence, measures: Measures, name: str, unit: str) -> str:
+def _levels(evidence: Evidence, run_metrics: RunMetrics, name: str, unit: str) -> str:
     """From the least to the most that an option takes: geometric means over runs and points."""
-    column = measures.values.get(name)
+    column = run_metrics.values.get(name)
     if column is None:
         return ""
     means: list[float] = []
     for option in evidence.options:
-        mine = column[(measures.option == option.label) & (column > 0)]
+        mine = column[(run_metrics.option == option.label) & (column > 0)]
         if len(mine):
             means.append(float(np.exp(np.log(mine).mean())))
     return span_of(means, lambda value: quantity(value, unit)) if means else ""
 
 
-def _noise(evidence: Evidence, measures: Measures) -> str:
+def _noise(evidence: Evidence, run_metrics: RunMetrics) -> str:
     """How much runs of the same option scatter; '' of a single block."""
     labels: Sequence[str] = [option.label for option in evidence.options]
     parts: list[str] = []
     for name, title in ((THROUGHPUT.name, "throughput"), (SERVER_CPU.name, "CPU per transaction")):
-        table = block_table(measures, name, labels)
+        table = block_table(run_metrics, name, labels)
         if len(table.blocks) > 1 and table.positive:
             variance = np.log(table.values).var(axis=0, ddof=1).mean()
             parts.append(f"{percent(float(np.expm1(variance**0.5)))} in {title}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Verdict, WinMapCell
-from steelyard.analysis.metrics.run_metrics import Measures
+from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.quantities import listed, percent, span_of
 from steelyard.study.factors import table_factor
@@ -29,7 +29,7 @@ def win_map(findings: Findings) -> Verdict:
     return Verdict(
         outcome="it depends",
         winner=None,
-        sentence=_few(findings.measures) + answer,
+        sentence=_few(findings.run_metrics) + answer,
         reasons=(*(findings.reasons(pair) if pair else ()), *findings.further_reasons(None)),
         ties=(option, other),
     )
@@ -59,8 +59,8 @@ def win_map_sentences(cells: Sequence[WinMapCell]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _few(measures: Measures) -> str:
-    blocks = len(set(measures.block.tolist()))
+def _few(run_metrics: RunMetrics) -> str:
+    blocks = len(set(run_metrics.block.tolist()))
     return (
         f"Leaning (only {blocks} blocks; a verdict needs {FEWEST_BLOCKS}): " if blocks < FEWEST_BLOCKS else ""
     )

@@ -39,16 +39,16 @@ def _names(text: str) -> frozenset[str]:
 
 
 _LOAD_TABLES = _names("phases throughput latency clients errors samples notices inspect asides")
-_LOAD_FACTS = _names("threads connections_made reconnections connect_ns_mean backlog")
-_SERVER_FACTS = _LOAD_FACTS | _names("io connections_lost connections_lost_cause")
+_LOAD_FACTS = _names(
+    "threads connections_made reconnections connect_ns_mean backlog io connections_lost connections_lost_cause"
+)
 
 ENGINES: dict[str, Engine] = {
-    "load": Engine("steelyard._core:load_run", _LOAD_TABLES, facts=_SERVER_FACTS, reports_alive=True),
+    "load": Engine("steelyard._core:load_run", _LOAD_TABLES, facts=_LOAD_FACTS, reports_alive=True),
     "latch": Engine(
         "steelyard._core:latch_run",
-        _names("phases throughput latency clients errors samples inspect latches latch_histograms"),
-        facts=_LOAD_FACTS
-        | _names("busy_turn_ns clock_ns sampled_every spin in_turn sees_misses sees_sleeps")
+        _names("phases throughput latency clients errors samples latches latch_histograms"),
+        facts=_names("threads busy_turn_ns clock_ns sampled_every spin in_turn sees_misses sees_sleeps")
         | _names("guarded exclusive_gets"),
         reports_alive=True,
     ),
@@ -64,6 +64,6 @@ ENGINES: dict[str, Engine] = {
         "steelyard.lab.engines.guests:run",
         _LOAD_TABLES,
         optional=_names("profile locks scheduling"),
-        facts=_SERVER_FACTS,
+        facts=_LOAD_FACTS,
     ),
 }

@@ -22,7 +22,7 @@ from steelyard.run_tables.schema import BY_NAME
 
 if TYPE_CHECKING:
     # not needed in guests, where this module runs with no more than the standard library
-    from steelyard.lab.observe.postgres_latches import Tranches
+    from steelyard.lab.observe.latch_rows_postgres import Tranches
 
 _PROBED = ("measure", "scheduling-trace", "latch-count")
 _NEVER_NS = 2**63  # a phase ends when the next begins

@@ -37,7 +37,7 @@ from steelyard.subjects.postgres.session import (
     refuse_not_taken,
     session_statements,
 )
-from steelyard.subjects.postgres.settings_check import check_settings
+from steelyard.subjects.postgres.settings_before_start import check_settings
 from steelyard.subjects.postgres.settings_read_back import written
 from steelyard.subjects.postgres.workload_tables import load, load_statements
 from steelyard.subjects.servers.account import account_of_servers

@@ -1,6 +1,6 @@
 //! Commands of MySQL, appended to what is to be sent.
 
-use crate::statements::values::Value;
+use crate::statements::distributions::Value;
 
 /// COM_QUIT.
 pub const QUIT: &[u8] = b"\x01\0\0\0\x01";

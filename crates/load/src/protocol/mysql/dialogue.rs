@@ -6,8 +6,8 @@ use super::commands::{self, LAST};
 use super::scanner::{Answer, Scanner};
 use crate::plan::Handle;
 use crate::protocol::{self, Control, Next, Reply, ServerError};
+use crate::statements::distributions::Value;
 use crate::statements::draw::Draw;
-use crate::statements::values::Value;
 use crate::statements::work::Work;
 
 pub struct Dialogue {

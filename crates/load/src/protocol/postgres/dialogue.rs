@@ -6,8 +6,8 @@ use super::messages;
 use super::scanner::Scanner;
 use crate::plan::Handle;
 use crate::protocol::{self, Control, Next, Reply, ServerError};
+use crate::statements::distributions::write_integer;
 use crate::statements::draw::Draw;
-use crate::statements::values::write_integer;
 use crate::statements::work::Work;
 
 /// What the statement's reply to come answers.

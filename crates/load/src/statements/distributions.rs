@@ -7,7 +7,7 @@ use rand::rngs::SmallRng;
 use rand_distr::{Distribution, Zipf};
 
 use crate::plan::generator::Generator;
-use crate::shared::Shared;
+use crate::shared_memory::Shared;
 
 /// A value that is bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
