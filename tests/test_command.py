@@ -25,6 +25,7 @@ from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.run_tables.rows import Columns
 from steelyard.study.errors import InputError
+from steelyard.study.workloads.program import lower_is_better
 from steelyard.workflow.prepare import PreparedStudy
 
 STUDY = """\
@@ -73,7 +74,15 @@ def engine(
         ]
         for lines in points
     ]
-    whole = {"score": score, "time": None, "exit_code": 0, "deadline_s": 60, "cool_down_s": 0, **plan}
+    whole = {
+        "score": score,
+        "scores": {},
+        "time": None,
+        "exit_code": 0,
+        "deadline_s": 60,
+        "cool_down_s": 0,
+        **plan,
+    }
     process = LoadProcess(
         "programs", {**whole, "instances": instances, "outputs": str(outputs)}, frozenset(cpus)
     )
@@ -273,6 +282,83 @@ def test_the_score_of_all_copies_and_of_each_is_judged_in_its_unit(lab: Lab) -> 
     }
     compared = lab.run("compare", lab.bundle, lab.bundle)
     assert "total bops" in compared.stdout
+
+
+TIMES = """\
+name = "times"
+question = "Which is faster?"
+
+[subject]
+kind = "program"
+
+[workload]
+kind = "program"
+command = ["sh", "-c", "sleep {pause}; echo took {took} ms, p99 {took} us, {took} MiB"]
+variables = { pause = 0, took = 10 }
+score = { pattern = 'took (\\d+) ms' }
+unit = "ms"
+scores.p99 = { pattern = 'p99 (\\d+)', unit = "us" }
+scores.memory = { pattern = '(\\d+) MiB', unit = "MiB", better = "lower" }
+
+[factors.took]
+scope = "client"
+levels = { FAST = 10, SLOW = 30 }
+
+[plan]
+clients = [2]
+cool_down_s = 0
+blocks = 5
+"""
+OF_SCORE = TIMES[TIMES.index("score =") : TIMES.index("scores.p99")]
+
+
+def judged(lab: Lab, study: str) -> dict[str, Any]:
+    (lab.folder / "times.toml").write_text(study)
+    done = lab.run("run", "times.toml", "--bundle", lab.bundle, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["judgement"]
+
+
+def test_a_time_as_the_score_is_won_by_the_shorter_and_averaged_over_instances(lab: Lab) -> None:
+    judgement = judged(lab, TIMES)
+    assert judgement["verdict"]["winner"] == "FAST"
+    values = {(e["metric"], e["option"]): e["value"] for e in judgement["estimates"]}
+    assert values["score", "FAST"] == pytest.approx(10e6) and values["score", "SLOW"] == pytest.approx(30e6)
+    assert values["p99_ns", "SLOW"] == pytest.approx(30e3)
+    assert values["score_of_memory", "SLOW"] == pytest.approx(30)
+    outcomes = {c["metric"]: c["outcome"] for c in judgement["comparisons"]}
+    assert outcomes["score"] == outcomes["p99_ns"] == outcomes["score_of_memory"] == "worse"
+    shown = lab.run("report", lab.bundle).stdout
+    assert "memory (MiB)" in shown and "FAST (took = 10) wins" in shown
+
+
+def test_without_a_score_the_run_time_is_compared(lab: Lab) -> None:
+    study = TIMES.replace(OF_SCORE, "").replace("[factors.took]", "[factors.pause]").replace("30 }", "1 }")
+    judgement = judged(lab, study.replace("FAST = 10", "FAST = 0"))
+    assert judgement["verdict"]["winner"] == "FAST"
+    slow = next(e for e in judgement["estimates"] if (e["metric"], e["option"]) == ("score", "SLOW"))
+    assert slow["value"] >= 1e9
+
+
+def test_the_study_can_say_that_less_or_more_is_better(lab: Lab) -> None:
+    judgement = judged(lab, TIMES.replace('unit = "ms"', 'unit = "ms"\nbetter = "higher"'))
+    assert judgement["verdict"]["winner"] == "SLOW"
+
+
+@pytest.mark.parametrize("key", ['unit = "ms"', 'better = "lower"', "time = { pattern = '(x)' }"])
+def test_a_key_of_the_score_without_a_score_is_refused(key: str) -> None:
+    assert f"{key.partition(' ')[0]} has no effect without score" in refusal(
+        TIMES.replace(OF_SCORE, key + "\n")
+    )
+
+
+@pytest.mark.parametrize(
+    ("unit", "lower"),
+    [("ms", True), ("s", True), ("us/op", True), ("Minutes", True), ("bops", False), ("ops/s", False)],
+)
+def test_a_time_is_better_when_lower(unit: str, lower: bool) -> None:
+    assert lower_is_better(unit, None) is lower
+    assert lower_is_better(unit, "lower") and not lower_is_better(unit, "higher")
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU: nothing to divide")

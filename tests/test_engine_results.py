@@ -96,12 +96,12 @@ def test_the_engine_of_programs_keeps_its_contract(tmp_path: Path) -> None:
     instance = {"command": ["/bin/echo", "score 3"], "environment": {}, "folder": str(tmp_path), "cpus": []}
     score = {"pattern": r"score (\S+)", "json_path": None}
     asked = {
-        "instances": [[instance]], "outputs": str(tmp_path), "score": score, "time": None, "exit_code": 0,
-        "deadline_s": 60, "cool_down_s": 0,
+        "instances": [[instance]], "outputs": str(tmp_path), "score": score, "scores": {"n": score},
+        "time": None, "exit_code": 0, "deadline_s": 60, "cool_down_s": 0,
     }  # fmt: skip
     result = result_of("programs", asked)
     holds_what_is_declared(result)
-    assert set(result.tables) == {"phases", "scores"} and result.facts == Facts()
+    assert set(result.tables) == {"phases", "scores", "further_scores"} and result.facts == Facts()
 
 
 def test_what_is_declared_is_defined() -> None:

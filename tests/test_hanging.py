@@ -68,7 +68,9 @@ def test_a_stopped_engine_gives_a_void_run_and_the_study_goes_on(lab: Lab) -> No
 
 
 def test_an_engine_that_takes_longer_than_its_plan_is_killed() -> None:
-    engine = LoadProcess("programs", {"instances": [[]], "warm_up_s": 0, "cool_down_s": 600}, frozenset({0}))
+    engine = LoadProcess(
+        "programs", {"instances": [[]], "scores": {}, "warm_up_s": 0, "cool_down_s": 600}, frozenset({0})
+    )
     try:
         with pytest.raises(LoadFailed):
             engine.result(lambda _: None, limit_s=2)

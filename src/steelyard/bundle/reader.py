@@ -141,6 +141,9 @@ class Bundle:
             scores=self.columns(
                 "select scores.* from scores join used_runs using (run) order by run, point, instance"
             ),
+            further_scores=self.columns(
+                "select s.* from further_scores s join used_runs using (run) order by run, point, instance"
+            ),
         )
 
     def _latency(self) -> Columns:

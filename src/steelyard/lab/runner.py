@@ -28,8 +28,8 @@ from steelyard.lab.engines.result_tables import (
     error_notices,
     noticed,
     run_tables,
-    throughput_per_s,
     why_nothing,
+    work_done,
 )
 from steelyard.lab.environment.redaction import redact, redacted_run
 from steelyard.lab.finished_run import Run
@@ -118,7 +118,7 @@ class Laboratory:
             facts = redact(load.facts)
             self.admit(slot.option.label, facts)
             tables = self._load(slot, load, origin_ns)
-            tps = throughput_per_s(tables)
+            tps = work_done(tables, slot.option.workload.lower_is_better)
             cause = "" if tps else why_nothing(tables)
             status = "void" if cause else "done"
             run = replace(run, status=status, cause=cause, tps=tps, tables=tables, server_facts=facts)

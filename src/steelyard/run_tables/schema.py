@@ -144,6 +144,17 @@ TABLES: tuple[Table, ...] = (
         ),
     ),
     Table(
+        "further_scores",
+        "one further score of one instance of a program (workload.scores)",
+        (
+            _RUN,
+            _POINT,
+            Column("instance", "INTEGER", "number of the instance, from 0"),
+            Column("name", "VARCHAR", "its name in the study"),
+            Column("value", "DOUBLE", "printed by the instance, in the unit that the study gives it"),
+        ),
+    ),
+    Table(
         "samples",
         "one reading of one metric",
         (

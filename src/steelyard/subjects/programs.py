@@ -64,7 +64,7 @@ class Command:
             self._prepare(workload)
             self._prepared = True
         program = _found(workload.command[0])
-        plan = workload.model_dump(include={"score", "time", "exit_code", "deadline_s"})
+        plan = workload.model_dump(include={"score", "scores", "time", "exit_code", "deadline_s"})
         points = [
             self._instances(workload, option, instances) for instances in self._bench.study.plan.clients
         ]

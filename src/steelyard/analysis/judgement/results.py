@@ -59,16 +59,16 @@ class Metric:
 class Headlines:
     """The metrics that every report shows, by role; None where the study did not measure one.
 
-    work: the rate of work done: throughput; of programs their total score. Of queries the geometric mean
+    work: the rate of work done: throughput; of programs their score. Of queries the geometric mean
     of their times and of an emulated guest the instruction time, where lower is better. cpu: CPU time per
-    unit of that work. p50, p99: latency. per_instance: the score of one instance of a program.
+    unit of that work. p50, p99: latency. scores: all scores of a program, the compared one first.
     """
 
     work: Metric | None = None
     cpu: Metric | None = None
     p50: Metric | None = None
     p99: Metric | None = None
-    per_instance: Metric | None = None
+    scores: tuple[Metric, ...] = ()
 
 
 @dataclass(frozen=True)

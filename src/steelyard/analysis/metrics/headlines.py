@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard.analysis.judgement.results import Headlines, Metric
 from steelyard.analysis.metrics.costs import SERVER_CPU
-from steelyard.analysis.metrics.programs import CPU_PER_SCORE, EACH
+from steelyard.analysis.metrics.programs import CPU_PER_INSTANCE, CPU_PER_SCORE, is_score
 from steelyard.analysis.metrics.run_metrics import P50, P99, WORK, RunMetrics
 
 
@@ -16,8 +16,8 @@ def headlines(run_metrics: RunMetrics) -> Headlines:
 
     return Headlines(
         work=first(*WORK),
-        cpu=first(SERVER_CPU.name, CPU_PER_SCORE),
+        cpu=first(SERVER_CPU.name, CPU_PER_SCORE, CPU_PER_INSTANCE),
         p50=first(P50.name),
         p99=first(P99.name),
-        per_instance=first(EACH),
+        scores=tuple(m for m in run_metrics.metrics if is_score(m.name)),
     )

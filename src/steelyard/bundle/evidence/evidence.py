@@ -89,6 +89,7 @@ class Evidence:
         pause_ns, common; cpus and cpus_share: between which, and what they share); empty where none was
         measured.
     scores: run, point, instance, score, seconds, cpu_ns: instances of a program, where one was run.
+    further_scores: run, point, instance, name, value.
     declared: what the monitors declare of their metrics, by monitor.
     instruction_time: times are of a clock that counts instructions (an emulated guest's).
     """
@@ -126,6 +127,9 @@ class Evidence:
     claims: Columns = field(default_factory=lambda: _none("run", "point", "figure", "value", "decimals"))
     scores: Columns = field(
         default_factory=lambda: _none("run", "point", "instance", "score", "seconds", "cpu_ns")
+    )
+    further_scores: Columns = field(
+        default_factory=lambda: _none("run", "point", "instance", "name", "value")
     )
     peaks: Columns = field(
         default_factory=lambda: _none("run", "point", "monitor", "entity", "metric", "highest")

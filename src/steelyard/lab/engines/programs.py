@@ -10,6 +10,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,22 +29,23 @@ def run(plan_json: str, say: Say) -> str:
     """Runs the load points of a plan; returns the result as JSON. Raises LoadFailed.
 
     plan: instances (for each load point a list of command, environment, folder, cpus), outputs (a folder),
-    score and time (pattern or json_path), exit_code, deadline_s, cool_down_s.
+    score and time (pattern or json_path; None: the run time), scores (further ones by name), exit_code,
+    deadline_s, cool_down_s.
     """
     plan = json.loads(plan_json)
-    phases, scores = Rows("phases"), Rows("scores")
+    tables = {name: Rows(name) for name in ("phases", "scores", "further_scores")}
     for point in range(len(plan["instances"])):
-        _point(plan, point, phases, scores, say)
+        _point(plan, point, tables, say)
     last, instances = len(plan["instances"]) - 1, len(plan["instances"][-1])
     start_ns = time.monotonic_ns()
     _phase(say, "cool-down", last, instances, start_ns)
     time.sleep(plan["cool_down_s"])
     end_ns = time.monotonic_ns()
-    phases.add(point=last, clients=instances, phase="cool-down", start_ns=start_ns, end_ns=end_ns)
-    return EngineResult("programs", {"phases": phases.columns(), "scores": scores.columns()}).to_json()
+    tables["phases"].add(point=last, clients=instances, phase="cool-down", start_ns=start_ns, end_ns=end_ns)
+    return EngineResult("programs", {name: rows.columns() for name, rows in tables.items()}).to_json()
 
 
-def _point(plan: Mapping[str, Any], point: int, phases: Rows, scores: Rows, say: Say) -> None:
+def _point(plan: Mapping[str, Any], point: int, tables: Mapping[str, Rows], say: Say) -> None:
     outputs = Path(plan["outputs"])
     instances = [
         Instance(
@@ -72,22 +74,25 @@ def _point(plan: Mapping[str, Any], point: int, phases: Rows, scores: Rows, say:
                 raise _failed(instances, ended.instance, f"ended with {how}")
             end_ns = ended.end_ns
             own_s = (ended.end_ns - under_way.start_ns) / 1e9
-            scores.add(
-                point=point,
-                instance=ended.instance,
-                score=_number(plan["score"], instances, ended.instance, "score"),
-                seconds=_number(plan["time"], instances, ended.instance, "time") if plan["time"] else own_s,
+            at = {"point": point, "instance": ended.instance}
+            number = partial(_number, instances, ended.instance)
+            tables["scores"].add(
+                **at,
+                score=number(plan["score"], "score") if plan["score"] else own_s,
+                seconds=number(plan["time"], "time") if plan["time"] else own_s,
                 exit_code=ended.exit_code,
                 cpu_ns=ended.cpu_ns,
             )
+            for name, extractor in plan["scores"].items():
+                tables["further_scores"].add(**at, name=name, value=number(extractor, f"score {name}"))
     finally:
         under_way.kill()
-    phases.add(
+    tables["phases"].add(
         point=point, clients=len(instances), phase="measure", start_ns=under_way.start_ns, end_ns=end_ns
     )
 
 
-def _number(extractor: Mapping[str, Any], instances: list[Instance], number: int, what: str) -> float:
+def _number(instances: list[Instance], number: int, extractor: Mapping[str, Any], what: str) -> float:
     """The positive number that the pattern or path finds in an instance's output. Raises LoadFailed."""
     instance = instances[number]
     output, error = _text(instance.output), _text(instance.error)

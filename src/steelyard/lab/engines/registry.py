@@ -40,7 +40,8 @@ def _names(text: str) -> frozenset[str]:
 
 _LOAD_TABLES = _names("phases throughput latency clients errors samples notices inspect asides")
 _LOAD_FACTS = _names(
-    "threads connections_made reconnections connect_ns_mean backlog io connections_lost connections_lost_cause"
+    "threads connections_made reconnections connect_ns_mean backlog io connections_lost"
+    " connections_lost_cause"
 )
 
 ENGINES: dict[str, Engine] = {
@@ -58,7 +59,7 @@ ENGINES: dict[str, Engine] = {
         optional=_names("trace"),
         facts=_names("events"),
     ),
-    "programs": Engine("steelyard.lab.engines.programs:run", _names("phases scores")),
+    "programs": Engine("steelyard.lab.engines.programs:run", _names("phases scores further_scores")),
     # the load engine runs in the guest, and the guest's kernel is probed there
     "guest": Engine(
         "steelyard.lab.engines.guests:run",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 
 from steelyard.lab.engines.latch_families import latch_families
 from steelyard.lab.engines.result import ENGINE_TABLES, EngineResult
@@ -70,13 +71,15 @@ def why_nothing(tables: Mapping[str, Columns]) -> str:
     return f"no transaction succeeded; {count} failed with {code}: {message}"
 
 
-def throughput_per_s(tables: Mapping[str, Columns]) -> float:
-    """Transactions per second, or the highest total score of a load point."""
+def work_done(tables: Mapping[str, Columns], lower_is_better: bool) -> float:
+    """Transactions per second; of programs the best load point: total, or mean where lower wins."""
     if "scores" in tables:
-        totals: dict[int, float] = {}
+        found: dict[int, list[float]] = {}
         for point, score in zip(tables["scores"]["point"], tables["scores"]["score"], strict=True):
-            totals[point] = totals.get(point, 0.0) + score
-        return max(totals.values(), default=0.0)
+            found.setdefault(point, []).append(score)
+        if lower_is_better:
+            return min(map(fmean, found.values()), default=0.0)
+        return max(map(sum, found.values()), default=0.0)
     phases, rows = tables["phases"], tables["throughput"]
     seconds = sum(
         (end - start) / 1e9

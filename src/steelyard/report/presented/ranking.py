@@ -55,7 +55,12 @@ def ranked(judgement: Judgement, footnotes: Sequence[Footnote]) -> tuple[Row, ..
     roles = judgement.headlines
     fits = {
         role: {item.option: item for item in of_metric(judgement.estimates, metric)}
-        for role, metric in vars(roles).items()
+        for role, metric in (
+            ("work", roles.work),
+            ("cpu", roles.cpu),
+            ("p50", roles.p50),
+            ("p99", roles.p99),
+        )
     }
     against = {item.option: item for item in of_metric(judgement.comparisons, roles.work)}
     sign = 1 if roles.work and roles.work.better == "lower" else -1

@@ -1,9 +1,9 @@
-"""Instances of a program as published tables show them: in total and each, by number of instances."""
+"""Scores of programs by number of instances: in total and each, or their mean where less is better."""
 
 from __future__ import annotations
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Estimate, Judgement
+from steelyard.analysis.judgement.results import Estimate, Judgement, Metric
 from steelyard.report.about.about import About
 from steelyard.report.presented.marks import MARKS
 from steelyard.report.presented.presented import Presented
@@ -13,8 +13,9 @@ from steelyard.report.text_table import Table
 def table(presented: Presented) -> Table | None:
     """One row per number of instances and option; None where no program was run."""
     judgement, about = presented.judgement, presented.about
-    work, each_of = presented.headlines.work, presented.headlines.per_instance
-    if work is None or each_of is None:
+    work = presented.headlines.work
+    shown = presented.headlines.scores
+    if work is None or not shown:
         return None
     only = about.phases.clients[0]
     by = {(e.metric, e.clients or only, e.option): e for e in _by_point(judgement, about)}
@@ -26,22 +27,27 @@ def table(presented: Presented) -> Table | None:
     rows: list[tuple[str, ...]] = []
     for instances in about.phases.clients:
         for option in judgement.options:
-            total = by.get((work.name, instances, option))
-            each = by.get((each_of.name, instances, option))
             cpus = by.get(("cpus_used", instances, option))
             versus = against.get((instances, option))
             missing = "baseline" if option == judgement.baseline else fmt.MISSING
             rows.append(
                 (
                     f"{MARKS[versus.outcome] if versus else '·'} {instances} × {option}",
-                    _interval(total),
-                    _interval(each),
+                    *(_interval(by.get((metric.name, instances, option)), metric) for metric in shown),
                     fmt.ratio(versus.ratio, versus.low, versus.high) if versus else missing,
                     fmt.significant(cpus.value) if cpus else fmt.MISSING,
                 )
             )
-    unit = work.unit
-    return Table(("  instances × option", unit, f"{unit}/instance", "ratio", "CPUs"), tuple(rows))
+    return Table(("  instances × option", *map(_heading, shown), "ratio", "CPUs"), tuple(rows))
+
+
+def _heading(metric: Metric) -> str:
+    """`bops`, `bops/instance`, `run time`, `memory (MiB)`."""
+    if metric.title.endswith(" per instance"):
+        return f"{metric.unit}/instance"
+    if metric.title == f"total {metric.unit}":
+        return metric.unit
+    return metric.title if metric.unit == "ns" else f"{metric.title} ({metric.unit})"
 
 
 def _at_point(clients: int | None, about: About) -> bool:
@@ -53,5 +59,9 @@ def _by_point(judgement: Judgement, about: About) -> list[Estimate]:
     return [e for e in judgement.estimates if _at_point(e.clients, about)]
 
 
-def _interval(estimate: Estimate | None) -> str:
-    return fmt.thousands(estimate.value, estimate.low, estimate.high) if estimate else fmt.MISSING
+def _interval(estimate: Estimate | None, metric: Metric) -> str:
+    if estimate is None:
+        return fmt.MISSING
+    if metric.unit == "ns":
+        return fmt.interval(estimate.value, estimate.low, estimate.high, metric.unit)
+    return fmt.thousands(estimate.value, estimate.low, estimate.high)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -69,6 +69,38 @@ class Reading(Strict):
         return self
 
 
+Better = Literal["higher", "lower"]
+UNIT = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]{0,23}$"
+_BETTER = "higher or lower; default: lower where the unit is a time (s, ms, us/op), else higher"
+_TIMES_NS = {
+    **dict.fromkeys(("ns", "nanoseconds"), 1.0),
+    **dict.fromkeys(("us", "µs", "microseconds"), 1e3),
+    **dict.fromkeys(("ms", "milliseconds"), 1e6),
+    **dict.fromkeys(("s", "sec", "seconds"), 1e9),
+    **dict.fromkeys(("min", "minutes"), 60e9),
+    **dict.fromkeys(("h", "hours"), 3600e9),
+}
+
+
+def time_unit_ns(unit: str) -> float | None:
+    """Nanoseconds of a unit of time: 1e6 of `ms`; None for any other unit, `ms/op` included."""
+    return _TIMES_NS.get(unit.lower())
+
+
+def lower_is_better(unit: str, better: Better | None) -> bool:
+    """Whether the lower score wins: as stated, else where it is a time (`ms`, `ms/op`)."""
+    if better is not None:
+        return better == "lower"
+    return unit.partition("/")[0].strip().lower() in _TIMES_NS
+
+
+class NamedScore(Reading):
+    """One more number that each instance prints."""
+
+    unit: str = Field(default="score", pattern=UNIT, description="of the number: ms, MiB")
+    better: Better | None = Field(default=None, description=_BETTER)
+
+
 class ProgramWorkload(Workload):
     """Instances of a program, as many as the point says, started at the same moment."""
 
@@ -98,11 +130,14 @@ class ProgramWorkload(Workload):
         description="run once before the first run (compile, fill a database), with {scratch}, {programs} and"
         " those variables that ask for nothing else",
     )
-    score: Reading
-    unit: str = Field(
-        default="score",
-        pattern=r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]{0,23}$",
-        description="of the score: bops, tps",
+    score: Reading | None = Field(
+        default=None, description="the number that is compared; default: the run time of the instance, in s"
+    )
+    unit: str | None = Field(default=None, pattern=UNIT, description="of the score: bops, tps, ms")
+    better: Better | None = Field(default=None, description=_BETTER)
+    scores: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")], NamedScore] = Field(
+        default_factory=dict[str, NamedScore],
+        description="further scores by name; p50, p95 and p99 in a unit of time are latencies",
     )
     time: Reading | None = Field(
         default=None, description="seconds as the program tells them; default: from its start to its end"
@@ -112,6 +147,13 @@ class ProgramWorkload(Workload):
         default=600, ge=0.001, le=86_400, description="an instance still running is killed"
     )
     install: str = Field(default="", description="what to type where the program is not installed")
+
+    @model_validator(mode="after")
+    def _run_time_or_score(self) -> ProgramWorkload:
+        idle = [key for key in ("unit", "better", "time") if getattr(self, key) is not None]
+        if self.score is None and idle:
+            raise ValueError(f"{idle[0]} has no effect without score: the run time in s is compared")
+        return self
 
     @field_validator("environment")
     @classmethod
@@ -162,6 +204,16 @@ class ProgramWorkload(Workload):
         return 0
 
     @property
+    def score_unit(self) -> str:
+        """Unit of the score: `s` of a run time."""
+        return self.unit or ("score" if self.score else "s")
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether the lower score wins."""
+        return lower_is_better(self.score_unit, self.better)
+
+    @property
     def longest_s(self) -> float:
         """The deadline of an instance."""
         return self.deadline_s
@@ -169,14 +221,15 @@ class ProgramWorkload(Workload):
     @property
     def rate_unit(self) -> str:
         """The score's own."""
-        return f" {self.unit}"
+        return f" {self.score_unit}"
 
     def summary(self) -> dict[str, str]:
         """The command as it stands, and how its score is found."""
-        where = self.score.json_path or self.score.pattern
+        where = (self.score.json_path or self.score.pattern) if self.score else "run time"
+        wins = "lower" if self.lower_is_better else "higher"
         return {
             "workload": " ".join(self.command),
-            "score": f"{where} ({self.unit})",
+            "score": f"{where} ({self.score_unit}; {wins} is better)",
             **{f"variable {name}": str(value) for name, value in self.variables.items()},
             **{f"variable {name}": str(value) for name, value in self.environment.items()},
         }

@@ -65,6 +65,11 @@ class Workload(Strict):
         return False
 
     @property
+    def lower_is_better(self) -> bool:
+        """Whether the score of less is the better one; scores of instances are then averaged, not added."""
+        return False
+
+    @property
     def steady(self) -> bool:
         """Whether each second of a run holds the same work, so that a rate over time means something."""
         return True

@@ -28,7 +28,7 @@ def figure(presented: Presented) -> Figure | None:
     at_most = [row for row in data if int(row["clients"]) == most]
     chosen = _chosen(presented, {str(row["option"]) for row in at_most}, most)
     roles = presented.headlines
-    noun, work = about.point_is, work_at_a_point(roles.work) if roles.per_instance else f"{about.work_is}s"
+    noun, work = about.point_is, work_at_a_point(roles.work) if roles.scores else f"{about.work_is}s"
     plural = f"{work} of each of {fmt.count(most, about.point_is, about.points_are)}"
     served = "the server" if noun == "client" else "the machine"
     top = max((row["transactions"] or 0 for row in at_most if row["option"] in chosen), default=1)

@@ -24,8 +24,7 @@ def figure(presented: Presented) -> Figure | None:
     """Drawn only when the study has two points or more; curves of other bundles in grey behind."""
     judgement, palette, work = presented.judgement, presented.palette, presented.headlines.work
     points_are = presented.about.points_are
-    each = presented.headlines.per_instance
-    metrics = [*presented.judged, *([each] if each else [])]
+    metrics = dict.fromkeys((*presented.judged, *presented.headlines.scores))
     found = [
         (metric, [item for item in judgement.estimates if item.metric == metric.name and item.clients])
         for metric in metrics
