@@ -340,6 +340,21 @@ def test_without_a_score_the_run_time_is_compared(lab: Lab) -> None:
     assert slow["value"] >= 1e9
 
 
+def test_a_study_without_factors_is_a_measurement_that_compare_takes_as_its_baseline(lab: Lab) -> None:
+    alone = TIMES.partition("[factors.took]")[0] + TIMES[TIMES.index("[plan]") :]
+    judgement = judged(lab, alone)
+    assert judgement["verdict"]["outcome"] == "measured" and judgement["options"] == ["program"]
+    assert judgement["verdict"]["sentence"] == (
+        "Time of program: 10.0 ms [10.0–10.0] with 2 instances (95 % interval, 5 blocks)."
+    )
+    (lab.folder / "next.toml").write_text(alone.replace("took = 10", "took = 20"))
+    later = lab.folder / "later.bundle"
+    assert lab.run("run", "next.toml", "--bundle", later).returncode == 0
+    compared = lab.run("compare", "--force", "--json", lab.bundle, later)
+    ratios = {c["metric"]: c["ratio"] for c in json.loads(compared.stdout)[0]["comparisons"]}
+    assert ratios["score"] == pytest.approx(2)
+
+
 def test_the_study_can_say_that_less_or_more_is_better(lab: Lab) -> None:
     judgement = judged(lab, TIMES.replace('unit = "ms"', 'unit = "ms"\nbetter = "higher"'))
     assert judgement["verdict"]["winner"] == "SLOW"

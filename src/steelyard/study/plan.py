@@ -55,9 +55,9 @@ class Slot:
 def options(study: Study) -> list[Option]:
     """Every combination of levels that is not excluded, resolved, in the order of the study file.
 
-    The label joins the codes: `HDL1_TXT0_STC2`. Raises InputError for factors, exclusions or a
-    baseline that name something unknown, for settings that contradict one another, and when fewer than
-    two options are left (none of a recording).
+    The label joins the codes: `HDL1_TXT0_STC2`. Without factors there is one option. Raises InputError for
+    factors, exclusions or a baseline that name something unknown, for settings that contradict one another,
+    and when no option is left.
     """
     check_factors(study)
     _check_number(study)
@@ -67,24 +67,24 @@ def options(study: Study) -> list[Option]:
         for codes in itertools.product(*(study.factors[name].levels for name in names))
     ]
     kept = [levels for levels in combinations if not any(matches(rule, levels) for rule in study.exclude)]
-    _check_labels(study, [_label(levels) for levels in kept])
+    _check_labels(study, [_label(study, levels) for levels in kept])
     found = [_resolved(study, levels) for levels in kept]
     check_host(study, [option.host for option in found], kept)
     return found
 
 
-def _label(levels: Mapping[str, str]) -> str:
-    return "_".join(levels.values())
+def _label(study: Study, levels: Mapping[str, str]) -> str:
+    """The codes of its levels; of a study without factors the subject."""
+    return "_".join(levels.values()) or study.subject.kind
 
 
 def _check_labels(study: Study, labels: Sequence[str]) -> None:
     """Raises InputError for labels that are not distinct, too few, too many, or not the baseline's."""
     if len(set(labels)) < len(labels):
         raise InputError("two options have the same label: give every level its own code", at=("factors",))
-    # a published series may stand alone
-    if len(labels) < (1 if study.subject.kind == "recording" else 2):
+    if not labels:
         raise InputError(
-            f"{len(labels)} options are left, a study needs two", "drop an exclusion", ("exclude",)
+            "no option is left: every combination is excluded", "drop an exclusion", ("exclude",)
         )
     if (runs := len(labels) * study.plan.blocks) > _RUNS_MAX:
         raise InputError(
@@ -99,7 +99,7 @@ def _check_labels(study: Study, labels: Sequence[str]) -> None:
 
 def _resolved(study: Study, levels: Mapping[str, str]) -> Option:
     """The one place where factors become settings. Raises InputError."""
-    label, changes = _label(levels), changes_of(study, levels)
+    label, changes = _label(study, levels), changes_of(study, levels)
     workload = _workload(study, label, changes.get("client", {}))
     if study.plan.transactions and not workload.counts_transactions:
         raise InputError(

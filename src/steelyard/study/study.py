@@ -169,7 +169,9 @@ class Study(Strict):
     question: str = Field(min_length=1, max_length=1000)
     subject: Subject
     workload: AnyWorkload = StatementWorkload()
-    factors: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")], Factor] = Field(min_length=1)
+    factors: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")], Factor] = Field(
+        default_factory=dict[str, Factor], description="what changes; none: one option is measured alone"
+    )
     exclude: list[dict[str, str | list[str]]] = Field(
         default_factory=list[dict[str, str | list[str]]],
         max_length=1000,

@@ -167,7 +167,8 @@ def test_what_failed_wholly_counts_as_failed():
 def test_one_option_alone_has_a_judgement():
     study = study_of({"f": "AB"}, plan={"clients": [8], "stop": {"half_width_percent": 1}})
     found = judge(evidence_of(study, {"A": Truth()}))
-    assert found.verdict.sentence == "There is nothing to compare: the study has one option."
+    assert found.verdict.outcome == "measured"
+    assert found.verdict.sentence.startswith("Throughput of A: 10,0")
 
 
 def test_a_small_difference_from_the_baseline_is_told_of_the_option():

@@ -14,6 +14,7 @@ from collections import Counter
 
 from steelyard.analysis.comparison.block_table import points_of
 from steelyard.analysis.comparison.compare import ALPHA, PairTests
+from steelyard.analysis.comparison.estimates import estimates
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.comparison.pairwise import metrics_that_count
 from steelyard.analysis.judgement.results import Metric, Notice
@@ -83,12 +84,13 @@ def narrow_enough(evidence: Evidence, half_width_percent: float, after_blocks: i
 def _half_width_percent(
     run_metrics: RunMetrics, metric: Metric, options: list[str], point: int, alpha: float
 ) -> float:
+    if len(options) == 1:
+        alone = estimates(run_metrics, metric, options, point)
+        return max((100 * (e.high / e.value - 1) for e in alone), default=math.inf)
     tests = PairTests(run_metrics, metric, options, 0.0, point)
     # an option that is too rarely there has no interval at all, hence none that is narrow
     if len(tests.options) < len(options) or not tests.logs:
         return math.inf
     pairs = [(option, options[0]) for option in options[1:]]
-    if not pairs:
-        return math.inf
     half = max(tests.half_widths(pairs, alpha))
     return 100 * math.expm1(half) if half < 100 else math.inf

@@ -220,13 +220,20 @@ class Verdict:
 
     outcome: "it depends" where other factors set the work, and the answer is one for each kind of it;
     "trade-off" where the leader is better by one metric and worse by another (failures are one); "leaning"
-    where an answer rests on fewer than five blocks.
+    where an answer rests on fewer than five blocks; "measured" where the study has one option.
     sentence: which option wins, by how much, how sure (plain text, complete). reasons: why, a sentence each.
     ties: where there is no winner, the leading option and those that are not shown to differ from it.
     """
 
     outcome: Literal[
-        "winner", "leaning", "tie", "trade-off", "inconclusive", "it depends", "nothing to compare"
+        "winner",
+        "leaning",
+        "tie",
+        "trade-off",
+        "inconclusive",
+        "it depends",
+        "measured",
+        "nothing to compare",
     ]
     winner: str | None
     sentence: str

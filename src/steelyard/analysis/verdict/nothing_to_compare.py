@@ -1,4 +1,4 @@
-"""The verdict where fewer than two options have finished runs in common."""
+"""The verdict where no two of the options have finished runs in common."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from steelyard.analysis.verdict.findings import Findings
 
 
 def nothing_to_compare(findings: Findings) -> Verdict:
-    """That there is no comparison, and why."""
-    alone = len(findings.evidence.options) == 1
-    why = "the study has one option" if alone else "no block holds a finished run of two options"
+    """There is no comparison; the reasons are those of any verdict."""
     return Verdict(
         outcome="nothing to compare",
         winner=None,
-        sentence=f"There is nothing to compare: {why}.",
+        sentence="There is nothing to compare: no block holds a finished run of two options.",
         reasons=findings.further_reasons(None),
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from steelyard.analysis.judgement.results import Verdict
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.harness_overhead import harness_overhead
+from steelyard.analysis.verdict.measurement import measurement
 from steelyard.analysis.verdict.nothing_to_compare import nothing_to_compare
 from steelyard.analysis.verdict.options_compared import options_compared
 from steelyard.analysis.verdict.win_map import win_map
@@ -25,4 +26,6 @@ def _strategy(findings: Findings) -> Strategy:
         return win_map
     if study.subject.kind == "null":
         return harness_overhead
+    if len(findings.evidence.options) == 1:
+        return measurement
     return options_compared if findings.pairwise.options else nothing_to_compare

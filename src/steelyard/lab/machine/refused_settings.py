@@ -59,7 +59,7 @@ def permitted(study: Study, options: Sequence[Option]) -> tuple[list[Option], li
         else:
             left.append(replace(option, host=settings))
     hint = "steelyard doctor shows what this machine permits"
-    if len(left) < 2:
+    if len(left) < min(2, len(options)):
         number = {0: "no option is", 1: "one option is"}[len(left)]
         raise InputError(f"{number} left, a study needs two:\n" + "\n".join(told), hint)
     if study.plan.baseline is not None and study.plan.baseline not in {o.label for o in left}:

@@ -20,6 +20,7 @@ CHIPS = {
     "trade-off": "⇄ trade-off",
     "inconclusive": "~ inconclusive",
     "it depends": "≠ it depends",
+    "measured": "measured",
     "nothing to compare": "nothing to compare",
 }
 

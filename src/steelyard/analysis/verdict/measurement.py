@@ -1,0 +1,37 @@
+"""The verdict on one option alone: what was measured, with its interval, and no comparison."""
+
+from __future__ import annotations
+
+from steelyard.analysis.comparison.block_table import points_of
+from steelyard.analysis.comparison.estimates import estimates
+from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
+from steelyard.analysis.judgement.results import Estimate, Metric, Verdict
+from steelyard.analysis.metrics.run_metrics import foremost
+from steelyard.analysis.verdict.findings import Findings
+from steelyard.quantities import count, interval
+
+
+def measurement(findings: Findings) -> Verdict:
+    """The foremost metric at each load point; `compare` sets it against another bundle."""
+    evidence, run_metrics = findings.evidence, findings.run_metrics
+    metric, label = foremost(evidence.study, run_metrics), evidence.options[0].label
+    points = points_of(run_metrics)
+    levels = [estimate for point in points for estimate in estimates(run_metrics, metric, [label], point)]
+    if not levels:
+        return Verdict("nothing to compare", None, f"Nothing was measured of {label}.", ())
+    blocks = min(estimate.blocks for estimate in levels)
+    best = (min if metric.better == "lower" else max)(levels, key=lambda estimate: estimate.value)
+    workload = evidence.study.workload
+    at = f" with {workload.counted(best.clients)}" if best.clients else ""
+    few = "" if blocks >= FEWEST_BLOCKS else ": too few for a safe interval"
+    return Verdict(
+        outcome="measured",
+        winner=None,
+        sentence=f"{metric.title.capitalize()} of {label}: {_text(best, metric)}{at}"
+        f" (95 % interval, {count(blocks, 'block')}{few}).",
+        reasons=findings.further_reasons(None),
+    )
+
+
+def _text(estimate: Estimate, metric: Metric) -> str:
+    return interval(estimate.value, estimate.low, estimate.high, metric.unit)
