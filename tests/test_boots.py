@@ -260,11 +260,11 @@ def test_reboots_are_counted_and_a_stop_file_ends_them(lab: Lab, machine: Machin
         machine.boot(NEW if wanted == "6.12" else OLD)
         outcome = lab.run("resume", lab.bundle)
     assert outcome.returncode == 1
-    assert "after 1 reboots there is no further" in outcome.stderr
+    assert "the limit of 1 reboots is reached" in outcome.stderr
     (lab.bundle / "stop").touch()
     outcome = lab.run("resume", lab.bundle)
     assert outcome.returncode == 1
-    assert "does not go on until it is removed" in outcome.stderr
+    assert "continues only after this file is removed" in outcome.stderr
 
 
 def proc(folder: Path, release: str, cmdline: str) -> Path:
@@ -306,7 +306,7 @@ def test_what_is_needed_is_named(tmp_path: Path) -> None:
     found = options(parse_study(STUDY.format(more="", blocks=1), "a test"))
     with pytest.raises(BootNeeded, match=r"option new needs kernel = 6\.12: it is 6\.1\.0") as need:
         Boot.now(proc(tmp_path, OLD, "")).check(found[1])
-    assert need.value.wanted == {"kernel": "6.12"}
+    assert need.value.requested == {"kernel": "6.12"}
 
 
 def test_an_option_does_not_run_in_a_boot_with_words_of_another(tmp_path: Path) -> None:

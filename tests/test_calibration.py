@@ -28,8 +28,8 @@ def test_direct_cost_latency_and_overlap_are_told() -> None:
 def test_a_negative_cost_is_refused() -> None:
     found = judge(0, 1 << 26, [(4096, Estimate(-300, -900, 200, 15), 60.0), SEEN[1]], CHASE)
     assert found.direct is None and found.mlp is None
-    assert found.switches[0].verdict == "refused"
-    assert "cannot cost less than nothing" in found.notices[0]
+    assert found.switches[0].verdict == "rejected"
+    assert "cannot be negative" in found.notices[0]
 
 
 def test_a_cost_that_may_be_nothing_is_not_told() -> None:
@@ -41,13 +41,13 @@ def test_a_cost_that_may_be_nothing_is_not_told() -> None:
 @pytest.mark.parametrize("ns", [0.4, 9000.0])
 def test_a_latency_that_no_memory_has_is_refused(ns: float) -> None:
     found = judge(0, 1 << 26, SEEN, Estimate(ns, ns, ns, 15))
-    assert found.memory_latency is None and "refused" in found.notices[-1]
+    assert found.memory_latency is None and "rejected" in found.notices[-1]
 
 
 def test_an_overlap_that_no_core_has_is_refused() -> None:
     cheap = (4 << 20, Estimate(27_000, 15_000, 45_000, 15), 1.0)
     found = judge(0, 1 << 26, [SEEN[0], cheap], CHASE)
-    assert found.mlp is None and "overlap of 279 misses refused" in found.notices[-1]
+    assert found.mlp is None and "overlap of 279 misses rejected" in found.notices[-1]
 
 
 def test_a_wide_interval_is_said() -> None:
@@ -78,10 +78,10 @@ def test_the_command_measures_this_machine(tmp_path: Path) -> None:
         256 << 10,
         1 << 20,
     ]
-    assert all(cost["verdict"] == "told" or cost["cause"] for cost in found["switches"])
+    assert all(cost["verdict"] == "accepted" or cost["cause"] for cost in found["switches"])
     assert (done.returncode == 1) == (found["direct"] is None or found["memory_latency"] is None)
 
 
 def test_a_cpu_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
     done = Lab(tmp_path).run("calibrate", "--cpu", "4095")
-    assert done.returncode == 2 and "CPU 4095 is not allowed here" in done.stderr
+    assert done.returncode == 2 and "CPU 4095 is not permitted here" in done.stderr

@@ -78,7 +78,7 @@ def test_what_a_study_needs_is_told_by_its_plan_and_by_its_run_alike(lab: Lab, h
     done = lab.run("run", "jvm-sets", *how, PATH=str(lab.folder / "empty"))
     assert done.returncode == 2
     assert done.stderr == (
-        'error: jvm-sets:14: workload.command: no program "java" here\n'
+        'error: jvm-sets:14: workload.command: program "java" not found\n'
         "hint: apt-get install -y openjdk-17-jdk-headless\n"
     )
 

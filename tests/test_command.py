@@ -144,13 +144,13 @@ def test_the_time_is_the_program_s_own_where_the_study_says_where_it_stands(tmp_
     [
         (
             "echo no licence >&2; exit 3",
-            "instance 2 of 2 ended with exit code 3; its last words:\nno licence",
+            "instance 2 of 2 ended with exit code 3; end of its output:\nno licence",
         ),
-        ("kill -SEGV $$", "instance 2 of 2 ended with signal 11, without a word"),
+        ("kill -SEGV $$", "instance 2 of 2 ended with signal 11, without output"),
         ("true", "instance 2 of 2 printed nothing, so it has no score"),
         (
             "echo hello; echo world",
-            r"instance 2 of 2 printed no score \(pattern score .*\); its last words:\nhello\nworld",
+            r"instance 2 of 2 printed no score \(pattern score .*\); end of its output:\nhello\nworld",
         ),
         ("head -c 300000 /dev/urandom", "instance 2 of 2 printed no score"),
         ("echo score many", "printed 'many' as its score: not a positive number"),
@@ -211,7 +211,7 @@ def refusal(text: str) -> str:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ('["sh",', '["shh-none",', 'my.toml:9: workload.command: no program "shh-none" here'),
+        ('["sh",', '["shh-none",', 'my.toml:9: workload.command: program "shh-none" not found'),
         ("variables = ", "words = ", 'workload.words: the key "words" is now "variables"'),
         ("of {instances}", "of {instnces}", 'nothing fills {instnces}; did you mean "instances"?'),
         (
@@ -409,7 +409,7 @@ def test_a_failing_program_fails_the_study_and_leaves_its_words(lab: Lab) -> Non
     )
     done = lab.run("run", "mine.toml", "--bundle", lab.bundle)
     assert done.returncode != 0
-    assert "instance 1 of 1 ended with exit code 9; its last words: out of paper" in done.stderr
+    assert "instance 1 of 1 ended with exit code 9; end of its output: out of paper" in done.stderr
     assert "Traceback" not in done.stderr
     assert "out of paper" in (lab.bundle / "logs" / "0001.log").read_text()
 

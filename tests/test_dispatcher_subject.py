@@ -255,7 +255,7 @@ def test_a_bad_table_is_refused_with_the_line_of_the_study_and_of_the_table(
         ("working_set_kib = 4096", 'class = "RT"\nnice = 3', "the class RT does not look at it"),
         ("working_set_kib = 4096", 'set = "db"', 'no processor set "db" in sets'),
         ("trace_s = 0.5", 'trace_threads = "worker:16"', 'no thread "worker:16"'),
-        ("blocks = 5", "blocks = 5\n[monitors]\nhost = 1", "has a clock of its own"),
+        ("blocks = 5", "blocks = 5\n[monitors]\nhost = 1", "has its own clock"),
     ],
 )
 def test_what_a_simulated_machine_cannot_do_is_refused_early(old: str, new: str, message: str) -> None:

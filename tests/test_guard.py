@@ -68,7 +68,7 @@ def test_another_guard_takes_over_the_promises_of_one_that_was_killed(lab: Lab) 
     time.sleep(0.5)
     process.kill()
     _, err = process.communicate(timeout=60)
-    assert "another one takes over" in err
+    assert "a new guard takes over" in err
     lab.wait_for(lambda: nothing_left(lab), f"the end of {lab.ours()} {lab.traces()}")
 
 

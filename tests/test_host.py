@@ -309,12 +309,12 @@ def test_a_value_that_the_kernel_does_not_take_is_named_and_the_old_one_stays(sw
 
 
 @needs_swappiness
-def test_what_somebody_else_changed_meanwhile_is_left_and_told(swappiness: str) -> None:
+def test_what_another_program_changed_meanwhile_is_left_and_reported(swappiness: str) -> None:
     with Guard() as guard:
         host = host_of(guard)
         host.change(option(sysctl__vm__swappiness="13"))
         write(SWAPPINESS, "14")
-        with pytest.raises(SubjectFailed, match=f"somebody else made it 14.*it was {swappiness}"):
+        with pytest.raises(SubjectFailed, match=f"another program changed it to 14.*it was {swappiness}"):
             host.restore()
         assert value_of(SWAPPINESS) == "14"
 
@@ -456,7 +456,7 @@ def test_a_refused_setting_that_all_options_share_is_left_out_of_them() -> None:
     study = parse_study(study_text(fixed="sysctl.kernel.no_such_thing = 1"), "s.toml")
     left, told = permitted(study, options(study))
     assert all("sysctl.kernel.no_such_thing" not in option.host for option in left)
-    assert "/proc/sys/kernel/no_such_thing is not there" in told[0]
+    assert "/proc/sys/kernel/no_such_thing does not exist" in told[0]
     assert "left out of all options" in told[0]
 
 
@@ -467,7 +467,7 @@ def test_fewer_than_two_options_left_is_no_study(lab: Lab) -> None:
     refused = lab.run("run", path, "--bundle", lab.bundle)
     assert refused.returncode == 2
     assert "one option is left" in refused.stderr
-    assert "no_such_thing is not there" in refused.stderr
+    assert "no_such_thing does not exist" in refused.stderr
     assert not lab.bundle.exists()
 
 

@@ -1,4 +1,4 @@
-"""A MariaDB that is not ours, by address."""
+"""A running MariaDB at an address."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def test_an_address_is_read_part_by_part() -> None:
         ("mysql://me@h/", "names no database"),
         ("mysql://h/d", "names no user"),
         ("mysql://me@/d", "names no host"),
-        ("mysql://me@h/d?sslmode=require", "nobody heeds sslmode"),
-        ("mysql://me@h/d?tls=on", 'no tls "on"'),
+        ("mysql://me@h/d?sslmode=require", 'unknown parameter "sslmode"'),
+        ("mysql://me@h/d?tls=on", 'unknown tls "on"'),
         ("mysql://me@h/d?tls=verify-full", "ca_file"),
         ("mysql://me:hunter22@h:port/d", "not an address"),
     ],
@@ -64,7 +64,7 @@ def test_a_server_at_an_address_is_weighed_and_its_password_kept(lab: Lab, serve
     done = lab.run("run", study_at(lab.folder, dsn, OWN), "--bundle", lab.bundle, LAB_PASSWORD="opensesame")
     assert done.returncode == 0, done.stderr
     bundle = Bundle(lab.bundle)
-    assert bundle.environment["server"]["origin"] == "a server that is not ours"
+    assert bundle.environment["server"]["origin"] == "a running server at an address"
     executed = bundle.columns("select count(*) as n from samples where monitor = 'mariadb'")
     assert executed["n"][0] > 0
     for path in lab.bundle.rglob("*"):
@@ -79,7 +79,7 @@ def test_what_cannot_act_or_is_not_there_is_refused(lab: Lab, server: Server) ->
     assert done.returncode == 2 and "has no table customer" in done.stderr
     study.write_text(study.read_text().replace('"client"', '"server"'))
     done = lab.run("run", study, "--bundle", lab.bundle, LAB_PASSWORD="opensesame")
-    assert done.returncode == 2 and "scope 'server' cannot act there" in done.stderr
+    assert done.returncode == 2 and "scope 'server' cannot act on a server" in done.stderr
     study = study_at(lab.folder, dsn)
     done = lab.run("run", study, "--bundle", lab.bundle, LAB_PASSWORD="wrong-word")
     assert done.returncode == 2 and "Access denied" in done.stderr and "wrong-word" not in done.stderr

@@ -62,15 +62,15 @@ def test_the_clients_of_a_pooler_share_its_sessions(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"unnamed"', '"named"', "knows no prepared statements"),
+        ('"unnamed"', '"named"', "does not support prepared statements"),
         (
             'pooler = "pgbouncer"',
             'pooler = "pgbuncer"',
             'unknown pooler "pgbuncer"; did you mean "pgbouncer"?',
         ),
-        ('pooler = "pgbouncer"', 'front = "pgbouncer"', 'the setting "front" is called "pooler" now'),
+        ('pooler = "pgbouncer"', 'front = "pgbouncer"', 'the setting "front" is now "pooler"'),
         ('pooler = "none"', 'pooler = "none", pgbouncer.pool_mode = "session"', "it has no pooler"),
-        ('"postgres"', '"postgres"\nsession = { work_mem = "1MB" }', "session settings do not hold there"),
+        ('"postgres"', '"postgres"\nsession = { work_mem = "1MB" }', "session settings are unreliable"),
     ],
 )
 def test_what_cannot_go_through_a_pooler_is_refused(lab: Lab, old: str, new: str, said: str) -> None:

@@ -294,7 +294,7 @@ def test_server_factors_are_refused_where_the_server_is_not_ours(lab: Lab) -> No
     )
     refused = lab.run("run", study, "--bundle", lab.bundle)
     assert refused.returncode == 2
-    assert "scope session and client can" in refused.stderr
+    assert "use scope session or client" in refused.stderr
 
 
 def test_a_statement_that_always_fails_fails_the_study_with_the_servers_words(lab: Lab) -> None:

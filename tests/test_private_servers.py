@@ -122,6 +122,6 @@ def test_a_caller_without_a_name_is_refused_before_anything_is_made() -> None:
         return "accepted"
 
     assert as_user(54321, account) == (
-        "user 54321 has no name on this machine, and servers are not run by such a user"
-        " (add the user to /etc/passwd, or run as another)"
+        "user 54321 has no name on this machine: servers refuse to run as this user"
+        " (add the user to /etc/passwd, or run as another user)"
     )

@@ -295,7 +295,7 @@ def test_a_study_runs_to_a_verdict_and_its_bundle_tells_what_ran(lab: Lab) -> No
 @pytest.mark.parametrize(
     ("settings", "factors", "workload", "said"),
     [
-        ("jurnal_mode = 'wal'", MODES, "", 'SQLite has no PRAGMA "jurnal_mode"'),
+        ("jurnal_mode = 'wal'", MODES, "", 'SQLite has no PRAGMA or setting "jurnal_mode"'),
         ("threading = 'single'", MODES, "", 'threading is not "single"'),
         ("shared_cache = true", MODES, "", "processes cannot share a cache"),
         ("", MODES, 'arrival = { kind = "open", rate_per_s = 9 }', "it has no open one"),

@@ -1,4 +1,4 @@
-"""The command line: one file a command, loaded when it is called."""
+"""The command line: one file per command, loaded when the command runs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from steelyard.workflow.exit_codes import Exit
 
 # command: (module, one line for --help), so that --help imports none of them
 _COMMANDS = {
-    "try": ("try_", "First result in seconds: the null subject, the lab's own cost."),
+    "try": ("try_", "First result in seconds: the null subject shows the lab's own cost."),
     "run": ("run", "Run a study, built-in or your own; verdict, bundle, report."),
-    "resume": ("resume", "Go on with a study that was interrupted."),
-    "report": ("report", "Verdict and report of a bundle, again."),
-    "compare": ("compare", "The same study from two or more bundles, side by side."),
-    "recording": ("recording", "Published measurements as a bundle, to report or overlay."),
-    "sql": ("sql", "Ask a bundle in SQL."),
-    "export": ("export", "Tables of a bundle as CSV, Parquet or JSON."),
-    "studies": ("studies", "Built-in studies; `studies NAME` prints one to start from."),
+    "resume": ("resume", "Continue an interrupted study."),
+    "report": ("report", "Print the verdict of a bundle and write its report again."),
+    "compare": ("compare", "Compare the same study from two or more bundles."),
+    "recording": ("recording", "Turn published measurements into a bundle, to report or overlay."),
+    "sql": ("sql", "Query a bundle with SQL."),
+    "export": ("export", "Export the tables of a bundle as CSV, Parquet or JSON."),
+    "studies": ("studies", "List the built-in studies; `studies NAME` prints a study file."),
     "schema": ("schema", "JSON Schema of study files, of --json, or the tables of a bundle."),
-    "data": ("data", "SQL that makes and fills the tables of a study's workload."),
-    "dispatch": ("dispatch", "A dispatch table, or what becomes of a thread under it."),
-    "calibrate": ("calibrate", "What a context switch and a cache miss cost on this machine."),
-    "doctor": ("doctor", "What this machine and user permit, and what to do about it."),
+    "data": ("data", "Print the SQL that creates and fills the tables of a study's workload."),
+    "dispatch": ("dispatch", "Print a dispatch table, or trace a thread under it."),
+    "calibrate": ("calibrate", "Measure the cost of a context switch and a cache miss on this machine."),
+    "doctor": ("doctor", "Check what this machine and user permit, with remedies."),
 }
 
 
@@ -66,12 +66,12 @@ def cli() -> None:
     steelyard run my.toml      your own question
 
     Exit codes: 0 done, 1 study failed, 2 bad input, 3 interrupted (finished runs are kept),
-    4 to be booted into another kernel, then resumed.
+    4 paused: boot the named kernel, then resume.
     """
 
 
 def main() -> None:
-    """Runs the command line; every failure ends in a sentence, a hint and a documented exit code."""
+    """Runs the command line; every failure ends with a message, a hint and a documented exit code."""
     try:
         cli(standalone_mode=False)
     except InputError as error:
@@ -84,12 +84,12 @@ def main() -> None:
         error.show(shown)
         say(shown.getvalue().rstrip("\n"))
         if isinstance(error, click.NoSuchOption):
-            say("hint: a file whose name begins with - is written ./-NAME")
+            say("hint: write ./-NAME for a file whose name begins with -")
         sys.exit(Exit.BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
         complain("interrupted")
         sys.exit(Exit.INTERRUPTED)
     except BrokenPipeError:
-        # the reader of our output went away, as `| head` does: nothing is wrong
+        # the reader of the output has closed the pipe, as `| head` does: no error
         sys.stderr.close()
         sys.exit(Exit.DONE)

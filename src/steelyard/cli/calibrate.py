@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--cpu", type=int, help="CPU to measure on.  [default: the last one allowed]")
+@click.option("--cpu", type=int, help="CPU to measure on.  [default: the last permitted CPU]")
 @click.option("--repetitions", type=click.IntRange(5, 1000), default=15, show_default=True)
 @click.option("--quick", is_flag=True, help="Working sets up to 1 MiB only: seconds instead of a minute.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
 def command(cpu: int | None, repetitions: int, quick: bool, as_json: bool) -> None:
-    """Measure what a context switch and a cache miss cost on this machine.
+    """Measure the cost of a context switch and a cache miss on this machine.
 
-    Two processes on one CPU pass a token, each walking a working set; a pointer chase tells the
-    latency of memory. What cannot be (a negative cost) is refused by name; ends with 1 when the
-    cost of a switch or the latency is refused.
+    Two processes on one CPU pass a token, each walking a working set; a pointer chase measures the
+    latency of memory. An impossible result (a negative cost) is rejected and named; the exit code is 1
+    when the cost of a switch or the latency is rejected.
     """
     from steelyard.host.cpus.calibration import calibrate
     from steelyard.study.errors import InputError
@@ -33,7 +33,8 @@ def command(cpu: int | None, repetitions: int, quick: bool, as_json: bool) -> No
     allowed = sorted(os.sched_getaffinity(0))
     chosen = allowed[-1] if cpu is None else cpu
     if chosen not in allowed:
-        raise InputError(f"CPU {chosen} is not allowed here", f"--cpu one of {', '.join(map(str, allowed))}")
+        permitted = ", ".join(map(str, allowed))
+        raise InputError(f"CPU {chosen} is not permitted here", f"--cpu: one of {permitted}")
     found = calibrate(chosen, repetitions, quick, lambda step: click.echo(step, err=True))
     if as_json:
         click.echo(json.dumps(asdict(found), indent=2))
@@ -46,17 +47,17 @@ def command(cpu: int | None, repetitions: int, quick: bool, as_json: bool) -> No
 def _print(found: Calibration) -> None:
     click.echo(f"{'working set':>12}  {'one switch':>11}  95 % interval of the median (n)")
     for cost in found.switches:
-        refused = "" if cost.verdict == "told" else f"  {cost.verdict}"
+        doubt = "" if cost.verdict == "accepted" else f"  {cost.verdict}"
         size = f"{cost.size_bytes >> 10:,} KiB"
-        click.echo(f"{size:>12}  {_us(cost.switch.ns):>11}  {_interval(cost.switch)}{refused}")
+        click.echo(f"{size:>12}  {_us(cost.switch.ns):>11}  {_interval(cost.switch)}{doubt}")
     if found.memory_latency is not None:
         latency = found.memory_latency
-        known = f"{latency.low_ns:.0f} to {latency.high_ns:.0f} ({latency.n})"
-        click.echo(f"memory, {found.chase_bytes >> 20} MiB: {latency.ns:.0f} ns a line, {known}")
+        interval = f"{latency.low_ns:.0f} to {latency.high_ns:.0f} ({latency.n})"
+        click.echo(f"memory, {found.chase_bytes >> 20} MiB: {latency.ns:.0f} ns per cache line, {interval}")
     if found.direct is not None:
-        click.echo(f"a switch without reload (`switch_cycles` over the clock): {_us(found.direct.ns)}")
+        click.echo(f"switch without cache reload (`switch_cycles` over the clock): {_us(found.direct.ns)}")
     if found.mlp is not None:
-        click.echo(f"misses overlapped in a reload (`mlp`): {found.mlp:.2g}")
+        click.echo(f"overlapping misses in a reload (`mlp`): {found.mlp:.2g}")
     for notice in found.notices:
         click.echo(f"note: {notice}", err=True)
 

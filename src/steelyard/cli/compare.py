@@ -10,13 +10,13 @@ import click
 @click.command()
 @click.argument("here", type=click.Path(path_type=Path))
 @click.argument("there", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--force", is_flag=True, help="Compare although it was not the same work.")
+@click.option("--force", is_flag=True, help="Compare even if the workloads differ.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
 def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool) -> None:
     """Compare each bundle THERE with the bundle HERE, option by option.
 
-    For the same study on another machine, kernel or day. What differs between the machines is
-    printed beside the result, since runs of two bundles were not interleaved.
+    For the same study on another machine, kernel or day. Differences between the machines are
+    printed beside the result, because the runs of two bundles were not interleaved.
     """
     from rich.console import Console
 
@@ -31,8 +31,8 @@ def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool) -> 
         other = Bundle(path)
         if (unlike := unlike_work(base.study, other.study)) and not force:
             raise InputError(
-                f"{here} and {path} did not do the same work: {'; '.join(unlike)}",
-                "--force compares all the same",
+                f"{here} and {path} have different workloads: {'; '.join(unlike)}",
+                "--force compares them anyway",
             )
         found.append(
             compare_bundles(
@@ -46,5 +46,5 @@ def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool) -> 
         # an interval without an end is null: JSON has no infinity
         click.echo(TypeAdapter(list[BundleComparison]).dump_json(found, indent=2))
         return
-    for one in found:
-        print_bundle_comparison(one, Console())
+    for comparison in found:
+        print_bundle_comparison(comparison, Console())

@@ -8,9 +8,9 @@ import click
 @click.command()
 @click.argument("study")
 def command(study: str) -> None:
-    """Print the SQL that makes and fills the tables of STUDY's workload.
+    """Print the SQL that creates and fills the tables of STUDY's workload.
 
-    For a server that is not ours (subject.dsn): Steelyard changes nothing there by itself.
+    For a server at an address (subject.dsn): Steelyard itself creates no tables there.
 
     \b
     steelyard data my.toml | psql "$DSN"

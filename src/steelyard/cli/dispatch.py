@@ -17,10 +17,14 @@ _SECONDS = {"cpu-bound": 3.5, "io-bound": 61.0, "starved": 10.0}
 @click.command()
 @click.argument("table")
 @click.argument("other", required=False)
-@click.option("--trace", is_flag=True, help="One thread's life: priority, quantum, why they change.")
-@click.option("--from", "start", type=click.IntRange(0, 60), help="Level to start with.  [default: 29]")
-@click.option("--behaviour", type=click.Choice(list(_SECONDS)), help="What the thread does.  [cpu-bound]")
-@click.option("--seconds", type=click.FloatRange(0.1, 3600), help="How much of its life.")
+@click.option(
+    "--trace", is_flag=True, help="Trace one thread: its priority and quantum, and why they change."
+)
+@click.option("--from", "start", type=click.IntRange(0, 60), help="Initial level.  [default: 29]")
+@click.option(
+    "--behaviour", type=click.Choice(list(_SECONDS)), help="Behaviour of the thread.  [default: cpu-bound]"
+)
+@click.option("--seconds", type=click.FloatRange(0.1, 3600), help="Simulated seconds to trace.")
 @click.option("--class", "class_name", type=click.Choice(["TS", "IA", "RT", "FX"]), default="TS")
 @click.option("--hz", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Clock ticks/s.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
@@ -35,10 +39,10 @@ def command(
     hz: int,
     as_json: bool,
 ) -> None:
-    """Print a dispatch table, or with --trace explain what becomes of a thread under it.
+    """Print a dispatch table, or with --trace show how a thread's priority changes under it.
 
-    TABLE is `standard`, `extended` or a file in the form that `dispadmin -g` prints. With OTHER the
-    two stand side by side.
+    TABLE is `standard`, `extended` or a file in the format of `dispadmin -g`. With OTHER, the two
+    tables are printed side by side.
 
     \b
     steelyard dispatch standard extended --trace --from 13
@@ -51,21 +55,25 @@ def command(
     from steelyard.subjects.dispatcher.dispatch_tables import read_table
 
     if not trace and (start, behaviour, seconds) != (None, None, None):
-        raise InputError("--from, --behaviour and --seconds tell of a thread's life", "add --trace")
+        raise InputError("--from, --behaviour and --seconds have no effect without --trace", "add --trace")
     tables = [read_table(name, class_name, hz) for name in (table, other) if name is not None]
     if not trace:
         _print_tables(tables, as_json)
         return
-    how = behaviour or "cpu-bound"
+    behaviour = behaviour or "cpu-bound"
     level = start if start is not None else {"TS": 29, "IA": 29}.get(class_name, 0)
-    lives = [_life(one, hz, level, how, seconds or _SECONDS[how]) for one in tables]
+    seconds = seconds or _SECONDS[behaviour]
+    lives = [_life(each, hz, level, behaviour, seconds) for each in tables]
     if as_json:
-        told_json = [_life_json(life) for life in lives]
-        click.echo(
-            json.dumps({"class": class_name, "hz": hz, "behaviour": how, "lives": told_json}, indent=2)
-        )
+        output = {
+            "class": class_name,
+            "hz": hz,
+            "behaviour": behaviour,
+            "lives": [_life_json(life) for life in lives],
+        }
+        click.echo(json.dumps(output, indent=2))
         return
-    click.echo(f"{class_name}, {hz} ticks/s: one thread, {how}, from level {level}")
+    click.echo(f"{class_name}, {hz} ticks/s: one thread, {behaviour}, from level {level}")
     lines = beside(*lives) if len(lives) == 2 else [lives[0].table, *life_lines(lives[0])]
     click.echo("\n".join(map(printable, lines)))
 
@@ -76,7 +84,7 @@ def _life(table: DispatchTable, hz: int, start: int, behaviour: str, seconds: fl
     from steelyard.study.errors import InputError
 
     name = {"IA": "ts"}.get(table.class_name, table.class_name.lower())
-    wish = {
+    plan = {
         "tables": {"ts": "standard", name: table.text},
         "class": table.class_name,
         "from": start,
@@ -85,7 +93,7 @@ def _life(table: DispatchTable, hz: int, start: int, behaviour: str, seconds: fl
         "seconds": seconds,
     }
     try:
-        columns = json.loads(_core.dispatch_life(json.dumps(wish)))
+        columns = json.loads(_core.dispatch_life(json.dumps(plan)))
     except _core.PlanError as error:
         raise InputError(str(error).replace("groups.thread.priority", "--from")) from None
     names = ("t_ns", "reason", "from", "to", "priority", "quantum_ms")
@@ -110,8 +118,8 @@ def _life_json(life: Life) -> dict[str, Any]:
 
 def _print_tables(tables: list[DispatchTable], as_json: bool) -> None:
     if as_json:
-        told = [{"table": t.name, "class": t.class_name, "levels": t.levels()} for t in tables]
-        click.echo(json.dumps(told, indent=2))
+        output = [{"table": t.name, "class": t.class_name, "levels": t.levels()} for t in tables]
+        click.echo(json.dumps(output, indent=2))
         return
     if len(tables) == 1:
         click.echo(tables[0].text, nl=False)

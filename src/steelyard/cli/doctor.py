@@ -12,7 +12,7 @@ import click
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Findings as JSON.")
 def command(as_json: bool) -> None:
-    """Say what this machine and user permit, which servers are here, how noisy it is now."""
+    """Check what this machine and user permit, which servers are installed, and the current noise."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

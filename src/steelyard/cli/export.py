@@ -17,11 +17,11 @@ import click
     default="csv",
     show_default=True,
 )
-@click.option("--table", "tables", multiple=True, help="Only this table; may be given again.")
+@click.option("--table", "tables", multiple=True, help="Only this table. Repeatable.")
 def command(bundle: Path, folder: Path, kind: str, tables: tuple[str, ...]) -> None:
-    """Write the tables of BUNDLE to FOLDER, one file each, runs of all options together.
+    """Write the tables of BUNDLE to FOLDER, one file per table, with the runs of all options.
 
-    speedscope, folded: the profile instead, a file an option (https://www.speedscope.app).
+    speedscope, folded: the profile instead, one file per option (https://www.speedscope.app).
     """
     from steelyard.bundle.export.stacks import FORMATS, export_stacks
     from steelyard.bundle.export.tables import export

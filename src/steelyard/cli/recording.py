@@ -12,10 +12,10 @@ import click
 @click.option("--to", type=click.Path(path_type=Path), help="Folder to write. Default: NAME.bundle here.")
 @click.option("--example", is_flag=True, help="Print a TOML file to start from.")
 def command(name: str | None, to: Path | None, example: bool) -> None:
-    """Write published measurements as a bundle, to be reported or overlaid like one of your own.
+    """Write published measurements as a bundle, which can be reported or overlaid like any other.
 
-    NAME is one of the catalogue (without NAME they are listed), or a file: CSV with the columns clients
-    and per_s of one server, or TOML that says what the columns of your tables mean.
+    NAME is a recording of the catalogue (listed without NAME), or a file: CSV with the columns clients
+    and per_s for one server, or TOML that describes the columns of your tables.
 
     \b
     steelyard recording result-cache-t2

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def command(
     bundle: Path, html: Path | None, images: Path | None, overlay: tuple[str, ...], form: Form
 ) -> None:
-    """Judge BUNDLE again: verdict here, charts in a page that needs no network."""
+    """Print the verdict of BUNDLE, and write its charts to a page that works offline."""
     from steelyard.workflow.exit_codes import Exit
     from steelyard.workflow.show import show
 

@@ -12,10 +12,10 @@ import click
 @click.argument("study", required=False)
 @click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
 def command(bundle: Path, study: str | None, as_json: bool) -> None:
-    """Go on with the study in BUNDLE where it stopped.
+    """Continue the study in BUNDLE where it stopped.
 
-    Blocks that are whole stay as they are; a block that was cut short is run anew, since options
-    are compared within a block. When STUDY is named it must be what the bundle began with.
+    Complete blocks are kept; an incomplete block is run again, because options are compared within
+    a block. STUDY, if given, must be the study that the bundle was started with.
     """
     from steelyard.workflow.session import resume_study
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-# not 100: a server's own timers tick at round rates, and would be seen always or never
+# not 100: a server's own timers run at round rates, and would be sampled always or never
 _PROFILE_HZ = 99
 _DIAGNOSTIC_S = 2.0
 
@@ -18,23 +18,25 @@ _DIAGNOSTIC_S = 2.0
     type=click.Path(path_type=Path),
     help="Folder to write. Default: NAME-DATE.bundle here.",
 )
-@click.option("--blocks", type=click.IntRange(1), help="How often each option runs, instead of the plan's.")
-@click.option("--clients", help="Load points (clients), instead of the plan's: 1,8,64.")
+@click.option(
+    "--blocks", type=click.IntRange(1), help="Number of blocks (runs per option), instead of the plan's."
+)
+@click.option("--clients", help="Load points (numbers of clients), instead of the plan's: 1,8,64.")
 @click.option("--measure", type=click.FloatRange(0.1), help="Seconds measured, instead of the plan's.")
-@click.option("--subject", help="The same study on another server: `statements --subject mariadb`.")
+@click.option("--subject", help="Run the study on another server: `statements --subject mariadb`.")
 @click.option("--profile", is_flag=True, help="CPU profile: 99 stacks per second and CPU.")
-@click.option("--locks", is_flag=True, help="Waits for kernel locks, by lock and call site.")
+@click.option("--locks", is_flag=True, help="Record waits for kernel locks, by lock and call site.")
 @click.option(
     "--scheduling-trace",
     is_flag=True,
-    help="Scheduling, in a diagnostic phase of 2 s after each load point.",
+    help="Trace scheduling in a diagnostic phase of 2 s after each load point.",
 )
 @click.option(
     "--latch-count",
     is_flag=True,
-    help="Gets of PostgreSQL's latches, in a diagnostic phase of 2 s after each load point.",
+    help="Count gets of PostgreSQL's latches in a diagnostic phase of 2 s after each load point.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the plan and what is missing, run nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the plan and what is missing; run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
 def command(
     study: str,
@@ -50,9 +52,9 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Run STUDY: a built-in one by name (see `steelyard studies`), or a TOML file.
+    """Run STUDY: a built-in study by name (see `steelyard studies`), or a TOML file.
 
-    Prints the plan first: options, blocks, minutes. Ctrl-C keeps finished runs; go on with
+    Prints the plan first: options, blocks, minutes. Ctrl-C keeps the finished runs; continue with
     `steelyard resume BUNDLE`.
     """
     from steelyard.study.overrides import adjusted
@@ -64,7 +66,7 @@ def command(
         ("scheduling_trace_s", scheduling_trace, _DIAGNOSTIC_S),
         ("latch_count_s", latch_count, _DIAGNOSTIC_S),
     )
-    probes = {key: value for key, given, value in requested if given}
+    probes = {key: value for key, enabled, value in requested if enabled}
     text, origin = adjusted(
         study, blocks=blocks, clients=clients, measure_s=measure, subject=subject, probes=probes
     )

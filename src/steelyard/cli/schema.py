@@ -10,7 +10,7 @@ import click
 @click.command()
 @click.argument("what", type=click.Choice(["study", "judgement", "bundle"]), default="study")
 def command(what: str) -> None:
-    """Print the JSON Schema of study files (default), of what --json prints, or a bundle's tables."""
+    """Print the JSON Schema of study files (default) or of the --json output, or a bundle's tables."""
     if what == "study":
         from steelyard.study.load_study import json_schema
 

@@ -16,7 +16,7 @@ _ENDLESS = 100_000
 @click.argument("query", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Rows as JSON objects.")
 def command(bundle: Path, query: str | None, as_json: bool) -> None:
-    """Ask BUNDLE in SQL (DuckDB's). Without QUERY: its tables and columns.
+    """Query BUNDLE with SQL (DuckDB's dialect). Without QUERY: its tables and columns.
 
     \b
     steelyard sql demo.bundle "select option, sum(count) from throughput
@@ -55,6 +55,6 @@ def command(bundle: Path, query: str | None, as_json: bool) -> None:
         table.add_row(*(Text("" if value is None else printable(str(value))) for value in row))
     console = Console()
     if not console.is_terminal:
-        # whoever reads a pipe wants every character
+        # output to a pipe must not be cut to a terminal's width
         console.width = _ENDLESS
     console.print(table)

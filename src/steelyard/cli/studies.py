@@ -8,7 +8,7 @@ import click
 @click.command()
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
-    """List the built-in studies; with NAME, print its file, to be changed into one of your own."""
+    """List the built-in studies; with NAME, print that study file as a start for your own."""
     from rich.console import Console
     from rich.table import Table
 

@@ -13,8 +13,8 @@ import click
 def command(bundle: Path | None, as_json: bool) -> None:
     """First result in seconds: clients against a server that answers at once.
 
-    Nothing has to be installed. What you see is the lab's own cost: the floor under every figure
-    that it gives for a real server on this machine.
+    Nothing has to be installed. The result is the lab's own cost: every result for a real server on
+    this machine includes it.
     """
     from steelyard.study.overrides import adjusted
     from steelyard.workflow.session import run_study

@@ -1,1 +1,1 @@
-"""What the lab does to this machine, kept apart and undone: placement on CPUs, the guard."""
+"""The lab's effects on this machine, and their removal: CPU placement, processes, the guard."""

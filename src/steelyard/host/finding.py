@@ -1,4 +1,4 @@
-"""What the doctor says of one thing that it looked at."""
+"""A finding of the doctor."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ State = Literal["ok", "warning", "missing"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at. state: ok, warning (results suffer), missing (something will not work).
+    """One item checked. state: ok, warning (less accurate results), missing (a feature does not work).
 
-    hint: what to do about it, in one line.
+    hint: the remedy, in one line.
     """
 
     name: str

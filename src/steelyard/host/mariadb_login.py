@@ -12,9 +12,9 @@ _READABLE = ("mysql_clear_password", "dialog", "mysql_old_password")
 
 
 def login_methods(*, private: bool) -> dict[str, type[Any]]:
-    """What pymysql's `auth_plugin_map` must be. private: the connection has TLS or is a Unix socket.
+    """The value for pymysql's `auth_plugin_map`. private: the connection has TLS or is a Unix socket.
 
-    Without this pymysql sends the password in clear text to any server that asks.
+    Without this pymysql sends the password in clear text to any server that requests it.
     """
     return {} if private else {name: _refusal(name) for name in _READABLE}
 
@@ -22,13 +22,13 @@ def login_methods(*, private: bool) -> dict[str, type[Any]]:
 def _refusal(name: str) -> type[Any]:
     class Refusal:
         def __init__(self, connection: object) -> None:
-            """pymysql passes the connection."""
+            """Called by pymysql with the connection."""
 
         def authenticate(self, packet: object) -> None:
             """Raises OperationalError."""
             raise pymysql.OperationalError(
                 CR.CR_AUTH_PLUGIN_ERR,
-                f"the server asks for the password by {name}, which shows it to whoever listens, as the"
+                f"the server requests the password by {name}, which would expose it, because the"
                 " connection is not encrypted (add tls=require to the address)",
             )
 

@@ -1,1 +1,1 @@
-"""Runs a plan: phases, order, load, monitors; knows no results' format."""
+"""Runs a plan: phases, order, load, monitors; independent of the bundle's format."""

@@ -1,4 +1,4 @@
-"""One run of a study, as the lab hands it on."""
+"""One finished run of a study."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from steelyard.study.plan import Slot
 
 @dataclass(frozen=True)
 class Run:
-    """One run as measured: its place, what became of it, its rate, and its tables as columns.
+    """One finished run: its slot, its status, its rate, and its tables as columns.
 
-    A void run has tables only when its load went on to the end and nothing succeeded.
+    A void run has tables only when its load ran to the end and no transaction succeeded.
     """
 
     slot: Slot

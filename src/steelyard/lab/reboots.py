@@ -1,6 +1,6 @@
-"""Goes on over reboots: says what to boot, or has it booted, and has `resume` started after it.
+"""Continues a study over reboots: prints what to boot, or reboots, and makes `resume` start afterwards.
 
-The order of the runs and what has become of each is in the bundle; here is only how to get there.
+The order and state of the runs is in the bundle; this module only gets the machine to the next boot.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _COMMAND_S = 600
 _UNITS = Path("/etc/systemd/system")
 _UNIT = "steelyard-resume.service"
 _TEXT = """\
-# made by `steelyard run`, and removed by it when the study ends
+# created by `steelyard run`, and removed by it when the study ends
 [Unit]
-Description=Steelyard goes on with {bundle}
+Description=Steelyard continues the study in {bundle}
 After=multi-user.target
 
 [Service]
@@ -41,7 +41,7 @@ WantedBy=multi-user.target
 
 
 class Paused(Exception):
-    """The study goes on after a boot. hint: what to type."""
+    """The study continues after a boot. hint: the command to type."""
 
     def __init__(self, text: str, hint: str) -> None:
         super().__init__(text)
@@ -49,56 +49,57 @@ class Paused(Exception):
 
 
 def check_stop(bundle: Path) -> None:
-    """Raises StudyFailed when somebody has put a stop file into the bundle."""
+    """Raises StudyFailed when the bundle contains a stop file."""
     if (bundle / STOP).exists():
-        raise StudyFailed(f"{bundle / STOP} is there: the study does not go on until it is removed")
+        raise StudyFailed(f"{bundle / STOP} exists: the study continues only after this file is removed")
 
 
 def next_boot(
-    asked: Reboots, bundle: Path, need: BootNeeded, earlier: Sequence[Mapping[str, Any]]
+    policy: Reboots, bundle: Path, need: BootNeeded, earlier: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """What is to be kept in the bundle before the machine is booted.
+    """The record to store in the bundle before the machine is booted.
 
-    earlier: what was kept before. Raises StudyFailed where another boot would be one too many, or the
-    last one, which was ours, came up with something else than asked.
+    earlier: records of earlier boots. Raises StudyFailed when the limit of reboots is reached, or when
+    the last reboot did not give the requested kernel.
     """
     now = Boot.now()
     check_stop(bundle)
-    if asked.command is not None and earlier:
+    if policy.command is not None and earlier:
         last = earlier[-1]
-        if last["wanted"] == dict(need.wanted) and last["boot_id"] != now.boot_id:
+        if last["wanted"] == dict(need.requested) and last["boot_id"] != now.boot_id:
             raise StudyFailed(f"the machine was rebooted, but {need}: it is not rebooted again")
-        if len(earlier) >= asked.most:
-            raise StudyFailed(f"{need}, but after {len(earlier)} reboots there is no further (reboots.most)")
-    return {"boot_id": now.boot_id, "wanted": dict(need.wanted)}
+        if len(earlier) >= policy.most:
+            raise StudyFailed(f"{need}, but the limit of {len(earlier)} reboots is reached (reboots.most)")
+    return {"boot_id": now.boot_id, "wanted": dict(need.requested)}
 
 
-def pursue(asked: Reboots, bundle: Path, need: BootNeeded) -> Paused:
-    """Has the machine booted, where the study says how; what the user is to be told. Raises StudyFailed."""
+def pursue(policy: Reboots, bundle: Path, need: BootNeeded) -> Paused:
+    """Reboots the machine, if the study has a command for it; a message for the user. Raises StudyFailed."""
     resume = [sys.executable, "-m", "steelyard.cli", "resume", str(bundle.absolute())]
-    if asked.unit:
+    if policy.unit:
         _install(bundle.absolute(), resume)
-    if asked.command is None:
-        after = "it goes on by itself" if asked.unit else f"steelyard resume {bundle}"
-        return Paused(f"{need}", f"boot {_wanted(need)}, then: {after}")
-    variables = {"kernel": str(need.wanted.get(KERNEL, "")), "cmdline": " ".join(boot_arguments(need.wanted))}
-    command = [filled(word, variables) for word in asked.command]
+    if policy.command is None:
+        after = "the study continues by itself" if policy.unit else f"steelyard resume {bundle}"
+        return Paused(f"{need}", f"boot {_requested(need)}, then: {after}")
+    cmdline = " ".join(boot_arguments(need.requested))
+    variables = {"kernel": str(need.requested.get(KERNEL, "")), "cmdline": cmdline}
+    command = [filled(word, variables) for word in policy.command]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_COMMAND_S)
     except OSError as error:
         raise StudyFailed(f"reboots.command: {command[0]}: {error.strerror}") from None
     except subprocess.TimeoutExpired:
-        raise StudyFailed(f"reboots.command was not done after {_COMMAND_S} s: {command[0]}") from None
+        raise StudyFailed(f"reboots.command did not finish within {_COMMAND_S} s: {command[0]}") from None
     if done.returncode:
-        said = (done.stderr or done.stdout).strip()
-        raise StudyFailed(f"reboots.command ended with exit code {done.returncode}: {said}")
-    after = "it goes on by itself" if asked.unit else f"then: steelyard resume {bundle}"
-    return Paused(f"{need}: rebooting ({shlex.join(command)})", f"{after}; touch {bundle / STOP} ends that")
+        output = (done.stderr or done.stdout).strip()
+        raise StudyFailed(f"reboots.command ended with exit code {done.returncode}: {output}")
+    after = "the study continues by itself" if policy.unit else f"then: steelyard resume {bundle}"
+    return Paused(f"{need}: rebooting ({shlex.join(command)})", f"{after}; touch {bundle / STOP} stops it")
 
 
 @contextmanager
-def unit_while_paused(asked: Reboots) -> Generator[None]:
-    """Takes the unit away however the study ends, but not where it pauses for a boot."""
+def unit_while_paused(policy: Reboots) -> Generator[None]:
+    """Removes the unit when the study ends, in any way, but not when it pauses for a boot."""
     paused = False
     try:
         yield
@@ -106,7 +107,7 @@ def unit_while_paused(asked: Reboots) -> Generator[None]:
         paused = True
         raise
     finally:
-        if asked.unit and not paused:
+        if policy.unit and not paused:
             _remove()
 
 
@@ -127,10 +128,10 @@ def _install(bundle: Path, command: Sequence[str]) -> None:
         wants.symlink_to(_UNITS / _UNIT)
     except OSError as error:
         raise StudyFailed(
-            f"reboots.unit: {error.filename}: {error.strerror}; a line for crontab -e does the same:"
+            f"reboots.unit: {error.filename}: {error.strerror}; alternatively add this line with crontab -e:"
             f" @reboot {shlex.join(command)}"
         ) from None
 
 
-def _wanted(need: BootNeeded) -> str:
-    return ", ".join(f"{key} = {value}" for key, value in need.wanted.items())
+def _requested(need: BootNeeded) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in need.requested.items())

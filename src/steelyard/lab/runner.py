@@ -1,8 +1,7 @@
 """Runs a study: blocks of options, each run in its phases; yields every run as it ends.
 
 Phases: set-up (server, data), connect, warm-up, measure, scheduling-trace and latch-count
-(once per load point), cool-down,
-disconnect, after. The lab keeps nothing: the caller writes the runs down.
+(once per load point), cool-down, disconnect, after. The lab stores nothing: the caller writes the runs.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _AFTER_S = 0.3
 
 
 class Progress(Protocol):
-    """Shows how far the study is."""
+    """Shows the progress of a study."""
 
     def run_started(self, label: str, block: int, slot: int) -> None:
         """A run begins."""
@@ -61,15 +60,15 @@ class Progress(Protocol):
 
 
 class StudyFailed(Exception):
-    """The study cannot go on; runs finished so far are kept."""
+    """The study cannot continue; finished runs are kept."""
 
 
 @dataclass(frozen=True)
 class Laboratory:
-    """What all runs of a study share.
+    """State that all runs of a study share.
 
     admit: called before the load with an option's label and the facts of its server; raises
-    InputError when that server must not go into the study.
+    InputError when the study cannot include that server.
     """
 
     study: Study
@@ -84,11 +83,11 @@ class Laboratory:
     def block(
         self, slots: Sequence[Slot], attempt: int = 1, done: Container[str] = (), void: int = 0
     ) -> Iterator[Run]:
-        """The runs of one block. After a void run the whole block is redone, once.
+        """The runs of one block. After a void run the whole block is repeated, once.
 
-        attempt: number of the first attempt; done: options that it has run already; void: how many
-        attempts before it, 0 or 1, ended with a void run. Raises StudyFailed when a second does, and
-        at once when nothing succeeded in a run: the same work would fail again; BootNeeded.
+        attempt: number of the first attempt; done: options that it has already run; void: number of
+        earlier attempts, 0 or 1, that ended with a void run. Raises StudyFailed after the second void
+        run, and at once when no transaction of a run succeeded: a repetition would fail too; BootNeeded.
         """
         for number in itertools.count(attempt):
             for slot in slots:
@@ -143,7 +142,7 @@ class Laboratory:
             dsn = load.server.dsn if load.server is not None else ""
             target = Target(pids={**pids, "monitors": os.getpid()}, dsn=dsn)
             monitoring = Monitoring(self._rates(), target, origin_ns)
-            # after the monitors: their connections have a process each in the server
+            # after the monitors: the server has one process for each of their connections
             tranches = self._tranches(load)
             probing = Probing(self._probes(load), target, self.placement.engine, tranches)
             monitoring.start(self.placement.engine)
@@ -161,9 +160,9 @@ class Laboratory:
             engine.stop()
             monitoring.stop()
             probing.stop()
-        remarks = tuple(("data", text) for text in self.work.remarks)
+        data_notices = tuple(("data", text) for text in self.work.remarks)
         if load.own_clock:
-            return noticed(run_tables(result, 0), (*remarks, *_no_probes(self.study, load)))
+            return noticed(run_tables(result, 0), (*data_notices, *_no_probes(self.study, load)))
         phases = (("set-up", 0, set_up_end_ns), ("after", after_ns, time.monotonic_ns() - origin_ns))
         tables = _with_phases(run_tables(result, origin_ns), phases)
         parts = (monitoring.columns(), engine_samples(result, after_ns), probing.samples(origin_ns))
@@ -171,7 +170,7 @@ class Laboratory:
         if tranches is not None:
             tranches.compare(tables["samples"])
             tranches.relate(result.tables)
-        notices = [*remarks, *monitoring.notices, *probing.notices(), *backlog_notices(result)]
+        notices = [*data_notices, *monitoring.notices, *probing.notices(), *backlog_notices(result)]
         notices += _no_gets(self.study, tranches)
         tables = noticed(tables, (*notices, *error_notices(tables, self.kind.error_meanings)))
         if latches := monitored_latches(tables["samples"], tables["phases"]):
@@ -197,12 +196,12 @@ class Laboratory:
 
 
 def _cpus(load: Load, placement: Placement) -> frozenset[int]:
-    """What is measured in process may use the CPUs that a server would."""
+    """Measured work in process may use the server's CPUs too."""
     return placement.server | placement.engine if load.in_process else placement.engine
 
 
 def _roles(load: Load, engine: int) -> dict[str, int]:
-    """Root processes by role: an engine counts as the server whose work it does itself."""
+    """Root processes by role: an engine that does the measured work itself counts as the server."""
     server = load.server
     if server is None or load.own_clock:
         return {"server": engine}
@@ -228,7 +227,7 @@ def _with_samples(tables: Mapping[str, Columns], parts: Sequence[Columns]) -> di
 
 
 def _refuse_interrupted(load: Load, result: EngineResult) -> None:
-    """Raises LoadFailed when the server was not there all the time: what was measured is then no result."""
+    """Raises LoadFailed when the server was interrupted: the measurement is then invalid."""
     cause = load.server.interruption() if load.server is not None else ""
     if not cause and (lost := result.facts.connections_lost):
         why = result.facts.connections_lost_cause
@@ -252,6 +251,6 @@ def _no_probes(study: Study, load: Load) -> Sequence[tuple[str, str]]:
     return (
         (
             "probe-unavailable",
-            "this subject has its own clock: the probes of this machine's kernel cannot be set beside it",
+            "this subject has its own clock: records of this machine's kernel probes cannot be related to it",
         ),
     )

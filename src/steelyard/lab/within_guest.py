@@ -1,6 +1,6 @@
-"""The lab's part within a guest: starts the server, loads it, samples it, leaves the result on a disk.
+"""The lab's part within a guest: starts the server, loads it, samples it, writes the result to a disk.
 
-It runs as root on a read-only image with a tmpfs to write to, and ends with the guest.
+It runs as root on a read-only image with a tmpfs for writing, and ends with the guest.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from steelyard.lab.observe.probes import Probing
 from steelyard.monitors import Target
 from steelyard.run_tables.rows import Rows
 
-_ASKED, _RESULTS = Path("/dev/vdb"), Path("/dev/vdc")
+_PLAN, _RESULTS = Path("/dev/vdb"), Path("/dev/vdc")
 _LOG = Path(SCRATCH) / "server.log"
 _USER = 1000
 _START_S = 120.0
@@ -38,9 +38,9 @@ def main() -> None:
     """Reads the plan from its disk; writes a tar with the result to another."""
     os.environ |= {"PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": SCRATCH}
     try:
-        _leave(_measured(json.loads(_ASKED.read_bytes().rstrip(b"\0"))))
+        _leave(_measured(json.loads(_PLAN.read_bytes().rstrip(b"\0"))))
     except Exception as error:
-        # whatever it is, the lab outside must get it
+        # any error must reach the lab outside
         print(f"{FACT} failed {' '.join(str(error).split()) or type(error).__name__}", flush=True)
 
 
@@ -102,13 +102,13 @@ def _load(server: int, plan: Mapping[str, Any], probes: Mapping[str, Any]) -> En
     probing = Probing(probes, target, cpus)
     monitoring.start(cpus)
 
-    def heard(event: Mapping[str, Any]) -> None:
+    def on_event(event: Mapping[str, Any]) -> None:
         if event["event"] == "phase":
             probing.phase(event)
             monitoring.mark()
 
     try:
-        result = engine.result(heard)
+        result = engine.result(on_event)
     finally:
         engine.stop()
         monitoring.stop()

@@ -1,7 +1,7 @@
-"""Monitors read one source at a rate while a run goes on.
+"""Monitors read one source at a rate during a run.
 
 A monitor is one file with one class and its line in MONITORS; nothing else changes: units, costs, charts,
-rates and the reference page follow from what the class declares.
+rates and the reference page follow from the declarations of the class.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from steelyard.declared_metrics import Declaration
 
 
 class Sample(NamedTuple):
-    """One reading: of what, which metric (unit in its name, `_total` for counters), its value."""
+    """One sample: its entity, its metric (unit in the name, `_total` for counters) and its value."""
 
     entity: str
     metric: str
@@ -23,12 +23,12 @@ class Sample(NamedTuple):
 
 
 class Unavailable(Exception):
-    """The source cannot be read here; the message says why and what would mend it."""
+    """The source cannot be read here; the message gives the cause and the remedy."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What monitors watch.
+    """The processes and the server to monitor.
 
     pids: root process by role (server, engine, monitors); descendants belong to their root.
     dsn: address of the server, for PostgreSQL as libpq reads it, else a URL; '' when the subject has none.
@@ -42,20 +42,20 @@ class Target:
 
 
 class Monitor(Protocol):
-    """open once a run, read at each tick, close at the end. declares: its metrics, and its default rate."""
+    """open once per run, read at each tick, close at the end. declares: its metrics and its default rate."""
 
     declares: ClassVar[Declaration]
 
     def open(self, target: Target) -> None:
-        """Get ready to read; raises Unavailable with what would mend it."""
+        """Prepares to read; raises Unavailable with a remedy."""
         ...
 
     def read(self) -> Iterable[Sample]:
-        """All metrics now; raises Unavailable when the source went away."""
+        """All metrics now; raises Unavailable when the source is gone."""
         ...
 
     def close(self) -> None:
-        """Let go of files and connections; never raises."""
+        """Closes files and connections; never raises."""
         ...
 
 
@@ -71,12 +71,12 @@ MONITORS: dict[str, str] = {
 
 
 def make(name: str) -> Monitor:
-    """A new monitor by its name; raises KeyError for an unknown one."""
+    """A new monitor by its name; raises KeyError for an unknown name."""
     return _class(name)()
 
 
 def declared(name: str) -> Declaration:
-    """What a monitor declares, by its name; raises KeyError for an unknown one."""
+    """The declaration of a monitor, by its name; raises KeyError for an unknown name."""
     return _class(name).declares
 
 

@@ -90,7 +90,7 @@ class ValkeyMonitor:
     def open(self, target: Target) -> None:
         """Connects; raises Unavailable."""
         if not target.dsn.startswith("unix://"):
-            raise Unavailable("the subject has no Valkey address (subject.kind = 'valkey' has)")
+            raise Unavailable("the subject has no Valkey address (use subject.kind = 'valkey')")
         path = unquote(target.dsn.removeprefix("unix://"))
         self._client = Client(unix_socket_path=path, decode_responses=True, socket_timeout=_TIMEOUT_S)
         try:
@@ -101,7 +101,7 @@ class ValkeyMonitor:
         self._missing = (f"counters that this server does not have: {', '.join(lacking)}",) if lacking else ()
 
     def read(self) -> Iterable[Sample]:
-        """All metrics now; raises Unavailable when the server went away."""
+        """All metrics now; raises Unavailable when the server is gone."""
         if self._client is None:
             raise Unavailable("the connection is closed")
         shown = self._shown()

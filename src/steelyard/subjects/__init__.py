@@ -1,4 +1,4 @@
-"""Subjects: what is measured. A subject is one file with a `KIND`, and its line in SUBJECTS."""
+"""Subjects: the systems to measure. A subject is one file with a `KIND`, and its line in SUBJECTS."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.study.workloads.workload import Workload
 from steelyard.workloads import Work, work_of
 
-# workloads of a database server that makes its tables from files too
+# workloads of a database server that can also load tables from files
 SQL_WORK = (StatementWorkload, QueriesWorkload)
 
 _SCOPES: Mapping[Scope, str] = {
@@ -33,21 +33,21 @@ _SCOPES: Mapping[Scope, str] = {
 
 
 class SubjectFailed(Exception):
-    """The subject could not be started or did not take a setting: the study cannot go on."""
+    """The subject could not be started or refused a setting: the study cannot continue."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server under load: its address, its processes, and what a run asks of it.
+    """A server under load: its address, its processes, its sessions.
 
-    protocol: what the server speaks, one of crates/load/src/drivers.rs. socket: its Unix socket in full,
-    where the name does not follow from host and port. pid: the root process whose CPU counts as the
-    server's, None when it is not ours. roles: root processes of further roles, such as a pooler. dsn:
-    address for the monitors. session: SQL sent by each client after it connects. inspect: SQL by name, sent
-    in each client's own session after the load, for what a server shows of a session to that session alone.
-    latch_names: names of its latches by number, of a process; None: the kernel's probes cannot tell its
-    latches. interruption: called after the load, says as a sentence why the server is not the one that was
-    started (it ended, restarted, recovered from a crash); '' when it is.
+    protocol: the wire protocol, one of crates/load/src/drivers.rs. socket: the full path of its Unix
+    socket, where the name does not follow from host and port. pid: the root process whose CPU counts as the
+    server's, None for a server at an address. roles: root processes of further roles, such as a pooler.
+    dsn: address for the monitors. session: SQL that each client sends after it connects. inspect: SQL by
+    name, sent in each client's session after the load, for numbers that only this session can read.
+    latch_names: names of a process's latches by number; None: the kernel's probes cannot identify its
+    latches. interruption: called after the load; returns a sentence if the server ended, was restarted or
+    recovered from a crash, else ''.
     """
 
     host: str
@@ -70,13 +70,13 @@ class Server:
 
 @dataclass(frozen=True)
 class Load:
-    """What one run puts under load: which engine drives, which server is behind it, whose clock counts.
+    """The load of one run: the engine, the server under load, and the clock.
 
-    engine: by its name in the lab's registry; plan: keys of that engine's own plan, beside those of the
-    work and the phases. server: what the engine drives; None: what is measured works in process, within the
-    engine. own_clock: times are of the engine's own clock, a simulation's or a guest's, so nothing on this
-    machine's clock can be set beside them. limit_s: the longest that the engine may take; None: follows
-    from the phases. facts: what the subject knows of what it started: version, settings, sources and more.
+    engine: its name in the lab's registry; plan: additional keys of that engine's plan, beside those of the
+    work and the phases. server: the server under load; None: the measured work runs in process, within the
+    engine. own_clock: times are of the engine's own clock, a simulation's or a guest's, and not comparable
+    with this machine's clock. limit_s: time limit for the engine; None: follows from the phases. facts: of
+    the started subject: version, settings, sources and more.
     """
 
     engine: str = "load"
@@ -88,13 +88,13 @@ class Load:
 
     @property
     def in_process(self) -> bool:
-        """Whether the engine's process does the measured work itself, or holds the machine that does."""
+        """Whether the engine's process does the measured work, itself or in a machine that it simulates."""
         return self.server is None or self.own_clock
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What a subject may use: the study, its options and work, a folder of its own, CPUs, the guard."""
+    """Resources of a subject: the study, its options and work, a folder, CPUs, the guard."""
 
     study: Study
     options: Sequence[Option]
@@ -105,14 +105,14 @@ class Bench:
 
 
 class Subject(Protocol):
-    """start, reset, then a run under load; stop at its end. All raise SubjectFailed."""
+    """start, reset, then a run under load, then stop. start and reset raise SubjectFailed."""
 
     def start(self, option: Option) -> Load:
-        """Ready for the load, with the option's settings, each read back where there is a server."""
+        """Starts the subject with the option's settings, each read back from a server."""
         ...
 
     def reset(self) -> None:
-        """The data as it was before any run."""
+        """Restores the data to its state before the first run."""
         ...
 
     def stop(self) -> str:
@@ -122,19 +122,19 @@ class Subject(Protocol):
 
 @dataclass(frozen=True)
 class Kind:
-    """What the lab knows of a subject before it starts one.
+    """Properties of a kind of subject, available before a subject starts.
 
-    name: in messages. make: the subject of a study. check: raises InputError for what it cannot do, and
-    starts nothing. takes: workloads that it runs. protocol: what its servers speak. lacks: keys of
-    [subject] that it does not have, each with a hint. scopes: of factors that act on it, each with what
-    they set. monitors: those that suit it.
-    in_process: whether the measured work is done within the engine, so no load needs CPUs of its own.
-    boots_itself: whether it boots kernels, in place of this machine. set_up_s: length of a run beside its
-    phases, as seen on two cores; run_s: length of a whole run whose seconds are not those of the plan.
-    load_statements: SQL that makes and fills the tables of a work; None: it has no tables.
-    driver_errors: exceptions of its driver, which void a run. error_meanings: what an error of the server
-    means for the figures, by the beginning of its message. findings: what the doctor finds of it here.
-    latch_program: a program on this machine whose latches the kernel's probes can tell.
+    name: for messages. make: creates the subject of a study. check: raises InputError for unsupported
+    studies, and starts nothing. takes: workloads that it runs. protocol: wire protocol of its servers.
+    lacks: keys of [subject] that it does not have, each with a hint. scopes: scopes of factors that act on
+    it, each with its settings. monitors: its default monitors.
+    in_process: whether the measured work runs within the engine, so that the load needs no separate CPUs.
+    boots_itself: whether it boots kernels itself, instead of this machine. set_up_s: typical length of a run
+    without its phases, on two cores; run_s: typical length of a whole run whose phases are in simulated time.
+    load_statements: SQL that creates and fills the tables of a work; None: it has no tables.
+    driver_errors: exceptions of its driver, which make a run void. error_meanings: effect of a server error
+    on the results, by the beginning of its message. findings: the doctor's findings for it.
+    latch_program: a program on this machine whose latches the kernel's probes can identify.
     """
 
     name: str
@@ -185,7 +185,7 @@ def kind_of(study: Study) -> Kind:
 
 
 def check(study: Study, options: Sequence[Option]) -> None:
-    """Raises InputError for what the subject cannot do; starts nothing."""
+    """Raises InputError for a study that the subject does not support; starts nothing."""
     kind = kind_of(study)
     if not isinstance(study.workload, kind.takes):
         raise InputError(
@@ -207,14 +207,14 @@ def check(study: Study, options: Sequence[Option]) -> None:
 
 
 def load_statements(study: Study) -> list[str]:
-    """SQL of the subject's kind that makes and fills the tables of the workload. Raises InputError."""
+    """SQL of the subject's kind that creates and fills the tables of the workload. Raises InputError."""
     kind, work = kind_of(study), work_of(study.workload)
     if kind.load_statements is None:
         raise InputError(f"{kind.name} has no tables to fill", at=("subject", "kind"))
     if work.files:
         raise InputError(
-            f"the tables of this workload are no SQL: {', '.join(table.name for table in work.files)}",
-            "fill them from the files of tpchgen-cli, with the columns that it writes",
+            f"tables of this workload are loaded from files: {', '.join(table.name for table in work.files)}",
+            "fill them from the files of tpchgen-cli, with the same columns",
             ("workload", "kind"),
         )
     return kind.load_statements(work)

@@ -22,7 +22,7 @@ from steelyard.study.study import Study
 from steelyard.study.workloads.cache import CacheWorkload
 from steelyard.subjects import Kind, Load
 
-# the settings beneath the workload, and what they are unless the study says otherwise
+# settings beside the workload, with their defaults
 _DEFAULTS: dict[str, Setting] = {
     "protocol": "oracle-x",
     "workers": "threads",
@@ -36,7 +36,7 @@ _DEFAULTS: dict[str, Setting] = {
 
 
 def check(study: Study, options: Sequence[Option]) -> None:
-    """Settings that a latch has, and combinations that its protocol can do. Raises InputError."""
+    """Checks settings of a latch, and combinations for its protocol. Raises InputError."""
     for at, key, _ in settings_given(study, "server"):
         if key not in _DEFAULTS:
             raise InputError(f'a latch has no setting "{key}"{nearest(key, _DEFAULTS)}', at=at)
@@ -52,7 +52,7 @@ def check(study: Study, options: Sequence[Option]) -> None:
 
 
 class Latch:
-    """A plan for the latch engine; the machine is calibrated once a study."""
+    """A plan for the latch engine; the machine is calibrated once per study."""
 
     def start(self, option: Option) -> Load:
         """The option's settings and workload."""
@@ -69,7 +69,7 @@ class Latch:
         )
 
     def reset(self) -> None:
-        """Each run makes a cache of its own."""
+        """Nothing to do: each run creates a new cache."""
 
     def stop(self) -> str:
         """The engine has ended; it keeps no log."""
@@ -77,10 +77,10 @@ class Latch:
 
     @cached_property
     def _calibration(self) -> Mapping[str, Any]:
-        """Medians in ns; of one CPU there is no hand-over to another, and no wake-up by another.
+        """Medians in ns; with one CPU hand-over to and wake-up by another CPU are left out.
 
-        cpus: between which; cpus_share: the nearest thing that they share. hand_over_ns is that of a cache
-        line: the latch's own is measured before each point, by the engine.
+        cpus: the two measured; cpus_share: the closest resource that they share. hand_over_ns is that of a
+        cache line: the engine measures the latch's own before each load point.
         """
         costs = json.loads(_core.latch_calibrate(sorted(os.sched_getaffinity(0))))
         known: dict[str, Any] = {
@@ -98,7 +98,7 @@ class Latch:
         }
 
 
-# a latch is handed over with its cache line; who sleeps is woken on another CPU
+# a latch is handed over with its cache line; a sleeping worker is woken on another CPU
 _CALIBRATED = {
     "hand_over_ns": "line_transfer_ns",
     "wake_up_ns": "futex_other_cpu_ns",

@@ -1,4 +1,4 @@
-"""The null subject answers at once: what remains is the lab's own cost. It needs nothing installed."""
+"""The null subject answers at once: it measures the lab's own cost. It needs no installed server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
 
 _PORT = 5432
 _READY_S = 30.0
-# a program of its own: importing this package would cost seconds of a short study
+# a separate program: importing this package would cost seconds of a short study
 _SERVE = (
     "import sys; from steelyard import _core;"
     " _core.stub_serve(sys.argv[1], '{}', lambda: print('ready', flush=True))"
@@ -22,7 +22,7 @@ _SERVE = (
 
 
 class Null:
-    """A process of the lab's own that speaks just enough of PostgreSQL's protocol."""
+    """A process of the lab that speaks a minimum of PostgreSQL's protocol."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -60,7 +60,7 @@ class Null:
         return Load(server=server, facts={"version": "null: answers at once", "settings": {}})
 
     def reset(self) -> None:
-        """Nothing is kept, nothing to reset."""
+        """Nothing to do: there is no data."""
 
     def stop(self) -> str:
         """Ends the stub; it keeps no log."""

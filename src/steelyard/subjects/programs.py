@@ -1,7 +1,7 @@
 """Any program that reports a score: N instances at once, left to the scheduler or one processor set each.
 
-It has no server: the engine `programs` starts the instances and reads them. What an instance starts carries a
-mark in its environment, and is ended with the run, however the run ends.
+It has no server: the engine `programs` starts the instances and reads their scores. Processes that an
+instance starts inherit a mark in their environment, and are ended with the run, also after a failure.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from steelyard.subjects import Bench, Kind, Load, SubjectFailed
 
 _PLACEMENTS = ("default", "set")
 _DEFAULTS: dict[str, Setting] = {"placement": "default", "share": False}
-# more than is kept: secrets are taken out before the end is cut out
+# longer than the kept part: secrets are removed before the end is cut out
 _TAIL_BYTES = 64_000
 
 
 def check(study: Study, options: Sequence[Option]) -> None:
-    """The programs are there, the settings are known, and the instances fit. Raises InputError."""
+    """Checks that programs are installed, settings known, and instances fit. Raises InputError."""
     for at, key, value in settings_given(study, "server"):
         _check_setting(key, value, at)
     for option in options:
@@ -44,7 +44,7 @@ def check(study: Study, options: Sequence[Option]) -> None:
 
 
 class Command:
-    """Says for each run which instances are to be started, and on which CPUs."""
+    """Plans the instances of each run and their CPUs."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -54,7 +54,7 @@ class Command:
         self._outputs = bench.folder / "outputs"
 
     def start(self, option: Option) -> Load:
-        """The plan of the instances; the first time, after the study's `prepare`."""
+        """The plan of the instances; the first call runs the study's `prepare`."""
         self._mark = Mark()
         self._promise = self._bench.guard.stop_marked(self._mark)
         shutil.rmtree(self._outputs, ignore_errors=True)
@@ -80,10 +80,10 @@ class Command:
         )
 
     def reset(self) -> None:
-        """Instances share nothing that the lab knows of; what they keep is theirs."""
+        """Nothing to do: the lab does not manage the data of instances."""
 
     def stop(self) -> str:
-        """Ends whatever the instances have left running; returns the end of what they printed."""
+        """Ends processes that the instances left running; returns the end of their output."""
         if not self._promise:
             return ""
         end_marked(self._mark)
@@ -135,7 +135,7 @@ class Command:
             return
         known = self._folders()
         command = [filled(word, known) for word in workload.prepare]
-        # of the variables, those that are the same for all instances and options
+        # only the variables that are the same for all instances and options
         variables = {
             name: filled(str(text), known)
             for name, text in workload.environment.items()
@@ -152,7 +152,7 @@ class Command:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise SubjectFailed(f"workload.prepare: not done after {workload.deadline_s:g} s") from None
+            raise SubjectFailed(f"workload.prepare: not finished after {workload.deadline_s:g} s") from None
         except OSError as error:
             raise SubjectFailed(f"workload.prepare: {command[0]}: {error.strerror}") from None
         if done.returncode:
@@ -196,21 +196,21 @@ def _check_fit(study: Study, option: Option) -> None:
 def _check_programs(option: Option) -> None:
     workload = _program(option)
     for key, command in (("command", workload.command), ("prepare", workload.prepare)):
-        # what the lab fills in is not known yet, and what `prepare` makes is not there
+        # variables that the lab fills in are unknown yet, and results of `prepare` do not exist
         if not command or names_in(command[0]) & {*FILLED}:
             continue
         program = filled(command[0], workload.variables)
         if not shutil.which(program):
             raise InputError(
-                f'no program "{program}" here', workload.install or "install it", ("workload", key)
+                f'program "{program}" not found', workload.install or "install it", ("workload", key)
             )
 
 
 def _found(program: str) -> str:
-    """Its whole path, so that the instances' working folder does not matter."""
+    """The full path of a program, which does not depend on the instances' working folder."""
     path = shutil.which(program)
     if path is None:
-        raise SubjectFailed(f'no program "{program}" here')
+        raise SubjectFailed(f'program "{program}" not found')
     return str(Path(path).absolute())
 
 

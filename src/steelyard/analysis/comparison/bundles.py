@@ -40,6 +40,9 @@ FACTS = (
 )
 
 
+_ROUNDING = 1e-12
+
+
 @dataclass(frozen=True)
 class BundleComparison:
     """Options of `there` against the same of `here`. In comparisons, baseline is the bundle's name."""
@@ -201,7 +204,8 @@ def _welch(here: np.ndarray[Any, Any], there: np.ndarray[Any, Any]) -> tuple[flo
     error = math.sqrt(a + b)
     difference = float(there.mean() - here.mean())
     if error == 0:
-        return math.nan, math.nan, math.nan, math.nan, runs
+        # exact values: what differs beyond rounding differs for certain
+        return difference, 0.0, 1.0, 0.0 if abs(difference) > _ROUNDING else 1.0, runs
     df = (a + b) ** 2 / (a**2 / (len(here) - 1) + b**2 / (len(there) - 1))
     p_value = float(distributions.t_two_sided(difference / error, df))
     return difference, error, float(df), p_value, runs

@@ -1,4 +1,4 @@
-"""What a switch and a miss cost on this machine, with what is known of them, and what is refused.
+"""The cost of a context switch and of a cache miss on this machine, with intervals and rejected values.
 
 Method and sources: crates/dispatch/src/calibrate.rs, docs/explanation/dispatcher.md.
 """
@@ -15,9 +15,9 @@ from steelyard import _core
 _LINE_BYTES = 64
 _SMALLEST_SET_BYTES = 4096
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
-# beyond these no memory is; a chase that tells so met something else
+# no memory is faster or slower: a result outside is a fault of the measurement
 _PLAUSIBLE_LATENCY_NS = (5.0, 5000.0)
-# no core has more misses under way; where a line costs so little it did not come from memory
+# no core has more outstanding misses; where a line costs so little, it did not come from memory
 _MOST_OVERLAP = 64
 
 
@@ -33,7 +33,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class SwitchCost:
-    """One switch with a working set in each of the two processes; verdict: told, unclear, refused."""
+    """One switch with a working set in each of the two processes; verdict: accepted, unclear, rejected."""
 
     size_bytes: int
     switch: Estimate
@@ -44,7 +44,7 @@ class SwitchCost:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What a study of the dispatcher needs from this machine. None: refused, `notices` say why."""
+    """The machine's values for a study of the dispatcher. None: rejected, `notices` give the reason."""
 
     cpu: int
     chase_bytes: int
@@ -56,7 +56,7 @@ class Calibration:
 
 
 def last_level_cache_bytes(folder: Path = _CACHES) -> int | None:
-    """Size of the largest cache that the kernel tells of; None when it tells of none."""
+    """Size of the largest cache that the kernel reports; None when it reports none."""
     units = {"K": 1 << 10, "M": 1 << 20}
     sizes: list[int] = []
     for place in folder.glob("index*/size"):
@@ -76,7 +76,7 @@ def working_sets(cache_bytes: int | None, quick: bool) -> list[int]:
 
 
 def calibrate(cpu: int, repetitions: int, quick: bool, on_step: Callable[[str], None]) -> Calibration:
-    """Measures on one CPU. on_step hears what is measured next. Raises OSError."""
+    """Measures on one CPU. on_step: called with the name of each step. Raises OSError."""
     cache_bytes = last_level_cache_bytes()
     chase_bytes = (64 << 20) if quick else max(64 << 20, min(8 * (cache_bytes or 0), 512 << 20))
     on_step(f"pointer chase over {chase_bytes >> 20} MiB")
@@ -84,42 +84,42 @@ def calibrate(cpu: int, repetitions: int, quick: bool, on_step: Callable[[str], 
     switches: list[tuple[int, Estimate, float]] = []
     for size_bytes in working_sets(cache_bytes, quick):
         on_step(f"two processes, {size_bytes >> 10} KiB each")
-        for told in json.loads(_core.calibrate_switches(cpu, [size_bytes], repetitions)):
-            switches.append((told["bytes"], Estimate(**told["switch"]), told["walk_ns"]))
+        for cost in json.loads(_core.calibrate_switches(cpu, [size_bytes], repetitions)):
+            switches.append((cost["bytes"], Estimate(**cost["switch"]), cost["walk_ns"]))
     return judge(cpu, chase_bytes, switches, chase)
 
 
 def judge(
     cpu: int, chase_bytes: int, switches: Sequence[tuple[int, Estimate, float]], chase: Estimate
 ) -> Calibration:
-    """Keeps what can be believed: no negative cost, no latency that no memory has."""
+    """Rejects impossible results: negative costs, latencies that no memory has."""
     notices: list[str] = []
-    costs = tuple(_judged(*one) for one in switches)
+    costs = tuple(_judged(*switch) for switch in switches)
     notices += [f"{cost.size_bytes >> 10} KiB: {cost.cause}" for cost in costs if cost.cause]
     low_ns, high_ns = _PLAUSIBLE_LATENCY_NS
     latency = chase if low_ns <= chase.ns <= high_ns else None
     if latency is None:
-        notices.append(f"latency of {chase.ns:.3g} ns refused: memory has {low_ns:g} to {high_ns:g} ns")
+        notices.append(f"latency of {chase.ns:.3g} ns rejected: memory has {low_ns:g} to {high_ns:g} ns")
     elif wide := _wide(chase):
         notices.append(f"memory latency {wide}")
-    direct = costs[0].switch if costs and costs[0].verdict == "told" else None
+    direct = costs[0].switch if costs and costs[0].verdict == "accepted" else None
     if direct is None:
-        notices.append("no direct cost of a switch: that of the smallest set is not above 0 beyond doubt")
+        notices.append("no direct cost of a switch: that of the smallest set is not significantly above 0")
     mlp = _overlap(costs, latency, direct)
     if mlp is not None and mlp > _MOST_OVERLAP:
-        notices.append(f"overlap of {mlp:,.0f} misses refused: what was reloaded came from a cache")
+        notices.append(f"overlap of {mlp:,.0f} misses rejected: the data came from a cache")
         mlp = None
     return Calibration(cpu, chase_bytes, costs, latency, direct, mlp, tuple(notices))
 
 
 def _judged(size_bytes: int, switch: Estimate, walk_ns: float) -> SwitchCost:
     if switch.ns <= 0:
-        cause = f"{switch.ns:,.0f} ns refused: a switch cannot cost less than nothing; the machine is noisy"
-        return SwitchCost(size_bytes, switch, walk_ns, "refused", cause)
+        cause = f"{switch.ns:,.0f} ns rejected: the cost of a switch cannot be negative; the machine is noisy"
+        return SwitchCost(size_bytes, switch, walk_ns, "rejected", cause)
     if switch.low_ns <= 0:
-        cause = f"not told apart from 0 ({switch.low_ns:,.0f} to {switch.high_ns:,.0f} ns)"
+        cause = f"not significantly different from 0 ({switch.low_ns:,.0f} to {switch.high_ns:,.0f} ns)"
         return SwitchCost(size_bytes, switch, walk_ns, "unclear", cause)
-    return SwitchCost(size_bytes, switch, walk_ns, "told", _wide(switch))
+    return SwitchCost(size_bytes, switch, walk_ns, "accepted", _wide(switch))
 
 
 def _wide(estimate: Estimate) -> str:
@@ -128,13 +128,13 @@ def _wide(estimate: Estimate) -> str:
 
 
 def _overlap(costs: Sequence[SwitchCost], latency: Estimate | None, direct: Estimate | None) -> float | None:
-    """Misses that the machine overlaps: latency over the reload of one line, where that is dearest."""
+    """Misses that the machine overlaps: latency over the reload of one line, where a line costs most."""
     if latency is None or direct is None:
         return None
     line_ns = [
         (cost.switch.ns - direct.ns) / (cost.size_bytes / _LINE_BYTES)
         for cost in costs[1:]
-        if cost.verdict == "told" and cost.switch.low_ns > direct.high_ns
+        if cost.verdict == "accepted" and cost.switch.low_ns > direct.high_ns
     ]
-    dearest_ns = max(line_ns, default=0.0)
-    return max(1.0, latency.ns / dearest_ns) if dearest_ns > 0 else None
+    most_ns = max(line_ns, default=0.0)
+    return max(1.0, latency.ns / most_ns) if most_ns > 0 else None

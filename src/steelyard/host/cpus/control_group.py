@@ -1,7 +1,7 @@
-"""Control groups of ours: on which CPUs, and how much of them, all processes of a role may run.
+"""Control groups of the lab: limit the CPUs, and the share of CPU time, of all processes of a role.
 
-Unlike an affinity, a group holds for all its processes together, and none of them can leave it. The
-kernel's interface has two versions, which may both be mounted, each with controllers of its own.
+Unlike an affinity, a group limits all its processes together, and no process can leave it. The
+kernel's interface has two versions. Both may be mounted, each with its own controllers.
 Sources: Linux, Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/cpusets.rst, scheduler/sched-bwc.rst.
 """
 
@@ -24,7 +24,7 @@ _EMPTY_S = 2.0
 
 @dataclass(frozen=True)
 class _Place:
-    """Where groups with a controller are made."""
+    """The parent folder of groups with a controller."""
 
     folder: Path
     version: int
@@ -34,7 +34,7 @@ class ControlGroup:
     """The processes of one role, from make() until dissolve() of its folders."""
 
     def __init__(self, share: Share, name: str) -> None:
-        """Finds where it would be made. Raises NotTaken where no controller can be had."""
+        """Finds the parent folders. Raises NotTaken where a controller is not available."""
         self._share = share
         try:
             self._places = {
@@ -42,12 +42,12 @@ class ControlGroup:
                 for attribute, _ in share.given()
             }
         except OSError as error:
-            raise NotTaken(f"{_asked(share)}: {error}") from None
+            raise NotTaken(f"{_requested(share)}: {error}") from None
         self._name = name
         self.folders = list(dict.fromkeys(place.folder / name for place in self._places.values()))
 
     def make(self) -> None:
-        """Raises NotTaken; what was made until then is there."""
+        """Creates the group. Raises NotTaken; folders created before the failure remain."""
         try:
             for folder in self.folders:
                 folder.mkdir()
@@ -59,10 +59,10 @@ class ControlGroup:
                     if (found := value_of(path)) != text:
                         raise NotTaken(f"{attribute} = {shown(value)}: it has {found}")
         except OSError as error:
-            raise NotTaken(f"{_asked(self._share)}: {error.strerror}") from None
+            raise NotTaken(f"{_requested(self._share)}: {error.strerror}") from None
 
     def join(self, pid: int) -> None:
-        """Moves a process and its descendants in; those started later are born there. Raises NotTaken."""
+        """Moves a process and its descendants in; later children inherit the group. Raises NotTaken."""
         for folder in self.folders:
             for _ in range(PASSES):
                 inside = _numbers(folder)
@@ -73,13 +73,13 @@ class ControlGroup:
                         with suppress(ProcessLookupError):
                             write(folder / "cgroup.procs", str(process))
                     except OSError as error:
-                        raise NotTaken(f"{_asked(self._share)}: {folder}: {error.strerror}") from None
+                        raise NotTaken(f"{_requested(self._share)}: {folder}: {error.strerror}") from None
             else:
-                raise NotTaken(f"{_asked(self._share)}: processes start faster than they can be moved")
+                raise NotTaken(f"{_requested(self._share)}: processes start faster than they can be moved")
 
 
 def dissolve(folder: Path) -> None:
-    """Removes a group after moving what it still holds to the group around it. Never raises."""
+    """Removes a group after moving its remaining processes to the parent group. Never raises."""
     deadline = time.monotonic() + _EMPTY_S
     while folder.exists():
         for pid in _numbers(folder):
@@ -94,14 +94,14 @@ def dissolve(folder: Path) -> None:
 
 
 def _files(attribute: str, value: frozenset[int] | float, place: _Place) -> Iterator[tuple[str, str]]:
-    """Files of the group and what belongs into them, in order."""
+    """Files of the group and their content, in order."""
     if isinstance(value, frozenset):
         if place.version == 1:
             # without memory nodes a version 1 group takes no process
             yield "cpuset.mems", value_of(place.folder / "cpuset.mems")
         yield "cpuset.cpus", _ranges(value)
     elif attribute == "cpu_weight":
-        # 100 and 1024 are what a group has of itself
+        # 100 and 1024 are a new group's defaults
         yield (
             ("cpu.weight", str(value))
             if place.version == 2
@@ -117,7 +117,7 @@ def _files(attribute: str, value: frozenset[int] | float, place: _Place) -> Iter
 
 
 def _place(controller: str) -> _Place:
-    """Raises OSError where the controller is in no hierarchy that we can see."""
+    """Raises OSError where the controller is in no visible hierarchy."""
     own = dict[str, str]()
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
@@ -127,12 +127,12 @@ def _place(controller: str) -> _Place:
         kind, _, options = source.split()
         mount = Path(around.split()[4])
         if kind == "cgroup" and controller in options.split(","):
-            ours = mount / own.get(controller, "/").lstrip("/")
-            return _Place(ours if ours.is_dir() else mount, 1)
+            group = mount / own.get(controller, "/").lstrip("/")
+            return _Place(group if group.is_dir() else mount, 1)
         if kind == "cgroup2":
-            ours = mount / own.get("", "/").lstrip("/")
-            for folder in (ours, *ours.parents):
-                # a group with processes of its own has no groups below it that are controlled
+            group = mount / own.get("", "/").lstrip("/")
+            for folder in (group, *group.parents):
+                # a group that has processes itself cannot have controlled groups below it
                 with suppress(OSError):
                     if controller in (folder / "cgroup.subtree_control").read_text().split():
                         return _Place(folder, 2)
@@ -156,5 +156,5 @@ def _numbers(folder: Path) -> set[int]:
     return set()
 
 
-def _asked(share: Share) -> str:
+def _requested(share: Share) -> str:
     return ", ".join(f"{name} = {shown(value)}" for name, value in share.given())

@@ -1,4 +1,4 @@
-"""What two CPUs share, by what the kernel says of them (of a virtual machine: what its host made up)."""
+"""The closest resource that two CPUs share, as the kernel reports it (in a guest: as its host shows it)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _CPUS = Path("/sys/devices/system/cpu")
 _SOCKET = "physical_package_id"
 
 
-def shared(one: int, other: int, cpus: Path = _CPUS) -> str:
-    """The nearest thing that both use: the core, a cache, the socket; `nothing`, or '' where not known."""
-    here, there = cpus / f"cpu{one}", cpus / f"cpu{other}"
+def shared(cpu: int, other: int, cpus: Path = _CPUS) -> str:
+    """The closest resource that both use: the core, a cache, the socket; `nothing`, or '' if unknown."""
+    here, there = cpus / f"cpu{cpu}", cpus / f"cpu{other}"
     package = _text(here / "topology" / _SOCKET)
     if not package:
         return ""
@@ -31,7 +31,7 @@ def _text(path: Path) -> str:
 
 
 def _members(text: str) -> set[int]:
-    """A list of the kernel: 0-3,8."""
+    """CPUs of a list in the kernel's format: 0-3,8."""
     found: set[int] = set()
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")

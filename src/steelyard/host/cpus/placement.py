@@ -1,4 +1,4 @@
-"""Keeps server and load engine on CPUs apart, so that the cost of one does not slow the other."""
+"""Keeps server and load engine on separate CPUs, so that neither slows the other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Placement:
-    """CPUs of the server and of the engine; the lab's own threads go with the engine."""
+    """CPUs of the server and of the engine; the lab's own threads run on the engine's CPUs."""
 
     server: frozenset[int]
     engine: frozenset[int]
@@ -23,9 +23,9 @@ class Placement:
 
 
 def place(engine_threads: int, pin: bool) -> Placement:
-    """The engine gets as many of the last CPUs as it has threads, at most half; the server the rest.
+    """The engine gets one of the last CPUs per thread, at most half of them; the server gets the rest.
 
-    An engine without threads of its own only waits, and takes no CPU from the server.
+    An engine without threads only waits, and takes no CPU from the server.
     """
     cpus = sorted(os.sched_getaffinity(0))
     if not pin or len(cpus) < 2 or not engine_threads:

@@ -1,4 +1,4 @@
-"""Processor sets: the CPUs of a machine divided among instances of a program, whole cores together."""
+"""Processor sets: the CPUs of a machine divided among instances of a program, without splitting cores."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _CPUS = Path("/sys/devices/system/cpu")
 
 
 def divide(cpus: Iterable[int], instances: int) -> list[frozenset[int]]:
-    """A set of CPUs for each instance, sizes as equal as can be; neighbours in the machine stay together.
+    """One set of CPUs per instance, sizes as equal as possible; CPUs of a package stay together.
 
-    With more instances than CPUs each gets one, and some CPUs serve several instances.
+    With more instances than CPUs, each instance gets one CPU, and some CPUs serve several instances.
     """
     near = sorted(cpus, key=_place)
     if instances > len(near):

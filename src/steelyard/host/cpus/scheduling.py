@@ -1,6 +1,6 @@
-"""What the kernel's scheduler is told of a process and all that descend from it, read back.
+"""Scheduling attributes of a process and its descendants, set and read back.
 
-Policy, nice, slice and CPUs are inherited by threads and children started later, and die with them.
+Policy, nice, slice and CPUs are inherited by threads and children started later, and end with them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SET, _GET = {"x86_64": (314, 315), "s390x": (345, 346), "ppc64le": (355, 356)}.
     platform.machine(), (274, 275)
 )
 _RESET_ON_FORK = 1
-# a task that starts another while we look is met again in the next pass
+# a task started during a pass is found in the next pass
 PASSES = 20
 
 
@@ -40,11 +40,11 @@ class _Attributes(ctypes.Structure):
 
 
 class NotTaken(Exception):
-    """The kernel refused, or read back other than asked; the text names the attribute."""
+    """The kernel refused a value, or reads back another than requested; the text names the attribute."""
 
 
 def schedule_of(tid: int) -> Schedule:
-    """What holds for a thread now; slice_ms is 0 where the kernel has no slices of one's own.
+    """Attributes of a thread now; slice_ms is 0 where the kernel has no slices per task.
 
     Raises OSError. Linux 6.12 and later show the slice of policies other and batch.
     """
@@ -59,23 +59,23 @@ def schedule_of(tid: int) -> Schedule:
     )
 
 
-def impose(pid: int, wanted: Schedule) -> None:
-    """Has a process, its threads and its descendants scheduled as wanted. Raises NotTaken."""
+def impose(pid: int, requested: Schedule) -> None:
+    """Schedules a process, its threads and its descendants as requested. Raises NotTaken."""
     misfits: dict[int, str] = {}
     for _ in range(PASSES):
-        misfits = _misfits(pid, wanted)
+        misfits = _misfits(pid, requested)
         if not misfits:
             return
         for tid in misfits:
             with suppress(ProcessLookupError):
-                _write(tid, wanted)
+                _write(tid, requested)
     raise NotTaken(next(iter(misfits.values())))
 
 
-def misfit_of(tid: int, wanted: Schedule) -> str:
-    """`nice = 5: it has 0`, for the first attribute that is not as wanted; '' when all are."""
+def misfit_of(tid: int, requested: Schedule) -> str:
+    """`nice = 5: it has 0`, for the first attribute that is not as requested; '' if all are."""
     has = schedule_of(tid)
-    for name, value in wanted.given():
+    for name, value in requested.given():
         found = getattr(has, name)
         same = abs(found - value) < 1e-6 if isinstance(value, float) and found is not None else found == value
         if not same:
@@ -84,7 +84,7 @@ def misfit_of(tid: int, wanted: Schedule) -> str:
 
 
 def shown(value: object) -> str:
-    """An attribute's value as a study file would say it."""
+    """An attribute's value as in a study file."""
     if isinstance(value, frozenset):
         return ",".join(map(str, sorted(value)))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -113,11 +113,11 @@ def tasks(pid: int) -> list[int]:
     return found
 
 
-def _misfits(pid: int, wanted: Schedule) -> dict[int, str]:
+def _misfits(pid: int, requested: Schedule) -> dict[int, str]:
     found: dict[int, str] = {}
     for tid in tasks(pid):
         with suppress(ProcessLookupError):
-            if misfit := misfit_of(tid, wanted):
+            if misfit := misfit_of(tid, requested):
                 found[tid] = misfit
     return found
 
@@ -128,30 +128,30 @@ def _read(tid: int) -> _Attributes:
     return attributes
 
 
-def _write(tid: int, wanted: Schedule) -> None:
+def _write(tid: int, requested: Schedule) -> None:
     try:
-        if wanted.cpus is not None:
-            os.sched_setaffinity(tid, wanted.cpus)
-        if any(name != "cpus" for name, _ in wanted.given()):
-            _call(_SET, tid, ctypes.byref(_attributes(_read(tid), wanted)), 0)
+        if requested.cpus is not None:
+            os.sched_setaffinity(tid, requested.cpus)
+        if any(name != "cpus" for name, _ in requested.given()):
+            _call(_SET, tid, ctypes.byref(_attributes(_read(tid), requested)), 0)
     except ProcessLookupError:
         raise
     except OSError as error:
-        asked = ", ".join(f"{name} = {shown(value)}" for name, value in wanted.given())
-        raise NotTaken(f"{asked}: {error.strerror}") from None
+        attributes = ", ".join(f"{name} = {shown(value)}" for name, value in requested.given())
+        raise NotTaken(f"{attributes}: {error.strerror}") from None
 
 
-def _attributes(now: _Attributes, wanted: Schedule) -> _Attributes:
-    policy = now.policy if wanted.policy is None else _NUMBERS[wanted.policy]
+def _attributes(now: _Attributes, requested: Schedule) -> _Attributes:
+    policy = now.policy if requested.policy is None else _NUMBERS[requested.policy]
     real_time = _WORDS.get(policy) in REAL_TIME
     return _Attributes(
         size=ctypes.sizeof(_Attributes),
         policy=policy,
         flags=now.flags & _RESET_ON_FORK,
-        nice=now.nice if wanted.nice is None else wanted.nice,
-        priority=(wanted.rt_priority or now.priority or 1) if real_time else 0,
-        # 0: the slice that the kernel gives of itself
-        runtime=0 if wanted.slice_ms is None else round(wanted.slice_ms * 1e6),
+        nice=now.nice if requested.nice is None else requested.nice,
+        priority=(requested.rt_priority or now.priority or 1) if real_time else 0,
+        # 0: the kernel's default slice
+        runtime=0 if requested.slice_ms is None else round(requested.slice_ms * 1e6),
     )
 
 
@@ -159,5 +159,5 @@ def _call(number: int, *arguments: object) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.syscall(number, *arguments):
         code = ctypes.get_errno()
-        # OSError picks the class that goes with the code
+        # OSError selects the subclass of the code
         raise OSError(code, os.strerror(code))

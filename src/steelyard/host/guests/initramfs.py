@@ -1,4 +1,4 @@
-"""The first file system of a guest: busybox, a few modules, and a script that goes on to the image.
+"""The first file system of a guest: busybox, a few modules, and a script that starts the image.
 
 Packed as cpio's new ASCII format (Linux: Documentation/driver-api/early-userspace/buffer-format.rst).
 """
@@ -15,9 +15,9 @@ from steelyard.host.guests.kernels import Kernel, modules_of
 _MODULES = ("virtio_pci", "virtio_blk", "ext4")
 FACT = "STEELYARD"
 PROBE = "steelyard.probe"
-SCRATCH = "/scratch"  # all that can be written to in a guest: memory
+SCRATCH = "/scratch"  # the only writable folder of a guest, in memory
 
-# what a guest says of itself comes before anything can go wrong with the image
+# the guest reports its facts first: the image may fail to start
 _INIT = f"""#!/bin/busybox sh
 export PATH=/bin
 /bin/busybox --install -s /bin
@@ -45,7 +45,7 @@ poweroff -f
 
 
 def initramfs(kernel: Kernel, busybox: Path) -> bytes:
-    """An archive that the kernel unpacks and starts. Raises InputError for a module it lacks."""
+    """An archive that the kernel unpacks and starts. Raises InputError for a missing module."""
     folders = ("bin", "dev", "proc", "sys", "root", "modules")
     modules = modules_of(kernel, _MODULES)
     entries = [

@@ -1,4 +1,4 @@
-"""Kernels to boot in a guest: unpacked from a distribution's packages into a cache, never installed."""
+"""Kernels for guests: unpacked from a distribution's packages into a cache, never installed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from steelyard.study.errors import InputError
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 _DEPENDS = re.compile(rb"(?:^|\0)depends=([^\0]*)\0")
 _APT_S = 600
-_HINT = 'name the file: kernel = "/boot/vmlinuz-..." (its modules are looked for beside it)'
+_HINT = 'name the file: kernel = "/boot/vmlinuz-..." (its modules must be in ../lib/modules or /lib/modules)'
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """release: as `uname -r` will say; image: what boots; modules: folder of its modules."""
+    """release: as `uname -r` prints it; image: file to boot; modules: folder of its modules."""
 
     release: str
     image: Path
@@ -31,7 +31,7 @@ class Kernel:
 
 
 def check_kernel(named: str) -> None:
-    """Raises InputError when there is no kernel of that name. Fetches nothing."""
+    """Raises InputError when no kernel has that name. Downloads nothing."""
     if named.startswith("/"):
         _at(Path(named))
     else:
@@ -39,7 +39,7 @@ def check_kernel(named: str) -> None:
 
 
 def find_kernel(named: str) -> Kernel:
-    """The kernel that a study names: a version (the newest cloud package of it), a package, or a path.
+    """The kernel that a study names: a version (its newest cloud package), a package, or a path.
 
     A package is downloaded once. Raises InputError.
     """
@@ -50,7 +50,7 @@ def find_kernel(named: str) -> Kernel:
 def package_of(named: str) -> str:
     """`6.12` -> `linux-image-6.12.117+deb12-cloud-amd64`. Raises InputError."""
     if not shutil.which("apt-cache"):
-        raise InputError(f"kernel {named}: packages of kernels need Debian's apt, which is not here", _HINT)
+        raise InputError(f"kernel {named}: kernel packages need Debian's apt-get", _HINT)
     versioned = _VERSION.fullmatch(named)
     prefix = f"linux-image-{named}" if versioned else named
     known = subprocess.run(
@@ -59,10 +59,10 @@ def package_of(named: str) -> str:
     if not versioned:
         if named in known:
             return named
-        raise InputError(f'no package "{named}" of a kernel', f"apt-get update, or {_HINT}")
-    # 6.1 is not the beginning of 6.12; -dbg and -unsigned hold no kernel that boots
-    suits = re.compile(rf"linux-image-{re.escape(named)}[.+-]\S*-cloud-amd64")
-    found = [name for name in known if suits.fullmatch(name)]
+        raise InputError(f'no kernel package "{named}"', f"apt-get update, or {_HINT}")
+    # 6.1 must not match 6.12; -dbg and -unsigned contain no kernel that boots
+    bootable = re.compile(rf"linux-image-{re.escape(named)}[.+-]\S*-cloud-amd64")
+    found = [name for name in known if bootable.fullmatch(name)]
     if not found:
         raise InputError(
             f"no package linux-image-{named}*-cloud-amd64",
@@ -71,19 +71,21 @@ def package_of(named: str) -> str:
     return max(found, key=lambda name: [int(number) for number in re.findall(r"\d+", name)])
 
 
-def modules_of(kernel: Kernel, wanted: Sequence[str]) -> list[tuple[str, bytes]]:
-    """The modules by name, each after those it depends on, ready to be loaded; not what is built in.
+def modules_of(kernel: Kernel, requested: Sequence[str]) -> list[tuple[str, bytes]]:
+    """The requested modules as (name, content), each after its dependencies, without built-in ones.
 
-    Raises InputError for one that the kernel does not have.
+    Raises InputError for a module that the kernel does not have.
     """
     files = {_plain(path.name.partition(".ko")[0]): path for path in kernel.modules.rglob("*.ko*")}
     try:
         listed = (kernel.modules / "modules.builtin").read_text().split()
     except OSError:
-        raise InputError(f"{kernel.modules}: no modules of the kernel {kernel.release} there") from None
+        raise InputError(
+            f"{kernel.modules}: no modules of the kernel {kernel.release} in this folder"
+        ) from None
     built_in = {_plain(Path(line).name.removesuffix(".ko")) for line in listed}
     found: dict[str, bytes] = {}
-    for name in wanted:
+    for name in requested:
         _add(name, kernel, files, built_in, found)
     return list(found.items())
 
@@ -95,7 +97,7 @@ def _add(
     if name in found or name in built_in:
         return
     if name not in files:
-        raise InputError(f"the kernel {kernel.release} has no {name}, which a guest needs")
+        raise InputError(f"the kernel {kernel.release} has no module {name}: guests need it")
     module = _content(files[name])
     for other in _depends(module):
         _add(other, kernel, files, built_in, found)
@@ -107,8 +109,8 @@ def _plain(name: str) -> str:
 
 
 def _depends(module: bytes) -> Iterator[str]:
-    if told := _DEPENDS.search(module):
-        yield from filter(None, told[1].decode().split(","))
+    if found := _DEPENDS.search(module):
+        yield from filter(None, found[1].decode().split(","))
 
 
 def _content(path: Path) -> bytes:
@@ -121,13 +123,13 @@ def _content(path: Path) -> bytes:
         case ".gz":
             return gzip.decompress(text)
         case other:
-            raise InputError(f"{path}: modules compressed as {other} cannot be read: .ko, .xz or .gz")
+            raise InputError(f"{path}: compression {other} is not supported, only .ko, .xz and .gz")
 
 
 def _at(image: Path) -> Kernel:
     release = image.name.partition("-")[2]
     if not image.is_file() or not release:
-        raise InputError(f"{image}: no kernel there", 'a file called vmlinuz-RELEASE, a package, or "6.12"')
+        raise InputError(f"{image}: not a kernel", 'use a file vmlinuz-RELEASE, a package, or "6.12"')
     for root in (image.absolute().parent.parent, Path("/")):
         modules = root / "lib/modules" / release
         if modules.is_dir():
@@ -153,7 +155,7 @@ def _unpacked(package: str) -> Kernel:
             shutil.rmtree(draft, ignore_errors=True)
     images = sorted((place / "boot").glob("vmlinuz-*"))
     if not images:
-        raise InputError(f"{package}: no kernel in it", "a package linux-image-VERSION-cloud-amd64")
+        raise InputError(f"{package}: contains no kernel", "name a package linux-image-VERSION-cloud-amd64")
     return _at(images[-1])
 
 
@@ -163,11 +165,11 @@ def _do(command: Sequence[str], folder: Path) -> None:
             command, cwd=folder, capture_output=True, text=True, check=False, timeout=_APT_S
         )
     except subprocess.TimeoutExpired:
-        raise InputError(f"{' '.join(command)}: not done after {_APT_S} s", _HINT) from None
+        raise InputError(f"{' '.join(command)}: not finished after {_APT_S} s", _HINT) from None
     if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        output = (done.stderr.strip() or done.stdout.strip()).splitlines()
         raise InputError(
-            f"{' '.join(command)}: {said[-1] if said else f'exit code {done.returncode}'}", _HINT
+            f"{' '.join(command)}: {output[-1] if output else f'exit code {done.returncode}'}", _HINT
         )
 
 

@@ -1,8 +1,8 @@
-"""Boots a guest in QEMU: with KVM where a trial proves it, else emulated in virtual time.
+"""Boots a guest in QEMU: with KVM where a trial boot succeeds, else emulated in virtual time.
 
 Emulated, the guest's clock counts instructions (`-icount`), one every 2 ns, and nothing else: no
-caches, no TLB, no contention (QEMU: docs/devel/tcg-icount.rst). Wall-clock figures of emulation would
-tell of the host.
+caches, no TLB, no contention (QEMU: docs/devel/tcg-icount.rst). Wall-clock times of an emulated guest
+would describe the host.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _PROGRAMS = {
 _PANIC = "Kernel panic"
 # a panic ends the guest at once; every kernel takes the same clock (two vCPUs chose differently)
 _ALWAYS = ("console=ttyS0", "loglevel=4", "panic=-1", "tsc=reliable", "clocksource=tsc")
-# a KVM that does not work may hang for ever; emulation on a busy machine takes its time
+# a KVM that does not work may hang for ever; emulation on a busy machine is slow
 _TRIAL_S: Mapping[Acceleration, float] = {"kvm": 30.0, "tcg": 600.0}
 _LAST_LINES = 5
 
 
 class GuestFailed(Exception):
-    """The guest panicked, hung or did not start: the text says which, with its last words."""
+    """The guest panicked, hung or did not start: the text gives the cause and the end of its console."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Guest:
     mark: str = field(default="", repr=False)
 
     def command(self) -> list[str]:
-        """How QEMU is started."""
+        """The command line of QEMU."""
         arguments = " ".join((*_ALWAYS, *self.arguments))
         return [
             program("qemu-system-x86_64"), "-nodefaults", "-no-user-config", "-no-reboot",
@@ -79,7 +79,7 @@ class Guest:
 
 
 def check_programs() -> None:
-    """Raises InputError with what to install when a program that guests need is missing."""
+    """Raises InputError, with the packages to install, when a program for guests is missing."""
     missing = [package for name, package in _PROGRAMS.items() if not _found(name) or _needs_libraries(name)]
     if missing:
         raise InputError(
@@ -90,18 +90,18 @@ def check_programs() -> None:
 
 
 def _needs_libraries(name: str) -> bool:
-    """Whether it is the busybox that cannot run alone: an ELF file that names a loader."""
+    """Whether the program is a busybox that needs shared libraries: an ELF file that names a loader."""
     with Path(program(name)).open("rb") as file:
         return name == "busybox" and b"/ld-linux" in file.read(4096)
 
 
 def program(name: str) -> str:
-    """The whole path of a program that `check_programs` has found."""
+    """The full path of a program that `check_programs` has found."""
     return _found(name) or name
 
 
 def _found(name: str) -> str | None:
-    # mke2fs is for root's path only, on Debian
+    # on Debian mke2fs is on root's PATH only
     return shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
 
 
@@ -134,7 +134,7 @@ def boot(guest: Guest, console: Path, limit_s: float, tick: Callable[[], None] =
                     log.write(text)
                     log.flush()
                 if time.monotonic() > deadline:
-                    raise GuestFailed(f"the guest hung: not done after {limit_s:g} s; {_last(console)}")
+                    raise GuestFailed(f"the guest hung: not finished after {limit_s:g} s; {_last(console)}")
         except BaseException:
             qemu.kill()
             raise
@@ -144,32 +144,32 @@ def boot(guest: Guest, console: Path, limit_s: float, tick: Callable[[], None] =
         raise GuestFailed(f"qemu ended with exit code {qemu.returncode}; {_last(console)}")
 
 
-def told(console: Path) -> dict[str, str]:
-    """What the guest said of itself while it started."""
+def reported_facts(console: Path) -> dict[str, str]:
+    """Facts that the guest reported on its console while it started, by name."""
     rows = (line.split(maxsplit=2) for line in lines(console) if line.startswith(FACT))
     return {row[1]: row[2] for row in rows if len(row) > 2}
 
 
 def lines(console: Path) -> Iterator[str]:
-    """A console's lines."""
+    """The lines of a console."""
     return iter(console.read_text(errors="replace").replace("\r", "").splitlines())
 
 
 def trial(guest: Guest, console: Path) -> Mapping[str, str]:
-    """What a guest says of itself when it is booted for that alone. Raises GuestFailed."""
+    """Boots a guest for its facts alone, and returns them. Raises GuestFailed."""
     alone = replace(guest, arguments=(*guest.arguments, PROBE), disks=())
     boot(alone, console, _TRIAL_S[guest.acceleration])
-    facts = told(console)
+    facts = reported_facts(console)
     if "release" not in facts:
-        raise GuestFailed(f"the guest said nothing of itself; {_last(console)}")
+        raise GuestFailed(f"the guest reported no facts; {_last(console)}")
     return facts
 
 
 def kvm_offered() -> bool:
-    """Whether there is a KVM to be tried: that it opens proves nothing."""
+    """Whether /dev/kvm can be opened; only a trial boot shows that it works."""
     return os.access("/dev/kvm", os.R_OK | os.W_OK)
 
 
 def _last(console: Path) -> str:
-    said = [line for line in lines(console) if line.strip()][-_LAST_LINES:]
-    return "its last words: " + " | ".join(said) if said else "it said nothing"
+    output = [line for line in lines(console) if line.strip()][-_LAST_LINES:]
+    return "end of its console: " + " | ".join(output) if output else "its console is empty"

@@ -1,4 +1,4 @@
-"""A file of the kernel that holds one value of the machine: read, written, held against others."""
+"""A kernel setting file, with one value of the machine: read, write, lock."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def chosen(text: str) -> str:
 
 
 def value_of(path: Path) -> str:
-    """The value now, blanks as the kernel prints them made one. Raises OSError."""
+    """The current value, each run of blanks as a single blank. Raises OSError."""
     return chosen(" ".join(path.read_text(encoding="utf-8", errors="replace").split()))
 
 
 def write(path: Path, value: str) -> None:
-    """Writes in one call, as the kernel wants it. Raises OSError; whoever asks reads back."""
-    # an existing file only: a mistyped name must not make one
+    """Writes the value in one call, as the kernel requires. Raises OSError; the caller reads back."""
+    # an existing file only: a mistyped name must not create a file
     handle = os.open(path, os.O_WRONLY | os.O_TRUNC)
     try:
         os.write(handle, f"{value}\n".encode())
@@ -30,9 +30,9 @@ def write(path: Path, value: str) -> None:
 
 
 def hold(path: Path) -> int:
-    """A descriptor that keeps other laboratories from this file until closed.
+    """A descriptor that locks this file against other studies until closed.
 
-    Raises BlockingIOError when another holds it.
+    Raises BlockingIOError when another study has locked it.
     """
     handle = os.open(path, os.O_RDONLY)
     try:

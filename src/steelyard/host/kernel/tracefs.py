@@ -1,7 +1,7 @@
-"""The kernel's tracepoints and uprobes: root mounts what they need by itself, where nobody else sees it.
+"""Access to the kernel's tracepoints and uprobes: root mounts tracefs privately for the run.
 
-The mount is in a mount namespace of the calling thread and of what it starts, so that it goes with them:
-nothing is left to be undone. Mounts that others make meanwhile are still seen (MS_SLAVE).
+The mount is in a mount namespace of the calling thread and its children, and ends with them: nothing has
+to be undone. Mounts made outside meanwhile remain visible (MS_SLAVE).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _MS_REC, _MS_SLAVE = 0x4000, 0x8_0000
 
 
 def tracefs_folder() -> Path | None:
-    """Where tracefs can be read; None where it cannot."""
+    """The folder of a readable tracefs; None if there is none."""
     return next((folder for folder in FOLDERS if os.access(folder / "events", os.R_OK)), None)
 
 
 def mount_tracefs() -> str:
-    """Mounts tracefs for this thread and what it starts, where root finds none; '' or why that failed."""
+    """Mounts tracefs for this thread and its children, if run by root and not mounted; '' or the failure."""
     if tracefs_folder() is not None:
         return ""
     if os.geteuid() != 0:
@@ -43,7 +43,7 @@ def mount_tracefs() -> str:
 
 
 def with_cause(refusal: str, cause: str) -> str:
-    """A probe's refusal; root learns why tracefs could not be mounted instead of the advice to be root."""
+    """A probe's refusal; for root, the cause of the failed mount instead of the advice to be root."""
     if cause and refusal.startswith("tracefs") and os.geteuid() == 0:
         return f"tracefs cannot be mounted: {cause} (needs CAP_SYS_ADMIN and a kernel with CONFIG_FTRACE)"
     return refusal

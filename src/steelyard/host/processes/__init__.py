@@ -1,1 +1,1 @@
-"""Processes of ours: marked, guarded, ended; signals and limits."""
+"""Processes that the lab starts: marked, guarded, ended; signals and time limits."""

@@ -1,6 +1,6 @@
-"""Batch work beside the load: processes of ours that do nothing but use their CPU.
+"""CPU hogs beside the load: processes that only use CPU time.
 
-A hog's work fits into the smallest cache: it takes CPU time from the server, not cache or memory.
+A hog's loop fits into the smallest cache: it takes CPU time from the server, not cache or memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Hogs:
     """Running hogs, children of one process. They end with stop(), and with the lab."""
 
     def __init__(self, count: int, cpus: Iterable[int], schedule: Schedule, guard: Guard) -> None:
-        """Raises NotTaken when the kernel does not take the schedule."""
+        """Starts the hogs. Raises NotTaken when the kernel refuses the schedule."""
         self._guard = guard
         self._mark = Mark()
         self._promise = guard.stop_marked(self._mark)
@@ -48,7 +48,7 @@ class Hogs:
             raise
 
     def stop(self) -> None:
-        """Ends them all."""
+        """Ends all hogs."""
         end_marked(self._mark)
         self._process.wait()
         assert self._process.stdout is not None
@@ -57,7 +57,7 @@ class Hogs:
 
 
 def main(count: int, parent: int) -> None:
-    """The process that holds the hogs: starts them, then waits to be ended."""
+    """The parent process of the hogs: starts them, then waits until it is ended."""
     if not end_with(parent):
         return
     holder = os.getpid()

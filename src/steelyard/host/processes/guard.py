@@ -1,11 +1,11 @@
-"""Undoes what the lab did to the machine when the lab itself can no longer do it.
+"""Undoes the lab's changes to the machine when the lab itself no longer can.
 
-The guard is a process in a session of its own that holds the reading end of a pipe. The lab writes each
-change into it before it makes the change. When the pipe closes, for whatever reason (also kill -9 of the
-lab), the guard undoes in reverse order what the lab has not taken back: servers and programs ended, folders
-and control groups removed, probes taken out of the kernel, values of the machine written back.
+The guard is a process in its own session that reads from a pipe. The lab writes each change into the pipe
+before making it. When the pipe closes, for any reason (also kill -9 of the lab), the guard undoes, in
+reverse order, all changes that the lab has not undone itself: it ends servers and programs, removes folders
+and control groups, removes probes from the kernel, and restores kernel settings.
 
-The lab notices when its guard is gone: another one takes over with all promises.
+The lab replaces a guard that was killed: the new guard gets all promises.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _END_S = 60.0
 
 
 class GuardLost(Exception):
-    """No guard stays alive on this machine: nothing would undo what the lab does."""
+    """No guard stays alive on this machine: nothing would undo the lab's changes."""
 
 
 class Guard:
-    """The lab's end of the pipe. Use as a context: leaving it undoes what is left, and waits."""
+    """The lab's end of the pipe. Use as a context: leaving it undoes the remaining changes, and waits."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -49,36 +49,36 @@ class Guard:
         self._process = self._begin()
 
     def stop_marked(self, mark: Mark, how: signal.Signals = signal.SIGKILL) -> int:
-        """Promises that every process with this mark (see `marked.with_mark`) is ended.
+        """Promises that every process with this mark (see `process_mark.with_mark`) is ended.
 
-        To be called before they are started, so that there is no moment in which a server of a killed lab
-        would stay: a child holds our end of the pipe until it has become the server, mark and all, and the
-        guard looks for marks only when the last holder is gone. how: sent first, before SIGKILL.
+        Call it before they start, so that no server outlives a killed lab: a child keeps the lab's end of
+        the pipe open until it has become the server, with its mark, and the guard searches for marks only
+        when all copies of that end are closed. how: signal sent before SIGKILL.
         """
         return self._promise({"marked": asdict(mark), "signal": int(how)})
 
     def started(self, number: int, mark: Mark) -> None:
-        """Adds to a promise of stop_marked what is known now that the process was started."""
+        """Completes a promise of stop_marked with the mark of the started process."""
         self._send(number, {**self._standing[number], "marked": asdict(mark)})
 
     def remove_folder(self, folder: Path) -> int:
         """Promises that the folder is removed."""
         return self._promise({"remove": str(folder)})
 
-    def write_back(self, path: Path, old: str, ours: str) -> int:
-        """Promises that the file gets its old value back, unless by then it holds another than ours."""
-        return self._promise({"write": str(path), "old": old, "ours": ours})
+    def write_back(self, path: Path, old: str, new: str) -> int:
+        """Promises that the file gets its old value back, unless it no longer has the new value by then."""
+        return self._promise({"write": str(path), "old": old, "new": new})
 
     def dissolve(self, group: Path) -> int:
-        """Promises that the control group is removed, and what it still holds moved to the one around it."""
+        """Promises that the control group is removed, and its processes are moved to the parent group."""
         return self._promise({"dissolve": str(group)})
 
     def take_away(self, probes: str) -> int:
-        """Promises that probes of this group are taken out of the kernel."""
+        """Promises that the probes of this group are removed from the kernel."""
         return self._promise({"probes": probes})
 
     def forget(self, number: int) -> None:
-        """The change has been undone by the lab itself."""
+        """Withdraws a promise: the lab itself has undone the change."""
         self._send(number, None)
 
     def check(self) -> None:
@@ -94,18 +94,18 @@ class Guard:
         return self._number
 
     def _send(self, number: int, change: dict[str, Any] | None) -> None:
-        """change: None takes the promise back."""
+        """change: None withdraws the promise."""
         with self._lock:
             if change is None:
                 self._standing.pop(number, None)
             else:
                 self._standing[number] = change
-            # a guard that is gone is replaced by _keep_alive, which knows what is standing
+            # _keep_alive replaces a guard that has ended, and sends it the open promises
             with suppress(OSError):
                 self._write(self._process, {"number": number, "change": change})
 
     def _begin(self) -> subprocess.Popen[bytes]:
-        """Another guard, with the promises that stand."""
+        """Starts a guard with all open promises."""
         process = subprocess.Popen(
             [sys.executable, "-m", "steelyard.host.processes.guard"],
             stdin=subprocess.PIPE,
@@ -124,12 +124,12 @@ class Guard:
         with self._lock:
             if self._over or self._guards > _GUARDS_MAX:
                 return
-            _warn("the guard process was killed; another one takes over its promises")
+            _warn("the guard process was killed; a new guard takes over")
             self._process = self._begin()
 
     @staticmethod
     def _write(process: subprocess.Popen[bytes], line: dict[str, Any]) -> None:
-        # in one piece: an interrupt between two would leave half a line
+        # in one call: an interrupt between two would leave half a line
         assert process.stdin is not None
         os.write(process.stdin.fileno(), (json.dumps(line) + "\n").encode())
 
@@ -155,12 +155,12 @@ class Guard:
             _warn(f"the guard (process {process.pid}) still undoes changes after {_END_S:.0f} s")
 
 
-def _write_back(path: Path, old: str, ours: str) -> None:
+def _write_back(path: Path, old: str, new: str) -> None:
     try:
-        if (now := value_of(path)) == ours:
+        if (now := value_of(path)) == new:
             write(path, old)
         elif now != old:
-            _warn(f"{path}: left at {now}: somebody else changed it from ours ({ours}); it was {old}")
+            _warn(f"{path}: left at {now}: changed by another program from the study's {new}; it was {old}")
     except OSError as error:
         _warn(f"{path}: could not be set back to {old}: {error.strerror}")
 
@@ -173,7 +173,7 @@ def _warn(text: str) -> None:
 
 
 def _keep(lines: Iterable[str]) -> list[dict[str, Any]]:
-    """The changes still standing when the pipe closes, in the order made."""
+    """The changes not yet undone when the pipe closes, in order."""
     standing: dict[int, dict[str, Any]] = {}
     for line in lines:
         with suppress(ValueError):
@@ -195,7 +195,7 @@ def _undo(change: dict[str, Any]) -> None:
     elif "probes" in change:
         take_away(change["probes"])
     elif "write" in change:
-        _write_back(Path(change["write"]), change["old"], change["ours"])
+        _write_back(Path(change["write"]), change["old"], change["new"])
 
 
 def main(pipe: TextIO = sys.stdin) -> None:

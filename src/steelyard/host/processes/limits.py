@@ -1,4 +1,4 @@
-"""A limit in all for a wait that may never end, whatever it waits for."""
+"""A total time limit for any wait that may never end."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ T = TypeVar("T")
 
 
 class TimedOut(Exception):
-    """Something took longer than its limit."""
+    """The work took longer than its limit."""
 
 
 def within(limit_s: float, what: str, work: Callable[[], T]) -> T:
-    """What work returns. Raises TimedOut after limit_s, and whatever work raises.
+    """Runs work and returns its result. Raises TimedOut after limit_s, and any error that work raises.
 
-    A limit per read does not end a wait for a peer that sends one byte a second, and a library may wait
-    without any. So work runs in a thread, which is left behind when it is late: it must change nothing but
-    its result. An interrupt ends the wait at once. what: completes the sentence `... took longer than 30 s`.
+    A limit per read does not end a wait for a peer that sends one byte per second, and a library may wait
+    without a limit. So work runs in a thread, which is abandoned when it is late: it must change nothing
+    but its result. An interrupt ends the wait at once. what: completes `... took longer than 30 s`.
     """
     result: list[T] = []
     failure: list[BaseException] = []

@@ -1,4 +1,4 @@
-"""Ends a process together with the one that started it, which no handler can do after kill -9."""
+"""Ends a process together with its parent, also after kill -9, where no handler runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LIBC = ctypes.CDLL(None)
 
 
 def end_with(parent: int) -> bool:
-    """Has the kernel kill this process when its parent ends; False when that has ended already."""
+    """Makes the kernel kill this process when its parent ends; False when the parent has already ended."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    # the parent may have ended before the kernel was told: then nothing would be sent
+    # the parent may have ended before the call: then the kernel sends no signal
     return os.getppid() == parent

@@ -1,8 +1,8 @@
-"""Finds the processes of something that the lab started, and ends all of them.
+"""Finds and ends all processes of a program that the lab started.
 
-A process carries a mark in its environment from the moment it begins. Children of PostgreSQL overwrite that
-memory with their titles, so three more signs count: it is a program of the server's own installation that
-works in the server's data folder, it is the process that the lab started, or it descends from one of these.
+A process has a mark in its environment from its start. Children of PostgreSQL overwrite that memory with
+their titles, so three more criteria count: a program of the server's installation whose working folder is
+the server's data folder, the process that the lab started, and descendants of all these.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from uuid import uuid4
 from steelyard.host.processes.shared_memory import free, orphans, shared_memory
 
 VARIABLE = "STEELYARD_MARK"
-# PostgreSQL ends within a fraction of this; what it leaves then is removed here
+# PostgreSQL ends within a fraction of this; end_marked removes the rest
 _GRACE_S = 3.0
 _KILL_S = 5.0
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What processes are found by.
+    """Criteria that find processes.
 
-    value: stands in their environment. home: folder that they work in, with programs: the folder of their
-    executables. pid: the process that was started, once it is known, with born: its start time in ticks.
-    uid: a user that runs servers of studies and nothing else; 0: none.
+    value: of the variable in their environment. home: their working folder, with programs: the folder of
+    their executables. pid: the started process, once known, with born: its start time in ticks.
+    uid: a user that runs only servers of studies; 0: none.
     """
 
     value: str = field(default_factory=lambda: uuid4().hex)
@@ -51,9 +51,9 @@ class Mark:
 
 
 def with_mark(value: str, without: Callable[[str], bool] = lambda _: False) -> Mapping[str, str]:
-    """Our environment and the mark: what a process to be found again is started with.
+    """The lab's environment with the mark, for starting a process that must be found again.
 
-    without: says of a variable's name that the process does not get it.
+    without: true for the names of variables to leave out.
     """
     return {**{name: text for name, text in os.environ.items() if not without(name)}, VARIABLE: value}
 
@@ -67,7 +67,7 @@ def born(pid: int) -> int:
 
 
 def marked(mark: Mark) -> list[int]:
-    """Living processes that carry the mark or descend from one that does."""
+    """Running processes with the mark, and their descendants."""
     parents: dict[int, int] = {}
     found: set[int] = set()
     for entry in Path("/proc").iterdir():
@@ -90,9 +90,10 @@ def marked(mark: Mark) -> list[int]:
 
 
 def end_marked(mark: Mark, how: signal.Signals = signal.SIGKILL) -> None:
-    """Ends them all with what they hold of shared memory; never raises.
+    """Ends all marked processes and removes their shared memory; never raises.
 
-    how: signal that is sent to the topmost first, and given three seconds; stopped processes go on for it.
+    how: signal sent first, to the topmost processes, with three seconds to end; stopped processes are
+    continued for it.
     """
     pids = marked(mark)
     memory = shared_memory({*pids, *([mark.pid] if mark.pid else [])})
@@ -106,7 +107,7 @@ def end_marked(mark: Mark, how: signal.Signals = signal.SIGKILL) -> None:
         memory |= shared_memory(pids)
         _send(pids, signal.SIGKILL)
         time.sleep(0.005)
-    # what was killed from outside before we looked shows by its owner alone
+    # memory of processes that were killed earlier is found by its owner only
     free(memory | orphans(mark.uid) if mark.uid else memory)
 
 
@@ -127,7 +128,7 @@ def _carries(entry: Path, mark: Mark) -> bool:
             return True
     if not mark.home:
         return False
-    # a shell that somebody opened in the folder is none of the server's programs
+    # a user's shell in this folder is not a program of the server
     with suppress(OSError):
         works_in, program = (entry / "cwd").readlink(), (entry / "exe").readlink()
         return works_in.is_relative_to(mark.home) and str(program.parent) == mark.programs

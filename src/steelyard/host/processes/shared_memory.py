@@ -1,6 +1,6 @@
-"""Shared memory that processes hold and that outlives them: System V segments, and files of /dev/shm.
+"""Shared memory that outlives its processes: System V segments, and files of /dev/shm.
 
-A server that ends in order removes its own. One that is killed leaves them until the next boot.
+A server removes its shared memory at a regular end. A killed server leaves it until the next boot.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Memory = frozenset[int | str]
 
 
 def shared_memory(pids: Iterable[int]) -> Memory:
-    """Segments that these processes made, and PostgreSQL's files that they have mapped."""
+    """Segments that these processes created, and PostgreSQL's files that they have mapped."""
     makers = set(pids)
     found: set[int | str] = {row.segment for row in _segments() if row.maker in makers}
     for pid in makers:
@@ -36,7 +36,7 @@ def shared_memory(pids: Iterable[int]) -> Memory:
 
 
 def free(memory: Memory) -> None:
-    """Removes what nobody is attached to any more; never raises. To be called after the processes ended."""
+    """Removes memory without attached processes; never raises. Call it after the processes have ended."""
     attached = {row.segment: row.attached for row in _segments()}
     for part in memory:
         if isinstance(part, str):
@@ -47,7 +47,7 @@ def free(memory: Memory) -> None:
 
 
 def orphans(uid: int) -> Memory:
-    """Memory of a user that no process uses any more: what was made a moment ago is looked at twice."""
+    """Memory of a user that no process uses: checked twice, because a new segment is not yet attached."""
     found = _unused(uid)
     if found:
         time.sleep(_SETTLED_S)
@@ -73,7 +73,7 @@ def _unused(uid: int) -> Memory:
 
 
 class _Segment(NamedTuple):
-    """A row of proc_sysvipc_shm(5). maker: process; attached: number of processes."""
+    """A row of proc_sysvipc_shm(5). maker: creating process; attached: number of processes."""
 
     segment: int
     maker: int

@@ -1,4 +1,4 @@
-"""What ends the lab from outside: Ctrl-C, SIGTERM and SIGHUP, all in the same way."""
+"""Signals that end the lab: Ctrl-C, SIGTERM and SIGHUP, all handled in the same way."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import Any
 
 
 class Interrupts:
-    """Each signal raises KeyboardInterrupt, so that everything on the way out is undone.
+    """Each signal raises KeyboardInterrupt, so that all changes are undone on the way out.
 
-    notify: called at the first one, before anything is undone.
+    notify: called at the first signal, before any change is undone.
     """
 
     def __init__(self, notify: Callable[[], None] = lambda: None) -> None:
         self._notify = notify
-        self._heard = False
+        self._received = False
         self._held = False
         self._due = False
 
     @contextmanager
     def raised(self) -> Generator[None]:
-        """Within, the signals are heard."""
+        """Within this context, the signals are handled."""
         before: dict[signal.Signals, Callable[[int, FrameType | None], Any] | int | None] = {}
         for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # nohup has us ignore SIGHUP, and it is meant
+            # nohup makes the lab ignore SIGHUP, on purpose
             if signal.getsignal(kind) is not signal.SIG_IGN:
                 before[kind] = signal.signal(kind, self._interrupt)
         try:
             yield
         except Exception:
-            # a library may make an error of its own out of it, as DuckDB does in a query
-            if self._heard:
+            # a library may raise its own error for it, as DuckDB does in a query
+            if self._received:
                 raise KeyboardInterrupt from None
             raise
         finally:
@@ -42,7 +42,7 @@ class Interrupts:
 
     @contextmanager
     def held(self) -> Generator[None]:
-        """Within, an interrupt waits for the end: what is written down is written whole."""
+        """Within this context, an interrupt waits for the end, so that writes are complete."""
         self._held = True
         try:
             yield
@@ -53,15 +53,15 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def _interrupt(self, number: int, _frame: FrameType | None) -> None:
-        first, self._heard = not self._heard, True
+        first, self._received = not self._received, True
         if not first and number == signal.SIGHUP:
-            # a terminal that closes may say so twice, and nobody there is impatient
+            # a closing terminal may send SIGHUP twice: the second is no further request
             return
         try:
             if first:
                 self._notify()
         finally:
-            # also where the terminal has gone
+            # also where the terminal is closed
             self._due = self._held
             if not self._held:
                 raise KeyboardInterrupt

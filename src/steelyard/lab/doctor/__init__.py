@@ -1,1 +1,1 @@
-"""What this machine and user permit, with remedies."""
+"""Checks of this machine and user, with remedies."""

@@ -1,4 +1,4 @@
-"""What this machine and user permit, and how noisy the machine is now: findings with remedies."""
+"""Checks the permissions of this user and the noise of this machine: findings with remedies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FREE_BYTES_MIN = 2 * 1024**3
 
 
 def diagnose(jitter_s: float = 2.0) -> list[Finding]:
-    """Looks at everything; takes jitter_s seconds of one busy CPU."""
+    """Runs all checks; uses one CPU for jitter_s seconds."""
     facts = environment()
     return [
         *(finding for kind in kinds() for finding in kind.findings()),
@@ -68,8 +68,8 @@ def _user() -> Finding:
             return Finding(
                 "user",
                 "missing",
-                f"user {os.geteuid()} has no name on this machine: no server runs as it",
-                "add the user to /etc/passwd, or run as another",
+                f"user {os.geteuid()} has no name on this machine: servers refuse to run as this user",
+                "add the user to /etc/passwd, or run as another user",
             )
         return Finding(
             "user",
@@ -77,12 +77,12 @@ def _user() -> Finding:
             f"{names[os.geteuid()]}: servers start as the same user",
             "nothing to do; only root can change settings of the host",
         )
-    made = NAME in names.values()
+    exists = NAME in names.values()
     return Finding(
         "user",
         "ok",
-        f"root: servers start as the system user {NAME}, as they refuse root",
-        "nothing to do" if made else f"nothing to do; the first study makes the user {NAME}",
+        f"root: servers start as the system user {NAME}, because they refuse root",
+        "nothing to do" if exists else f"nothing to do; the first study creates the user {NAME}",
     )
 
 
@@ -92,14 +92,14 @@ def _cores() -> Finding:
         return Finding(
             "cores",
             "ok",
-            f"{usable} usable: server and load engine are put on CPUs of their own",
+            f"{usable} usable: server and load engine run on separate CPUs",
             "nothing to do",
         )
     return Finding(
         "cores",
         "warning",
-        f"{usable} usable: server and load engine share it, and throughput tells of both",
-        "take a machine with 2 cores or more, or trust CPU per transaction only",
+        f"{usable} usable: server and load engine share it, and throughput depends on both",
+        "use a machine with 2 cores or more, or rely on CPU per transaction only",
     )
 
 
@@ -107,7 +107,7 @@ def _noise(jitter_s: float, facts: dict[str, Any]) -> Iterator[Finding]:
     before, stalled_us = _cpu_ticks(), cpu_stalled_us()
     lost_percent, worst_ns = _jitter(jitter_s)
     after, stalled_after_us = _cpu_ticks(), cpu_stalled_us()
-    elsewhere = "stop other work here, or move to a machine of your own; add blocks to the plan"
+    elsewhere = "stop other work here, or use a machine without other work; add blocks to the plan"
     stall = ""
     if stalled_us is not None and stalled_after_us is not None:
         percent = (stalled_after_us - stalled_us) / (jitter_s * 1e4)
@@ -125,7 +125,7 @@ def _noise(jitter_s: float, facts: dict[str, Any]) -> Iterator[Finding]:
         "steal",
         "warning" if steal > _STEAL_PERCENT_MAX else "ok",
         f"{steal:.1f} % of the CPU went to other guests of the host",
-        "use dedicated CPUs; trust CPU per transaction more than throughput"
+        "use dedicated CPUs; rely on CPU per transaction more than on throughput"
         if steal > _STEAL_PERCENT_MAX
         else "nothing to do",
     )
@@ -167,8 +167,8 @@ def _governor(cpu: dict[str, Any]) -> Finding:
         return Finding(
             "governor",
             "ok",
-            "no frequency control to be seen: a virtual machine, or a fixed frequency",
-            "on a virtual machine ask for fixed-frequency CPUs; nothing to do here",
+            "no frequency control visible: a virtual machine, or a fixed frequency",
+            "nothing to do; for a virtual machine, prefer a host with fixed-frequency CPUs",
         )
     if governor == "performance":
         return Finding("governor", "ok", "performance", "nothing to do")
@@ -199,7 +199,7 @@ def _huge_pages(memory: dict[str, Any]) -> Finding:
         return Finding(
             "huge pages",
             "warning",
-            "transparent huge pages: always; their making and splitting disturbs latency",
+            "transparent huge pages: always; creating and splitting them disturbs latency",
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
         )
     return Finding("huge pages", "ok", f"transparent huge pages: {setting}", "nothing to do")
@@ -232,7 +232,7 @@ def _temp_folder(storage: dict[str, Any]) -> Finding:
     text = f"{folder}: {kind} on {storage.get('device', '?')}, {free / 1024**3:.1f} GiB free"
     other = "TMPDIR=/path/on/a/disk steelyard run ..."
     if free < _FREE_BYTES_MIN:
-        return Finding("temporary files", "warning", text + "; a study may fill it", other)
+        return Finding("temporary files", "warning", text + "; a study may fill it up", other)
     if kind in ("tmpfs", "ramfs"):
-        return Finding("temporary files", "warning", text + "; commits cost nothing in memory", other)
+        return Finding("temporary files", "warning", text + "; commits cost nothing there", other)
     return Finding("temporary files", "ok", text, f"elsewhere: {other}")

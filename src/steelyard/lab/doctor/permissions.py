@@ -1,4 +1,4 @@
-"""What the kernel lets this user do: sources of figures, descriptors, capabilities."""
+"""The kernel's permissions for this user: sources of measurements, descriptors, capabilities."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FILES_OF_OUR_OWN = 256
 _IO_URING_SETUP = 425  # the same number on every architecture
 _IO_URING_PARAMS_BYTES = 120
 
-# What each capability will be used for; bit numbers from linux/capability.h.
+# Use of each capability; bit numbers from linux/capability.h.
 _CAPABILITIES = {
     "CAP_PERFMON": (38, "tracepoints: kernel locks, scheduling"),
     "CAP_SYSLOG": (34, "names of kernel functions"),
@@ -38,25 +38,25 @@ _CAPABILITIES = {
 
 
 def cpu_stalled_us() -> int | None:
-    """How long some task waited for a CPU since boot; None without pressure stall figures."""
+    """Time since boot in which a task waited for a CPU; None without pressure stall information."""
     found = re.search(r"^some .*total=(\d+)", read_text(_PROC / "pressure/cpu"), re.MULTILINE)
     return int(found[1]) if found else None
 
 
 def pressure() -> Finding:
-    """Pressure stall figures."""
+    """Whether pressure stall information is available."""
     if cpu_stalled_us() is None:
         return Finding(
             "pressure stall",
             "missing",
-            "/proc/pressure cannot be read: no figures for waiting on CPU, disk and memory",
+            "/proc/pressure cannot be read: waits for CPU, disk and memory are not measured",
             "boot with psi=1 on a kernel with CONFIG_PSI",
         )
     return Finding("pressure stall", "ok", "/proc/pressure can be read", "nothing to do")
 
 
 def open_files() -> Finding:
-    """Descriptors against clients."""
+    """The number of clients that the limit on descriptors permits."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     clients = max(0, (soft - _FILES_OF_OUR_OWN) // _FILES_PER_CLIENT)
     text = f"{soft} allowed (hard limit {hard}): up to {clients} clients"
@@ -66,7 +66,7 @@ def open_files() -> Finding:
 
 
 def io_uring() -> Finding:
-    """Whether io_uring may be used, by trying."""
+    """Whether a trial call of io_uring is permitted."""
     libc = ctypes.CDLL(None, use_errno=True)
     params = ctypes.create_string_buffer(_IO_URING_PARAMS_BYTES)
     fd = int(libc.syscall(_IO_URING_SETUP, 4, params))
@@ -83,7 +83,7 @@ def io_uring() -> Finding:
 
 
 def kernel_probes() -> Iterator[Finding]:
-    """Each probe of the kernel, by opening it."""
+    """Each kernel probe, by a trial."""
     latched = ((kind.name, kind.latch_program()) for kind in kinds())
     name_of_server, program = next((found for found in latched if found[1] is not None), ("", None))
     plan: dict[str, Any] = {"profile_hz": 1, "locks": True, "sched": True, "roots": []}
@@ -97,7 +97,7 @@ def kernel_probes() -> Iterator[Finding]:
         probe.finish()
     for name, use in (
         ("profile", "--profile: where CPU time goes"),
-        ("locks", "--locks: who waits for kernel locks"),
+        ("locks", "--locks: waits for kernel locks, by call site"),
         ("sched", "--scheduling-trace: run-queue waits, slices, switches"),
         ("kernel symbols", "names of kernel functions"),
         ("latches", f"sleeps for latches of {name_of_server}, in measured runs"),
@@ -112,10 +112,10 @@ def kernel_probes() -> Iterator[Finding]:
 
 
 def tracefs() -> Finding:
-    """Tracepoints."""
+    """Whether tracepoints are available."""
     before = tracefs_folder()
     if not (cause := mount_tracefs()):
-        text = f"{before} can be read" if before else "mounted by root for the time of a command"
+        text = f"{before} can be read" if before else "mounted privately by root while a command runs"
         return Finding("tracefs", "ok", text, "nothing to do")
     hint = (
         "sudo mount -t tracefs nodev /sys/kernel/tracing; sudo mount -o remount,mode=755 /sys/kernel/tracing"
@@ -128,13 +128,13 @@ def tracefs() -> Finding:
 
 
 def host_settings() -> Iterator[Finding]:
-    """Each kind of host setting, tried on a process of our own."""
-    own = f"; the kernel's own is {own_slice_ms():g} ms" if own_slice_ms() else ""
+    """Each kind of host setting, by a trial on a child process."""
+    own = f"; the kernel's default is {own_slice_ms():g} ms" if own_slice_ms() else ""
     for name, use, settings in (
         ("host: slices", f"slice_ms of 0.1 to 100{own}", {"server.slice_ms": 0.1}),
         ("host: policies", "policy = batch, idle", {"server.policy": "batch"}),
         ("host: real time", "policy = rr, fifo", {"server.policy": "rr"}),
-        ("host: nice", "nice, also below 0", {"server.nice": -5}),
+        ("host: nice", "nice, also negative", {"server.nice": -5}),
         ("host: cpus", "cpus = a list", {"server.cpus": str(min(os.sched_getaffinity(0)))}),
         ("host: cpuset", "cpuset = a list", {"server.cpuset": str(min(os.sched_getaffinity(0)))}),
         ("host: weights", "cpu_weight, cpu_quota", {"server.cpu_weight": 100, "server.cpu_quota": 1}),

@@ -1,1 +1,1 @@
-"""The lab's engines: what drives a load, or holds in process what is measured."""
+"""The lab's engines: they drive the load, or run the measured work in process."""

@@ -1,6 +1,6 @@
-"""The engine of simulated machines: one simulation per load point, one after another in simulated time.
+"""The engine of simulated machines: one simulation per load point, in sequence in simulated time.
 
-The seed of a run comes from the seed of the study and the block: within a block every option has the same
+The seed of a run derives from the study's seed and the block: within a block every option has the same
 bursts and sleeps, and blocks differ as runs of a real machine do.
 """
 
@@ -18,10 +18,10 @@ from steelyard.run_tables.rows import Columns, Rows, decoded
 Say = Callable[[str], None]
 _Columns = dict[str, list[Any]]
 
-_MOST_BLOCKS = 1000
+_BLOCKS_MAX = 1000
 _SAMPLES = 30  # of a measure phase, at most one per simulated second
-_TRACED_ROWS = 4000
-_TRACED = 4  # of the scaled group, unless the study names threads
+_TRACE_ROWS_MAX = 4000
+_TRACED_THREADS_MAX = 4  # of the scaled group, unless the study names threads
 _TABLES = ("phases", "throughput", "latency", "clients", "samples")
 
 
@@ -39,7 +39,7 @@ def run(plan_json: str, say: Say) -> str:
     plan.pop("cool_down_s")
     scaled: str = plan.pop("scaled")
     window = plan.pop("trace")
-    plan["seed"] = (plan["seed"] * (_MOST_BLOCKS + 1) + block) % 2**63
+    plan["seed"] = (plan["seed"] * (_BLOCKS_MAX + 1) + block) % 2**63
     plan["sample_s"] = max(1.0, plan["measure_s"] / _SAMPLES)
     rows = {name: Rows(name) for name in _TABLES}
     trace: dict[str, Columns] = {}
@@ -66,12 +66,12 @@ def run(plan_json: str, say: Say) -> str:
 def _placed(say: Say, point: int, count: int, origin_ns: int) -> Say:
     """A listener that passes the events of a simulation on as those of a load point."""
 
-    def heard(line: str) -> None:
+    def pass_on(line: str) -> None:
         event = json.loads(line)
         event |= {"point": point, "t_ns": event["t_ns"] + origin_ns}
         say(json.dumps(event | ({"clients": count} if "clients" in event else {})))
 
-    return heard
+    return pass_on
 
 
 def _trace_plan(plan: Mapping[str, Any], window: Mapping[str, Any], scaled: str) -> dict[str, Any]:
@@ -80,9 +80,9 @@ def _trace_plan(plan: Mapping[str, Any], window: Mapping[str, Any], scaled: str)
     threads = window["threads"] or [
         f"{group['name']}:{number}"
         for group in plan["groups"]
-        for number in range(min(group["count"], _TRACED if group["name"] == scaled else 1))
+        for number in range(min(group["count"], _TRACED_THREADS_MAX if group["name"] == scaled else 1))
     ]
-    return {"threads": threads, "from_s": from_s, "to_s": to_s, "limit": _TRACED_ROWS}
+    return {"threads": threads, "from_s": from_s, "to_s": to_s, "limit": _TRACE_ROWS_MAX}
 
 
 def _keep_scaled(result: dict[str, Any], scaled: str, groups: Sequence[Mapping[str, Any]]) -> None:
@@ -96,8 +96,8 @@ def _keep_scaled(result: dict[str, Any], scaled: str, groups: Sequence[Mapping[s
         _keep(rows, [statement is not None for statement in rows["statement"]])
     place = next(i for i, group in enumerate(groups) if group["name"] == scaled)
     before = sum(int(group["count"]) for group in groups[:place])
-    mine = range(before, before + int(groups[place]["count"]))
-    _keep(result["clients"], [number in mine for number in result["clients"]["client"]])
+    numbers = range(before, before + int(groups[place]["count"]))
+    _keep(result["clients"], [number in numbers for number in result["clients"]["client"]])
     result["clients"]["client"] = [number - before for number in result["clients"]["client"]]
 
 
@@ -107,7 +107,7 @@ def _keep(rows: _Columns, kept: Sequence[bool]) -> None:
 
 
 def _place(result: Mapping[str, Any], point: int, count: int, origin_ns: int) -> None:
-    """Gives every row its load point, and times after those of the load points before."""
+    """Gives every row its load point, and times that continue those of the previous load points."""
     for name in _TABLES:
         rows: _Columns = result[name]
         if "point" in rows:
@@ -120,7 +120,7 @@ def _place(result: Mapping[str, Any], point: int, count: int, origin_ns: int) ->
 
 
 def _continue_counters(samples: _Columns, counters: dict[tuple[str, str], float]) -> None:
-    """Adds to counters what they had at the end of the load point before, as on one machine."""
+    """Continues counters from the end of the previous load point, as on one machine."""
     before = dict(counters)
     keys = list(zip(samples["entity"], samples["metric"], strict=True))
     for row, key in enumerate(keys):

@@ -1,4 +1,4 @@
-"""What an engine reports of itself, apart from what it measured."""
+"""Facts that an engine reports about itself, apart from its measurements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PerPoint = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts of one run by name; None: this engine has no such fact. PerPoint: one number per load point.
+    """Facts of one run by name; None: not reported by this engine. PerPoint: one number per load point.
 
     connections_lost, connections_lost_cause: in all load, measured or not, and the last cause;
     backlog: arrivals of an open loop without a client at the end; sees_misses, sees_sleeps, in_turn,

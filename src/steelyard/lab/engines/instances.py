@@ -1,6 +1,6 @@
-"""Starts instances of a program at one moment and waits for them: forked first, let go together.
+"""Starts instances of a program at the same moment and waits for them: forked first, released together.
 
-Each instance has its CPUs, its process group and its output files before it begins; it dies with us.
+Each instance has its CPUs, its process group and its output files before it starts; it ends with the lab.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _NOT_STARTED = 127
 
 @dataclass(frozen=True)
 class Instance:
-    """One instance. command: whole path and arguments; environment: on top of ours, empty: not set.
+    """One instance. command: full path and arguments; environment: added to the lab's, '' unsets a variable.
 
-    cpus: those it is bound to; none: those of the engine.
+    cpus: CPUs to bind it to; empty: those of the engine.
     """
 
     command: Sequence[str]
@@ -37,7 +37,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class Ended:
-    """How an instance ended. exit_code: negative for a signal; cpu_ns: with all children it waited for."""
+    """How an instance ended. exit_code: negative for a signal; cpu_ns: including its reaped children."""
 
     instance: int
     exit_code: int
@@ -46,14 +46,14 @@ class Ended:
 
 
 class Instances:
-    """Instances under way. start_ns: CLOCK_MONOTONIC when all were let go."""
+    """Running instances. start_ns: CLOCK_MONOTONIC when all were released."""
 
     def __init__(self, instances: Sequence[Instance]) -> None:
-        """Raises OSError naming what could not be done for which instance."""
+        """Starts the instances. Raises OSError, which names the instance and the step that failed."""
         held, gate = os.pipe2(os.O_CLOEXEC)
         failed, failure = os.pipe2(os.O_CLOEXEC)
         self._pids: dict[int, int] = {}
-        # a signal would reach whichever thread does not block it, and be lost: each instance has a pidfd
+        # SIGCHLD could be delivered to any thread and be lost: each instance has a pidfd
         self._ends: dict[int, int] = {}
         parent = os.getpid()
         for number, instance in enumerate(instances):
@@ -67,11 +67,11 @@ class Instances:
         self.start_ns = time.monotonic_ns()
         os.close(gate)
         # a successful exec closes the other end: this returns once all run or one has failed
-        told = os.read(failed, 4096).decode()
+        message = os.read(failed, 4096).decode()
         os.close(failed)
-        if told:
+        if message:
             self.kill()
-            raise OSError(told)
+            raise OSError(message)
 
     def next_end(self, deadline_ns: int) -> Ended | None:
         """The next instance that ends; None at the deadline."""
@@ -83,7 +83,7 @@ class Instances:
                     del self._pids[pid]
                     os.close(self._ends.pop(pid))
                     with suppress(ProcessLookupError):
-                        # what it left behind in its group would disturb the next point
+                        # processes left behind in its group would disturb the next load point
                         os.killpg(pid, signal.SIGKILL)
                     cpu_ns = round((usage.ru_utime + usage.ru_stime) * 1e9)
                     return Ended(number, os.waitstatus_to_exitcode(status), end_ns, cpu_ns)
@@ -101,7 +101,7 @@ class Instances:
         return sorted(self._pids.values())
 
     def kill(self) -> None:
-        """Ends all that still run, with their process groups."""
+        """Ends all running instances, with their process groups."""
         for pid in self._pids:
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
@@ -115,7 +115,7 @@ class Instances:
 
 
 def _become(number: int, instance: Instance, parent: int, held: int, gate: int, failure: int) -> Any:
-    """The forked child: turns into the instance once the gate opens, or tells why it cannot."""
+    """The forked child: executes the instance once the gate opens, or reports why it cannot."""
     doing = "cannot be started"
     try:
         os.setpgid(0, 0)
@@ -133,8 +133,8 @@ def _become(number: int, instance: Instance, parent: int, held: int, gate: int, 
         if instance.cpus:
             os.sched_setaffinity(0, instance.cpus)
         if instance.cpus and os.sched_getaffinity(0) != set(instance.cpus):
-            raise OSError(0, "the machine gives it others (a cpuset?)")
-        # a program expects the signals as a shell leaves them
+            raise OSError(0, "the kernel assigned other CPUs (limited by a cpuset?)")
+        # a program expects the signal handling that a shell sets up
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
         environment = {**os.environ, **instance.environment}

@@ -9,13 +9,13 @@ _SUMMED = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "hand_overs")
 
 
 def latch_families(result: EngineResult) -> Columns:
-    """One row per load point: its child latches, summed. What the protocol does not show is None, never 0."""
+    """One row per load point: its child latches, summed. Numbers that the protocol does not show are None."""
     children, facts = result.tables["latches"], result.facts
     unseen = {
         *(() if facts.sees_misses else ("misses", "spin_gets")),
         *(() if facts.sees_sleeps else ("sleeps", "wait_ns")),
     }
-    # without a budget it either sleeps at once, or spins until it has the latch, as all do that queue for it
+    # without a spin budget a worker sleeps at once, or spins until it has the latch, as in queueing protocols
     sleeps = facts.sees_sleeps and not facts.in_turn
     spin = facts.spin or (0 if sleeps else None)
     timed = result.tables["latch_histograms"]

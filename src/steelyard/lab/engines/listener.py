@@ -1,4 +1,4 @@
-"""What the lab does with the events of a working engine."""
+"""Handles the events of a running engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass
 class Listener:
-    """Marks the edges of phases, and passes on the rate of the last second.
+    """Marks the edges of phases, and reports the rate of the last second.
 
     last: transactions and time (ns) of the last tick.
     """
@@ -20,7 +20,7 @@ class Listener:
     last: tuple[int, int] = (0, 0)
 
     def __call__(self, event: Mapping[str, Any]) -> None:
-        """Takes one event."""
+        """Handles one event."""
         if event["event"] == "phase":
             self.phase(event)
             self.mark()

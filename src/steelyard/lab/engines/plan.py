@@ -1,4 +1,4 @@
-"""The load engine's plan for one run, from the study, the option and what the subject is ready for."""
+"""The load engine's plan for one run, from the study, the option and the subject's load."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _MARGIN_S = 180.0
 
 
 def engine_plan(study: Study, slot: Slot, work: Work, load: Load) -> dict[str, Any]:
-    """As the engine reads it (JSON): the subject's own keys, the work, the phases.
+    """The plan in the engine's format (JSON): the subject's own keys, the work, the phases.
 
-    The seed is the study's: every option gets the same work. A simulation gets its block as well: only
-    chance can make its blocks differ.
+    The seed is the study's: every option gets the same work. A simulation also gets its block, because
+    only another seed makes its blocks differ.
     """
     plan, server = load_plan(study, slot.option, work), load.server
     if server is None:
@@ -31,9 +31,9 @@ def engine_plan(study: Study, slot: Slot, work: Work, load: Load) -> dict[str, A
 
 
 def engine_limit_s(study: Study, slot: Slot, load: Load) -> float:
-    """The longest that an engine can take when nothing hangs.
+    """The longest run time of an engine that does not hang.
 
-    At each point the transactions under way end after warm-up and after measure, within their deadline.
+    At each load point, running transactions end after warm-up and after measure, within their deadline.
     """
     if load.limit_s is not None:
         return load.limit_s + _MARGIN_S

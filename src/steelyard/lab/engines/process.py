@@ -1,7 +1,7 @@
 """The load engine as a child process: the lab's side, and the child's main.
 
-The plan goes in on standard input; phases, ticks and at last the result come back as lines of JSON. At least
-one line comes per second, `alive` where there is nothing else: an engine that hangs is noticed and killed.
+The child reads the plan from standard input; it writes phases, ticks and finally the result as lines of JSON.
+It writes at least one line per second, `alive` if nothing else, so that a hanging engine is killed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TAIL_BYTES = 2000
 class LoadProcess:
     """One engine, by its name in the registry.
 
-    It gets its plan when its result is awaited, so that monitors and probes can be ready first.
+    It gets its plan when result() is called, so that monitors and probes can start first.
     """
 
     def __init__(self, engine: str, plan: Mapping[str, Any], cpus: frozenset[int]) -> None:
@@ -56,16 +56,16 @@ class LoadProcess:
     def result(
         self, on_event: Callable[[Mapping[str, Any]], None], limit_s: float = math.inf
     ) -> EngineResult:
-        """Runs the plan, passes each event on, and returns the result, checked.
+        """Runs the plan, calls on_event for each event, and returns the checked result.
 
-        Raises LoadFailed when the engine fails, ends, is silent for 30 s, or works longer than limit_s, and
-        for a result that does not fit the schema.
+        Raises LoadFailed when the engine fails, ends, is silent for 30 s, or takes longer than limit_s, and
+        for a result that does not match the schema.
         """
         for line in self._lines(limit_s):
             try:
                 event = json.loads(line)
             except ValueError:
-                # killed in the middle of a line: the exit code below says more
+                # killed in the middle of a line: the exit code below gives the cause
                 break
             match event["event"]:
                 case "result":
@@ -85,7 +85,7 @@ class LoadProcess:
         raise LoadFailed(f"the load engine ended with {how}" + (f": {tail}" if tail else ""))
 
     def stop(self) -> None:
-        """Ends the engine now; nothing happens when it has ended."""
+        """Ends the engine now; has no effect when it has ended."""
         self._process.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
@@ -93,10 +93,10 @@ class LoadProcess:
             stream.close()
 
     def _lines(self, limit_s: float) -> Iterator[bytes]:
-        """Sends the plan; gives what the engine writes, line by line, until it ends. Raises LoadFailed."""
+        """Sends the plan; yields the engine's output, line by line, until it ends. Raises LoadFailed."""
         process, plan, text = self._process, memoryview(self._plan), bytearray()
         assert process.stdin and process.stdout and process.stderr
-        began_s = heard_s = time.monotonic()
+        began_s = last_line_s = time.monotonic()
         with selectors.DefaultSelector() as ready:
             ready.register(process.stdin, selectors.EVENT_WRITE)
             ready.register(process.stdout, selectors.EVENT_READ)
@@ -115,7 +115,7 @@ class LoadProcess:
                         ready.unregister(process.stderr)
                 now_s = time.monotonic()
                 if process.stdout in streams:
-                    heard_s = now_s
+                    last_line_s = now_s
                     part = os.read(process.stdout.fileno(), _PART_BYTES)
                     if not part:
                         return
@@ -124,18 +124,18 @@ class LoadProcess:
                         yield bytes(text) + line
                         text.clear()
                     text += rest
-                if now_s - heard_s > _SILENCE_S:
+                if now_s - last_line_s > _SILENCE_S:
                     raise LoadFailed(f"the load engine was silent for {_SILENCE_S:g} s and was killed")
                 if now_s - began_s > limit_s:
-                    raise LoadFailed(f"the load engine was not done after {limit_s:.0f} s and was killed")
+                    raise LoadFailed(f"the load engine had not finished after {limit_s:.0f} s and was killed")
 
 
 def _sent(pipe: int, plan: memoryview) -> memoryview:
-    """What is left of the plan after another part of it, which a pipe ready for writing takes at once."""
+    """Writes the next part of the plan and returns the rest; a ready pipe takes the part at once."""
     try:
         return plan[os.write(pipe, plan[: select.PIPE_BUF]) :]
     except BrokenPipeError:
-        # the engine has ended: its exit code says why
+        # the engine has ended: its exit code gives the cause
         return plan[:0]
 
 
@@ -148,7 +148,7 @@ def _say(line: str) -> None:
 
 
 def _beat() -> None:
-    # no lock: an engine forks, and its child would find it held for ever; a pipe takes a short line whole
+    # no lock: a forked child of the engine would wait for it for ever; a short line to a pipe is atomic
     while not _over.wait(_BEAT_S):
         with suppress(OSError):
             os.write(1, b'{"event": "alive"}\n')
@@ -156,7 +156,7 @@ def _beat() -> None:
 
 def main() -> None:
     """The child: runs the plan given on standard input."""
-    # the engine must not outlive a killed lab and go on loading a server
+    # the engine must not outlive a killed lab and continue to load a server
     name, parent = sys.argv[1:]
     if not end_with(int(parent)):
         return

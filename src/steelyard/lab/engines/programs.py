@@ -1,7 +1,7 @@
 """The engine of programs: starts the instances of each load point, waits, and reads the score of each.
 
-It runs in a child process of the lab, so that the instances are the descendants that monitors watch.
-An instance that fails, hangs, or prints no score ends the run, with the end of its output.
+It runs in a child process of the lab, so that the monitors find the instances among its descendants.
+An instance that fails, hangs, or prints no score fails the run, with the end of its output.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
 from steelyard.run_tables.rows import Rows
 
-_MOST_BYTES = 4_000_000  # of an output: what is before that is not searched
+_OUTPUT_BYTES_MAX = 4_000_000  # the end of an output that is searched
 _TAIL_CHARACTERS = 16_000
 
 Say = Callable[[str], None]
@@ -55,7 +55,7 @@ def _point(plan: Mapping[str, Any], point: int, tables: Mapping[str, Rows], say:
         )
         for number, instance in enumerate(plan["instances"][point])
     ]
-    # announced before the instances begin: the samples that it causes must not cost them time
+    # reported before the instances start: the samples that it triggers must not cost them time
     _phase(say, "measure", point, len(instances), time.monotonic_ns())
     try:
         under_way = Instances(instances)
@@ -117,7 +117,7 @@ def _number(instances: list[Instance], number: int, extractor: Mapping[str, Any]
 
 
 def _at(text: str, path: str) -> Any:
-    """The value at a path of the JSON that is the whole text, or its last line that is JSON; None without."""
+    """The value at a path of the JSON text, or of its last line that is JSON; None if there is none."""
     value: Any = None
     for part in (text, *reversed(text.splitlines())):
         try:
@@ -135,16 +135,16 @@ def _at(text: str, path: str) -> Any:
 
 
 def _failed(instances: list[Instance], number: int, what: str) -> LoadFailed:
-    """The instance, what was wrong, and the end of its error output, or of its output where that is empty."""
-    said = _text(instances[number].error).strip() or _text(instances[number].output).strip()
-    # more of it than is kept: the lab takes secrets out before it cuts
-    last = "; its last words:\n" + said[-_TAIL_CHARACTERS:] if said else ", without a word"
-    return LoadFailed(f"instance {number + 1} of {len(instances)} {what}{last}")
+    """The error: the instance, the problem, and the end of its error output (of its output, if empty)."""
+    output = _text(instances[number].error).strip() or _text(instances[number].output).strip()
+    # longer than the kept part: the lab removes secrets before it cuts
+    tail = "; end of its output:\n" + output[-_TAIL_CHARACTERS:] if output else ", without output"
+    return LoadFailed(f"instance {number + 1} of {len(instances)} {what}{tail}")
 
 
 def _text(place: Path) -> str:
     with place.open("rb") as file:
-        file.seek(max(0, place.stat().st_size - _MOST_BYTES))
+        file.seek(max(0, place.stat().st_size - _OUTPUT_BYTES_MAX))
         return file.read().decode(errors="replace")
 
 

@@ -1,4 +1,4 @@
-"""The lab's engines by name, with what the result of each holds."""
+"""The lab's engines by name, with the tables and facts in the result of each."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class LoadFailed(Exception):
 class Engine:
     """One engine. place: module:function, a `Run`; reports_alive: reports at least once per second.
 
-    tables: in every result; optional: in a result only where there is something to report; facts: what the
-    engine reports of itself. A result holds nothing else.
+    tables: in every result; optional: in a result only if they have rows; facts: that the engine reports
+    about itself. A result contains nothing else.
     """
 
     place: str
@@ -60,7 +60,7 @@ ENGINES: dict[str, Engine] = {
         facts=_names("events"),
     ),
     "programs": Engine("steelyard.lab.engines.programs:run", _names("phases scores further_scores")),
-    # the load engine runs in the guest, and the guest's kernel is probed there
+    # the load engine and the kernel probes run in the guest
     "guest": Engine(
         "steelyard.lab.engines.guests:run",
         _LOAD_TABLES,

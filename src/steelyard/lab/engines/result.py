@@ -1,4 +1,4 @@
-"""What an engine returns at the end of a run: tables and facts, checked as they arrive."""
+"""An engine's result at the end of a run: tables and facts, checked on arrival."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from steelyard.run_tables.rows import Columns, SchemaError, check, decoded, enco
 from steelyard.run_tables.schema import BY_NAME, Column, Table
 
 _POINT = Column("point", "INTEGER", "number of the load point, from 0")
-# what the lab makes samples, notices and columns of other tables from: no tables of a bundle
+# the lab converts these to samples, notices and columns of other tables: they are not in a bundle
 ENGINE_TABLES = {
     table.name: table
     for table in (
@@ -53,7 +53,7 @@ _FACTS = "engine"  # their key in JSON
 
 @dataclass(frozen=True)
 class EngineResult:
-    """The result of one run. tables: columns by table, those that the registry declares for this engine.
+    """The result of one run. tables: columns by table, as the registry declares for this engine.
 
     Times are the engine's own: of CLOCK_MONOTONIC, or simulated.
     """
@@ -75,7 +75,7 @@ class EngineResult:
             if name == _FACTS:
                 continue
             if name not in declared.tables | declared.optional:
-                raise _refused(engine, f"table {name}: this engine has no such table")
+                raise _refused(engine, f"table {name}: not declared for this engine")
             try:
                 tables[name] = _arrived(name, columns)
             except SchemaError as error:
@@ -85,7 +85,7 @@ class EngineResult:
         return cls(engine, tables, _facts(engine, result.get(_FACTS, {})))
 
     def to_json(self) -> str:
-        """As `of` takes it."""
+        """JSON for `of`."""
         tables = {name: encoded(columns) for name, columns in self.tables.items()}
         facts = {name: getattr(self.facts, name) for name in sorted(ENGINES[self.engine].facts)}
         return json.dumps({**tables, _FACTS: facts})
@@ -108,7 +108,7 @@ def _facts(engine: str, sent: Any) -> Facts:
         raise _refused(engine, f"{_FACTS}: not facts by name")
     raw = cast("dict[str, Any]", sent)
     for name in sorted(declared ^ raw.keys()):
-        problem = "is missing" if name in declared else "this engine has no such fact"
+        problem = "is missing" if name in declared else "not declared for this engine"
         raise _refused(engine, f"{_FACTS}.{name}: {problem}")
     try:
         return Facts.of(raw)
@@ -117,4 +117,4 @@ def _facts(engine: str, sent: Any) -> Facts:
 
 
 def _refused(engine: str, problem: str) -> LoadFailed:
-    return LoadFailed(f"the result of the engine `{engine}` does not fit: {problem}")
+    return LoadFailed(f"the result of the engine `{engine}` is invalid: {problem}")

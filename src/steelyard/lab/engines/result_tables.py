@@ -23,7 +23,7 @@ def run_tables(result: EngineResult, origin_ns: int) -> dict[str, Columns]:
 
 
 def engine_samples(result: EngineResult, t_ns: int) -> Columns:
-    """Samples of the engine's facts, and of what its sessions report of themselves, summed over clients."""
+    """Samples of the engine's facts, and of its sessions' inspections, summed over clients."""
     samples, facts = Rows("samples"), result.facts
     for metric in ("threads", "connections_made", "reconnections", "connect_ns_mean"):
         if (value := getattr(facts, metric)) is not None:
@@ -42,19 +42,19 @@ def engine_samples(result: EngineResult, t_ns: int) -> Columns:
 
 
 def backlog_notices(result: EngineResult) -> Iterator[tuple[str, str]]:
-    """Arrivals of an open loop that never got a client: only a lower bound of their latency is known."""
+    """Notices about arrivals of an open loop without a client: their latency is a lower bound."""
     for point, waiting in enumerate(result.facts.backlog or ()):
         if waiting:
             yield (
                 "backlog",
                 f"point {point}: {waiting} arrivals still waited for a client at the end:"
-                " the rate is more than the server takes, and latencies are lower bounds,"
-                " as they count these arrivals with what they had waited by then",
+                " the rate exceeds the server's capacity, and latencies are lower bounds,"
+                " because they count these arrivals with their waiting time until the end",
             )
 
 
 def error_notices(tables: Mapping[str, Columns], meanings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """What a server's error means, once each; meanings: by the beginning of its message."""
+    """One notice per kind of server error, with its meaning; meanings: by the beginning of the message."""
     messages = tables["errors"]["message"] if "errors" in tables else ()
     for number, meaning in meanings.items():
         if any(str(message).startswith(number) for message in messages):
@@ -62,11 +62,11 @@ def error_notices(tables: Mapping[str, Columns], meanings: Mapping[str, str]) ->
 
 
 def why_nothing(tables: Mapping[str, Columns]) -> str:
-    """Why a run has no transaction: its most frequent error."""
+    """The cause of a run without transactions: its most frequent error."""
     errors = tables.get("errors", {"count": (), "code": (), "message": ()})
     kinds = sorted(zip(errors["count"], errors["code"], errors["message"], strict=True), reverse=True)
     if not kinds:
-        return "no transaction ended while measuring: measure for longer, or raise workload.deadline_ms"
+        return "no transaction ended in the measure phase: raise plan.measure_s or workload.deadline_ms"
     count, code, message = kinds[0]
     return f"no transaction succeeded; {count} failed with {code}: {message}"
 
@@ -95,7 +95,7 @@ def work_done(tables: Mapping[str, Columns], lower_is_better: bool) -> float:
 
 
 def noticed(tables: Mapping[str, Columns], notices: Sequence[tuple[str, str]]) -> dict[str, Columns]:
-    """The tables with further notices, code and text each, before those that they have."""
+    """The tables with further notices, code and text each, before the existing ones."""
     rows = Rows("notices")
     for code, text in notices:
         rows.add(code=code, text=text)

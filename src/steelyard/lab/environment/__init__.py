@@ -1,1 +1,1 @@
-"""The machine and the server as found, without secrets."""
+"""The environment of a run: the machine and the server, without secrets."""

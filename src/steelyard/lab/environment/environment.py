@@ -1,4 +1,4 @@
-"""The machine and ourselves as found: what a reader needs to judge a result."""
+"""The environment of a run: the machine, and the version of Steelyard."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PROC, _SYS = Path("/proc"), Path("/sys")
 _PACKAGE = Path(__file__).parents[2]
 
 
-_MEMORY_KNOBS = (
+_MEMORY_SETTINGS = (
     "swappiness",
     "overcommit_memory",
     "dirty_ratio",
@@ -41,13 +41,13 @@ _MEMORY_KNOBS = (
 def environment(
     data_dir: Path | None = None, proc: Path = _PROC, sys: Path = _SYS, package: Path = _PACKAGE
 ) -> dict[str, Any]:
-    """Facts in groups, fit for JSON, secrets removed; what cannot be read is left out.
+    """Facts in groups, as JSON types, secrets removed; unreadable facts are left out.
 
-    data_dir: where servers keep their data; default: the folder for temporary files. package: the
-    code that measures.
+    data_dir: folder of the servers' data; default: the folder for temporary files. package: folder of
+    Steelyard's code.
     """
     facts = {
-        "steelyard": _ourselves(package),
+        "steelyard": _own_version(package),
         "cpu": cpu_facts(proc, sys),
         "kernel": kernel_facts(proc, sys),
         "mitigations": mitigation_facts(sys),
@@ -60,7 +60,7 @@ def environment(
     return redact({group: known(found) for group, found in facts.items()})
 
 
-def _ourselves(package: Path) -> dict[str, Any]:
+def _own_version(package: Path) -> dict[str, Any]:
     return {
         "version": __version__,
         "python": f"{platform.python_implementation()} {platform.python_version()}",
@@ -69,9 +69,9 @@ def _ourselves(package: Path) -> dict[str, Any]:
 
 
 def _checkout(package: Path) -> dict[str, Any]:
-    """Git's state of the code that measures; nothing when it was installed, wherever that is."""
+    """The Git commit and state of Steelyard's code; {} when it was installed from a package."""
     git = ("git", "-C", str(package))
-    # a virtual environment may lie in a work tree of somebody else
+    # a virtual environment may lie in another project's work tree
     if output(*git, "ls-files", "--error-unmatch", "__init__.py") is None:
         return {}
     return {
@@ -96,7 +96,7 @@ def _memory(proc: Path, sys: Path) -> dict[str, Any]:
         "transparent_huge_pages": chosen(read_text(huge / "enabled")),
         "transparent_huge_pages_defrag": chosen(read_text(huge / "defrag")),
         "transparent_huge_pages_shared": chosen(read_text(huge / "shmem_enabled")),
-        **{name: read_text(proc / "sys/vm" / name) for name in _MEMORY_KNOBS},
+        **{name: read_text(proc / "sys/vm" / name) for name in _MEMORY_SETTINGS},
     }
 
 
@@ -124,7 +124,7 @@ def _storage(data_dir: Path, proc: Path, sys: Path) -> dict[str, Any]:
         source, mount, kind, options, *_ = line.split(" ")
         mount = mount.replace("\\040", " ")
         inside = place == mount or place.startswith(mount.rstrip("/") + "/")
-        if inside and len(mount) >= len(best):  # of equals the last one mounted is on top
+        if inside and len(mount) >= len(best):  # of equal mount points the last one mounted is visible
             best = mount
             facts.update(mount=mount, device=source, filesystem=kind, options=options)
     queue = _queue(str(facts.get("device", "")), sys)
@@ -136,7 +136,7 @@ def _storage(data_dir: Path, proc: Path, sys: Path) -> dict[str, Any]:
 
 
 def _queue(device: str, sys: Path) -> Path | None:
-    """The request queue of a block device, or of the disk that a partition is on."""
+    """The request queue of a block device, or of a partition's disk."""
     here = sys / "class/block" / Path(device).name
     if not device.startswith("/dev/") or not here.exists():
         return None

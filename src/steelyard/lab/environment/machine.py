@@ -1,4 +1,4 @@
-"""The machine's CPUs, kernel and limits as /proc and /sys tell them."""
+"""The machine's CPUs, kernel and limits, from /proc and /sys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 _SUBPROCESS_S = 5.0
-_SCHEDULER_KNOBS = (
+_SCHEDULER_SETTINGS = (
     "sched_autogroup_enabled",
     "sched_cfs_bandwidth_slice_us",
     "sched_rt_runtime_us",
@@ -33,12 +33,12 @@ def read_text(path: Path) -> str:
 
 
 def known(facts: dict[str, Any]) -> dict[str, Any]:
-    """Without what could not be found out."""
+    """The facts without unknown ones."""
     return {name: fact for name, fact in facts.items() if fact not in ("", None, {}, [])}
 
 
 def output(*command: str) -> str | None:
-    """What a program prints, stripped; None when it is not there or fails."""
+    """The stripped output of a program; None when it is not installed or fails."""
     if shutil.which(command[0]) is None:
         return None
     try:
@@ -103,14 +103,14 @@ def field(text: str, name: str) -> str:
 
 
 def number(text: str) -> int | None:
-    """A whole number, None when it is none."""
+    """A whole number, None for any other text."""
     return int(text) if text.isdigit() else None
 
 
 def kernel_facts(proc: Path, sys: Path) -> dict[str, Any]:
     """Release, command line, clock, scheduler."""
     clock = sys / "devices/system/clocksource/clocksource0"
-    knobs = {name: read_text(proc / "sys/kernel" / name) for name in _SCHEDULER_KNOBS}
+    settings = {name: read_text(proc / "sys/kernel" / name) for name in _SCHEDULER_SETTINGS}
     preempt = re.search(r"PREEMPT\w*", platform.version())
     return {
         "release": read_text(proc / "sys/kernel/osrelease") or platform.release(),
@@ -120,12 +120,12 @@ def kernel_facts(proc: Path, sys: Path) -> dict[str, Any]:
         "clock_source": read_text(clock / "current_clocksource"),
         "clock_sources": read_text(clock / "available_clocksource"),
         "isolated_cpus": read_text(sys / "devices/system/cpu/isolated"),
-        "scheduler": known(knobs),
+        "scheduler": known(settings),
     }
 
 
 def mitigation_facts(sys: Path) -> dict[str, Any]:
-    """What the kernel does against flaws of the CPU."""
+    """The kernel's mitigations of CPU vulnerabilities."""
     folder = sys / "devices/system/cpu/vulnerabilities"
     found = {path.name: read_text(path) for path in sorted(folder.glob("*"))}
     active = [name for name, text in found.items() if text.startswith("Mitigation")]
@@ -138,7 +138,7 @@ def mitigation_facts(sys: Path) -> dict[str, Any]:
 
 
 def virtualization_facts(proc: Path, sys: Path) -> dict[str, Any]:
-    """Hypervisor, container, and the limits of our control groups."""
+    """Hypervisor, container, and the limits of the lab's control groups."""
     flags = field(read_text(proc / "cpuinfo"), "flags").split()
     dmi = sys / "class/dmi/id"
     return {
@@ -152,7 +152,7 @@ def virtualization_facts(proc: Path, sys: Path) -> dict[str, Any]:
 
 
 def _cgroup_limits(proc: Path, sys: Path) -> dict[str, Any]:
-    """The tightest limits on CPU and memory of our control groups, versions 1 and 2."""
+    """The tightest limits on CPU and memory of the lab's control groups, versions 1 and 2."""
     cpus: list[float] = []
     memory_bytes: list[int] = []
     for line in read_text(proc / "self/cgroup").splitlines():

@@ -1,8 +1,8 @@
-"""Takes secrets out of anything that is written down: bundles are shared.
+"""Removes secrets from everything that is stored, because bundles are shared.
 
-Where in doubt it removes too much. Known places: values under telling names, DSNs and URIs,
-connection strings, SQL, command lines, PEM keys, the values of secret environment variables, and those
-that the study itself names as ${NAME} in its address and in secret variables of its programs.
+In doubt it removes too much. Known places: values under secret names, DSNs and URIs, connection strings,
+SQL, command lines, PEM keys, the values of secret environment variables, and those that the study names
+as ${NAME} in its address and in secret variables of its programs.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ REDACTED = "[redacted]"
 _ENVIRONMENTS = ("env", "environ", "environment", "environment_variables")
 
 _PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL)
-# user:password@; to the last @ of the line, as a password that nobody encoded may hold anything
+# user:password@; to the last @ of the line: an unencoded password may contain any character
 _URI = re.compile(r"(://[^:/@\n]*:).*@")
-# A quoted value may hold quotes in one of several escapes: all that follows goes with it.
+# A quoted value may contain quotes in one of several escapes: the rest is removed with it.
 _QUOTED = r"""(?:["'`].*|\$\w*\$.*)"""
 _PLAIN = r"(?:\\.|[^ \t\r\n\f\v\\])+"  # \s would end it at the blanks of other scripts
 _ASSIGNED = re.compile(
-    # MariaDB says of a user whom it refuses: (using password: YES)
+    # MariaDB's message for a refused login contains: (using password: YES)
     rf"(\b\w*(?:{WORD})\w*[\"']?\s*(?:=|%3d|:(?!//)(?!\s(?:YES|NO)\)))\s*)(?:{_QUOTED}|{_PLAIN})",
     re.IGNORECASE | re.DOTALL,
 )
-_SAID = re.compile(
+_STATED = re.compile(
     rf"((?:\bpassword|\bidentified\s+by|\bidentified\s+with\s+\S+\s+(?:by|as))\s+){_QUOTED}",
     re.IGNORECASE | re.DOTALL,
 )
@@ -50,29 +50,29 @@ _BARE_FLAG = re.compile(rf"--?[\w-]*(?:{WORD})[\w-]*", re.IGNORECASE)
 
 # a parameter of an address whose name is percent-encoded, wholly or in part
 _ENCODED = re.compile(r"([?&])([^\s=&]*%[^\s=&]*)=([^\s&]*)")
-# a log's records; a line that is indented goes on with the one before
+# records of a log; an indented line continues the record before
 _RECORD = re.compile(r"\n(?![ \t])")
 
 _LOG_CHARACTERS_MAX = 4000
-_SAID_CHARACTERS_MAX = 300
-_SECRET_CHARACTERS_MIN = 6  # shorter values of the environment would blot out common words
+_OUTPUT_CHARACTERS_MAX = 300
+_SECRET_CHARACTERS_MIN = 6  # shorter values of the environment would redact common words
 _NAMED_CHARACTERS_MIN = 4  # of those that the study names
 
 
 def redact(obj: Any) -> Any:
-    """A copy of obj, fit for JSON, without secrets: mappings, lists, strings; others as text."""
+    """A copy of obj without secrets, as JSON types: mappings, lists, strings; others as text."""
     return _Redactor(_secrets_of_environment()).clean(obj)
 
 
 def redact_text(text: str, study: Study) -> str:
-    """What a server or a program printed, without secrets; those of the study too."""
+    """The output of a server or program, without secrets, also without the study's."""
     return _Redactor({*_secrets_of_environment(), *_secrets_of(study)}).printed(text)
 
 
 def redacted_run(run: Run, study: Study) -> Run:
-    """The run with secrets taken out of its cause, its log, its notices and its errors' messages.
+    """The run without secrets in its cause, its log, its notices and its errors' messages.
 
-    Log and cause are cut to their end only now: a cut through a secret would leave a part that nobody knows.
+    Log and cause are cut to their end only now: a part of a secret would not be recognized.
     """
     redactor = _Redactor({*_secrets_of_environment(), *_secrets_of(study)})
     tables = dict(run.tables)
@@ -90,7 +90,7 @@ def redacted_run(run: Run, study: Study) -> Run:
 
 def _secrets_of_environment() -> set[str]:
     values = [value for name, value in os.environ.items() if is_secret(name)]
-    # what prints a value of several lines may put something before each
+    # programs may print a value of several lines with a prefix on each line
     parts = {part for value in values for part in (value, *value.splitlines())}
     return {form for part in parts if len(part.strip()) >= _SECRET_CHARACTERS_MIN for form in _forms(part)}
 
@@ -100,13 +100,13 @@ def _end(log: str) -> str:
 
 
 def _in_one_line(cause: str) -> str:
-    """A sentence, and the end of what follows it: what a program said."""
-    sentence, _, said = cause.partition("\n")
-    return f"{sentence} {' | '.join(said[-_SAID_CHARACTERS_MAX:].splitlines())}".strip()
+    """The first line of a cause, and the end of the rest, which is the output of a program."""
+    sentence, _, output = cause.partition("\n")
+    return f"{sentence} {' | '.join(output[-_OUTPUT_CHARACTERS_MAX:].splitlines())}".strip()
 
 
 def _secrets_of(study: Study) -> set[str]:
-    """Values of what the study names in its address and in secret variables of its programs."""
+    """Values of the variables in the study's address and in secret variables of its programs."""
     named = {name for text in _naming(study) for name in VARIABLE.findall(text)}
     found = {value for name in named if len(value := os.environ.get(name, "")) >= _NAMED_CHARACTERS_MIN}
     return {form for secret in found for form in _forms(secret)}
@@ -126,7 +126,7 @@ def _naming(study: Study) -> Iterator[str]:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """A secret as it is, and as addresses, SQL and JSON write it."""
+    """A secret as it is, and as encoded in addresses, SQL and JSON."""
     yield secret
     yield secret.replace("'", "''")
     yield re.sub(r"([\\'\s])", r"\\\1", secret)
@@ -140,11 +140,11 @@ def _forms(secret: str) -> Iterator[str]:
 class _Redactor:
     def __init__(self, secrets: Iterable[str]) -> None:
         longest_first = sorted(secrets, key=len, reverse=True)
-        # the mark itself comes first: a secret that is a part of it would be blotted out within it
+        # REDACTED comes first: a secret that is a part of this word must not be replaced within it
         self._secrets = re.compile("|".join(map(re.escape, (REDACTED, *longest_first))))
 
     def printed(self, text: str) -> str:
-        """Many lines: what is quoted in one record takes nothing of the next with it."""
+        """Several records, cleaned one by one: a quoted value does not extend into the next record."""
         text = _PEM.sub(REDACTED, self._secrets.sub(REDACTED, text))
         return "\n".join(self._text(record) for record in _RECORD.split(text))
 
@@ -161,14 +161,14 @@ class _Redactor:
 
     def _mapping(self, obj: Mapping[Any, Any]) -> dict[str, Any]:
         cleaned: dict[str, Any] = {}
-        # a row of pg_settings carries its name as a value: {"name": ..., "setting": ...}
+        # a row of pg_settings has its name as a value: {"name": ..., "setting": ...}
         named = obj.get("name")
         row_is_secret = isinstance(named, str) and is_secret(named)
         for key, value in obj.items():
             name = str(key)
             inside = name.lower() in _ENVIRONMENTS and isinstance(value, Mapping)
             if is_secret(name) or inside or (row_is_secret and name != "name"):
-                cleaned[self._text(name)] = _blotted(value)
+                cleaned[self._text(name)] = _redacted(value)
             else:
                 cleaned[self._text(name)] = self.clean(value)
         return cleaned
@@ -177,7 +177,7 @@ class _Redactor:
         cleaned: list[Any] = []
         hide_next = False
         for item in items:
-            cleaned.append(_blotted(item) if hide_next else self.clean(item))
+            cleaned.append(_redacted(item) if hide_next else self.clean(item))
             # ["--password", "x"] in an argument list; ["primary_conninfo", "x"] in a row
             is_text = isinstance(item, str)
             hide_next = is_text and bool(_BARE_FLAG.fullmatch(item) or _is_secret_word(item))
@@ -188,7 +188,7 @@ class _Redactor:
         text = _PEM.sub(REDACTED, text)
         text = _ENCODED.sub(_parameter, text)
         text = _URI.sub(rf"\1{REDACTED}@", text)
-        for pattern in (_ASSIGNED, _SAID, _FLAG):
+        for pattern in (_ASSIGNED, _STATED, _FLAG):
             text = pattern.sub(rf"\1{REDACTED}", text)
         return text
 
@@ -202,12 +202,12 @@ def _is_secret_word(text: str) -> bool:
     return text.isidentifier() and is_secret(text)
 
 
-def _blotted(value: Any) -> Any:
-    """The same shape with every leaf blotted out; what is empty tells nothing, and stays."""
+def _redacted(value: Any) -> Any:
+    """The same shape with every leaf redacted; empty values are kept."""
     if value is None or isinstance(value, bool) or value in ("", b""):
         return value
     if isinstance(value, Mapping):
-        return {str(k): _blotted(v) for k, v in cast("Mapping[Any, Any]", value).items()}
+        return {str(k): _redacted(v) for k, v in cast("Mapping[Any, Any]", value).items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_blotted(item) for item in cast("Iterable[Any]", value)]
+        return [_redacted(item) for item in cast("Iterable[Any]", value)]
     return REDACTED

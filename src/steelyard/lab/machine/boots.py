@@ -1,4 +1,4 @@
-"""Which kernel this machine has booted, with which command line, and whether an option wants another."""
+"""The booted kernel and its command line, and whether an option requires another boot."""
 
 from __future__ import annotations
 
@@ -17,61 +17,61 @@ _PROC, _SYS = Path("/proc"), Path("/sys")
 
 
 class BootNeeded(Exception):
-    """The machine must boot before the study goes on. wanted: settings that take a boot; why: unmet."""
+    """The study can only continue after a boot. requested: the boot settings; why: the unmet setting."""
 
-    def __init__(self, wanted: Mapping[str, Setting], why: str) -> None:
+    def __init__(self, requested: Mapping[str, Setting], why: str) -> None:
         super().__init__(why)
-        self.wanted = wanted
+        self.requested = requested
 
 
 @dataclass(frozen=True)
 class Boot:
-    """What is running. words: of the kernel's command line; boot_id: the kernel's own, one a boot."""
+    """The current boot. arguments: of the kernel's command line; boot_id: the kernel's id of this boot."""
 
     release: str
-    words: frozenset[str]
+    arguments: frozenset[str]
     boot_id: str
 
     @classmethod
     def now(cls, proc: Path = _PROC) -> Boot:
-        """As the kernel tells it."""
+        """The boot as the kernel reports it."""
         return cls(
             release=read_text(proc / "sys/kernel/osrelease"),
-            words=frozenset(read_text(proc / "cmdline").split()),
+            arguments=frozenset(read_text(proc / "cmdline").split()),
             boot_id=read_text(proc / "sys/kernel/random/boot_id"),
         )
 
-    def unmet(self, wanted: Mapping[str, Setting]) -> str:
+    def unmet(self, requested: Mapping[str, Setting]) -> str:
         """`kernel = 6.12: it is 6.1.0-56-amd64` for the first setting that does not hold; '' for none."""
-        for key, value in wanted.items():
+        for key, value in requested.items():
             name = key.removeprefix("cmdline.")
             if key == KERNEL:
                 rest = self.release.removeprefix(str(value))
                 if rest == self.release or rest[:1].isdigit():
                     return f"kernel = {value}: it is {self.release}"
             elif value is False:
-                if found := [word for word in self.words if word.partition("=")[0] == name]:
+                if found := [each for each in self.arguments if each.partition("=")[0] == name]:
                     return f"{key} = false: the command line has {found[0]}"
-            elif (word := name if value is True else f"{name}={value}") not in self.words:
-                return f"{key}: the command line has no {word}"
+            elif (argument := name if value is True else f"{name}={value}") not in self.arguments:
+                return f"{key}: the command line has no {argument}"
         return ""
 
     def check(self, option: Option) -> None:
-        """Raises BootNeeded where the option wants another."""
-        wanted = dict(boot_of(option.host))
-        if why := self.unmet(wanted):
-            raise BootNeeded(wanted, f"option {option.label} needs {why}")
+        """Raises BootNeeded where the option requires another boot."""
+        requested = dict(boot_of(option.host))
+        if why := self.unmet(requested):
+            raise BootNeeded(requested, f"option {option.label} needs {why}")
 
 
 def boot_facts(options: Sequence[Option], known: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The boot that we are in, for the bundle; {} where no option asks for it.
+    """Facts of the current boot, for the bundle; {} where no option requires it.
 
-    known: those of earlier boots. Raises InputError when the same boot settings now give another
-    kernel, or another clock than theirs: runs could not be compared.
+    known: facts of earlier boots. Raises InputError when the same boot settings now give another
+    kernel, or another clock source: such runs cannot be compared.
     """
     boot = Boot.now()
     boots = {boot_of(option.host) for option in options} - {()}
-    met = next((wanted for wanted in sorted(boots, key=str) if not boot.unmet(dict(wanted))), None)
+    met = next((requested for requested in sorted(boots, key=str) if not boot.unmet(dict(requested))), None)
     if met is None:
         return {}
     kernel = kernel_facts(_PROC, _SYS)
@@ -85,17 +85,17 @@ def boot_facts(options: Sequence[Option], known: Sequence[Mapping[str, Any]]) ->
         clock, release = other["kernel"]["clock_source"], other["kernel"]["release"]
         if clock != kernel["clock_source"]:
             raise InputError(
-                f"under {kernel['release']} the clock is {kernel['clock_source']}, and was {clock} under"
-                f" {release}: times of the two cannot be compared",
-                "have every kernel take the same: clocksource=tsc on its command line",
+                f"the clock source is {kernel['clock_source']} under {kernel['release']}, but was {clock}"
+                f" under {release}: their times cannot be compared",
+                "use the same clock source with every kernel: clocksource=tsc on its command line",
             )
         if other["settings"] == facts["settings"] and release != kernel["release"]:
             raise InputError(
-                f"the kernel of {_told(met)} was {release} in this study, and is {kernel['release']} now",
-                "boot the one that it was, or start the study anew",
+                f"the kernel of {_listed(met)} was {release} in this study, and is {kernel['release']} now",
+                "boot the former kernel, or start a new study",
             )
     return facts
 
 
-def _told(settings: Sequence[tuple[str, Setting]]) -> str:
+def _listed(settings: Sequence[tuple[str, Setting]]) -> str:
     return ", ".join(f"{key} = {value}" for key, value in settings)

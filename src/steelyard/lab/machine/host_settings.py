@@ -1,7 +1,7 @@
-"""Host settings of a run: made before the load, read back, undone after it.
+"""Host settings of a run: applied before clients connect, read back, undone after the run.
 
-What is told of processes dies with them. What is told of the machine is promised to the guard
-before it is changed, so that it is undone also when the lab is killed.
+Settings of processes end with the processes. Settings of the machine are registered with the guard
+before they change, so that they are undone even when the lab is killed.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from steelyard.subjects import SubjectFailed
 
 @dataclass(frozen=True)
 class _Change:
-    """A value of the machine that is ours for now. held: the descriptor that keeps others away."""
+    """A value of the machine that a run has changed. held: the descriptor that locks its file."""
 
     name: str
     path: Path
     old: str
-    ours: str
+    new: str
     held: int
     promise: int
 
@@ -41,7 +41,7 @@ class Host:
     """The machine of a study: change() and settle() before a run's load, restore() at its end."""
 
     def __init__(self, guard: Guard, placement: Placement, boot: Boot | None = None) -> None:
-        """boot: what is running, where options may want another; None: that is not our affair."""
+        """boot: the current boot, where options may require another; None: boots are not checked."""
         self._boot = boot
         self._guard = guard
         self._placement = placement
@@ -51,7 +51,7 @@ class Host:
         self._probes: dict[str, int] = {}
 
     def change(self, option: Option) -> None:
-        """Makes the option's changes to the machine. Raises SubjectFailed for one not taken, BootNeeded."""
+        """Applies the option's machine settings. Raises SubjectFailed for a refused one, BootNeeded."""
         if self._boot is not None:
             self._boot.check(option)
         for name, path, value in _settings(option).files:
@@ -63,10 +63,10 @@ class Host:
                 raise SubjectFailed(f"option {option.label}: {name} = {value}: {error.strerror}") from None
 
     def settle(self, option: Option, pids: Mapping[str, int]) -> dict[str, int]:
-        """Schedules what is already there as the option wants, and starts its hogs.
+        """Applies the option's scheduling to the running processes, and starts its CPU hogs.
 
-        pids: root process by role; returned with that of the hogs. To be called before the load
-        connects: what is started later inherits. Raises SubjectFailed for what was not taken.
+        pids: root process by role; returned with that of the hogs. Call it before clients connect:
+        processes started later inherit the settings. Raises SubjectFailed for a refused setting.
         """
         settings = _settings(option)
         role = "hogs"
@@ -75,7 +75,7 @@ class Host:
                 schedule = settings.schedules.get("hogs", Schedule())
                 self._hogs = Hogs(settings.hogs, self._placement.server, schedule, self._guard)
                 pids = {**pids, "hogs": self._hogs.pid}
-            # a group comes first: to enter one widens the affinity again
+            # groups come first: entering a group resets the affinity
             for role, share in settings.shares.items():
                 self._confine(share, role, pids[role])
             for role, schedule in settings.schedules.items():
@@ -84,17 +84,18 @@ class Host:
         except NotTaken as misfit:
             raise SubjectFailed(f"option {option.label}: the host did not take {role}.{misfit}") from None
         except KeyError:
-            raise SubjectFailed(f"option {option.label}: no {role} of ours to schedule") from None
+            text = f"no process of the role {role} was started here, so its scheduling cannot be set"
+            raise SubjectFailed(f"option {option.label}: {text}") from None
         return dict(pids)
 
     def name_for_probes(self) -> str:
-        """A group for probes in the kernel: what is in it is taken away by restore(), or after our death."""
+        """A new group for kernel probes: restore() removes its probes, or the guard if the lab is killed."""
         group = new_group()
         self._probes[group] = self._guard.take_away(group)
         return group
 
     def restore(self) -> None:
-        """Ends the hogs, undoes groups, probes, changes. Raises SubjectFailed when somebody meddled."""
+        """Ends hogs, undoes groups, probes, changes. Raises SubjectFailed for settings changed by others."""
         if self._hogs is not None:
             self._hogs.stop()
             self._hogs = None
@@ -106,10 +107,10 @@ class Host:
             take_away(group)
             self._guard.forget(promise)
         self._probes.clear()
-        meddled = [text for change in reversed(self._changes) if (text := self._undo(change))]
+        problems = [text for change in reversed(self._changes) if (text := self._undo(change))]
         self._changes.clear()
-        if meddled:
-            raise SubjectFailed("; ".join(meddled))
+        if problems:
+            raise SubjectFailed("; ".join(problems))
 
     def _confine(self, share: Share, role: str, pid: int) -> None:
         group = ControlGroup(share, f"steelyard-{uuid4().hex}-{role}")
@@ -118,26 +119,26 @@ class Host:
         group.make()
         group.join(pid)
 
-    def _write(self, name: str, path: Path, ours: str) -> None:
+    def _write(self, name: str, path: Path, new: str) -> None:
         held = hold(path)
         old = value_of(path)
-        promise = self._guard.write_back(path, old, ours)
-        self._changes.append(_Change(name, path, old, ours, held, promise))
-        write(path, ours)
-        if (found := value_of(path)) != ours:
+        promise = self._guard.write_back(path, old, new)
+        self._changes.append(_Change(name, path, old, new, held, promise))
+        write(path, new)
+        if (found := value_of(path)) != new:
             write(path, old)
-            raise SubjectFailed(f"the machine did not take {name} = {ours}: it has {found}")
+            raise SubjectFailed(f"the machine did not take {name} = {new}: it has {found}")
 
     def _undo(self, change: _Change) -> str:
-        """What is to be told of it; '' when the value was ours until now and is the old one again."""
+        """Restores the old value. The problem as a sentence; '' when the value was still the run's."""
         try:
             found = value_of(change.path)
-            if found == change.ours:
+            if found == change.new:
                 write(change.path, change.old)
             elif found != change.old:
                 return (
-                    f"{change.name} was {change.ours} for the run, and somebody else made it {found}"
-                    f" meanwhile: left so; it was {change.old}"
+                    f"{change.name} was set to {change.new} for the run, but another program changed it to"
+                    f" {found}: left unchanged; before the run it was {change.old}"
                 )
         except OSError as error:
             return f"{change.name} could not be set back to {change.old}: {error.strerror}"

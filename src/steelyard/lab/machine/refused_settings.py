@@ -1,6 +1,6 @@
-"""Which host settings this machine and user refuse, found by trying on a process of our own.
+"""Host settings that this machine and user refuse, found by a trial on a child process.
 
-A file is tried by writing into it the value that it holds. Nothing else of the machine is touched.
+A file is tried by writing its present value into it. Nothing else on the machine changes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _AUTOGROUP = "sysctl.kernel.sched_autogroup_enabled"
 
 @dataclass(frozen=True)
 class Refusal:
-    """A setting that cannot be had here. hint: what would mend it, '' where nothing is known to."""
+    """A setting that is not available here. hint: the remedy, '' if none is known."""
 
     setting: str
     why: str
@@ -36,47 +36,47 @@ class Refusal:
 
 
 def permitted(study: Study, options: Sequence[Option]) -> tuple[list[Option], list[str]]:
-    """The options that this machine can run, and what it refuses, a sentence each.
+    """The options that this machine can run, and one sentence per refused setting.
 
     A refused setting that all options share is left out of them; an option that differs by a
-    refused one is left out itself. Raises InputError when fewer than two options are left, or the
-    baseline is not.
+    refused setting is left out itself. Raises InputError when fewer than two options are left, or
+    the baseline is left out.
     """
-    told: list[str] = []
+    notices: list[str] = []
     fixed = {refusal.setting: refusal for refusal in refusals(study.host)}
     left: list[Option] = []
     for refusal in fixed.values():
-        told.append(f"{_named(refusal, study.host)}; it is left out of all options")
+        notices.append(f"{_named(refusal, study.host)}; it is left out of all options")
     for option in options:
-        asked = option.host
-        settings = {k: v for k, v in asked.items() if k not in fixed or v != study.host.get(k)}
+        requested = option.host
+        settings = {k: v for k, v in requested.items() if k not in fixed or v != study.host.get(k)}
         refused = list(refusals(settings))
         if refused:
             reasons = "; ".join(_named(refusal, settings) for refusal in refused)
-            told.append(f"option {option.label} is left out: {reasons}")
-        elif len(settings) == len(asked):
+            notices.append(f"option {option.label} is left out: {reasons}")
+        elif len(settings) == len(requested):
             left.append(option)
         else:
             left.append(replace(option, host=settings))
     hint = "steelyard doctor shows what this machine permits"
     if len(left) < min(2, len(options)):
-        number = {0: "no option is", 1: "one option is"}[len(left)]
-        raise InputError(f"{number} left, a study needs two:\n" + "\n".join(told), hint)
+        number = {0: "no option is", 1: "only one option is"}[len(left)]
+        raise InputError(f"{number} left, but a study needs two:\n" + "\n".join(notices), hint)
     if study.plan.baseline is not None and study.plan.baseline not in {o.label for o in left}:
-        raise InputError("the baseline cannot run here:\n" + "\n".join(told), hint, ("plan", "baseline"))
-    return left, told
+        raise InputError("the baseline cannot run here:\n" + "\n".join(notices), hint, ("plan", "baseline"))
+    return left, notices
 
 
 def refusals(settings: Mapping[str, Setting]) -> Iterator[Refusal]:
-    """What this machine refuses of the settings of scope host."""
-    wanted = host_settings(settings)
-    for name, path, value in wanted.files:
+    """The settings of scope host that this machine refuses."""
+    requested = host_settings(settings)
+    for name, path, value in requested.files:
         if refusal := _refused_file(name, path, value):
             yield refusal
-    for role, share in wanted.shares.items():
+    for role, share in requested.shares.items():
         for refusal in refused_share(share):
             yield replace(refusal, setting=f"{role}.{refusal.setting}")
-    for role, schedule in wanted.schedules.items():
+    for role, schedule in requested.schedules.items():
         refused = refused_schedule(schedule)
         for refusal in refused:
             yield replace(refusal, setting=f"{role}.{refusal.setting}")
@@ -91,12 +91,12 @@ def refusals(settings: Mapping[str, Setting]) -> Iterator[Refusal]:
 
 def _refused_file(name: str, path: Path, value: str) -> Refusal | None:
     try:
-        # a value that holds already is no change
+        # an unchanged value needs no permission
         if value_of(path) != " ".join(value.split()):
             _write_back(path)
     except FileNotFoundError:
         mount = "; sudo mount -t debugfs nodev /sys/kernel/debug" if "/debug/" in str(path) else ""
-        return Refusal(name, f"{path} is not there", f"a kernel that has it{mount}")
+        return Refusal(name, f"{path} does not exist", f"use a kernel that has it{mount}")
     except OSError as error:
         return Refusal(name, f"{path}: {error.strerror}", "run as root, outside a container")
     return None
@@ -109,11 +109,11 @@ def _write_back(path: Path) -> None:
 
 @cache
 def refused_schedule(schedule: Schedule) -> tuple[Refusal, ...]:
-    """The attributes that a process of ours does not take."""
+    """The attributes that the kernel refuses for a child process."""
     found: list[Refusal] = []
     for name, _ in schedule.given():
         if name == "rt_priority":
-            continue  # goes with its policy
+            continue  # tried with its policy
         only = Schedule(**{name: getattr(schedule, name)})
         if name == "policy":
             only = replace(only, rt_priority=schedule.rt_priority)
@@ -126,7 +126,7 @@ def refused_schedule(schedule: Schedule) -> tuple[Refusal, ...]:
 
 @cache
 def refused_share(share: Share) -> tuple[Refusal, ...]:
-    """The attributes that no control group of ours takes."""
+    """The attributes that the kernel refuses for a control group."""
     found: list[Refusal] = []
     for name, value in share.given():
         group: ControlGroup | None = None
@@ -173,7 +173,7 @@ def _sleeper() -> Generator[int]:
 
 
 def own_slice_ms() -> float:
-    """The slice that the kernel gives of itself; 0 where it does not tell."""
+    """The kernel's default slice; 0 where it does not report it."""
     with suppress(OSError):
         return schedule_of(os.getpid()).slice_ms or 0.0
     return 0.0
@@ -191,7 +191,7 @@ def _autogroup() -> bool:
         _, controllers, path = line.split(":", 2)
         if "cpu" in controllers.split(","):
             return path == "/"
-    # version 2: a group with the cpu controller takes the place of the session
+    # version 2: a group with the cpu controller replaces the session's group
     own = Path("/sys/fs/cgroup") / lines[-1].split(":", 2)[2].lstrip("/")
     for folder in (own, *own.parents):
         with suppress(OSError):
@@ -201,5 +201,5 @@ def _autogroup() -> bool:
 
 
 def _named(refusal: Refusal, settings: Mapping[str, Setting]) -> str:
-    hint = f" (mend: {refusal.hint})" if refusal.hint else ""
+    hint = f" (hint: {refusal.hint})" if refusal.hint else ""
     return f"{refusal.setting} = {settings[refusal.setting]}: {refusal.why}{hint}"

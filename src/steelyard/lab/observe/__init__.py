@@ -1,1 +1,1 @@
-"""What watches a run: monitors, kernel probes, latches of servers."""
+"""Observes a run: monitors, kernel probes, latches of servers."""

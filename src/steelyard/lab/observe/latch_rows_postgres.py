@@ -1,9 +1,9 @@
-"""Latches of a PostgreSQL started here: sleeps and gets that the kernel's probes saw, as rows of the bundle.
+"""Latches of a PostgreSQL started here: sleeps and gets that the kernel's probes recorded, as table rows.
 
 A sleeping process records its wait event: the class in the highest byte, in the lowest two bytes a number,
-which for latches is that of the tranche (PostgreSQL, src/include/utils/wait_event.h). The few other sleeps on
-that semaphore, for the leader of a group commit, are no latches and are left out. Gets are counted in a
-diagnostic phase, and set against the transactions of that phase.
+for latches that of the tranche (PostgreSQL, src/include/utils/wait_event.h). The few other sleeps on that
+semaphore, for the leader of a group commit, are left out. Gets are counted in a diagnostic phase, and
+related to the transactions of that phase.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ _SAMPLED = ("postgres-waits", "samples_total", "LWLock:")
 # more sampled waits for latches than chance explains where no sleep was seen
 _SAMPLED_MAX = 10.0
 
-_NOT_OURS = (
-    "latches: a server at an address is not ours and is not probed: sampled wait events replace sleeps,"
-    " nothing replaces gets"
+_NOT_LOCAL = (
+    "latches: a server at an address cannot be probed: sampled wait events replace sleeps;"
+    " gets are not available"
 )
 _LATE = (
-    "gets: not all breakpoints were set when the load began: load points without gets are those"
-    " (use fewer clients, or a CPU for the lab alone)"
+    "gets: not available for load points whose load began before all breakpoints were set"
+    " (use fewer clients, or a separate CPU for the lab)"
 )
 _ELSEWHERE = (
     "latches: no sleep was seen, but the sampled wait events show many waits for latches: this build"
     " sleeps elsewhere; sampled wait events replace sleeps"
 )
-_NO_NAMES = "latches: their names are not in the server's memory: numbers replace them"
+_NO_NAMES = "latches: names were not found in the server's memory: numbers are shown instead"
 
 
 class Tranches:
-    """Latches of one run. take() the records of the probes, compare() and relate(); then notices(), rows().
+    """Latches of one run: call take(), compare() and relate(), then notices(), rows() and gets().
 
-    server: its process, None: not ours; group: a name for the probes, which the lab removes if they stay;
-    names_of: names of its latches by number; sleeps, gets: which of them are probed.
+    server: its process, None: at an address; group: name of the probes, with which the lab removes them;
+    names_of: names of its latches by number; sleeps, gets: whether each is probed.
     """
 
     def __init__(
@@ -60,9 +60,9 @@ class Tranches:
         self._gets = gets
         self._ready_ns: Mapping[int, int] = {}
         self._late = False
-        self._got: dict[tuple[int, str], int] = {}
-        self._done: dict[int, int] = {}
-        self._slept: Columns = {}
+        self._gets_of: dict[tuple[int, str], int] = {}
+        self._transactions_of: dict[int, int] = {}
+        self._sleeps_of: Columns = {}
         self._points: list[int] = []
         self._names: Mapping[int, str] = {}
         self._contradicted = False
@@ -73,14 +73,14 @@ class Tranches:
         return self._gets and self._server is not None
 
     def plan(self) -> dict[str, Any] | None:
-        """The plan of the probe; None where the server is not ours."""
+        """The plan of the probe; None for a server at an address."""
         if self._server is None:
             return None
         program = f"/proc/{self._server}/exe"
         return {"program": program, "group": self._group, "sleeps": self._sleeps, "gets": self._gets}
 
     def measured(self, point: int) -> None:
-        """A load point is probed."""
+        """Registers a load point as probed."""
         self._points.append(point)
 
     def take(
@@ -90,7 +90,7 @@ class Tranches:
         refused: Sequence[tuple[str, str]],
         ready_ns: Mapping[int, int] | None = None,
     ) -> None:
-        """Takes the records of the probes while the server runs.
+        """Takes the records of the probes, while the server still runs.
 
         slept: point, role, event, sleeps, wait_ns, wait_histogram_base64; gets: point, role, tranche, gets;
         refused: source and reason; ready_ns: by load point, since when gets are counted.
@@ -99,16 +99,16 @@ class Tranches:
             return
         self._ready_ns = ready_ns or {}
         if self._sleeps and "latches" not in dict(refused):
-            self._slept = slept
+            self._sleeps_of = slept
         if slept["point"] or gets["point"]:
             self._names = self._names_of(self._server)
         for point, role, tranche, count in _rows(gets, "point", "role", "tranche", "gets"):
             if role == _SERVER:
                 key = point, self._name(tranche)
-                self._got[key] = self._got.get(key, 0) + count
+                self._gets_of[key] = self._gets_of.get(key, 0) + count
 
     def relate(self, tables: Mapping[str, Columns]) -> None:
-        """Sets gets against the load under which they were counted: the engine's `phases` and `asides`."""
+        """Relates gets to the load during their count: the engine's `phases` and `asides`."""
         began_ns = {
             point: start_ns
             for point, phase, start_ns in _rows(tables["phases"], "point", "phase", "start_ns")
@@ -117,15 +117,15 @@ class Tranches:
         in_time = {point for point, ns in self._ready_ns.items() if ns <= began_ns.get(point, 0)}
         self._late = len(in_time) < len(began_ns)
         asides = tables.get("asides", {"point": [], "phase": [], "transactions": []})
-        self._done = {
+        self._transactions_of = {
             point: transactions
             for point, phase, transactions in _rows(asides, "point", "phase", "transactions")
             if phase == "latch-count" and point in in_time
         }
 
     def compare(self, samples: Columns) -> None:
-        """Compares with the sampled wait events: where only those show sleeps, the probes missed them."""
-        if not self._slept or _SERVER in self._slept["role"]:
+        """Compares with the sampled wait events: if only they show sleeps, the probes missed the sleeps."""
+        if not self._sleeps_of or _SERVER in self._sleeps_of["role"]:
             return
         seen: dict[str, float] = {}
         for monitor, metric, entity, value in _rows(samples, "monitor", "metric", "entity", "value"):
@@ -134,23 +134,23 @@ class Tranches:
         self._contradicted = sum(seen.values()) >= _SAMPLED_MAX
 
     def notices(self) -> Iterator[tuple[str, str]]:
-        """What is not available, apart from what the probe refused."""
+        """Notices about missing data, except the probe's own refusals."""
         if self._server is None:
-            yield "probe-unavailable", _NOT_OURS
+            yield "probe-unavailable", _NOT_LOCAL
         elif self._contradicted:
             yield "probe-unavailable", _ELSEWHERE
-        if self._got and self._late:
+        if self._gets_of and self._late:
             yield "probe-unavailable", _LATE
-        if (self._slept.get("point") or self._got) and not self._names:
+        if (self._sleeps_of.get("point") or self._gets_of) and not self._names:
             yield "probe-unavailable", _NO_NAMES
 
     def rows(self) -> Columns:
         """The table `latches`: one row per load point and tranche with sleeps or gets, one for all others."""
         rows = Rows("latches")
-        unseen = self._contradicted or not self._slept
+        unseen = self._contradicted or not self._sleeps_of
         slept_for: set[tuple[int, str]] = set()
         for role, event, point, sleeps, wait_ns, histogram in (
-            _rows(self._slept, *_SLEPT) if not unseen else ()
+            _rows(self._sleeps_of, *_SLEPT) if not unseen else ()
         ):
             if role == _SERVER and event & _CLASS == _LATCH:
                 latch, encoded = self._name(event & _NUMBER), base64.b64decode(histogram)
@@ -158,16 +158,16 @@ class Tranches:
                 slept_for.add((point, latch))
         others = [] if unseen else [(point, OTHERS) for point in self._points]
         none = None if unseen else 0
-        for point, latch in (*(key for key in self._got if key not in slept_for), *others):
+        for point, latch in (*(key for key in self._gets_of if key not in slept_for), *others):
             rows.add(point=point, latch=latch, sleeps=none, wait_ns=none)
         return rows.columns()
 
     def gets(self) -> Columns:
         """The table `latch_gets`: one row per load point and tranche that a server's process got."""
         rows = Rows("latch_gets")
-        for (point, latch), gets in self._got.items():
-            if point in self._done:
-                rows.add(point=point, latch=latch, gets=gets, transactions=self._done[point])
+        for (point, latch), gets in self._gets_of.items():
+            if point in self._transactions_of:
+                rows.add(point=point, latch=latch, gets=gets, transactions=self._transactions_of[point])
         return rows.columns()
 
     def _name(self, tranche: int) -> str:

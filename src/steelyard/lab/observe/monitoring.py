@@ -1,6 +1,6 @@
 """Runs the monitors beside the load: each at its own rate, and all at the edges of phases.
 
-A monitor waits for what it watches, and that may never answer: the thread that reads is left behind then.
+A monitor waits for its source, which may never answer: then the reading thread is abandoned.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Monitoring:
         self._columns: dict[str, list[Any]] = {
             name: [] for name in ("t_ns", "monitor", "entity", "metric", "value")
         }
-        self._turn = threading.Condition()
+        self._wakeup = threading.Condition()
         self._marks = 0
         self._over = False
         self._reading = ""
@@ -43,7 +43,7 @@ class Monitoring:
             except (Unavailable, TimedOut) as reason:
                 self.notices.append(("monitor-unavailable", f"{name}: {reason}"))
                 continue
-            # a monitor of several sources goes on without those that are not there, and names them
+            # a monitor of several sources continues without the missing ones, and names them
             for reason in getattr(monitor, "missing", ()):
                 self.notices.append(("monitor-partial", f"{name}: {reason}"))
             self._monitors[name] = monitor
@@ -51,27 +51,27 @@ class Monitoring:
             self._cost_ns[name] = 0
 
     def start(self, cpus: frozenset[int]) -> None:
-        """Begins to read, on these CPUs."""
+        """Starts reading, on these CPUs."""
         self._cpus = cpus
         self._thread.start()
 
     def mark(self) -> None:
-        """Has every monitor read now: a phase begins."""
-        with self._turn:
+        """Makes every monitor read now, at the edge of a phase."""
+        with self._wakeup:
             self._marks += 1
-            self._turn.notify()
+            self._wakeup.notify()
 
     def stop(self) -> None:
-        """A last reading, then closes the monitors; leaves one behind that does not answer."""
-        with self._turn:
+        """Reads a last time and closes the monitors; abandons a monitor that does not answer."""
+        with self._wakeup:
             self._over = True
-            self._turn.notify()
+            self._wakeup.notify()
         if self._thread.is_alive():
             self._thread.join(_LAST_READING_S)
         if self._thread.is_alive():
             text = f"{self._reading}: no answer within {_LAST_READING_S:g} s; nothing was read after that"
             self.notices.append(("monitor-lost", text))
-            # what the thread left behind still adds is not part of the run
+            # samples that the abandoned thread still adds are not part of the run
             self._columns = {name: list(values) for name, values in self._columns.items()}
             return
         for monitor in self._monitors.values():
@@ -87,10 +87,10 @@ class Monitoring:
         seen = 0
         while True:
             now = time.monotonic_ns()
-            with self._turn:
+            with self._wakeup:
                 wait_s = (min(due.values(), default=now + 10**9) - now) / 1e9
                 if wait_s > 0 and not self._over and self._marks == seen:
-                    self._turn.wait(wait_s)
+                    self._wakeup.wait(wait_s)
                 over, marked, seen = self._over, self._marks != seen, self._marks
             now = time.monotonic_ns()
             for name in list(self._monitors):
@@ -110,7 +110,7 @@ class Monitoring:
         try:
             samples = list(self._monitors[name].read())
         except Exception as reason:
-            # also for a fault of ours: one monitor must not silence the others
+            # also for a bug in a monitor: it must not stop the others
             self.notices.append(("monitor-lost", f"{name}: {reason}"))
             self._monitors.pop(name).close()
             return

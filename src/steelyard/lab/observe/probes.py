@@ -1,8 +1,8 @@
-"""The kernel's probes beside the load: windows over its phases, and their records as tables.
+"""The kernel's probes beside the load: opened per phase, with their records as tables.
 
-Profile, locks and latches record in the measure phase; scheduling, which costs more, in the phase
-scheduling-trace after it, and gets of latches, which cost most, in the phase latch-count. A thread of the
-lab collects the records, so its CPU time counts as that of the monitors.
+Profile, locks and latches record in the measure phase. Scheduling costs more and is recorded in the phase
+scheduling-trace after it; gets of latches cost most and are counted in the phase latch-count. A thread of
+the lab collects the records: its CPU time counts as that of the monitors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from steelyard.run_tables.rows import Columns, Rows, check, decoded
 from steelyard.run_tables.schema import BY_NAME
 
 if TYPE_CHECKING:
-    # not needed in guests, where this module runs with no more than the standard library
+    # not needed in guests, where only the standard library is available
     from steelyard.lab.observe.latch_rows_postgres import Tranches
 
 _PROBED = ("measure", "scheduling-trace", "latch-count")
@@ -39,7 +39,7 @@ class Probing:
         cpus: frozenset[int],
         tranches: Tranches | None = None,
     ) -> None:
-        """requested: the keys of a study's [probes] but latches, empty: none; tranches: a server's."""
+        """requested: the keys of a study's [probes] except latches; tranches: of a PostgreSQL server."""
         self._tranches = tranches
         self._trace_s: float = requested.get("scheduling_trace_s", 0)
         self._open: tuple[str, int, int] | None = None  # phase, point, start
@@ -56,15 +56,15 @@ class Probing:
             "roots": roots,
             "cpus": sorted(cpus),
         }
-        wanted = any(requested.values()) or plan["latches"]
-        # root needs no mount made beforehand; the guard makes its own where it has probes to take away
-        self._no_tracefs = mount_tracefs() if wanted else ""
-        self._probe = _core.Probe(json.dumps(plan)) if wanted else None
+        needed = any(requested.values()) or plan["latches"]
+        # for root this mount suffices; the guard mounts its own if it has to remove probes
+        self._no_tracefs = mount_tracefs() if needed else ""
+        self._probe = _core.Probe(json.dumps(plan)) if needed else None
         self._thread: Path | None = None
         self._cost_ns: list[tuple[int, int]] = []
 
     def phase(self, event: Mapping[str, Any]) -> None:
-        """A phase begins: records while it lasts, if it is one that is probed."""
+        """Starts a phase: records until the next one, if this phase is probed."""
         if self._probe is None:
             return
         name, point, t_ns = str(event["phase"]), int(event["point"]), int(event["t_ns"])
@@ -83,7 +83,7 @@ class Probing:
                 self._ready_ns[point] = time.monotonic_ns()
 
     def stop(self) -> None:
-        """Ends; names are looked up now, while the server's files are there. May be called twice."""
+        """Stops recording, and looks up names while the server's files still exist. May be called twice."""
         if self._probe is not None and (records := self._probe.finish()) is not None:
             self._records = json.loads(records)
             if self._tranches is not None:
@@ -92,7 +92,7 @@ class Probing:
                 self._tranches.take(latches, gets, refused, self._ready_ns)
 
     def notices(self) -> Iterator[tuple[str, str]]:
-        """What is not available, with what would mend it."""
+        """Notices about missing data, each with a remedy."""
         if self._tranches is not None:
             yield from self._tranches.notices()
         if self._probe is None:
@@ -100,18 +100,18 @@ class Probing:
         for source, reason in self._probe.refused:
             yield "probe-unavailable", f"{source}: {with_cause(reason, self._no_tracefs)}"
         gets = self._tranches is not None and self._tranches.counts_gets
-        for source, wanted, phase in (
+        for source, enabled, phase in (
             ("sched", self._trace_s, "scheduling-trace"),
             ("gets", gets, "latch-count"),
         ):
-            if wanted and not self._recorded_s[phase]:
+            if enabled and not self._recorded_s[phase]:
                 text = "the engine of this subject has no diagnostic phase after the measure phase"
                 yield "probe-unavailable", f"{source}: {text}"
         if lost := self._records.get("lost", 0):
             yield (
                 "probe-lost",
-                f"{lost:,} records of the kernel's probes were lost: waits, switches and gets are more than"
-                " shown (use fewer clients, or a CPU for the lab alone)",
+                f"{lost:,} records of the kernel's probes were lost: waits, switches and gets are"
+                " underestimated (use fewer clients, or a separate CPU for the lab)",
             )
 
     def samples(self, origin_ns: int) -> Columns:

@@ -29,9 +29,9 @@ _STATUS = {
         "sessions", "database", "Sessions, without the monitor's own", limit=True, fills=True
     ),
     "Threads_running": DeclaredMetric(
-        "running_sessions", "database", "Sessions that run a statement, without our own", fills=True
+        "running_sessions", "database", "Sessions that run a statement, without the monitor's own", fills=True
     ),
-    "Com_stmt_prepare": DeclaredMetric("prepares_total", "statements", "Prepared statements made"),
+    "Com_stmt_prepare": DeclaredMetric("prepares_total", "statements", "Prepared statements created"),
     "Com_stmt_execute": DeclaredMetric("executions_total", "statements", "Executions of prepared statements"),
     "Com_stmt_close": DeclaredMetric("closes_total", "statements", "Prepared statements closed"),
     "Com_stmt_reprepare": DeclaredMetric(
@@ -69,12 +69,12 @@ _CACHE = DeclaredMetric(
 )
 _NS_PER_MS = 1_000_000  # times of the status variables are in ms
 _FREE = "Qcache_free_memory"
-# the session of the monitor itself, which is running whenever it asks
+# the monitor's own session counts in both: it is running at each reading
 _OWN_SESSION = ("sessions", "running_sessions")
 
 
 class MariaDBMonitor:
-    """One connection, one statement a reading. missing: status variables that this server has not."""
+    """One connection, one statement per reading. missing: status variables that this server lacks."""
 
     declares = Declaration(
         (*_STATUS.values(), _CACHE),
@@ -96,7 +96,7 @@ class MariaDBMonitor:
     def open(self, target: Target) -> None:
         """Connects and reads the limits; raises Unavailable."""
         if not target.dsn.startswith("mysql://"):
-            raise Unavailable("the subject has no MariaDB address (subject.kind = 'mariadb' has)")
+            raise Unavailable("the subject has no MariaDB address (use subject.kind = 'mariadb')")
         names = [*_STATUS, _FREE]
         self._query = f"show global status where variable_name in ({', '.join(map(repr, names))})"
         try:
@@ -110,17 +110,17 @@ class MariaDBMonitor:
             lacking = sorted(set(names) - self._shown(connection).keys())
         except pymysql.MySQLError as error:
             self.close()
-            raise Unavailable(f"MariaDB: {told(error)}") from error
+            raise Unavailable(f"MariaDB: {message_of(error)}") from error
         self._missing = (f"counters that this server does not have: {', '.join(lacking)}",) if lacking else ()
 
     def read(self) -> Iterable[Sample]:
-        """All metrics now; raises Unavailable when the server went away."""
+        """All metrics now; raises Unavailable when the server is gone."""
         if self._connection is None:
             raise Unavailable("the connection is closed")
         try:
             shown = self._shown(self._connection)
         except pymysql.MySQLError as error:
-            raise Unavailable(f"the server stopped answering: {told(error)}") from error
+            raise Unavailable(f"the server stopped answering: {message_of(error)}") from error
         samples = [
             Sample(metric.entity, metric.name, _value(metric, shown[variable]))
             for variable, metric in _STATUS.items()
@@ -138,7 +138,7 @@ class MariaDBMonitor:
         yield Sample("statements", "prepared_limit", self._limits["max_prepared_stmt_count"])
         yield Sample("database", "sessions_limit", self._limits["max_connections"])
         if size := self._limits.get("query_cache_size"):
-            # off, the cache says that nothing is free
+            # a cache that is off reports 0 free bytes
             used = size - shown[_FREE] if shown.get(_FREE) else 0.0
             yield Sample(_CACHE.entity, _CACHE.name, used)
             yield Sample(_CACHE.entity, f"{_CACHE.name}_limit", size)
@@ -180,6 +180,6 @@ def connect(dsn: str) -> pymysql.Connection[Any]:
     )
 
 
-def told(error: pymysql.MySQLError) -> str:
-    """What the server said, with its number."""
+def message_of(error: pymysql.MySQLError) -> str:
+    """The server's message with its number."""
     return " ".join(str(part) for part in error.args)

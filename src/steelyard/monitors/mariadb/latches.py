@@ -1,9 +1,9 @@
 """MariaDB's latches, by performance_schema: gets of every mutex and rwlock, and their time.
 
-Its instruments must be on from the server's start and cost 7 to 30 % of the CPU: a diagnostic pass of its
-own, not to be weighed. Gets are all acquisitions, and the time of a get counts whether it had to wait or
-not (https://mariadb.com/docs/server/reference/system-tables/performance-schema); the server counts
-neither misses nor sleeps.
+Its instruments must be on from the server's start and cost 7 to 30 % of the CPU: use them in a separate
+diagnostic study. Gets are all acquisitions, and the time of a get counts with and without a wait
+(https://mariadb.com/docs/server/reference/system-tables/performance-schema); the server counts neither
+misses nor sleeps.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pymysql
 
 from steelyard.declared_metrics import Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
-from steelyard.monitors.mariadb.counters import connect, told
+from steelyard.monitors.mariadb.counters import connect, message_of
 
 _READ = (
     "select event_name, count_star, sum_timer_wait"
@@ -31,7 +31,7 @@ _METRICS = (
 
 
 class MariaDBLatchesMonitor:
-    """One connection, one query a reading; the entity is the latch, without `wait/synch/`."""
+    """One connection, one query per reading; the entity is the latch, without `wait/synch/`."""
 
     declares = Declaration(
         _METRICS,
@@ -39,8 +39,9 @@ class MariaDBLatchesMonitor:
     )
 
     missing = (
-        "misses and sleeps: performance_schema counts neither, and its time of a get counts without a wait"
-        " too; its instruments cost 7 to 30 % of the CPU, so weigh options in a study without them",
+        "misses and sleeps: performance_schema does not count them, and its time of a get includes gets"
+        " without a wait; its instruments cost 7 to 30 % of the CPU, so compare options in a study without"
+        " them",
     )
 
     def __init__(self) -> None:
@@ -49,19 +50,19 @@ class MariaDBLatchesMonitor:
     def open(self, target: Target) -> None:
         """Connects; raises Unavailable, also when performance_schema or its instruments are off."""
         if not target.dsn.startswith("mysql://"):
-            raise Unavailable("the subject has no MariaDB address (subject.kind = 'mariadb' has)")
+            raise Unavailable("the subject has no MariaDB address (use subject.kind = 'mariadb')")
         try:
             self._connection = connect(target.dsn)
             found = list(self.read())
         except pymysql.MySQLError as error:
             self.close()
-            raise Unavailable(f"MariaDB: {told(error)}") from error
+            raise Unavailable(f"MariaDB: {message_of(error)}") from error
         if not found:
             self.close()
             raise Unavailable("performance_schema is off (subject.settings: performance_schema = true)")
 
     def read(self) -> Iterable[Sample]:
-        """gets_total and get_ns_total of every latch; raises Unavailable when the server went away."""
+        """gets_total and get_ns_total of every latch; raises Unavailable when the server is gone."""
         if self._connection is None:
             raise Unavailable("the connection is closed")
         try:
@@ -69,7 +70,7 @@ class MariaDBLatchesMonitor:
                 cursor.execute(_READ)
                 rows = cursor.fetchall()
         except pymysql.MySQLError as error:
-            raise Unavailable(f"the server stopped answering: {told(error)}") from error
+            raise Unavailable(f"the server stopped answering: {message_of(error)}") from error
         samples: list[Sample] = []
         for name, gets, picoseconds in rows:
             latch = str(name).removeprefix(_PREFIX)

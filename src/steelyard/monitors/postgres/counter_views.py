@@ -1,4 +1,4 @@
-"""Which view of PostgreSQL has which counter, by version: selects that are joined into one query."""
+"""PostgreSQL's counters by view and version: selects that are joined into one query."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _NEWEST = 10_000
 
 @dataclass(frozen=True)
 class Part:
-    """Columns from one source of one row, joined to the others in a single query.
+    """Columns from one source with one row, joined to the others in a single query.
 
-    columns: expression by `entity metric`. since, before: major versions of the server.
+    columns: expression by `entity metric`. since, before: major versions of the server. hint: the remedy.
     """
 
     name: str
@@ -19,10 +19,10 @@ class Part:
     columns: tuple[tuple[str, str], ...]
     since: int = 0
     before: int = _NEWEST
-    mending: str = ""
+    hint: str = ""
 
     def sql(self) -> str:
-        """The part as a select of its own."""
+        """The part as a separate select."""
         columns = ", ".join(f'{expression} as "{name}"' for name, expression in self.columns)
         return f"select {columns} from {self.source}"
 
@@ -58,7 +58,7 @@ PARTS = (
         "(select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as wal_bytes) as wal",
         (("wal bytes_total", "wal_bytes"),),
         before=14,
-        mending="a standby writes no WAL: watch the primary",
+        hint="a standby writes no WAL: monitor the primary",
     ),
     Part(
         "io",
@@ -121,7 +121,7 @@ PARTS = (
 # is known from the number of passes.
 _EVICTED = "dealloc * greatest(10, current_setting('pg_stat_statements.max')::int * 5 / 100)"
 
-# calls and plans are gauges: they leave with the entry that held them.
+# calls and plans are gauges: they disappear with their evicted entry.
 ENTRIES = Part(
     "statements",
     "{schema}.pg_stat_statements(false)",
@@ -145,5 +145,5 @@ TEXTS = Part(
     "statement texts",
     "pg_stat_file('pg_stat_tmp/pgss_query_texts.stat')",
     (("statements texts_bytes", "size"),),
-    mending="needs a superuser or pg_read_server_files",
+    hint="needs a superuser or pg_read_server_files",
 )

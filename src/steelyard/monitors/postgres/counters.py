@@ -1,8 +1,8 @@
 """PostgreSQL's own counters, 13 to 18: transactions, blocks, WAL, I/O, statement statistics.
 
-Backends report to these counters about once a second and when they go idle, so a difference over
-a phase is true to a second of work at each edge. Prepared statements and backend memory can be
-seen by their own session only: they are left out.
+Backends report to these counters about once per second and when they go idle, so a difference over
+a phase is exact to one second of work at each edge. Prepared statements and backend memory are visible
+in their own session only: they are left out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import psycopg
 
 from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
-from steelyard.monitors.postgres.connection import connect, disconnect, leave_statements_alone, told
+from steelyard.monitors.postgres.connection import connect, disconnect, leave_statements_alone, message_of
 from steelyard.monitors.postgres.counter_views import ENTRIES, PARTS, PASSES, PLANS, TEXTS, Part
 
 _WAL = Cost("wal_bytes_per_txn", "WAL", "log")
@@ -47,9 +47,9 @@ _METRICS = (
     DeclaredMetric(
         "entries", "statements", "Entries of pg_stat_statements", chart="statements", limit=True, fills=True
     ),
-    DeclaredMetric("held_calls", "statements", "Calls that the present entries have counted"),
+    DeclaredMetric("held_calls", "statements", "Calls counted in the present entries"),
     DeclaredMetric(
-        "held_plans", "statements", "Plans that the present entries have counted, if track_planning is on"
+        "held_plans", "statements", "Plans counted in the present entries, if track_planning is on"
     ),
     DeclaredMetric("eviction_passes_total", "statements", "Passes that evicted entries"),
     DeclaredMetric(
@@ -58,8 +58,8 @@ _METRICS = (
     DeclaredMetric("texts_bytes", "statements", "Size of the file of query texts", fills=True),
 )
 
-# Reading the entries costs .8 us each (4 ms for 5,000) and holds the lock that a new entry needs:
-# at most this share of the time goes into it, at least one reading every two seconds.
+# Reading costs 0.8 us per entry (4 ms for 5,000) and holds the lock that new entries need: it may take
+# at most this share of the time, but there is at least one reading every two seconds.
 _ENTRIES_SHARE = 1 / 400
 _ENTRIES_PERIOD_S_MIN, _ENTRIES_PERIOD_S_MAX = 0.9, 2.0
 
@@ -68,13 +68,13 @@ _STATEMENTS_STATE = """
     select e.extnamespace::regnamespace::text,
         current_setting('pg_stat_statements.max', true) is not null,
         current_setting('pg_stat_statements.track_planning', true) = 'on'
-    from (select 1) as one left join pg_extension e on e.extname = 'pg_stat_statements'"""
+    from (select 1) as single left join pg_extension e on e.extname = 'pg_stat_statements'"""
 
 
 class PostgresMonitor:
-    """One connection, one query a reading; a second, rarer one for the entries of statements.
+    """One connection, one query per reading; a second, less frequent query for statement entries.
 
-    missing: what cannot be read here, each with its reason.
+    missing: unreadable sources, each with its reason.
     """
 
     declares = Declaration(
@@ -93,11 +93,11 @@ class PostgresMonitor:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """`statements: not installed in this database (...)`, one a source."""
+        """`statements: not installed in this database (...)`, one text per source."""
         return tuple(self._missing)
 
     def open(self, target: Target) -> None:
-        """Connects and finds out what this server has; raises Unavailable."""
+        """Connects and finds the counters of this server; raises Unavailable."""
         self._target = target
         self._missing.clear()
         self._entries_due_s = 0.0
@@ -109,10 +109,10 @@ class PostgresMonitor:
             self._entries_query = self._joined(connection, entries, version)
         except psycopg.Error as error:
             self.close()
-            raise Unavailable(f"the server stopped answering: {told(error)}") from error
+            raise Unavailable(f"the server stopped answering: {message_of(error)}") from error
         if not self._query:
             self.close()
-            raise Unavailable("; ".join(self._missing) + " (grant pg_monitor to the user of the monitors)")
+            raise Unavailable("; ".join(self._missing) + " (grant pg_monitor to the monitors' user)")
 
     def read(self) -> Iterable[Sample]:
         """All metrics now; none when the server did not answer in time; raises Unavailable."""
@@ -139,7 +139,7 @@ class PostgresMonitor:
         except psycopg.errors.QueryCanceled:
             return []  # too slow this time; the next reading may be in time
         except psycopg.Error as error:
-            raise Unavailable(f"the server stopped answering: {told(error)}") from error
+            raise Unavailable(f"the server stopped answering: {message_of(error)}") from error
         own = len(self._target.own_backends)
         samples: list[Sample] = []
         for column, value in zip(cursor.description or (), row or (), strict=False):
@@ -150,7 +150,7 @@ class PostgresMonitor:
         return samples
 
     def _joined(self, connection: psycopg.Connection[Any], parts: Iterable[Part], version: int) -> bytes:
-        """One select over all parts that this server has and this user may read; empty if none."""
+        """One select over all parts that exist in this server and are readable; empty if none."""
         usable: list[Part] = []
         for part in parts:
             if not part.since <= version < part.before:
@@ -160,8 +160,8 @@ class PostgresMonitor:
             except psycopg.Error as error:
                 if connection.broken:
                     raise
-                hint = f" ({part.mending})" if part.mending else ""
-                self._missing.append(f"{part.name}: {told(error)}{hint}")
+                hint = f" ({part.hint})" if part.hint else ""
+                self._missing.append(f"{part.name}: {message_of(error)}{hint}")
             else:
                 usable.append(part)
         rows = (f"({part.sql()}) as part{i}" for i, part in enumerate(usable))
@@ -171,7 +171,7 @@ class PostgresMonitor:
         """Parts of pg_stat_statements: counters for each reading, entries for fewer."""
         row = connection.execute(_STATEMENTS_STATE).fetchone()
         schema, loaded, plans = row or (None, False, False)
-        # what nobody loaded is not missing: it would itself cost what is weighed
+        # not reported as missing: loading it would itself change the server's costs
         if not loaded:
             return [], []
         if schema is None:
@@ -181,7 +181,7 @@ class PostgresMonitor:
             return [], []
         if not leave_statements_alone(connection):
             self._missing.append(
-                "statements: our own queries are among the entries (monitor as a superuser, or "
+                "statements: the monitor's own queries are among the entries (monitor as a superuser, or "
                 "grant set on parameter pg_stat_statements.track)"
             )
         columns = ENTRIES.columns + ((PLANS,) if plans else ())

@@ -1,4 +1,4 @@
-"""What PostgreSQL's clients wait for, sampled from its activity view; ten readings a second."""
+"""Wait events of PostgreSQL's clients, sampled from its activity view ten times per second."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from steelyard.monitors.postgres.connection import (
     connect,
     disconnect,
     leave_statements_alone,
-    told,
+    message_of,
 )
 
 RUNNING = "CPU:running"  # no wait event: on the CPU, waiting for it, or in a spin loop
@@ -65,7 +65,7 @@ class PostgresWaitsMonitor:
         self._readings = 0
 
     def open(self, target: Target) -> None:
-        """Connects; raises Unavailable when others' sessions may not be seen."""
+        """Connects; raises Unavailable when other users' sessions are hidden."""
         self._target = target
         self._samples.clear()
         self._readings = 0
@@ -74,13 +74,13 @@ class PostgresWaitsMonitor:
             allowed, tracked = connection.execute(_ALLOWED).fetchone() or (False, False)
         except psycopg.Error as error:
             self.close()
-            raise Unavailable(f"the server stopped answering: {told(error)}") from error
+            raise Unavailable(f"the server stopped answering: {message_of(error)}") from error
         if not allowed or not tracked:
             self.close()
             raise Unavailable(
-                "track_activities is off (set it on)"
+                "track_activities is off (turn it on)"
                 if allowed
-                else "other sessions' waits are hidden from this user (grant pg_monitor to it)"
+                else "this user cannot see the waits of other sessions (grant pg_monitor to it)"
             )
         leave_statements_alone(connection)
 
@@ -93,7 +93,7 @@ class PostgresWaitsMonitor:
         except psycopg.errors.QueryCanceled:
             return []
         except psycopg.Error as error:
-            raise Unavailable(f"the server stopped answering: {told(error)}") from error
+            raise Unavailable(f"the server stopped answering: {message_of(error)}") from error
         self._readings += 1
         for kind, event, count in rows:
             self._samples[f"{kind}:{event}" if event else RUNNING] += count

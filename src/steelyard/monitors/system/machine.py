@@ -24,7 +24,7 @@ _MODES = {
     "iowait": "Time without work while I/O was under way",
     "irq": "CPU time in interrupt handlers",
     "softirq": "CPU time in soft interrupt handlers",
-    "steal": "Time that the hypervisor gave to others",
+    "steal": "Time that the hypervisor gave to other guests",
     "guest": "CPU time of virtual machines",
     "guest_nice": "CPU time of virtual machines at low priority",
 }
@@ -68,9 +68,9 @@ _METRICS = (
         "full_ns_total", "psi:*", "Pressure: time in which all tasks were stalled; not of the CPU"
     ),
 )
-_NOT_DISKS = ("loop", "ram", "zram", "fd", "sr")
+_NO_DISKS = ("loop", "ram", "zram", "fd", "sr")
 
-_MENDING = {
+_HINTS = {
     "pressure/cpu": "boot with psi=1 on a kernel with CONFIG_PSI",
     "pressure/io": "boot with psi=1 on a kernel with CONFIG_PSI",
     "pressure/memory": "boot with psi=1 on a kernel with CONFIG_PSI",
@@ -81,7 +81,7 @@ _MENDING = {
 class HostMonitor:
     """Reads /proc/stat, meminfo, vmstat, diskstats, net/dev and pressure.
 
-    missing: what cannot be read here, each with its reason; the rest is read all the same.
+    missing: unreadable sources, each with its reason; the others are still read.
     """
 
     declares = Declaration(_METRICS)
@@ -106,7 +106,7 @@ class HostMonitor:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """`/proc/pressure/cpu: Operation not supported (boot with psi=1 ...)`, one a source."""
+        """`/proc/pressure/cpu: Operation not supported (boot with psi=1 ...)`, one text per source."""
         return tuple(self._missing.values())
 
     def open(self, target: Target) -> None:
@@ -117,7 +117,7 @@ class HostMonitor:
         for name in self._parsers:
             try:
                 file = ProcFile(self._proc / name, budget)
-                file.read()  # some files open, and refuse to be read: PSI when it is switched off
+                file.read()  # some files can be opened but not read: PSI when it is switched off
             except OSError as error:
                 self._note(name, reason(error))
             else:
@@ -132,7 +132,7 @@ class HostMonitor:
             try:
                 samples.extend(self._parsers[name](file.read()))
             except (OSError, ValueError, IndexError) as error:
-                why = reason(error) if isinstance(error, OSError) else "not in the known form"
+                why = reason(error) if isinstance(error, OSError) else "unknown format"
                 self._note(name, why)
                 self._files.pop(name).close()
         if not self._files:
@@ -146,18 +146,18 @@ class HostMonitor:
         self._files.clear()
 
     def _note(self, name: str, why: str) -> None:
-        hint = _MENDING.get(name)
+        hint = _HINTS.get(name)
         self._missing[name] = f"{self._proc / name}: {why}" + (f" ({hint})" if hint else "")
 
     def _find_disks(self) -> None:
-        """Whole disks only: a partition's traffic is in its disk's already."""
+        """Whole disks only: their counters include those of their partitions."""
         block = self._sys / "block"
         try:
             names = [path.name for path in block.iterdir()]
         except OSError as error:
             names = []
             self._missing["block"] = f"{block}: {reason(error)} (disks are not read)"
-        self._disks = frozenset(n.encode() for n in names if not n.startswith(_NOT_DISKS))
+        self._disks = frozenset(n.encode() for n in names if not n.startswith(_NO_DISKS))
 
     def _stat(self, text: bytes) -> Iterator[Sample]:
         for line in text.splitlines():
@@ -167,11 +167,11 @@ class HostMonitor:
                 for metric, ticks in zip(_MODE_METRICS, rest.split(), strict=False):
                     yield self._mode(entity, metric, int(ticks) * _NS_PER_TICK)
             elif key in _STAT_METRICS:
-                # the sum comes first; the line of interrupts goes on for kilobytes
+                # the total is the first number; the line of interrupts has kilobytes
                 yield Sample("host", _STAT_METRICS[key], int(rest.split(None, 1)[0]))
 
     def _mode(self, entity: str, metric: str, value: int) -> Sample:
-        # The kernel takes idle and iowait back now and then (proc(5)); a counter never falls here.
+        # The kernel sometimes decreases idle and iowait (proc(5)); a counter must not fall.
         highest = max(value, self._highest.get((entity, metric), 0))
         self._highest[entity, metric] = highest
         return Sample(entity, metric, highest)

@@ -27,7 +27,7 @@ _METRICS = (
         "CPU time, exact, from schedstat",
         _server("server_cpu_us_per_txn", "server CPU", "server CPU"),
         Cost("engine_cpu_us_per_txn", "load engine CPU", "CPU", "engine", better="neither"),
-        # a pooler that is not there costs nothing
+        # an option without pooler costs nothing
         Cost("pooler_cpu_us_per_txn", "CPU of the pooler", "CPU", "pooler", zero_if_absent=True),
     ),
     _metric(
@@ -53,7 +53,7 @@ _METRICS = (
     ),
     _metric(
         "involuntary_switches_total",
-        "Switches away from threads that could have run on",
+        "Switches away from threads that could have continued",
         _server("server_switches_involuntary_per_txn", "involuntary switches of the server", "switches"),
     ),
     _metric(
@@ -69,8 +69,8 @@ _METRICS = (
     DeclaredMetric("memory_private_bytes", "*", "Anonymous memory", chart="server", fills=True),
     DeclaredMetric("memory_shared_bytes", "*", "Shared memory: the largest amount that one process touched"),
     DeclaredMetric("memory_bytes", "*", "Private and shared memory", fills=True),
-    DeclaredMetric("threads", "*", "Threads that live", fills=True),
-    DeclaredMetric("processes", "*", "Processes that live", fills=True),
+    DeclaredMetric("threads", "*", "Living threads", fills=True),
+    DeclaredMetric("processes", "*", "Living processes", fills=True),
 )
 
 
@@ -78,9 +78,9 @@ class ProcessMonitor:
     """Sums by role over the whole tree below each pid of the target; entity is the role.
 
     A tree ends where another role's begins. Backends in Target.own_backends count as "monitors".
-    A process counts from its birth; one whose parent died stays where it was.
-    files_max: how many files stay open between readings; default: by the limit of the process.
-    missing: what cannot be read here, each with its reason.
+    A process counts from its birth; a process whose parent died stays in its role.
+    files_max: number of files kept open between readings; default: from the limit of the process.
+    missing: unreadable sources, each with its reason.
     """
 
     declares = Declaration(
@@ -101,7 +101,7 @@ class ProcessMonitor:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What cannot be read here, each with its reason."""
+        """Unreadable sources, each with its reason."""
         return tuple(self._missing.values())
 
     def open(self, target: Target) -> None:
@@ -120,15 +120,15 @@ class ProcessMonitor:
             self.close()
             raise Unavailable(
                 "; ".join(self._missing.values())
-                or "the target names no process: a server behind a dsn runs out of our sight; "
-                "run steelyard on its machine to see its processes"
+                or "the target has no process: the processes of a server at an address are not visible; "
+                "run steelyard on its machine to monitor them"
             )
         self._update()
 
     def read(self) -> Iterable[Sample]:
         """All metrics now; a role without a living process is left out."""
         if not self._processes:
-            raise Unavailable("every process watched has ended")
+            raise Unavailable("all monitored processes have ended")
         self._update()
         by_role: dict[str, list[Process]] = {}
         for process in self._processes.values():
@@ -138,7 +138,7 @@ class ProcessMonitor:
             if any(not process.stat.zombie for process in processes):
                 samples.extend(self._samples(role, processes))
         if not samples:
-            raise Unavailable("every process watched has ended")
+            raise Unavailable("all monitored processes have ended")
         return samples
 
     def close(self) -> None:
@@ -162,8 +162,8 @@ class ProcessMonitor:
             yield Sample(role, "written_bytes_total", io[1])
         alive = [process for process in processes if not process.stat.zombie]
         private = sum(process.private_bytes for process in alive)
-        # One segment mapped by every process: the largest part that any one has touched, which is
-        # the least that it can be. Summing it would count shared_buffers once a backend.
+        # One segment mapped by every process: the largest part that a process has touched is a lower
+        # bound. The sum would count shared_buffers once per backend.
         shared = max(process.shared_bytes for process in alive)
         yield Sample(role, "memory_private_bytes", private)
         yield Sample(role, "memory_shared_bytes", shared)
@@ -185,7 +185,7 @@ class ProcessMonitor:
                 if not discover:
                     continue
                 children = process.children()
-            except (OSError, ValueError) as error:  # a file cut short: it is about to go
+            except (OSError, ValueError) as error:  # an incomplete file: the process is ending
                 self._bury(process, error)
                 continue
             if children is None:
@@ -194,13 +194,13 @@ class ProcessMonitor:
             for pid in children:
                 if pid not in self._processes and pid not in roots:
                     queue.extend(self._adopt(pid, process.role))
-        # Not before: a child of another role, dead when its parent was read, is only now known.
+        # Only now: a child of another role may have been dead when its parent was read.
         for process in self._processes.values():
             process.settle()
         self._move_own_backends()
 
     def _tasks_may_have_come(self) -> bool:
-        """Whether any process or thread was started since: the last pid given out has changed."""
+        """Whether a process or thread was started since: the last assigned pid has changed."""
         if self._loadavg is None:
             return True
         last_pid = self._loadavg.read().split()[-1]
@@ -243,10 +243,10 @@ class ProcessMonitor:
             )
 
     def _bury(self, process: Process, error: Exception) -> None:
-        """Books what a process used on its parent, which the kernel did too, or on its role."""
+        """Adds the usage of an ended process to its parent, as the kernel does, or to its role."""
         del self._processes[process.pid]
         process.close()
-        self._last_pid = b""  # its pid may have been taken over: search at the next reading
+        self._last_pid = b""  # its pid may have been reused: search at the next reading
         if isinstance(error, PermissionError):
             self._missing[process.role] = f"{process.role}: process {process.pid}: {reason(error)}"
         process.settle()
@@ -267,7 +267,7 @@ class ProcessMonitor:
         role.retained_io = [role.retained_io[i] + io[i] for i in range(2)]
 
     def _move(self, process: Process, role: str) -> None:
-        """What it used so far stays with its old role."""
+        """Moves a process to a role; its usage so far stays with the old role."""
         old, new = self._roles[process.role], self._roles.setdefault(role, Role())
         used, io = process.used(), process.io or (0, 0)
         old.retained = added(old.retained, used)

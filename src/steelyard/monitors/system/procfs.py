@@ -1,4 +1,4 @@
-"""Reading /proc over and over: descriptors kept open, because opening costs more than reading."""
+"""Reading /proc repeatedly: descriptors are kept open, because opening costs more than reading."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import os
 import resource
 from pathlib import Path
 
-# A seq_file hands out at most its buffer, a page or more, cut between records: what is shorter
-# than this was not cut.
-_SURELY_WHOLE_BYTES = 3 * 1024
+# A seq_file returns at most its buffer, a page or more, cut between records: a shorter text is complete.
+_COMPLETE_BYTES = 3 * 1024
 _CHUNK_BYTES = 64 * 1024
 
 
 class Budget:
-    """How many descriptors may be kept open; a quarter of the soft limit leaves room for others."""
+    """Number of descriptors that may stay open: a quarter of the soft limit by default."""
 
     def __init__(self, files_max: int | None = None) -> None:
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -23,8 +22,8 @@ class Budget:
 class ProcFile:
     """One file below /proc, read whole each time; within the budget its descriptor stays open.
 
-    A kept descriptor never shows another process that took over the pid: reading fails instead.
-    Raises OSError as open and read do (FileNotFoundError, ProcessLookupError: it went away).
+    An open descriptor never shows another process with a reused pid: reading fails instead.
+    Raises OSError as open and read do (FileNotFoundError, ProcessLookupError: the process has ended).
     """
 
     __slots__ = ("_budget", "_fd", "path")
@@ -48,7 +47,7 @@ class ProcFile:
             os.close(fd)
 
     def close(self) -> None:
-        """Let go of the descriptor; may be called twice."""
+        """Closes the descriptor; may be called twice."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -57,7 +56,7 @@ class ProcFile:
 
 def _read_whole(fd: int) -> bytes:
     text = os.pread(fd, _CHUNK_BYTES, 0)
-    if len(text) < _SURELY_WHOLE_BYTES:
+    if len(text) < _COMPLETE_BYTES:
         return text
     while chunk := os.pread(fd, _CHUNK_BYTES, len(text)):
         text += chunk
@@ -65,5 +64,5 @@ def _read_whole(fd: int) -> bytes:
 
 
 def reason(error: OSError) -> str:
-    """What went wrong with a file, in words: `Permission denied`."""
+    """The message of the error: `Permission denied`."""
     return error.strerror or type(error).__name__

@@ -1,4 +1,4 @@
-"""What all processes of one role used together: sums that never fall."""
+"""The total usage of all processes of one role: sums that never fall."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from steelyard.monitors.system.task import CPU, SYSTEM, USER, Process, added, no
 
 
 class Role:
-    """The sums of one role; they never fall, though its processes come and go."""
+    """The sums of one role; they never fall, although its processes come and go."""
 
     def __init__(self) -> None:
         self.retained = nothing()  # of processes that died, or moved to another role
@@ -19,8 +19,8 @@ class Role:
         raw = added(self.retained, *(process.used() for process in processes))
         before = self._totals
         now = list(map(max, before, raw))
-        # The kernel splits exact time by ticks and shows it rounded down, a tick a process: the
-        # user's part follows the long-run ratio, and neither part ever falls.
+        # The kernel splits exact time by ticks and rounds down, up to a tick per process: the user's
+        # part follows the long-run ratio, and neither part ever falls.
         ticks = raw[USER] + raw[SYSTEM]
         target = now[CPU] * raw[USER] // ticks if ticks > 0 else 0
         now[USER] = min(max(target, before[USER]), before[USER] + now[CPU] - before[CPU])
@@ -29,7 +29,7 @@ class Role:
         return now
 
     def io(self, processes: list[Process]) -> list[int] | None:
-        """Bytes read from and written to storage; None when no process lets us see."""
+        """Bytes read from and written to storage; None when no process's I/O is readable."""
         seen = [process.io for process in processes if process.io is not None]
         if not seen:
             return None

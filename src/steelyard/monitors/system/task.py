@@ -1,4 +1,4 @@
-"""What one process and its threads have used since their birth, from /proc."""
+"""The usage of one process and its threads since their birth, from /proc."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from steelyard.monitors.system.procfs import Budget, ProcFile
 
 NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
-# What is added up, in this order; io is kept apart because a parent's already holds its children's.
+# The sums, in this order; I/O is separate because a parent's includes its children's.
 USAGE = (
     "cpu_ns",
     "user_cpu_ns",
@@ -59,7 +59,7 @@ class Stat(NamedTuple):
 
 
 def parse_stat(text: bytes) -> Stat:
-    """From the text of /proc/PID/stat; the name in brackets may hold blanks and brackets."""
+    """Parses the text of /proc/PID/stat; the name in brackets may contain blanks and brackets."""
     f = text[text.rindex(b")") + 2 :].split(None, 20)
     user, system, children_user, children_system = map(int, f[11:15])
     return Stat(
@@ -96,7 +96,7 @@ class Thread:
             self.used[5], self.used[6] = int(found[1]), int(found[2])
 
     def children(self) -> list[int] | None:
-        """Pids of the processes that it started; None when the kernel does not tell."""
+        """Pids of the processes that it started; None when the kernel does not list them."""
         if self._children is None:
             return None
         return [int(pid) for pid in self._children.read().split()]
@@ -115,41 +115,41 @@ class Thread:
 
 @dataclass
 class Reaped:
-    """What the dead children of one process used.
+    """The usage of the dead children of one process.
 
-    The kernel adds a child's CPU time, exact, to its parent's when the parent waits for it, but
-    shows the sum in ticks; what we saw of a child last is exact but lacks its end. The larger of
-    both is kept: short by at most two ticks a process, also for children that we never saw.
-    Lost with a child are its run-queue wait, slices and switches since our last reading of it:
-    the kernel adds those up too, and shows them to the parent only.
-    seen: as we last saw them. foreign: of children counted under another role.
+    The kernel adds a child's exact CPU time to its parent's when the parent waits for it, but shows
+    the sum in ticks; the last reading of a child is exact but lacks its end. The larger of both is
+    kept: at most two ticks per process too small, also for children that were never read.
+    A dead child's run-queue wait, slices and switches since its last reading are lost: the kernel
+    adds them up too, but shows them to the parent only.
+    seen: at their last readings. foreign: of children counted under another role.
     """
 
     seen: list[int]
     foreign: list[int] = field(default_factory=nothing)
     used: list[int] = field(default_factory=nothing)
-    _told: tuple[int, int, int] = (-1, 0, 0)
+    _reported: tuple[int, int, int] = (-1, 0, 0)
 
     def add(self, used: list[int]) -> None:
-        """Books a dead child as we last saw it."""
+        """Adds a dead child's usage at its last reading."""
         self.seen = added(self.seen, used)
-        self._told = (-1, 0, 0)
+        self._reported = (-1, 0, 0)
 
     def update(self, stat: Stat) -> None:
         """Brings `used` up to date; it never falls."""
         user, system = stat.children_user_ns, stat.children_system_ns
-        told = (user + system, user, system)
-        if told == self._told:
-            return  # nobody was waited for: most processes never have a child
-        self._told = told
+        reported = (user + system, user, system)
+        if reported == self._reported:
+            return  # no child was reaped: most processes never have a child
+        self._reported = reported
         for i, seen in enumerate(self.seen):
-            now = max(seen, told[i] - self.foreign[i]) if i < len(told) else seen
+            now = max(seen, reported[i] - self.foreign[i]) if i < len(reported) else seen
             if now > self.used[i]:
                 self.used[i] = now
 
 
 class Process:
-    """One process with its threads: what it used, and what its dead children did."""
+    """One process with its threads: its usage, and that of its dead children."""
 
     def __init__(self, proc: Path, pid: int, role: str, budget: Budget) -> None:
         self.pid = pid
@@ -175,10 +175,10 @@ class Process:
         self.io: tuple[int, int] | None = None  # read and written, its reaped children's included
 
     def read(self, discover: bool) -> None:
-        """Brings everything up to date; raises OSError when gone. discover: threads may have come."""
+        """Updates everything; raises OSError when the process is gone. discover: search for new threads."""
         stat = parse_stat(self._stat.read())
         if stat.born_ticks != self.stat.born_ticks:
-            raise ProcessLookupError(f"process {self.pid} is another one now")
+            raise ProcessLookupError(f"the pid {self.pid} now belongs to another process")
         self.stat = stat
         status = self._status.read()
         if found := _MEMORY.search(status):
@@ -192,20 +192,20 @@ class Process:
         self._read_io()
 
     def settle(self) -> None:
-        """Books what the dead children used, once all of them are known to be dead."""
+        """Adds the usage of dead children, once all of them are known to be dead."""
         self.reaped.update(self.stat)
 
     def used(self) -> list[int]:
         """Totals in the order of USAGE, of dead threads and children too; they never fall."""
         own = added(self._gone, *(thread.used for thread in self._threads.values()))
-        # ticks hold the ends of threads that we missed; they are rounded down, hence the larger
+        # ticks include the ends of threads after their last reading, but are rounded down: use the larger
         own[CPU] = max(own[CPU], self.stat.user_ns + self.stat.system_ns)
         own[USER], own[SYSTEM] = self.stat.user_ns, self.stat.system_ns
         self._used = list(map(max, self._used, own))
         return added(self._used, self.reaped.used)
 
     def children(self) -> list[int] | None:
-        """Pids of its children, whichever thread started them; None when the kernel tells none."""
+        """Pids of the children of all its threads; None when the kernel does not list them."""
         pids: list[int] = []
         for thread in self._threads.values():
             found = thread.children()
@@ -216,7 +216,7 @@ class Process:
 
     @property
     def sees_io(self) -> bool:
-        """Whether we may see what it read and wrote."""
+        """Whether its I/O counters are readable."""
         return self._io is not None
 
     @property
@@ -225,7 +225,7 @@ class Process:
         return all(thread.timed for thread in self._threads.values())
 
     def close(self) -> None:
-        """Closes the files, also of a process half opened."""
+        """Closes the files, also after an incomplete open."""
         for name in ("_stat", "_status", "_io"):
             file: ProcFile | None = getattr(self, name, None)
             if file is not None:
@@ -241,7 +241,7 @@ class Process:
                 try:
                     self._threads[tid] = Thread(self._dir / "task" / name, self._budget)
                 except (FileNotFoundError, ProcessLookupError):
-                    continue  # it came and went
+                    continue  # it has already ended
 
     def _read_thread(self, tid: int, status: bytes | None) -> None:
         thread = self._threads[tid]
@@ -268,7 +268,7 @@ class Process:
 
 
 def _optional(path: Path, budget: Budget) -> ProcFile | None:
-    """The file, or None where this kernel or user does not have it."""
+    """The file, or None where this kernel lacks it or this user may not read it."""
     try:
         file = ProcFile(path, budget)
         file.read()

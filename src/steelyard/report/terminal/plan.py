@@ -46,7 +46,8 @@ def print_plan(
     who = study.workload.point_is if plan.clients == [1] else study.workload.points_are
     say(
         "plan",
-        f"{fmt.count(plan.blocks, 'block')} x {fmt.count(len(labels), 'option')}, {', '.join(map(str, plan.clients))}"
+        f"{fmt.count(plan.blocks, 'block')} x {fmt.count(len(labels), 'option')},"
+        f" {', '.join(map(str, plan.clients))}"
         f" {who}, {plan.warm_up_s:g} s warm-up, {measured} measured per load point:"
         + (" about " if study.workload.steady else " each round to its end, more than ")
         + fmt.duration(round(seconds))

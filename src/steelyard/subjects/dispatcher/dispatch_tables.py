@@ -1,4 +1,4 @@
-"""Dispatch tables by name or from a file in the form that `dispadmin -g` prints."""
+"""Dispatch tables by name or from a file in the format of `dispadmin -g`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _COLUMNS["IA"] = _COLUMNS["TS"]
 
 @dataclass(frozen=True)
 class DispatchTable:
-    """A table that was read without error. text: as dispadmin prints it on a machine of the given hz."""
+    """A valid table. text: as dispadmin prints it on a machine of the given hz."""
 
     name: str
     class_name: str
     text: str
 
     def levels(self) -> list[dict[str, int]]:
-        """What each level says, from level 0 on: quantum_ms, and for TS and IA tqexp and the others."""
+        """The columns of each level, from level 0 on: quantum_ms, and for TS and IA tqexp and the others."""
         columns = _COLUMNS[self.class_name]
         rows = (line.partition("#")[0].split() for line in self.text.splitlines())
         return [
@@ -39,7 +39,7 @@ class DispatchTable:
 def read_table(name: str, class_name: str = "TS", hz: int = 100) -> DispatchTable:
     """The built-in table of that name, else the file. class_name: TS, IA, RT or FX.
 
-    Raises InputError: no such file, or file, line and cause of what is wrong in it.
+    Raises InputError for a missing file, or with file, line and cause for an error in it.
     """
     built_in = name in BUILT_IN[: 2 if class_name in ("TS", "IA") else 1]
     given = name if built_in else _text(name, class_name)
@@ -53,7 +53,7 @@ def read_table(name: str, class_name: str = "TS", hz: int = 100) -> DispatchTabl
 
 def _text(name: str, class_name: str) -> str:
     known = " and extended" if class_name in ("TS", "IA") else ""
-    hint = f"built-in for {class_name}: standard{known}; else a file in the form of `dispadmin -g`"
+    hint = f"built-in for {class_name}: standard{known}; else a file in the format of `dispadmin -g`"
     try:
         return Path(name).read_text(encoding="utf-8")
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
 """A simulated machine under Solaris dispatch tables: CPUs, caches, memory latency, tables as settings.
 
-Seconds are simulated, so nothing outside can be watched: the simulation counts for itself. Blocks are
-seeds, and within a block every option meets the same bursts and sleeps.
+Seconds are simulated, so monitors cannot be used: the simulation has its own counters. Blocks are seeds,
+and within a block every option gets the same bursts and sleeps.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def check(study: Study, options: Sequence[Option]) -> None:
     for key in ("monitors", "host"):
         if getattr(study, key):
             raise InputError(
-                "a simulated machine has a clock of its own: nothing outside acts on it or watches it",
+                "a simulated machine has its own clock: monitors and host settings do not act on it",
                 "leave it out",
                 (key,),
             )
@@ -61,7 +61,7 @@ def check(study: Study, options: Sequence[Option]) -> None:
             )
         try:
             for clients in (min(study.plan.clients), max(study.plan.clients)):
-                _core.dispatch_run(json.dumps(_trial(option, clients)), _unheard)
+                _core.dispatch_run(json.dumps(_trial(option, clients)), _ignored)
         except _core.PlanError as error:
             raise InputError(
                 f"option {option.label}: {error}",
@@ -71,7 +71,7 @@ def check(study: Study, options: Sequence[Option]) -> None:
 
 
 class Dispatcher:
-    """A plan for the dispatch engine; each run is a simulation from its own beginning."""
+    """A plan for the dispatch engine; each run is a simulation from the beginning."""
 
     def start(self, option: Option) -> Load:
         """The option's machine, tables and threads."""
@@ -98,7 +98,7 @@ class Dispatcher:
 
 
 def _read(key: str, value: Setting) -> Any:
-    """A setting as the engine takes it. Raises ValueError, and InputError for a table."""
+    """A setting in the engine's format. Raises ValueError, and InputError for a table."""
     if key in _TABLES:
         table = read_table(str(value), _TABLES[key])
         return table.text if table.name not in ("standard", "extended") or key != "table" else table.name
@@ -140,7 +140,7 @@ def _group(name: str, keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _trial(option: Option, clients: int) -> dict[str, Any]:
-    """A plan of a thousandth of a second: what the engine refuses, it refuses here."""
+    """A plan of a thousandth of a second: the engine's check rejects it like the whole plan."""
     plan = _plan(option)
     groups: Sequence[Mapping[str, Any]] = plan["groups"]
     counted = [{**g, "count": clients} if g["name"] == plan["scaled"] else g for g in groups]
@@ -149,7 +149,7 @@ def _trial(option: Option, clients: int) -> dict[str, Any]:
     return {**plan, "groups": counted, "trace": trace, "warm_up_s": 0, "measure_s": 1e-3, "seed": 0}
 
 
-def _unheard(_line: str) -> None:
+def _ignored(_line: str) -> None:
     """A trial has no listener."""
 
 

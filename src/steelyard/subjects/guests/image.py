@@ -1,6 +1,6 @@
 """The file system of a guest: a server with its data loaded, the load engine, and the Python that runs it.
 
-Built once a study from what is on this machine, so that every kernel gets the same.
+Built once per study from the files of this machine, so that every kernel gets the same image.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from steelyard.subjects import SubjectFailed
 
 DATA = "/data"
 _PACKAGES = "/packages"
-# of the standard library, what no load needs
+# parts of the standard library that no load needs
 _LEFT_OUT = shutil.ignore_patterns(
     "test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3", "config-*",
     "site-packages", "dist-packages", "_tkinter*", "*.a", "*.exe", "llvmjit*", "bitcode",
@@ -42,7 +42,7 @@ main()
 def build_image(image: Path, bindir: Path, data: Path) -> None:
     """Writes an image with the server of bindir and the cluster in data. Raises SubjectFailed.
 
-    Every program stands where it stands here, so that it finds its parts; the data are in DATA.
+    Every program has the same path as here, so that it finds its files; the data are in DATA.
     """
     root = image.with_suffix(".root")
     for name in ("dev", "proc", "sys", "etc", SCRATCH):
@@ -75,7 +75,7 @@ def _installation(bindir: Path) -> list[Path]:
     """The folders of a server's programs, libraries and shared files."""
     if bindir.is_relative_to("/usr/lib/postgresql"):
         return [bindir.parent, Path("/usr/share/postgresql") / bindir.parent.name]
-    # a wheel's libraries stand beside its package
+    # a wheel's libraries are beside its package
     package = bindir.parent.parent
     beside = package.with_name(f"{package.name}.libs")
     return [bindir.parent, *([beside] if beside.is_dir() else [])]
@@ -93,7 +93,7 @@ def _copy(place: Path, root: Path) -> None:
 
 
 def _libraries(programs: Iterable[Path]) -> set[Path]:
-    """The shared libraries that they load, the dynamic linker among them (ldd: the loader itself tells)."""
+    """The shared libraries that they load, the dynamic linker among them (from ldd)."""
     shown = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
     if missing := re.findall(r"(\S+) => not found", shown):
         raise SubjectFailed(f"a guest needs libraries that are not found: {', '.join(sorted(set(missing)))}")

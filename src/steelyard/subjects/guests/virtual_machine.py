@@ -1,6 +1,6 @@
 """PostgreSQL in a virtual machine that is booted for each run: kernels and their command lines as factors.
 
-[host] kernel: "6.12" (the newest cloud package of it), a package, or the path of a vmlinuz;
+[host] kernel: "6.12" (its newest cloud package), a package, or the path of a vmlinuz;
 cmdline.NAME: arguments of its command line. Emulated, a guest's time counts instructions.
 """
 
@@ -53,7 +53,7 @@ _TAIL_LINES = 60
 
 
 def check(study: Study, options: Sequence[Option]) -> None:
-    """Programs, kernels, and factors that a guest has. Raises InputError."""
+    """Checks programs, kernels, and factors for guests. Raises InputError."""
     if platform.machine() != "x86_64":
         raise InputError(f"guests are x86_64 machines; this one is {platform.machine()}")
     check_programs()
@@ -65,14 +65,14 @@ def check(study: Study, options: Sequence[Option]) -> None:
     for option in options:
         if KERNEL not in option.host:
             raise InputError(
-                f"option {option.label} names no kernel", 'kernel = "6.12" under [host], or a factor of it'
+                f"option {option.label} names no kernel", 'kernel = "6.12" under [host], or as a factor'
             )
     if study.monitors:
-        raise InputError("a guest is watched from within", "leave them out", ("monitors",))
+        raise InputError("a guest has its own monitors, within the guest", "leave them out", ("monitors",))
 
 
 class VirtualMachine:
-    """Boots nothing itself: says for each run which machine the engine `guest` is to boot."""
+    """Provides the machine that the engine `guest` boots for each run."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -87,7 +87,7 @@ class VirtualMachine:
         self._promise = 0
 
     def start(self, option: Option) -> Load:
-        """The plan of the option's guest; the first time, after every option's guest has been tried."""
+        """The plan of the option's guest; the first call tries every option's guest."""
         self._mark = Mark()
         self._promise = self._bench.guard.stop_marked(self._mark)
         if not self._guests:
@@ -144,10 +144,10 @@ class VirtualMachine:
         )
 
     def reset(self) -> None:
-        """Every guest starts from the same image, which none can write to."""
+        """Nothing to do: every guest starts from the same read-only image."""
 
     def stop(self) -> str:
-        """Ends the guest of the run, should it still be there; returns the end of its console."""
+        """Ends the guest of the run if it still runs; returns the end of its console."""
         if not self._promise:
             return ""
         end_marked(self._mark)
@@ -167,7 +167,7 @@ class VirtualMachine:
         if len(set(clocks.values())) > 1:
             listed = ", ".join(f"{label}: {clock}" for label, clock in clocks.items())
             raise SubjectFailed(
-                f"the guests take different clocks ({listed}), so their times cannot be compared"
+                f"the guests use different clock sources ({listed}), so their times cannot be compared"
             )
         if not self._image.exists():
             server = Postgres(self._bench)
@@ -189,14 +189,14 @@ class VirtualMachine:
         )
 
     def _tried(self, guests: Mapping[str, Guest]) -> tuple[Acceleration, dict[str, Mapping[str, str]]]:
-        """KVM where every guest boots with it, else emulation; and what each says of itself."""
+        """KVM where every guest boots with it, else emulation; and the facts of each guest."""
         requested = self._settings["vm.acceleration"]
-        ways: tuple[Acceleration, ...] = ("kvm", "tcg")
+        known: tuple[Acceleration, ...] = ("kvm", "tcg")
         tries: list[Acceleration] = [
-            way for way in ways if requested in ("auto", way) and (way == "tcg" or kvm_offered())
+            way for way in known if requested in ("auto", way) and (way == "tcg" or kvm_offered())
         ]
         if not tries:
-            raise SubjectFailed("vm.acceleration = kvm, and /dev/kvm is not there or not ours to open")
+            raise SubjectFailed("vm.acceleration = kvm, but this user cannot open /dev/kvm")
         for way in tries:
             try:
                 facts = {
@@ -208,7 +208,7 @@ class VirtualMachine:
                     raise SubjectFailed(f"with {way}, {error}") from None
             else:
                 return way, facts
-        raise AssertionError("one way is always the last")
+        raise AssertionError("the last acceleration either boots or raises")
 
 
 def _check_setting(key: str, value: Setting) -> None:
@@ -223,15 +223,15 @@ def _check_setting(key: str, value: Setting) -> None:
     elif isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InputError(f"{key} = {value}: a whole number above 0", at=at)
     elif key == "vm.cpus" and value > 1:
-        # two emulated CPUs in virtual time hang; one that runs natively is still the same machine
-        raise InputError("a guest has one CPU: in virtual time more than one hang", "leave it out", at)
+        # two emulated CPUs in virtual time hang; natively a guest must be the same machine
+        raise InputError("a guest has one CPU: emulation in virtual time hangs with more", "leave it out", at)
 
 
 def _check_host(key: str, value: Setting, at: tuple[str, ...]) -> None:
     if not takes_boot(key):
         raise InputError(
-            f"{key} cannot be set in a virtual machine from outside",
-            'arguments of the kernel\'s command line can: "cmdline.transparent_hugepage",'
+            f"{key} cannot be set in a virtual machine",
+            'use arguments of the kernel\'s command line: "cmdline.transparent_hugepage",'
             ' "cmdline.sysctl.vm.swappiness", "cmdline.preempt"',
             at,
         )
@@ -251,7 +251,7 @@ KIND = Kind(
     scopes={"host": "kernel, cmdline.NAME", "client": "the workload's"},
     monitors=(),
     boots_itself=True,
-    # of a boot, the load and the end of a guest that is emulated
+    # boot, load and end of an emulated guest
     run_s=60.0,
     load_statements=load_statements,
 )

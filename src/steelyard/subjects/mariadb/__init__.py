@@ -1,1 +1,1 @@
-"""MariaDB and MySQL: our own servers, and servers at an address."""
+"""MariaDB and MySQL: servers that the lab starts, and servers at an address."""

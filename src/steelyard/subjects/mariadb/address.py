@@ -1,7 +1,7 @@
-"""The address of a MariaDB or MySQL that is not ours: `mysql://user:${PASSWORD}@host:3306/database`.
+"""The address of a running MariaDB or MySQL: `mysql://user:${PASSWORD}@host:3306/database`.
 
-What follows a question mark: socket=PATH in place of host and port; tls=disable (the default), require or
-verify-full with ca_file=FILE. Whatever else it says is refused by name, as nobody would heed it.
+Parameters after a question mark: socket=PATH instead of host and port; tls=disable (the default), require or
+verify-full with ca_file=FILE. Unknown parameters are refused by name, because they would have no effect.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FORM = "mysql://user:${PASSWORD}@host:3306/database"
 
 @dataclass(frozen=True)
 class Address:
-    """Where and as whom to connect. socket: in place of host and port."""
+    """The server, database and user to connect with. socket: instead of host and port."""
 
     host: str
     port: int
@@ -32,12 +32,12 @@ class Address:
 
     @property
     def private(self) -> bool:
-        """Whether nobody between client and server can listen."""
+        """Whether the connection cannot be read by others: TLS or a Unix socket."""
         return self.tls != "disable" or self.socket is not None
 
     @property
     def context(self) -> ssl.SSLContext | None:
-        """For a client in Python; raises OSError when the file of the authority cannot be read."""
+        """The TLS context for a client in Python; raises OSError when ca_file cannot be read."""
         if self.tls == "disable":
             return None
         context = ssl.create_default_context(cafile=self.ca_file)
@@ -58,14 +58,14 @@ def parse(dsn: str) -> Address:
     given = dict(parse_qsl(parts.query, keep_blank_values=True))
     for name in given:
         if name not in _KNOWN:
-            raise _refused(f"nobody heeds {name}{nearest(name, _KNOWN)}", f"leave {name} out")
+            raise _refused(f'unknown parameter "{name}"{nearest(name, _KNOWN)}', f"leave {name} out")
     database, tls = unquote(parts.path.removeprefix("/")), given.get("tls", "disable")
     if not parts.username or not database:
         raise _refused(f"the address names no {'database' if parts.username else 'user'}", _FORM)
     if tls not in _TLS:
-        raise _refused(f'no tls "{tls}"{nearest(tls, _TLS)}', f"one of: {', '.join(_TLS)}")
+        raise _refused(f'unknown tls "{tls}"{nearest(tls, _TLS)}', f"one of: {', '.join(_TLS)}")
     if (tls == "verify-full") != ("ca_file" in given):
-        raise _refused("tls=verify-full and ca_file=FILE belong together", "name both or neither")
+        raise _refused("tls=verify-full and ca_file=FILE must be used together", "give both or neither")
     if not parts.hostname and "socket" not in given:
         raise _refused("the address names no host", _FORM)
     password = unquote(parts.password) if parts.password else None

@@ -16,13 +16,13 @@ _INSTALL = "apt-get install mariadb-server"
 def find_server(bindir: str | None) -> Path:
     """The program `mariadbd`, of a study's bindir or of this machine. Raises InputError."""
     if bindir is None:
-        # sbin is not on every user's path
+        # sbin is not on every user's PATH
         found = shutil.which("mariadbd") or shutil.which("/usr/sbin/mariadbd")
         if found is None:
             raise InputError("MariaDB is not installed on this machine", _INSTALL, ("subject", "kind"))
         return Path(found)
     named = Path(bindir).expanduser()
-    # Debian has the server in sbin, the others in bin; a folder that is not there has no neighbour
+    # Debian has the server in sbin, the other programs in bin
     for folder in (named, named.parent / "sbin") if os.path.isdir(named) else ():  # noqa: PTH112  too long a name
         if (folder / "mariadbd").exists():
             return folder / "mariadbd"
@@ -30,7 +30,7 @@ def find_server(bindir: str | None) -> Path:
 
 
 def beside(server: Path, name: str) -> Path:
-    """Another program of the installation: Debian has the server in sbin, the others in bin."""
+    """Another program of the installation: Debian has the server in sbin, the other programs in bin."""
     for folder in (server.parent, server.parent.parent / "bin", server.parent.parent / "scripts"):
         if (folder / name).exists():
             return folder / name
@@ -39,12 +39,12 @@ def beside(server: Path, name: str) -> Path:
 
 @cache
 def version_of(server: Path) -> str:
-    """What `mariadbd --version` prints, such as '10.11.14'. Raises InputError."""
+    """The version from `mariadbd --version`, such as '10.11.14'. Raises InputError."""
     try:
         shown = subprocess.run(
             [server, "--no-defaults", "--version"], capture_output=True, text=True, check=True, timeout=30
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise InputError(f"{server} cannot be run: {error}", "try it by hand, with --version") from error
+        raise InputError(f"{server} cannot be run: {error}", "run it by hand with --version") from error
     # such as: mariadbd  Ver 10.11.14-MariaDB-0+deb12u2 for debian-linux-gnu on x86_64
     return shown.stdout.partition("Ver ")[2].partition("-")[0].strip()

@@ -1,4 +1,4 @@
-"""A MariaDB that is not ours, by address: loaded as it is; only sessions and clients differ."""
+"""A running MariaDB at an address: used as it is; only sessions and clients can be factors."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _ANSWER_S = 30.0
 
 
 class ForeignMariaDB:
-    """Connects; starts nothing, changes nothing, makes no tables."""
+    """Connects; starts nothing, changes no settings, creates no tables."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
 
     def start(self, option: Option) -> Load:
-        """The server at the address, its tables there already. Raises InputError, SubjectFailed."""
+        """The server at the address, whose tables must exist. Raises InputError, SubjectFailed."""
         dsn = expand(self._bench.study.subject.dsn or "")
         address = parse(dsn)
 
@@ -48,10 +48,12 @@ class ForeignMariaDB:
             shown = within(_ANSWER_S, "connecting to subject.dsn", read_back)
             interruption = continuity(lambda: _connect(address))
         except TimedOut as error:
-            raise InputError(f"subject.dsn: {error}", "check address and server") from None
+            raise InputError(f"subject.dsn: {error}", "check the address, and that the server runs") from None
         except (pymysql.MySQLError, OSError) as error:
             cause = error_text(error) if isinstance(error, pymysql.MySQLError) else str(error)
-            raise InputError(f"subject.dsn: {cause}", "check address, user and password") from None
+            raise InputError(
+                f"subject.dsn: {cause}", "check the address, the user and the password"
+            ) from None
         server = Server(
             protocol="mysql",
             socket=address.socket,
@@ -70,7 +72,7 @@ class ForeignMariaDB:
         return Load(
             server=server,
             facts={
-                "origin": "a server that is not ours",
+                "origin": "a running server at an address",
                 "version": shown["version"],
                 "settings": shown,
             },
@@ -90,14 +92,14 @@ class ForeignMariaDB:
         if missing:
             raise InputError(
                 f"the database {database} has no table {', '.join(missing)}",
-                f"steelyard data STUDY | mariadb {database} makes and fills them",
+                f"steelyard data STUDY | mariadb {database} creates and fills them",
             )
 
     def reset(self) -> None:
-        """Nothing: its data are not ours to change."""
+        """Nothing to do: the lab does not change this server's data."""
 
     def stop(self) -> str:
-        """Nothing: it goes on, and its log is not ours to read."""
+        """Nothing to do: the server keeps running, and its log is not available."""
         return ""
 
 

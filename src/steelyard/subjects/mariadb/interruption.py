@@ -1,4 +1,4 @@
-"""Whether a MariaDB ran through: by its uptime, which begins anew with every start."""
+"""Whether a MariaDB ran without interruption: by its uptime, which restarts at 0 with every start."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.subjects.mariadb.session import error_text
 
 _ANSWER_S = 10.0
-# the counter has whole seconds, and both readings may be late
+# the counter is in whole seconds, and both readings may be late
 _TOLERANCE_S = 2.0
 
 
 def continuity(
     connect: Callable[[], pymysql.Connection[Any]], ended: Callable[[], str] = str
 ) -> Callable[[], str]:
-    """To be called after a load: why the server is not the one of now, as a sentence; '' when it is.
+    """A function to call after the load: a sentence if the server ended or was restarted since, else ''.
 
-    connect: opens a connection. ended: how its process ended, '' while it runs or where it is not known.
+    connect: opens a connection. ended: how its process ended, '' while it runs or where it is unknown.
     Raises pymysql.MySQLError, OSError, TimedOut when the server does not answer now.
     """
 
@@ -33,20 +33,20 @@ def continuity(
             assert row is not None
             return float(row[1])
 
-    then_s = within(_ANSWER_S, "asking the server for its uptime", uptime_s)
+    then_s = within(_ANSWER_S, "reading the server's uptime", uptime_s)
     began_s = time.monotonic()
 
     def interruption() -> str:
         if how := ended():
             return how
         try:
-            now_s = within(_ANSWER_S, "asking the server for its uptime", uptime_s)
+            now_s = within(_ANSWER_S, "reading the server's uptime", uptime_s)
         except pymysql.MySQLError as error:
             return f"the server does not answer after the load: {error_text(error)}"
         except (OSError, TimedOut) as error:
             return f"the server does not answer after the load: {error}"
         if now_s + _TOLERANCE_S < then_s + time.monotonic() - began_s:
-            return f"the server was restarted during the run: it is up for {now_s:.0f} s"
+            return f"the server was restarted during the run: its uptime is {now_s:.0f} s"
         return ""
 
     return interruption

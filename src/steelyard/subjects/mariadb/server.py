@@ -1,4 +1,4 @@
-"""MariaDB of our own: the programs found on the machine, never the system's instance or its data."""
+"""MariaDB servers that the lab starts: installed programs, never the system's instance or its data."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SQL_S = 30.0
 _CONNECT_S = 5.0
 _LATCHES = ("mutex", "rwlock", "sxlock")
 
-# what a laboratory wants unless the study says otherwise: no work that comes at its own times
+# the lab's defaults: no background work at unpredictable times
 _DEFAULTS: dict[str, Setting] = {
     "innodb_buffer_pool_size": "256M",
     "innodb_flush_log_at_trx_commit": 2,
@@ -54,7 +54,7 @@ _DEFAULTS: dict[str, Setting] = {
 
 
 def check(study: Study, _options: Sequence[Option]) -> None:
-    """The programs of every version are there. Raises InputError."""
+    """Checks that the programs of every version are installed. Raises InputError."""
     if study.subject.dsn:
         check_foreign(study)
         return
@@ -66,7 +66,7 @@ def check(study: Study, _options: Sequence[Option]) -> None:
 
 
 def make(bench: Bench) -> Subject:
-    """A server of ours, or the one at the address that the study gives."""
+    """A server that the lab starts, or the server at the study's address."""
     return ForeignMariaDB(bench) if bench.study.subject.dsn else MariaDB(bench)
 
 
@@ -76,7 +76,7 @@ class MariaDB:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self._account = account_of_servers()
-        # whom the server lets in without a password: who the kernel says comes through the socket
+        # admitted without a password, by socket authentication
         self._user = self._account.caller
         self._server = Daemon(bench, self._account, "MariaDB", "server.log", reason=_error)
         self._account.admit(bench.folder)
@@ -132,14 +132,14 @@ class MariaDB:
         )
 
     def reset(self) -> None:
-        """The data came anew with the start."""
+        """Nothing to do: each start copies the data."""
 
     def stop(self) -> str:
         """Ends the server at once; its data are never used again."""
         return self._server.stop()
 
     def _template(self, server: Path) -> Path:
-        """A data directory of this build with the tables in it, made once a study."""
+        """A data directory of this build with the tables in it, created once per study."""
         template = self._bench.folder / f"template-{version_of(server)}-{identity_of(server)}"
         if template.exists():
             return template
@@ -187,7 +187,7 @@ class MariaDB:
         """Starts the server and waits until it answers; its pid."""
         arguments = [f"--{name.replace('_', '-')}={written(value)}" for name, value in settings.items()]
         if taken(True, written(settings["performance_schema"])):
-            # the server shows its instruments nowhere among its settings
+            # instruments are not among the server's settings
             arguments += [f"--performance-schema-instrument=wait/synch/{kind}/%=ON" for kind in _LATCHES]
         return self._server.start(
             [
@@ -226,8 +226,8 @@ KIND = Kind(
     set_up_s=2.0,
     load_statements=load_statements,
     error_meanings={
-        "(1461)": "max_prepared_stmt_count is reached: statements were prepared and never closed; those that"
-        " failed cost little, so figures of this run are not those of the work",
+        "(1461)": "max_prepared_stmt_count is reached: statements were prepared and never closed; failed"
+        " statements cost little, so the results of this run do not describe the workload",
         "(1213)": "deadlocks: the server rolled one of two transactions back",
         "(1205)": "waits for row locks reached innodb_lock_wait_timeout",
     },

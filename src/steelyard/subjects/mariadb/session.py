@@ -1,4 +1,4 @@
-"""Settings of a MariaDB session, set and read back; what a session shows of itself and its server."""
+"""Settings of a MariaDB session, set and read back; inspection of a session and its server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from steelyard.subjects.mariadb.settings_read_back import taken, written
 
 _STATUS = "(select variable_value from information_schema.session_status where variable_name = '{}')"
 
-# what one session shows of itself
+# numbers of a session that only the session itself can read
 INSPECT = {
     "prepared": "select "
     + ", ".join(
@@ -30,7 +30,7 @@ def session_statements(option: Option) -> tuple[str, ...]:
 
 
 def read_back_session(connection: pymysql.Connection[Any], option: Option) -> None:
-    """Sets them in this session and reads each back. Raises SubjectFailed naming those not taken."""
+    """Sets them in this session and reads each back. Raises SubjectFailed, which names refused ones."""
     for statement in session_statements(option):
         try:
             with connection.cursor() as cursor:

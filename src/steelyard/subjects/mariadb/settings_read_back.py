@@ -1,4 +1,4 @@
-"""Whether a MariaDB server took a setting: compares what was requested with what the server shows."""
+"""Whether a MariaDB server took a setting: compares the requested value with the server's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TRUE, _FALSE = {"on", "true", "yes", "1"}, {"off", "false", "no", "0"}
 
 
 def written(value: Setting) -> str:
-    """A setting as an option of the server writes it."""
+    """A setting as text, for an option of the server."""
     if isinstance(value, bool):
         return "ON" if value else "OFF"
     return str(value)

@@ -1,4 +1,4 @@
-"""Makes and fills the tables of a workload in MariaDB."""
+"""Creates and fills the tables of a workload in MariaDB."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def load(connection: pymysql.Connection[Any], work: Work, folder: Path) -> None:
 
 
 def load_statements(work: Work) -> list[str]:
-    """SQL that makes and fills the tables of a workload, in order; those from files are there already."""
+    """SQL that creates and fills the tables of a workload, in order, without those from files."""
     # values are written in standard SQL, where || joins texts
     statements = ["set session sql_mode = concat(@@sql_mode, ',PIPES_AS_CONCAT')"]
     statements += [text for table in work.tables for text in _create(table)]
@@ -51,7 +51,7 @@ def _create(table: DataTable) -> list[str]:
 
 
 def _fill(table: FileTable, path: Path) -> list[str]:
-    """Rows lie in the primary key, so it is there first; other indexes are sorted in afterwards."""
+    """Rows are stored in the primary key, so it exists first; other indexes are built afterwards."""
     return [
         f"create table {table.name} ({table.columns}, primary key ({', '.join(table.key)})) engine = InnoDB",
         f"load data infile '{path}' into table {table.name} character set utf8mb4"

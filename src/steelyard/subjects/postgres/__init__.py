@@ -1,1 +1,1 @@
-"""PostgreSQL: our own servers, servers at an address, pgbouncer before them."""
+"""PostgreSQL: servers that the lab starts, servers at an address, pgbouncer in front of them."""

@@ -1,7 +1,7 @@
-"""What of a libpq address the load engine can honour; whatever else it says is refused by name.
+"""The parameters of a libpq address that the load engine supports; others are refused by name.
 
-The lab and its monitors connect by libpq, the load engine by itself: a parameter that only libpq
-heeds would have the load go another way than the address says, and nobody would know.
+The lab and its monitors connect by libpq, the load engine with its own client: a parameter that only libpq
+supports would silently send the load on another path than the address says.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from psycopg.conninfo import conninfo_to_dict
 
 from steelyard.study.errors import InputError
 
-_HONOURED = frozenset(
-    # passfile: libpq looks the password up, and hands it on
+_SUPPORTED = frozenset(
+    # passfile: libpq looks up the password, which the lab passes to the engine
     {"host", "hostaddr", "port", "user", "password", "passfile", "dbname", "sslmode", "sslrootcert"}
 )
-_AS_THE_ENGINE_DOES = {  # parameters whose value says what the engine does anyway
+_AS_THE_ENGINE_DOES = {  # values that match the engine's behaviour
     "channel_binding": ("prefer", "disable"),
     "gssencmode": ("prefer", "disable"),
     "sslcertmode": ("disable",),
 }
 _SESSION = "set it for every client in [subject.session]"
-_CERTIFICATE = "the load engine shows no certificate of its own: let it in by password (pg_hba.conf)"
+_CERTIFICATE = "the load engine does not support client certificates: use a password (pg_hba.conf)"
 _INSTEAD = {
-    "options": "set what it sets for every client in [subject.session]",
+    "options": "set its settings for every client in [subject.session]",
     "application_name": _SESSION,
     "fallback_application_name": _SESSION,
     "client_encoding": _SESSION,
@@ -34,44 +34,44 @@ _INSTEAD = {
     "sslcert": _CERTIFICATE,
     "sslkey": _CERTIFICATE,
     "sslpassword": _CERTIFICATE,
-    "target_session_attrs": "name the one host that is meant",
-    "load_balance_hosts": "name the one host that is meant",
+    "target_session_attrs": "name a single host",
+    "load_balance_hosts": "name a single host",
 }
 _VERIFY = "use sslmode=verify-full with sslrootcert=FILE, or sslmode=require without sslrootcert"
 
 
 def check(dsn: str) -> None:
-    """Refuses what the load engine would not honour.
+    """Raises InputError for a parameter that the load engine does not support.
 
-    Raises InputError; psycopg.ProgrammingError where the text is no address.
+    Raises psycopg.ProgrammingError where the text is not an address.
     """
     given = _given(dsn)
     for name, (value, where) in given.items():
-        if name not in _HONOURED and value not in _AS_THE_ENGINE_DOES.get(name, ()):
+        if name not in _SUPPORTED and value not in _AS_THE_ENGINE_DOES.get(name, ()):
             hint = _INSTEAD.get(name, f"leave {name} out")
-            raise InputError(f"{where}: the load engine does not honour {name}", hint)
+            raise InputError(f"{where}: the load engine does not support {name}", hint)
     for name in ("host", "hostaddr", "port"):
         value, where = given.get(name, ("", ""))
         if "," in value:
-            raise InputError(f"{where}: {name} names several hosts", "name the one host that is meant")
+            raise InputError(f"{where}: {name} names several hosts", "name a single host")
     _check_tls({name: value for name, (value, _) in given.items()})
 
 
 def _check_tls(given: Mapping[str, str]) -> None:
     mode, root = given.get("sslmode", "prefer"), given.get("sslrootcert", "")
     if mode == "verify-ca":
-        raise InputError("subject.dsn: the load engine knows no sslmode=verify-ca", _VERIFY)
+        raise InputError("subject.dsn: the load engine does not support sslmode=verify-ca", _VERIFY)
     if mode == "verify-full" and root in ("", "system"):
         raise InputError(
-            "subject.dsn: sslmode=verify-full needs sslrootcert=FILE: the load engine knows no other"
+            "subject.dsn: sslmode=verify-full needs sslrootcert=FILE: the load engine has no built-in"
             " authorities",
             "name the file of the authority's certificate, in PEM",
         )
     if mode == "verify-full" and given.get("hostaddr"):
         raise InputError(
-            "subject.dsn: hostaddr with sslmode=verify-full: the load engine verifies the name that it"
+            "subject.dsn: hostaddr with sslmode=verify-full: the load engine verifies the host name that it"
             " connects to",
-            "write host alone, or sslmode=require",
+            "use host without hostaddr, or sslmode=require",
         )
     # with a root certificate libpq verifies in every mode, the engine in verify-full only
     if root and mode not in ("verify-full", "disable"):
@@ -79,7 +79,7 @@ def _check_tls(given: Mapping[str, str]) -> None:
 
 
 def _given(dsn: str) -> dict[str, tuple[str, str]]:
-    """Value of each parameter that differs from libpq's own, and where it stands: address or environment."""
+    """Value of each parameter that differs from libpq's own, and its place: address or environment."""
     found: dict[str, tuple[str, str]] = {}
     written = conninfo_to_dict(dsn)
     for option in pq.Conninfo.get_defaults():

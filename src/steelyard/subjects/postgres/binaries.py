@@ -1,4 +1,4 @@
-"""Finds PostgreSQL's programs, and makes a copy where the user who runs them cannot reach them."""
+"""Finds PostgreSQL's programs, and copies them if the user that runs them cannot reach them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ANSWER_S = 30.0
 
 
 def named_bindirs(study: Study) -> list[tuple[tuple[str, ...], str | None]]:
-    """Where a study says which programs to take, and what it says there."""
+    """The places in a study that name folders of programs, and the folders."""
     given = [(at, str(bindir)) for at, _, bindir in settings_given(study, "version")]
     return [*given] or [(("subject", "bindir"), study.subject.bindir)]
 
@@ -35,7 +35,7 @@ def embedded_bindir() -> Path | None:
 
 
 def installed_bindirs() -> list[Path]:
-    """Folders with a PostgreSQL server on this machine, newest version first; embedded not among them."""
+    """Folders with a PostgreSQL server on this machine, newest version first, without the embedded one."""
     places = [
         *Path("/usr/lib/postgresql").glob("*/bin"),
         *Path("/usr").glob("pgsql-*/bin"),
@@ -69,31 +69,31 @@ def find_bindir(named: str | None) -> Path:
 
 @cache
 def version_of(bindir: Path) -> str:
-    """What `postgres --version` prints, such as '18.6'. Raises InputError."""
+    """The version from `postgres --version`, such as '18.6'. Raises InputError."""
     try:
         shown = subprocess.run(
             [bindir / "postgres", "--version"], capture_output=True, text=True, check=True, timeout=_ANSWER_S
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise InputError(
-            f"{bindir}/postgres cannot be run: {error}", "try it by hand, with --version"
+            f"{bindir}/postgres cannot be run: {error}", "run it by hand with --version"
         ) from error
     # such as: postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)
     found = re.search(r"\d+(\.\d+|devel|beta\d+|rc\d+)?", shown.stdout)
     if found is None:
-        raise InputError(f"{bindir}/postgres --version says no version: {shown.stdout.strip()}")
+        raise InputError(f"{bindir}/postgres --version prints no version: {shown.stdout.strip()}")
     return found[0]
 
 
 def identity_of(program: Path) -> str:
-    """Tells builds apart, also of one version: eight digits of where the program is and when made."""
+    """Identifies a build, also among builds of one version: eight digits from path, size and date."""
     program = program.resolve()
     found = program.stat()
     return sha256(f"{program} {found.st_size} {found.st_mtime_ns}".encode()).hexdigest()[:8]
 
 
 def reachable(bindir: Path) -> Path:
-    """bindir; for root, whose servers run as another user, a copy of its installation where it is closed.
+    """bindir; for root, whose servers run as another user, a copy if that user cannot enter bindir.
 
     A virtual environment under root's home is closed to every other user: the installation is
     copied once per build into /var/cache.
@@ -105,7 +105,7 @@ def reachable(bindir: Path) -> Path:
     copy = Path("/var/cache/steelyard") / f"postgres-{build}"
     if not copy.exists():
         draft = copy.with_name(f".{copy.name}.{os.getpid()}")
-        # a wheel's programs find the libraries that came with them by the path from their own place
+        # a wheel's programs find their libraries by a relative path
         package = installation.parent
         for source in (installation, package.with_name(f"{package.name}.libs")):
             if source.is_dir():

@@ -1,4 +1,4 @@
-"""A PostgreSQL that is not ours, by address: loaded as it is; only sessions and clients differ."""
+"""A running PostgreSQL at an address: used as it is; only sessions and clients can be factors."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ _ANSWER_S = 30.0
 
 
 class ForeignPostgres:
-    """Connects; starts nothing, changes nothing, makes no tables."""
+    """Connects; starts nothing, changes no settings, creates no tables."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
 
     def start(self, option: Option) -> Load:
-        """The server at the address, its tables there already. Raises InputError."""
+        """The server at the address, whose tables must exist. Raises InputError."""
         dsn = expand(self._bench.study.subject.dsn or "")
         try:
             check(dsn)
             server = within(_ANSWER_S, "connecting to subject.dsn", lambda: self._server(dsn, option))
             server = replace(server, interruption=continuity(dsn))
-            return Load(server=server, facts={"origin": "a server that is not ours", **facts_of(dsn)})
+            return Load(server=server, facts={"origin": "a running server at an address", **facts_of(dsn)})
         except TimedOut as error:
-            raise InputError(f"subject.dsn: {error}", "check address and server") from None
+            raise InputError(f"subject.dsn: {error}", "check the address, and that the server runs") from None
         except psycopg.OperationalError as error:
             raise InputError(
-                f"subject.dsn: {str(error).strip()}", "check address, user and password"
+                f"subject.dsn: {str(error).strip()}", "check the address, the user and the password"
             ) from None
         except psycopg.ProgrammingError:
-            # its text may quote the address, password and all
+            # its message may quote the address with the password
             raise InputError(
-                "subject.dsn: not an address that libpq reads", "postgresql://user:${PASSWORD}@host/database"
+                "subject.dsn: libpq cannot read this address", "postgresql://user:${PASSWORD}@host/database"
             ) from None
 
     def _server(self, dsn: str, option: Option) -> Server:
@@ -82,12 +82,12 @@ class ForeignPostgres:
         if missing:
             raise InputError(
                 f"the database {connection.info.dbname} has no table {', '.join(missing)}",
-                'steelyard data STUDY | psql "$DSN" makes and fills them',
+                'steelyard data STUDY | psql "$DSN" creates and fills them',
             )
 
     def reset(self) -> None:
-        """Nothing: its data are not ours to change."""
+        """Nothing to do: the lab does not change this server's data."""
 
     def stop(self) -> str:
-        """Nothing: it goes on, and its log is not ours to read."""
+        """Nothing to do: the server keeps running, and its log is not available."""
         return ""

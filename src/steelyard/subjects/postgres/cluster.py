@@ -1,7 +1,7 @@
-"""Makes a PostgreSQL data directory that lets in the lab alone.
+"""Creates a PostgreSQL data directory that admits only the lab.
 
-Clients come through a Unix socket and are who the kernel says (peer authentication): no password exists that
-could leak, and no other user of the machine is let in.
+Clients connect by Unix socket with peer authentication: there is no password that could leak, and no other
+user of the machine is admitted.
 """
 
 from __future__ import annotations

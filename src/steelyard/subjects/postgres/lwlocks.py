@@ -1,8 +1,8 @@
-"""Names of PostgreSQL's latches, as they stand in the memory of the running server.
+"""Names of PostgreSQL's latches, read from the memory of the running server.
 
-An LWLock is known by the number of its tranche. The names are arrays of the program that no symbol leads to
-(src/backend/storage/lmgr/lwlock.c), so each is looked for by the names that it begins with: the latches that
-are one of a kind, and the tranches of many. From PostgreSQL 17 on both are one array, with gaps.
+An LWLock is identified by the number of its tranche. The names are in arrays of the program without symbols
+(src/backend/storage/lmgr/lwlock.c), so each array is found by its first names: the single latches, and the
+tranches of several latches. From PostgreSQL 17 on both are one array, with gaps.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SINGLE_COUNT = 48
 
 
 def tranche_names(pid: int) -> dict[int, str]:
-    """Names by number; {} where they are not found, or the memory of the process may not be read."""
+    """Names by number; {} where they are not found, or the memory of the process cannot be read."""
     try:
         memory = _Memory.of(pid)
     except OSError:
@@ -43,7 +43,7 @@ def tranche_names(pid: int) -> dict[int, str]:
 
 @dataclass(frozen=True)
 class _Memory:
-    """What of a program's file is in memory, pointers set: address and bytes of each piece."""
+    """The mapped parts of a program's file, with relocated pointers: address and bytes of each part."""
 
     pieces: Sequence[tuple[int, bytes]]
 
@@ -63,7 +63,7 @@ class _Memory:
         return cls(pieces)
 
     def array(self, first: Sequence[bytes]) -> int | None:
-        """Where pointers to these names stand one after another, capitals apart."""
+        """Address of consecutive pointers to these names, ignoring case; None if not found."""
         for text in self._find(first[0] + b"\0"):
             for place in self._find(_POINTER.pack(text)):
                 if all(
@@ -74,18 +74,18 @@ class _Memory:
         return None
 
     def names_from(self, place: int) -> Iterator[str]:
-        """Names that pointers from here on lead to, up to the first that leads to none."""
+        """Names of consecutive pointers from here on, up to the first pointer without a name."""
         while name := self.name(self.pointer(place)):
             yield name
             place += _POINTER.size
 
     def name(self, address: int) -> str:
-        """The name at an address; '' where there is none."""
+        """The name at an address; '' if there is none."""
         found = _NAME.match(self._bytes(address, _NAME_BYTES_MAX))
         return found[0][:-1].decode() if found else ""
 
     def pointer(self, place: int) -> int:
-        """0 where there is no memory."""
+        """The pointer at an address; 0 outside the mapped parts."""
         found = self._bytes(place, _POINTER.size)
         return _POINTER.unpack(found)[0] if len(found) == _POINTER.size else 0
 
@@ -95,9 +95,9 @@ class _Memory:
                 return piece[address - start : address - start + length]
         return b""
 
-    def _find(self, wanted: bytes) -> Iterator[int]:
+    def _find(self, pattern: bytes) -> Iterator[int]:
         for start, piece in self.pieces:
-            at = piece.find(wanted)
+            at = piece.find(pattern)
             while at >= 0:
                 yield start + at
-                at = piece.find(wanted, at + 1)
+                at = piece.find(pattern, at + 1)

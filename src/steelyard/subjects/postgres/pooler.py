@@ -1,7 +1,7 @@
-"""pgbouncer in front of a PostgreSQL of ours: clients connect to it, and its CPU counts apart.
+"""pgbouncer in front of a PostgreSQL that the lab starts: clients connect to it; its CPU counts separately.
 
-Turned on by the setting `pooler = "pgbouncer"` of scope server; settings `pgbouncer.NAME` are those of its
-section [pgbouncer] (https://www.pgbouncer.org/config.html).
+Turned on by the setting `pooler = "pgbouncer"` of scope server; settings `pgbouncer.NAME` go to its section
+[pgbouncer] (https://www.pgbouncer.org/config.html).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _OLD_KEY = "front"
 _POOLERS = ("none", "pgbouncer")
 _PREFIX = "pgbouncer."
 _PORT = 6432
-# from 1.21 on it follows named statements across the sessions that it shares out
-_FOLLOWS_NAMES = (1, 21)
+# since 1.21 it supports named statements across shared sessions
+_NAMED_STATEMENTS_SINCE = (1, 21)
 _DEFAULTS: dict[str, Setting] = {
     "pool_mode": "transaction",
     "default_pool_size": 20,
@@ -41,11 +41,11 @@ _DEFAULTS: dict[str, Setting] = {
 
 
 def check_pooler(study: Study, options: Sequence[Option]) -> None:
-    """The pooler is there, and each option's statements can go through it. Raises InputError."""
+    """Checks that the pooler is installed and supports each option's statements. Raises InputError."""
     for option in options:
         if _OLD_KEY in option.server:
             raise InputError(
-                f'the setting "{_OLD_KEY}" is called "{_POOLER}" now',
+                f'the setting "{_OLD_KEY}" is now "{_POOLER}"',
                 'pooler = "pgbouncer"',
                 _where(study, option),
             )
@@ -68,14 +68,14 @@ def check_pooler(study: Study, options: Sequence[Option]) -> None:
             continue
         if option.session:
             raise InputError(
-                f"{option.label}: sessions are shared behind a pooler, so session settings do not hold there",
+                f"{option.label}: session settings are unreliable where a pooler shares sessions",
                 'pgbouncer.pool_mode = "session"',
                 _where(study, option),
             )
-        if option.workload.handle in ("named", "per-use", "left") and version < _FOLLOWS_NAMES:
+        if option.workload.handle in ("named", "per-use", "left") and version < _NAMED_STATEMENTS_SINCE:
             raise InputError(
-                f"{option.label}: pgbouncer {version[0]}.{version[1]} shares sessions and knows no prepared"
-                f" statements: handle = '{option.workload.handle}' would fail",
+                f"{option.label}: pgbouncer {version[0]}.{version[1]} shares sessions and does not support"
+                f" prepared statements: handle = '{option.workload.handle}' would fail",
                 'handle = "none" or "unnamed", or pgbouncer.pool_mode = "session"',
                 _where(study, option),
             )
@@ -99,14 +99,14 @@ class Pooler:
         self._address = f"host={self._sockets} port={_PORT} user={SUPERUSER} dbname=pgbouncer"
 
     def before(self, server: Server, requested: Mapping[str, Setting], option: Option) -> Server:
-        """Starts it and reads its settings back: where clients go from now on. Raises SubjectFailed."""
+        """Starts it and reads its settings back; the server that clients connect to. Raises SubjectFailed."""
         settings = {**_DEFAULTS, **requested}
         file = self._bench.folder / "pgbouncer.ini"
         fixed = {
             "listen_port": _PORT,
             "unix_socket_dir": self._sockets,
             "unix_socket_mode": "0700",
-            # nobody but the lab gets into the folder of the socket
+            # only the lab can enter the folder of the socket
             "auth_type": "any",
             **settings,
         }
@@ -120,11 +120,11 @@ class Pooler:
             ),
         ]
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        # whatever the caller's umask: nobody but the server's user gets into the folder
+        # independent of the caller's umask: only the server's user can enter the folder
         file.chmod(0o644)
         pid = self._process.start([_program(), file], self._answers, self._sockets)
         self._read_back(settings, option)
-        # what a session shows of itself would be that of whichever session comes
+        # no inspection: a client cannot choose the session that it would inspect
         return replace(
             server,
             port=_PORT,
@@ -160,8 +160,8 @@ class Pooler:
 
 
 def _program(at: tuple[str, ...] = ()) -> str:
-    """Raises InputError. at: where the study names it."""
-    # sbin is not on every user's path
+    """The path of pgbouncer. Raises InputError; at: the place in the study that names it."""
+    # sbin is not on every user's PATH
     found = shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
     if found is None:
         raise InputError("pgbouncer is not installed on this machine", "apt-get install pgbouncer", at)
@@ -181,7 +181,7 @@ def _written(value: object) -> str:
 
 
 def _where(study: Study, option: Option) -> tuple[str, ...]:
-    """Where the study names the pooler: in the factor that sets it, or in the subject's settings."""
+    """The place in the study that names the pooler: the factor that sets it, or the subject's settings."""
     for name, factor in study.factors.items():
         level = factor.levels[option.levels[name]]
         keys = level if isinstance(level, dict) else (factor.setting or name,)

@@ -1,4 +1,4 @@
-"""PostgreSQL of our own: the embedded one, or any version installed on the machine."""
+"""PostgreSQL servers that the lab starts: the embedded one, or any version installed on the machine."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _DATABASE = "steelyard"
 _PORT = 5432
 _SQL_S = 30
 
-# what a laboratory wants unless the study says otherwise: no work that comes at its own times
+# the lab's defaults: no background work at unpredictable times
 DEFAULTS: dict[str, Setting] = {
     "autovacuum": False,
     "max_connections": 200,
@@ -62,7 +62,7 @@ DEFAULTS: dict[str, Setting] = {
 
 
 def check(study: Study, options: Sequence[Option]) -> None:
-    """The programs of every version are there, and know the settings. Raises InputError."""
+    """Checks that the programs of every version exist and accept the settings. Raises InputError."""
     if study.subject.dsn:
         check_foreign(study)
         return
@@ -76,12 +76,12 @@ def check(study: Study, options: Sequence[Option]) -> None:
 
 
 def make(bench: Bench) -> Subject:
-    """A server of ours, or the one at the address that the study gives."""
+    """A server that the lab starts, or the server at the study's address."""
     return ForeignPostgres(bench) if bench.study.subject.dsn else Postgres(bench)
 
 
 class Postgres:
-    """Starts a server for each run: same data, the option's settings, another option or not."""
+    """Starts a server for each run, with the same data and the option's settings."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -99,7 +99,7 @@ class Postgres:
         requested = {**DEFAULTS, **option.server}
         pooler, pooler_settings, settings = divided(requested)
         pid = self._launch(bindir, data, settings)
-        # a template that is copied must have no session
+        # a template must have no session while it is copied
         dsn = self._dsn(TEMPLATE if self._bench.work.read_only else "postgres")
 
         def read_back() -> None:
@@ -132,11 +132,11 @@ class Postgres:
         return bindir, self._cluster(bindir)
 
     def reset(self) -> None:
-        """The database anew from its template: a copy of files, the same for every run.
+        """Copies the database from its template, by files, the same for every run.
 
-        Work that changes nothing is done on the template itself.
+        A read-only workload uses the template itself.
         """
-        within(self._bench.study.plan.set_up_limit_s, "setting the data back", self._set_back)
+        within(self._bench.study.plan.set_up_limit_s, "resetting the data", self._set_back)
 
     def _set_back(self) -> None:
         if not self._bench.work.read_only:
@@ -158,7 +158,7 @@ class Postgres:
         return self._server.stop()
 
     def _cluster(self, bindir: Path) -> Path:
-        """A data directory of these programs with the template database in it, made once a study."""
+        """A data directory of these programs with the template database, created once per study."""
         data = self._bench.folder / f"data-{version_of(bindir)}-{identity_of(bindir / 'postgres')}"
         if data.exists():
             return data

@@ -1,4 +1,4 @@
-"""Settings of a PostgreSQL session, set and read back; what a session shows of itself and its server."""
+"""Settings of a PostgreSQL session, set and read back; inspection of a session and its server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steelyard.study.plan import Option
 from steelyard.subjects import SubjectFailed
 from steelyard.subjects.postgres.settings_read_back import not_taken, written
 
-# a session's prepared statements and memory are shown to that session alone
+# a session's prepared statements and memory are visible only in that session
 INSPECT = {
     "prepared": "select count(*) as statements, coalesce(sum(generic_plans), 0) as generic_plans,"
     " coalesce(sum(custom_plans), 0) as custom_plans from pg_prepared_statements",
@@ -28,7 +28,7 @@ def session_statements(option: Option) -> tuple[str, ...]:
 
 
 def read_back_session(connection: psycopg.Connection[Any], option: Option) -> None:
-    """Sets them in this session and reads each back. Raises SubjectFailed naming those not taken."""
+    """Sets them in this session and reads each back. Raises SubjectFailed, which names refused ones."""
     for statement in session_statements(option):
         try:
             connection.execute(statement.encode())
@@ -40,7 +40,7 @@ def read_back_session(connection: psycopg.Connection[Any], option: Option) -> No
 def refuse_not_taken(
     connection: psycopg.Connection[Any], requested: Mapping[str, Setting], option: Option
 ) -> None:
-    """Reads settings back from the server. Raises SubjectFailed naming those that it did not take."""
+    """Reads settings back from the server. Raises SubjectFailed, which names refused ones."""
     _refuse(not_taken(connection, requested, in_session=False), option)
 
 

@@ -1,6 +1,6 @@
-"""Asks a PostgreSQL whether it knows settings, before anything is started.
+"""Checks with a PostgreSQL program that it accepts settings, before the study starts.
 
-A server reads its command line first and its data next: given a folder that is not there, it refuses either
+A server reads its command line first and its data next: with a folder that does not exist, it refuses either
 a setting or the folder.
 """
 
@@ -28,7 +28,7 @@ _HINT = re.compile(r"HINT:  (.*)")
 
 
 def check_settings(study: Study, options: Sequence[Option]) -> None:
-    """Each server setting's name and value, at the version that is to take it. Raises InputError."""
+    """Checks name and value of each server setting with the option's version. Raises InputError."""
     requested: dict[tuple[str | None, str], Option] = {}
     for option in options:
         _, _, settings = divided(option.server)
@@ -64,7 +64,7 @@ def _refusal(program: Path, setting: str) -> tuple[str, str] | None:
 
 
 def _known(program: Path) -> list[str]:
-    """Names of most settings (postgres --describe-config: a line each, tabs between its columns)."""
+    """Names of most settings (postgres --describe-config: one line per setting, columns by tabs)."""
     shown = subprocess.run(
         [program, "--describe-config"],
         capture_output=True,

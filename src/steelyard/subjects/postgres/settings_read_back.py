@@ -1,4 +1,4 @@
-"""Whether a PostgreSQL server took a setting: compares what was requested with what the server shows."""
+"""Whether a PostgreSQL server took a setting: compares the requested value with the server's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TRUE, _FALSE = {"on", "true", "yes", "1"}, {"off", "false", "no", "0"}
 
 @dataclass(frozen=True)
 class Shown:
-    """A row of pg_settings. boot: value before any configuration; source: who set the present one."""
+    """A row of pg_settings. boot: value before any configuration; source: origin of the present value."""
 
     setting: str
     unit: str | None = None
@@ -40,7 +40,7 @@ def not_taken(
 ) -> Iterator[str]:
     """A sentence for each setting that this session does not have as requested. Raises psycopg.Error.
 
-    in_session: set by this session. A server takes any name with a dot at its start without having it.
+    in_session: set by this session. At its start a server accepts any name with a dot, even an unknown one.
     """
     rows = connection.execute(
         "select name, setting, unit, vartype, boot_val, source from pg_settings"
@@ -59,32 +59,32 @@ def not_taken(
 
 
 def _unlisted(connection: psycopg.Connection[Any], name: str) -> Shown | None:
-    """Settings that the view leaves out: `role`, and those that a session made by naming them."""
+    """Settings that are not in the view: `role`, and those that the session itself created."""
     row = connection.execute("select current_setting(%s, true)", [name]).fetchone()
     return None if row is None or row[0] is None else Shown(row[0])
 
 
 def written(value: Setting) -> str:
-    """A setting as PostgreSQL writes it."""
+    """A setting as text, in PostgreSQL's notation."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return str(value)
 
 
 def taken(requested: Setting, shown: Shown) -> bool:
-    """Whether what the server shows is the requested value, in whatever unit."""
+    """Whether the server's value equals the requested one, in any unit."""
     want, has, unit = written(requested).strip(), shown.setting, shown.unit or ""
     if shown.kind == "bool":
         return _truth(want) is not None and _truth(want) == _truth(has)
     if shown.kind in ("integer", "real"):
-        wanted, have = _amount(want, unit), _amount(has, unit)
-        if wanted is None or have is None:
+        number, have = _amount(want, unit), _amount(has, unit)
+        if number is None or have is None:
             return False
-        # -1 or 0 leaves the choice to the server: it then overrides what it was given at start
+        # -1 or 0 leaves the choice to the server, which then overrides the value given at start
         if want in _CHOOSE and want == shown.boot and shown.source == "override":
             return True
         # the server rounds to its unit: 100kB of 8kB pages is 12 or 13 of them
-        return abs(wanted - have) <= max(_amount("1", unit) or 1, 1) * (1 if unit else 1e-6)
+        return abs(number - have) <= max(_amount("1", unit) or 1, 1) * (1 if unit else 1e-6)
     if shown.kind == "enum" and _truth(want) is not None and _truth(want) == _truth(has):
         return True
     # the server writes names of time zones and encodings in its own case

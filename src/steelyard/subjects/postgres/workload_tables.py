@@ -1,4 +1,4 @@
-"""Makes and fills the tables of a workload in PostgreSQL."""
+"""Creates and fills the tables of a workload in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from steelyard.workloads import DataTable, FileTable, Work
 
 
 def load(connection: psycopg.Connection[Any], work: Work, folder: Path) -> None:
-    """Fills an empty database. folder: for files on the way. Raises psycopg.Error, OSError."""
+    """Fills an empty database. folder: for temporary files. Raises psycopg.Error, OSError."""
     for table in work.files:
         _fill(connection, table, folder)
     for statement in load_statements(work):
@@ -19,7 +19,7 @@ def load(connection: psycopg.Connection[Any], work: Work, folder: Path) -> None:
 
 
 def load_statements(work: Work) -> list[str]:
-    """SQL that makes and fills the tables of a workload, in order; those from files are there already."""
+    """SQL that creates and fills the tables of a workload, in order, without those from files."""
     statements = [text for table in work.tables for text in _create(table)]
     if work.script.strip():
         statements.append(work.script)
@@ -37,7 +37,7 @@ def _create(table: DataTable) -> list[str]:
 
 
 def _fill(connection: psycopg.Connection[Any], table: FileTable, folder: Path) -> None:
-    """Rows first, indexes after: it takes half the time."""
+    """Loads rows first and builds indexes afterwards: this takes half the time."""
     path = table.write(folder)
 
     def execute(text: str) -> None:
@@ -45,7 +45,7 @@ def _fill(connection: psycopg.Connection[Any], table: FileTable, folder: Path) -
 
     with connection.transaction():
         execute(f"create table {table.name} ({table.columns})")
-        # frozen: no query has to set hint bits, and so write, when it comes first
+        # frozen: otherwise the first query would set hint bits, and so write
         copy = f"copy {table.name} from stdin (format csv, header, freeze)"
         with path.open("rb") as rows, connection.cursor().copy(cast(LiteralString, copy)) as sink:
             while part := rows.read(1 << 20):

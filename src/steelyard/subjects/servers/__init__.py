@@ -1,1 +1,1 @@
-"""What servers of ours share: the process, its account; and servers at an address."""
+"""Common parts of servers: the process and its account; checks for servers at an address."""

@@ -1,8 +1,9 @@
 """The system user that runs the servers of a study, and folders that only this user and the lab can enter.
 
-Started by root, servers run as the system user `steelyard`, which owns nothing else: what a server's
-superuser may do to files and processes (`copy ... to program`) reaches no cluster of the distribution. The
-user is made when it is missing: `initdb` refuses a user without a name. Otherwise servers run as the caller.
+Started by root, servers run as the system user `steelyard`, which owns nothing else: a server's superuser,
+who can access files and run programs (`copy ... to program`), cannot reach the distribution's clusters. The
+user is created when it is missing: `initdb` refuses a user without a name. Otherwise servers run as the
+caller.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 from steelyard.study.errors import InputError
 
 NAME = "steelyard"
-# of nobody's: to run a program once that reads no file of ours and writes none
+# the user nobody: for a program that reads and writes no file of the lab
 _NOBODY = 65534
 _MAKE = (
     "useradd", "--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent",
@@ -41,12 +42,12 @@ class Account:
 
     @property
     def own_uid(self) -> int:
-        """Number of the user where it runs servers of studies and nothing else; 0: it is the caller."""
+        """Id of the user if it runs only servers of studies; 0: servers run as the caller."""
         return 0 if self.user is None else self.user.pw_uid
 
     @property
     def admitted(self) -> list[str]:
-        """Names of the system's users that the servers let in: the caller, root, and the user itself."""
+        """Names of the system's users that servers admit: the caller, root, and the servers' user."""
         return sorted({"root", self.caller, self.caller if self.user is None else self.user.pw_name})
 
     def own(self, place: Path) -> None:
@@ -55,29 +56,29 @@ class Account:
             os.chown(place, self.user.pw_uid, self.user.pw_gid)
 
     def admit(self, folder: Path) -> None:
-        """Lets this user through a folder of the caller's, and nobody else.
+        """Lets this user, and no other, pass through a folder of the caller's.
 
-        The user cannot list or write it: no process of a server can put a link where the lab writes.
+        The user cannot list or write it: no process of a server can place a link where the lab writes.
         """
         if self.user is not None:
             os.chown(folder, -1, self.user.pw_gid)
         folder.chmod(0o700 if self.user is None else 0o710)
 
     def private(self, folder: Path) -> Path:
-        """Makes a folder that this user alone, and the lab, can enter; returns it."""
+        """Creates a folder that only this user and the lab can enter; returns it."""
         folder.mkdir(mode=0o700, exist_ok=True)
         self.own(folder)
         return folder
 
 
 def account_of_servers() -> Account:
-    """The caller; for root the system user `steelyard`, made where it is missing. Raises InputError."""
+    """The caller; for root the system user `steelyard`, created if missing. Raises InputError."""
     try:
         caller = pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         raise InputError(
-            f"user {os.geteuid()} has no name on this machine, and servers are not run by such a user",
-            "add the user to /etc/passwd, or run as another",
+            f"user {os.geteuid()} has no name on this machine: servers refuse to run as this user",
+            "add the user to /etc/passwd, or run as another user",
         ) from None
     if os.geteuid() != 0:
         return Account(caller, None)
@@ -86,17 +87,17 @@ def account_of_servers() -> Account:
     program = shutil.which(_MAKE[0], path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     hint = f"run as a user other than root, or: {' '.join(_MAKE)}"
     if program is None:
-        raise InputError(f"servers do not run as root, and no user `{NAME}` can be made: no useradd", hint)
+        raise InputError(f"servers do not run as root, and no user `{NAME}` can be created: no useradd", hint)
     made = subprocess.run([program, *_MAKE[1:]], capture_output=True, text=True, check=False)
     try:
-        # another study may have made it in the same moment
+        # another study may have created it at the same moment
         return Account(caller, _checked(pwd.getpwnam(NAME)))
     except KeyError:
-        raise InputError(f"useradd made no user `{NAME}`: {made.stderr.strip()}", hint) from None
+        raise InputError(f"useradd did not create the user `{NAME}`: {made.stderr.strip()}", hint) from None
 
 
 def arguments_of_nobody() -> dict[str, Any]:
-    """Arguments of `subprocess` that start a program which refuses root, where it touches no file of ours."""
+    """Arguments of `subprocess` that start a program as nobody, if it refuses root and needs no files."""
     return _as(_NOBODY, _NOBODY) if os.geteuid() == 0 else {}
 
 
@@ -106,5 +107,5 @@ def _as(uid: int, gid: int) -> dict[str, Any]:
 
 def _checked(user: pwd.struct_passwd) -> pwd.struct_passwd:
     if user.pw_uid == 0:
-        raise InputError(f"the user `{NAME}` is root under another name: no server can run as it")
+        raise InputError(f"the user `{NAME}` is root under another name: servers refuse to run as it")
     return user

@@ -1,4 +1,4 @@
-"""A server that is not ours, by address: what of a study can act there."""
+"""A server at an address: checks which factors and settings of a study can act on it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from steelyard.study.study import Study
 
 
 def check_foreign(study: Study) -> None:
-    """Only sessions, clients and what is ours on this host can change. Raises InputError."""
+    """Raises InputError for a factor or setting that acts on a server at an address."""
     for name, factor in study.factors.items():
         if factor.scope in ("version", "server"):
             raise InputError(
-                f"subject.dsn names a server that is not ours: scope '{factor.scope}' cannot act there",
-                'scope session and client can; scope host too, but for settings "server."',
+                f"scope '{factor.scope}' cannot act on a server that the lab did not start (subject.dsn)",
+                'use scope session or client, or scope host without settings "server."',
                 ("factors", name, "scope"),
             )
     for at, key, _ in settings_given(study, "host"):
         if key.startswith("server."):
             raise InputError(
-                f"subject.dsn names a server that is not ours: {key} cannot be set there",
-                "engine., hogs. and settings of this machine can",
+                f"{key} cannot be set for a server that the lab did not start (subject.dsn)",
+                "use engine., hogs. and settings of this machine",
                 at,
             )

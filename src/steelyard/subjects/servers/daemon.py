@@ -1,4 +1,4 @@
-"""A server process of ours: marked and promised to the guard, on the server's CPUs, its log kept."""
+"""A server process of the lab: marked, registered with the guard, on the server's CPUs, with its log."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from steelyard.subjects.servers.account import Account
 
 _START_S = 60.0
 _END_S = 30.0
-# more than is kept: secrets are taken out before the end is cut out
+# longer than the kept part: secrets are removed before the end is cut out
 _LOG_TAIL = 64_000
 # sun_path holds 108 bytes with the final zero (unix(7))
-_SOCKET_MOST = 107
+_SOCKET_BYTES_MAX = 107
 
 
 class Daemon:
-    """One program at a time.
+    """A server program, one process at a time.
 
-    name: as its users say it. log: the file that takes what it prints. ends_by: the signal that ends
-    it at once. reason: finds in a log why it did not start.
+    name: for messages. log: file for its output. ends_by: the signal that ends it at once. reason: finds
+    the cause of a failed start in a log.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Daemon:
         self._promise = 0
 
     def start(self, command: Sequence[str | Path], answers: Callable[[], bool], home: Path) -> int:
-        """Starts it and waits until it answers; its pid. home: the folder that its processes work in.
+        """Starts it and waits until it answers; its pid. home: the working folder of its processes.
 
         Raises SubjectFailed.
         """
@@ -77,7 +77,7 @@ class Daemon:
         raise SubjectFailed(f"{self._name} did not answer within {_START_S:.0f} s: {self.stop()}")
 
     def wait(self) -> None:
-        """Until it has ended by itself. Raises SubjectFailed when it does not."""
+        """Waits until it has ended by itself. Raises SubjectFailed when it does not."""
         if self._process is not None:
             try:
                 self._process.wait(_END_S)
@@ -110,9 +110,9 @@ class Daemon:
 def finish(
     guard: Guard, account: Account, command: Sequence[str | Path], home: Path, limit_s: float
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program that makes a server's data, to its end; what it printed.
+    """Runs a program that creates a server's data to its end; its output.
 
-    Nothing of it is left, however the lab ends meanwhile. home: the folder that its processes work in.
+    The guard ends it if the lab ends meanwhile. home: the working folder of its processes.
     Raises SubjectFailed when it takes longer than limit_s.
     """
     with _promised(guard, Mark.of_server(home, Path(command[0]), account.own_uid)) as mark:
@@ -132,12 +132,12 @@ def finish(
 
 
 def _apart(account: Account, mark: Mark) -> dict[str, Any]:
-    """What every program of a server is started with: apart from the lab, as its account, with its mark."""
+    """Arguments that start a server's program: separate from the lab, as its account, with its mark."""
     return {
         "stdin": subprocess.DEVNULL,
         "cwd": "/",
         "start_new_session": True,
-        # a server runs SQL of others, which may read its environment
+        # the study's SQL may read the server's environment
         "env": with_mark(mark.value, without=is_secret),
         **account.arguments,
     }
@@ -154,12 +154,12 @@ def _promised(guard: Guard, mark: Mark) -> Generator[Mark]:
 
 
 def _private(log: Path) -> int:
-    """Opens a log for writing that other users cannot read, as a server's log may show what clients sent."""
+    """Opens a log that other users cannot read, because a server's log may contain clients' statements."""
     log.unlink(missing_ok=True)
     return os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
 
 def check_socket(socket: Path) -> None:
-    """A Unix socket can have this path. Raises InputError."""
-    if len(str(socket).encode()) > _SOCKET_MOST:
+    """Checks that the path is short enough for a Unix socket. Raises InputError."""
+    if len(str(socket).encode()) > _SOCKET_BYTES_MAX:
         raise InputError(f"{socket}: too long a path for a Unix socket", "set TMPDIR to a shorter one")

@@ -1,7 +1,6 @@
 """SQLite has no server: its clients are threads of the engine's process, or processes on one file.
 
-What a server would spend, the engine's process spends: its CPU is the server's, the small part of the
-lab's own loop among it.
+The CPU time of the engine's process counts as the server's; it includes the small cost of the lab's own loop.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from steelyard.subjects.sqlite.workload_tables import load_statements
 from steelyard.workloads import work_of
 from steelyard.workloads.load_plan import check_load
 
-# how the database is opened and by whom; every other setting is a PRAGMA
+# settings of the connections and their workers; every other setting is a PRAGMA
 _OPENING: dict[str, Setting] = {
     "workers": "threads",
     "threading": "serialized",
@@ -39,14 +38,14 @@ _WORDS = {
     "threading": ("serialized", "multi-thread"),
     "begin": ("deferred", "immediate", "exclusive"),
 }
-# what applications set that are used by several at once
+# as in applications with concurrent users
 _PRAGMAS: dict[str, Setting] = {"journal_mode": "wal", "synchronous": "normal"}
-# they take hold only where the file is made
-_OF_FILE = ("page_size", "auto_vacuum", "encoding")
+# they only take effect when the file is created
+_FILE_PRAGMAS = ("page_size", "auto_vacuum", "encoding")
 
 
 def check(study: Study, options: Sequence[Option]) -> None:
-    """Settings that SQLite has, and work that it can do. Raises InputError."""
+    """Checks that SQLite has the settings and supports the work. Raises InputError."""
     known = _known()
     for at, key, value in settings_given(study, "server"):
         _check_setting(key, value, known, at)
@@ -69,7 +68,7 @@ class SQLite:
         shutil.copytree(self._template(settings), self._folder)
         database = _database(settings, str(self._folder / _FILE))
         try:
-            # journal_mode is of the file: whoever opens it later finds it set
+            # journal_mode is stored in the file: later connections use it too
             facts = json.loads(_core.sqlite_facts(json.dumps(database)))
         except _core.LoadError as error:
             raise SubjectFailed(f"option {option.label}: {error}") from None
@@ -86,15 +85,15 @@ class SQLite:
         )
 
     def reset(self) -> None:
-        """The data came anew with the start."""
+        """Nothing to do: each start copies the data."""
 
     def stop(self) -> str:
         """The engine has closed the file; SQLite keeps no log."""
         return ""
 
     def _template(self, settings: Mapping[str, Setting]) -> Path:
-        """A folder with the file and the tables in it, made once for each way of making a file."""
-        made = {key: settings[key] for key in _OF_FILE if key in settings}
+        """A folder with the file and its tables, created once per combination of file settings."""
+        made = {key: settings[key] for key in _FILE_PRAGMAS if key in settings}
         template = self._bench.folder / "-".join(["template", *map(_written, made.values())])
         if template.exists():
             return template
@@ -124,13 +123,11 @@ def _check_setting(key: str, value: Setting, known: frozenset[str], at: tuple[st
         if words is None and not isinstance(value, bool):
             raise InputError(f"{key} is true or false, not {value!r}", at=at)
     elif key not in known:
-        raise InputError(
-            f'SQLite has no PRAGMA "{key}", nor is it opened by one{nearest(key, [*_OPENING, *known])}', at=at
-        )
+        raise InputError(f'SQLite has no PRAGMA or setting "{key}"{nearest(key, [*_OPENING, *known])}', at=at)
 
 
 def _known() -> frozenset[str]:
-    """PRAGMAs by name, as SQLite itself lists them; those of any version are spelt alike."""
+    """Names of PRAGMAs, as SQLite itself lists them."""
     with closing(sqlite3.connect(":memory:")) as connection:
         return frozenset(name for (name,) in connection.execute("select name from pragma_pragma_list"))
 

@@ -1,4 +1,4 @@
-"""SQL that makes and fills the tables of a workload in SQLite."""
+"""SQL that creates and fills the tables of a workload in SQLite."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from steelyard.workloads import DataTable, Work
 
 
 def load_statements(work: Work) -> list[str]:
-    """SQL that makes and fills the tables of a workload, in order."""
+    """SQL that creates and fills the tables of a workload, in order."""
     return [*(text for table in work.tables for text in _create(table)), "analyze"]
 
 
