@@ -175,7 +175,7 @@ def test_a_copied_run_of_a_bundle_of_format_1_does_not_count_twice(writer: Bundl
     evidence = Bundle(writer.path).evidence()
     assert evidence.runs["run"].tolist() == [1, 2]
     assert evidence.notices["text"].tolist() == [
-        "run 3 is left out (runs/0003/runs.parquet says that it is run 2)",
+        "run 3 is left out (runs/0003/runs.parquet belongs to run 2)",
         "run 4 is left out (runs/0004/runs.parquet: missing or damaged)",
     ]
 

@@ -105,7 +105,7 @@ def test_schemas_are_published(made: Lab, what: str) -> None:
     [
         (["rnu"], 'did you mean "run"'),
         (["run", "demmo"], 'did you mean "demo"'),
-        (["run", "demo", "--clients", "many"], "whole numbers with commas"),
+        (["run", "demo", "--clients", "many"], "whole numbers separated by commas"),
         (["run", "demo", "--block", "3"], "--block"),
         (["run", "demo", "--clients", "0"], "error: --clients: Input should be greater than or equal to 1"),
         (["run", "demo", "--clients", "8,99999"], "error: --clients: Input should be less than or equal to"),

@@ -151,10 +151,10 @@ def test_a_share_that_the_kernel_does_not_take_is_named_with_its_value() -> None
     [
         ("server.cpu_wieght = 3", 'did you mean "server.cpu_weight"?'),
         ("server.cpu_weight = 0", "a whole number from 1 to 10000"),
-        ("server.cpu_quota = 0", "CPUs, from 0.01 to 8192"),
-        ('server.cpuset = "3-1"', "no list of CPUs"),
-        ('server.cpuset = "0"\nserver.cpus = "0"', "says already which CPUs"),
-        ('server.policy = "rr"\nserver.cpu_weight = 5', "before every weight"),
+        ("server.cpu_quota = 0", "CPUs from 0.01 to 8192"),
+        ('server.cpuset = "3-1"', "not a list of CPUs"),
+        ('server.cpuset = "0"\nserver.cpus = "0"', "already sets the CPUs"),
+        ('server.policy = "rr"\nserver.cpu_weight = 5', "processes ignore weights"),
     ],
 )
 def test_a_bad_share_is_refused_with_its_line(line: str, message: str) -> None:

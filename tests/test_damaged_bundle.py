@@ -138,9 +138,9 @@ def test_a_study_whose_last_runs_are_gone_is_not_finished(bundle: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("0009", "run 9 is left out (runs/0009/run.json says that it is run 2)"),
-        ("0002 copy", "runs/0002 copy is not the folder of a run, and left out"),
-        ("00002", "runs/00002 is not the folder of a run, and left out"),
+        ("0009", "run 9 is left out (runs/0009/run.json belongs to run 2)"),
+        ("0002 copy", "runs/0002 copy is not the folder of a run and is left out"),
+        ("00002", "runs/00002 is not the folder of a run and is left out"),
     ],
 )
 def test_a_copied_run_does_not_count_twice(sound: Path, bundle: Path, name: str, text: str) -> None:
@@ -152,9 +152,7 @@ def test_a_copied_run_does_not_count_twice(sound: Path, bundle: Path, name: str,
 def test_a_run_of_another_bundle_is_left_out(bundle: Path, tmp_path: Path) -> None:
     make_bundle(tmp_path / "other")
     shutil.copytree(tmp_path / "other" / "runs" / "0004", bundle / "runs" / "0009")
-    assert left_out(bundle) == [
-        "run 9 is left out (runs/0009/run.json says that it is a run of another bundle)"
-    ]
+    assert left_out(bundle) == ["run 9 is left out (runs/0009/run.json belongs to another bundle)"]
     shutil.rmtree(bundle / "runs" / "0004")
     (bundle / "runs" / "0009").rename(bundle / "runs" / "0004")
     assert used(bundle) == [1, 2, 5, 6, 7, 8]
@@ -162,7 +160,7 @@ def test_a_run_of_another_bundle_is_left_out(bundle: Path, tmp_path: Path) -> No
 
 def test_a_file_that_is_no_table_is_named_and_the_run_counts(bundle: Path) -> None:
     (bundle / "runs" / "0001" / "extra.parquet").write_bytes(b"x")
-    assert left_out(bundle) == ["runs/0001/extra.parquet is of no run, and left out"]
+    assert left_out(bundle) == ["runs/0001/extra.parquet belongs to no run and is left out"]
     assert used(bundle) == list(range(1, 9))
 
 

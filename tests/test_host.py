@@ -127,7 +127,7 @@ def sleeper() -> Iterator[int]:
         ('engine.policy = "btach"', 'did you mean "batch"?'),
         ("hogs.nice = 40", "a whole number from -20 to 19"),
         ("hogs.count = -1", "a whole number from 0 to 1000"),
-        ('server.cpus = "3-1"', "no list of CPUs"),
+        ('server.cpus = "3-1"', "not a list of CPUs"),
         ('thp = "sometimes"', "One of: always, madvise, never."),
         ('preempt = "ful"', 'did you mean "full"?'),
         ('kernel = ""', "one word without blanks"),
@@ -149,7 +149,7 @@ def test_a_bad_setting_is_refused_with_its_line(line: str, message: str) -> None
 def test_a_level_that_its_policy_ignores_is_refused_with_its_line() -> None:
     text = study_text('A = { server.policy = "rr", server.slice_ms = 3 }\nB = { server.policy = "other" }')
     number = next(n for n, line in enumerate(text.splitlines(), 1) if line.startswith("A ="))
-    with pytest.raises(InputError, match=rf"s\.toml:{number}: .*policy = rr has no slice of its own"):
+    with pytest.raises(InputError, match=rf"s\.toml:{number}: .*policy = rr has no slice"):
         parse_study(text, "s.toml")
 
 

@@ -185,7 +185,7 @@ ROW = "T2,3,buffer cache,13465"
         ("result-cache-scaling.csv", ROW, "T2,3,buffer cache", r"scaling.csv:\d+: 3 cells"),
         ("result-cache-scaling.csv", ROW, ROW + ",2", r"scaling.csv:\d+: 5 cells"),
         ("result-cache-scaling.csv", ROW, "T2,3,buffer cache,1e300", "is no number"),
-        ("result-cache-scaling.csv", ROW, "T2,3,buffer cache,1e-320", "one of nothing"),
+        ("result-cache-scaling.csv", ROW, "T2,3,buffer cache,1e-320", "a throughput of 0"),
         ("result-cache-scaling.csv", ROW, "T2,3,buffer cache,1e-6", "beyond 64 bits"),
         ("result-cache-scaling.csv", ROW, '"' + "x" * 200_000, "not a table of CSV"),
         ("result-cache-t2.toml", "250_000", "9_999_999_999_999", r"toml:2: transactions_per_client: Input"),

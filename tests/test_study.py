@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import runpy
 from pathlib import Path
@@ -55,6 +56,66 @@ def refusal(text: str) -> str:
 )
 def test_a_key_of_an_old_name_gets_an_error_that_names_the_new_one(keys: str, expected: str) -> None:
     assert expected in refusal(f"{MINIMAL}\n{keys}\n")
+
+
+def _with(**tables: str) -> str:
+    return "\n".join([MINIMAL, *(f"[{name.replace('__', '.')}]\n{keys}" for name, keys in tables.items())])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            MINIMAL.replace("mine", "pg-18.6"),
+            "my.toml:1: name: invalid name: use lower-case letters, digits and hyphens (max. 64)",
+        ),
+        (MINIMAL.replace("mine", "-a"), "not a hyphen first (given: '-a')"),
+        (MINIMAL.replace("mine", r"a\n"), "name: invalid name: use lower-case"),
+        (
+            MINIMAL.replace("DYN0", "DYN_0"),
+            "levels.DYN_0: invalid code of a level: use letters, digits, '.', '+' and '-'",
+        ),
+        (
+            MINIMAL.replace("factors.cache", "factors.Cache"),
+            "factors.Cache: invalid name: use lower-case letters, digits and underscores",
+        ),
+        (
+            _with(
+                workload='kind = "threads"\nscaled = "A"',
+                workload__groups__A='cpu = { kind = "fixed", mean_us = 1 }',
+            ),
+            "groups.A: invalid name of a group: use lower-case letters, digits, underscores and hyphens",
+        ),
+        (_with(workload='kind = "published"\nunit = " x"'), "unit: invalid label: use 1 to 24 printable"),
+        (
+            _with(workload='kind = "program"\ncommand = ["a"]\nunit = ""\nscore = { json_path = "a" }'),
+            "unit: invalid label: use 1 to 24 printable characters, not a space first (given: '')",
+        ),
+        (
+            _with(workload='kind = "program"\ncommand = ["a"]\nscore = { json_path = "a..b" }'),
+            "json_path: invalid path: use keys and indices joined by single dots",
+        ),
+        (_with(workload__statements__one='sql = ""'), "sql: empty SQL: write a statement"),
+    ],
+)
+def test_a_text_of_a_wrong_form_gets_the_rule_in_words(text: str, expected: str) -> None:
+    message = refusal(text)
+    assert expected in message
+    assert "pattern" not in message
+    assert "^" not in message
+
+
+def test_the_schema_has_the_patterns_of_names() -> None:
+    schema = json.loads(json_schema())
+    assert schema["properties"]["name"]["pattern"] == "^[a-z0-9][a-z0-9-]{0,63}$"
+    assert list(schema["properties"]["factors"]["patternProperties"]) == ["^[a-z][a-z0-9_]{0,31}$"]
+
+
+def test_a_study_without_a_variant_for_a_subject_is_named() -> None:
+    with pytest.raises(
+        InputError, match=r"^--subject mysql: the study demo has no variant for subject mysql$"
+    ):
+        adjusted("demo", subject="mysql")
 
 
 def test_labels_join_the_codes_in_the_order_of_the_factors() -> None:

@@ -179,9 +179,9 @@ def _judgement(
             winner=best if won else None,
             sentence=sentence if won else "Nothing can be said.",
             reasons=(
-                f"The server spends {cpu[1]:.1f} µs of CPU a transaction instead of {cpu[0]:.1f} µs; two "
+                f"The server spends {cpu[1]:.1f} µs of CPU per transaction instead of {cpu[0]:.1f} µs; two "
                 "thirds of the difference is user time: parsing and planning are saved.",
-                "It is woken 1.02 times a transaction instead of 1.94 times.",
+                "It is woken 1.02 times per transaction instead of 1.94 times.",
             ),
         ),
         estimates=tuple(estimates),

@@ -1,8 +1,8 @@
-//! What is wrong with a plan, in a sentence for the person at the keyboard.
+//! Errors of a plan, as messages for the user.
 
 use thiserror::Error;
 
-/// The plan cannot be run: which field, and why.
+/// The plan cannot be run: field and cause.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{field}: {cause}")]
 pub struct PlanError {

@@ -5,10 +5,10 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use hdrhistogram::{Counter, Histogram};
 
-/// The longest time that a histogram tells from longer ones: an hour.
+/// The longest time that a histogram distinguishes: an hour.
 pub const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// A histogram of the bounds that all of ours have.
+/// A histogram with the common bounds.
 pub fn empty() -> Histogram<u64> {
     // constants that the crate accepts; full-sized from the start, so recording never allocates
     Histogram::new_with_bounds(1, LONGEST_NS, 3).unwrap_or_else(|_| unreachable!())

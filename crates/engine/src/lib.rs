@@ -1,13 +1,13 @@
-//! What every engine shares, whatever it drives.
+//! Shared parts of all engines.
 //!
 //! - [`error`]: a plan that cannot be run
 //! - [`listener`]: the caller, which receives events and can stop a run
-//! - [`phase`]: when each phase of a run was
+//! - [`phase`]: times of the phases of a run
 //! - [`histogram`]: histograms of latencies and their encoding
 //! - [`columns`]: rows as columns of JSON
 //! - [`clock`]: monotonic time
 //! - [`pinning`]: binding a thread to CPUs
-//! - [`usage`]: what a thread has used of its CPU
+//! - [`usage`]: CPU time and switches of a thread
 //! - [`process`]: processes forked from this one
 
 pub mod clock;

@@ -1,4 +1,4 @@
-//! What a thread has used of its CPU.
+//! CPU time and switches of a thread.
 
 /// Names of the numbers of [`usage`], in their order.
 pub const METRICS: [&str; 4] = ["cpu_user_ns", "cpu_system_ns", "switches_voluntary", "switches_involuntary"];

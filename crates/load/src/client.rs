@@ -1,4 +1,4 @@
-//! One client: what it sends next, and what a reply means to it.
+//! One client: its next message, and its reaction to a reply.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::record::Record;
 use crate::statements::draw::Draw;
 use crate::statements::work::{Recipe, Work};
 
-/// What the reply to come answers.
+/// The message that the next reply answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Statement,
@@ -24,7 +24,7 @@ pub struct Client<P: Protocol> {
     pub dialogue: P::Dialogue,
     pub out: Vec<u8>,
     pub sent: usize,
-    /// The loop waits until the socket takes more of `out`.
+    /// The loop waits until the socket is writable again for `out`.
     pub armed: bool,
     pub busy: bool,
     /// Start from which the latency counts: intended (open loop) or actual (closed).
@@ -91,7 +91,7 @@ impl<P: Protocol> Client<P> {
         }
     }
 
-    /// Takes the end of a reply; counts what ended with it, and writes what comes next. Done and still busy:
+    /// Handles the end of a reply: counts what ended with it, and writes the next message. Done and still busy:
     /// replies of the batch are to come.
     pub fn take(
         &mut self,
@@ -206,7 +206,7 @@ impl<P: Protocol> Client<P> {
         Next::Done
     }
 
-    /// Goes on to the batch's transaction that is answered next; false when there is none.
+    /// Advances to the transaction of the batch that is answered next; false when there is none.
     fn follow(&mut self) -> bool {
         let Some(transaction) = self.batch.pop_front() else { return false };
         self.transaction = transaction;

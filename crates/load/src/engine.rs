@@ -62,14 +62,14 @@ impl<P: Protocol> Run<'_, P> {
         self.progress.keep(point, count, window, records);
         let back = self.aside("scheduling-trace", plan.scheduling_trace_s, point, back)?;
         if plan.latch_count_s > 0.0 {
-            // who counts what all of the load does must be there before its first statement
+            // counters of the whole load must run before its first statement
             self.progress.begin("latch-count", point, count)?;
             std::thread::sleep(PREPARE);
         }
         self.aside("latch-count", plan.latch_count_s, point, back)
     }
 
-    /// The same load, not measured: what disturbs the server looks at it now.
+    /// The same load, not measured: for probes that disturb the server.
     fn aside(
         &mut self,
         phase: &'static str,

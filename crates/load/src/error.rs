@@ -1,8 +1,8 @@
-//! What can go wrong, in sentences for the person at the keyboard.
+//! Errors of the engine, as messages for the user.
 
 use thiserror::Error;
 
-/// The run cannot start or go on. No message holds a password.
+/// The run cannot start or continue. No message holds a password.
 #[derive(Debug, Error)]
 pub enum LoadError {
     #[error("cannot connect to {address}: {cause}")]
@@ -13,7 +13,7 @@ pub enum LoadError {
     Session { address: String, sql: String, code: String, message: String },
     #[error("{address}: all connections were lost and none could be made again for {seconds} s: {cause}")]
     Lost { address: String, seconds: u64, cause: String },
-    #[error("io_uring is not to be had here ({cause}): take io = \"auto\" or \"epoll\"")]
+    #[error("io_uring is not available ({cause}): use io = \"auto\" or \"epoll\"")]
     NoUring { cause: std::io::Error },
     #[error("{file}: {cause}")]
     Database { file: String, cause: String },

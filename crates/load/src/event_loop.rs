@@ -23,18 +23,18 @@ mod connections;
 mod reconnect;
 mod ring;
 
-/// Deadlines and lost connections are looked after this often.
+/// Interval of the checks for deadlines and lost connections.
 const CARE_NS: u64 = 50_000_000;
 /// What is under way at the end may end, uncounted, within this time.
 const DRAIN_NS: u64 = 2_000_000_000;
 
-/// Which loop this is of how many, and how it is told to stop.
+/// Number of this loop, number of loops, and the stop signal.
 pub struct Seat<'a> {
     pub thread: usize,
     pub threads: usize,
     pub live: &'a Live,
     pub stop: &'a AtomicBool,
-    /// Who waits for the window to be over.
+    /// The thread that waits for the end of the window.
     pub attendant: &'a Thread,
 }
 
@@ -52,7 +52,7 @@ struct Loop<'a, P: Protocol> {
     schedule: Option<OpenSchedule>,
     waiting: VecDeque<u64>,
     idle: VecDeque<usize>,
-    /// Closed loop: when thinking clients go on.
+    /// Closed loop: the times when thinking clients continue.
     thinking: BinaryHeap<Reverse<(u64, usize)>>,
     /// Clients without a connection, and when to try again; not those the helper is at work on.
     lost: Vec<(u64, usize)>,
@@ -166,7 +166,7 @@ impl<P: Protocol> Loop<'_, P> {
             && self.clients.iter().all(over)
     }
 
-    /// Whatever is under way ends by itself; what does not is given up.
+    /// Waits for transactions under way; late ones are abandoned.
     fn drain(&mut self, seat: &Seat, ready: &mut Vec<crate::io::poll::Ready>) -> Result<(), LoadError> {
         let limit_ns = now_ns() + DRAIN_NS;
         let deadline_ns = (self.work.plan.deadline_ms * 1e6) as u64;
@@ -209,7 +209,7 @@ impl<P: Protocol> Loop<'_, P> {
         Ok(())
     }
 
-    /// Starts what the clock says: arrivals of the open loop, clients that have thought.
+    /// Starts what is due: arrivals of the open loop, clients after their think time.
     fn start_due(&mut self, now: u64) {
         if self.schedule.is_some() {
             self.take_arrivals(now);

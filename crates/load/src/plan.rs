@@ -1,6 +1,6 @@
 //! The plan of one run, as it comes in JSON.
 //!
-//! - [`check`]: what makes a plan impossible
+//! - [`check`]: checks before anything is connected
 //! - [`generator`]: how the values of a parameter are made
 //! - [`schedule`]: when transactions start
 //! - [`sqlite`]: a database in place of a server
@@ -25,7 +25,7 @@ pub enum Handle {
     None,
     /// Parsed for each use, without a name, in one write with its execution.
     Unnamed,
-    /// Parsed once a connection and text, then executed by name.
+    /// Parsed once per connection and text, then executed by name.
     Named,
     /// Prepared, executed, closed for each use: three round trips, as drivers do.
     PerUse,
@@ -133,7 +133,7 @@ pub enum Spacing {
     Even,
 }
 
-/// Rounds: each client its own transaction, by its number; what began within the time goes to its end.
+/// Rounds: each client its own transaction, by its number; rounds that begin within the time are completed.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Arrival {

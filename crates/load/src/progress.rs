@@ -1,4 +1,4 @@
-//! What every engine tells while it goes on: phases, seconds, and whether to go on at all.
+//! Progress of every engine: events of phases and seconds, and whether to continue.
 
 use std::borrow::Borrow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,27 +20,27 @@ const STEP: Duration = Duration::from_millis(50);
 /// The longest silence of an engine.
 const ALIVE_NS: u64 = 1_000_000_000;
 
-/// What is known of a loop while it runs.
+/// State of a loop while it runs.
 #[derive(Default)]
 pub struct Live {
     pub done: AtomicU64,
     pub errors: AtomicU64,
     /// Its clients have come to rest before the window's end.
     pub over: AtomicBool,
-    /// It has given its connections back, and does nothing more.
+    /// It has returned its connections and is done.
     pub ended: AtomicBool,
 }
 
-/// Leads a run through its phases and keeps what it leaves.
+/// Leads a run through its phases and keeps its counts.
 pub struct Progress<'a> {
     pub plan: &'a Plan,
     listener: &'a mut dyn Listener,
     pub outcome: Outcome,
     /// The phase after a warm-up: measure, scheduling-trace or latch-count.
     pub loaded: &'static str,
-    /// The phase and point last told of.
+    /// The phase and point of the last event.
     told: (String, usize),
-    /// When something was told last.
+    /// Time of the last event.
     told_ns: u64,
     /// Transactions and errors of the points before.
     earlier: (u64, u64),
@@ -59,7 +59,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Tells that a phase begins, once; the time.
+    /// Reports once that a phase begins; the time.
     pub fn begin(&mut self, phase: &str, point: usize, clients: usize) -> Result<u64, LoadError> {
         let t_ns = now_ns();
         let told = (phase.to_string(), point);
@@ -95,7 +95,7 @@ impl<'a> Progress<'a> {
         self.ended("measure", point, count, window.measure_ns, window.end_ns);
     }
 
-    /// Tells of phases and seconds until the window ends.
+    /// Reports phases and seconds until the window ends.
     pub fn attend<L: Borrow<Live>>(
         &mut self,
         point: usize,
@@ -132,7 +132,7 @@ impl<'a> Progress<'a> {
             self.go_on()?;
             let edge = if phase == "warm-up" { window.measure_ns } else { window.end_ns };
             let wait_ns = edge.min(tick_ns).saturating_sub(now_ns()).min(STEP.as_nanos() as u64);
-            // a loop that is over before its time wakes us
+            // a loop that ends early wakes this thread
             std::thread::park_timeout(Duration::from_nanos(wait_ns));
         }
     }
@@ -161,7 +161,7 @@ impl<'a> Progress<'a> {
         Ok(())
     }
 
-    /// To be called several times a second: tells that the engine is alive where nothing else is told.
+    /// To be called several times per second: reports that the engine is alive if nothing else was reported.
     pub fn go_on(&mut self) -> Result<(), LoadError> {
         let now = now_ns();
         if now >= self.told_ns + ALIVE_NS {

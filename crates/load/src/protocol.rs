@@ -34,7 +34,7 @@ pub trait Protocol: 'static {
     type Session: Session;
     type Dialogue: Dialogue;
 
-    /// Refuses what the protocol does not have.
+    /// Refuses what the protocol does not support.
     fn check(plan: &Plan) -> Result<(), PlanError> {
         plan.check_sql()
     }
@@ -45,7 +45,7 @@ pub trait Protocol: 'static {
 
 /// A connection that answers one request at a time (blocking).
 pub trait Session: Sized + Send {
-    /// Encrypts where the plan says so, and logs in.
+    /// Encrypts where the plan requires it, and logs in.
     fn log_in(transport: Transport, opening: &Opening) -> Result<Self, LoadError>;
 
     /// Over a connection that has served under load; it must be idle and blocking.
@@ -80,7 +80,7 @@ pub trait Dialogue: Sized + Send {
     /// Appends a request that begins or ends a transaction.
     fn control(&mut self, control: Control, out: &mut Vec<u8>);
 
-    /// Takes in bytes in pieces of any size; returns the end of a reply when they hold it.
+    /// Scans bytes in pieces of any size; returns the end of a reply when they contain it.
     fn feed(&mut self, bytes: &[u8]) -> Result<Option<Reply>, PlanError>;
 
     /// The end of a further reply in the bytes taken in last, where several requests may be under way.
@@ -98,7 +98,7 @@ pub trait Dialogue: Sized + Send {
 /// What follows a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// A further request stands in the buffer.
+    /// The buffer contains a further request.
     Send,
     /// Nothing: the statement, or the transaction, is over.
     Done,
@@ -169,7 +169,7 @@ impl Opening {
     }
 }
 
-/// The cause of a failure to connect, in words.
+/// The cause of a failure to connect, as text.
 pub fn explain(cause: &io::Error) -> String {
     match cause.kind() {
         io::ErrorKind::NotFound => "no such socket or host: is the server running there?".into(),

@@ -9,7 +9,7 @@ use steelyard_engine::histogram::{LONGEST_NS, empty};
 mod packed;
 pub mod result;
 
-/// Codes of errors that are told apart.
+/// Largest number of distinct error codes.
 const ERROR_KINDS_MAX: usize = 100;
 
 /// The times of one point, monotonic ns.
@@ -205,7 +205,7 @@ impl Record {
             if let Some(known) = self.errors.get_mut(code) {
                 known.0 += 1;
             } else {
-                // a server may make up codes without end
+                // a server may invent any number of codes
                 let code = if kinds < ERROR_KINDS_MAX { code } else { "other" };
                 self.errors.entry(code.into()).or_insert_with(|| (0, message.into())).0 += 1;
             }

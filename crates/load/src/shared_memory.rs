@@ -1,11 +1,11 @@
-//! A value that forked processes go on sharing.
+//! A value that forked processes share.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::borrow::Borrow;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
-/// A value alone on pages of its own, which a fork shares instead of copying.
+/// A value alone on its pages, which a fork shares instead of copying.
 #[derive(Debug)]
 pub struct Shared<T>(NonNull<T>);
 

@@ -1,9 +1,9 @@
 //! A run inside SQLite: no server and no protocol. Each client is a thread of this process, or a
-//! process forked from it, with a connection of its own to one file.
+//! process forked from it, with its own connection to one file.
 //!
-//! - [`database`]: how a connection is opened, and what the database must say of itself
+//! - [`database`]: how a connection is opened, and the facts that it reports
 //! - [`state`]: what the clients of one point share
-//! - [`gate`]: how clients are told when to begin and to leave
+//! - [`gate`]: the signals for clients to begin and to leave
 //! - [`client`]: the closed loop of one client
 //! - [`statements`]: each way of handling statements as calls of SQLite
 //! - [`workers`]: the clients of one point, as threads or processes
@@ -45,7 +45,7 @@ const LEAD_NS: u64 = 10_000_000;
 const IN_PROCESS: &str = "the database works in the clients' own threads or processes: server CPU and memory \
                           are those of the load engine, with its loop around each statement";
 
-/// SQLite takes `$1` for a name and numbers names as they first occur, as a template numbers them.
+/// To SQLite `$1` is a name; it numbers names by first occurrence, as a template does.
 pub const DIALECT: Dialect =
     Dialect { placeholder: |number| format!("${number}"), quote: b"'", doubled: b"'" };
 
@@ -101,7 +101,7 @@ fn run_point(
 ) -> Result<(), LoadError> {
     std::thread::scope(|scope| {
         let begin_ns = progress.begin("connect", point, count)?;
-        // opens the gate when dropped, whatever happened: no thread waits for it at the end of the scope
+        // opens the gate when dropped, so that no thread waits for it at the end of the scope
         let mut workers = RunningWorkers::start(scope, state, count)?;
         let window = connect(progress, state, &mut workers)?;
         progress.ended("connect", point, count, begin_ns, now_ns());
@@ -136,7 +136,7 @@ fn connect(
     let limit = Instant::now() + Duration::from_secs_f64(plan.connect_s);
     loop {
         if state.gate.failed.load(Ordering::Acquire) {
-            // those that wait for the start would not let go of their pipes
+            // clients that wait for the start would keep their pipes open
             state.gate.stop.store(true, Ordering::Relaxed);
             workers.left(progress, Instant::now() + patience(plan))?;
         }
@@ -172,7 +172,7 @@ fn keep(progress: &mut Progress, point: usize, window: Window, left: Vec<Left>) 
         for (metric, value) in METRICS.into_iter().zip(left.usage) {
             outcome.samples.push((window.end_ns, entity.clone(), metric, value as f64));
         }
-        // what sessions tell is told once a run: by those of the last point, as servers' sessions do
+        // facts of sessions are reported once per run: by those of the last point, as for servers
         outcome.inspect.extend(left.status.into_iter().filter(|_| last).map(|(metric, value)| Told {
             client,
             name: "sqlite".into(),
@@ -184,7 +184,7 @@ fn keep(progress: &mut Progress, point: usize, window: Window, left: Vec<Left>) 
     progress.keep(point, count, window, records);
 }
 
-/// What a database says of itself with these settings, as JSON (see `sqlite_facts` in Python).
+/// Facts of a database with these settings, as JSON (see `sqlite_facts` in Python).
 pub fn facts(database_json: &str) -> Result<String, LoadError> {
     let database: Database = serde_json::from_str(database_json)
         .map_err(|error| LoadError::Database { file: "settings".into(), cause: error.to_string() })?;

@@ -1,4 +1,4 @@
-//! Statements made ready: what each client sends, and in which words.
+//! Statements ready to be sent: transactions, texts and values.
 //!
 //! - [`template`]: a statement's template and the texts made from it
 //! - [`values`]: values of parameters

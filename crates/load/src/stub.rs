@@ -1,5 +1,5 @@
-//! A server that answers at once, or after delays that are known: what is measured against it is
-//! the engine itself.
+//! A server that answers at once, or after delays that are known: a measurement with it
+//! gives the cost of the engine itself.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -52,7 +52,7 @@ struct Peer {
 const LISTENER: usize = usize::MAX;
 const STEP_NS: u64 = 100_000_000;
 
-/// Serves at a socket path or at ADDRESS:PORT until `go_on` says no.
+/// Serves at a socket path or at ADDRESS:PORT until `go_on` returns false.
 pub fn serve(
     address: &str,
     config: &Config,
@@ -153,7 +153,7 @@ impl Listening {
 }
 
 impl Peer {
-    /// Reads what there is; true when an answer stands in `output`.
+    /// Reads the available bytes; true when `output` contains an answer.
     fn take(&mut self) -> io::Result<bool> {
         let mut piece = [0; 1 << 14];
         match self.stream.read(&mut piece) {

@@ -30,7 +30,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Opens the sources of the plan on all CPUs. A source that is not available is refused; the others go on.
+    /// Opens the sources of the plan on all CPUs. A source that is not available is refused; the others continue.
     pub fn start(plan: &Plan) -> Collector {
         let mut collector = Collector {
             windows: None,

@@ -16,7 +16,7 @@ use source::{Extractor, Fact, Purpose, Source};
 const LOCK_FRAMES: u16 = 16;
 /// The bits of sched_switch's prev_state with the reason why a thread is not runnable; 0: it is.
 const NOT_RUNNABLE: u64 = 0xff;
-/// One get of a latch in so many is recorded: hundreds of thousands a second would fill the rings. A prime, so
+/// One get of a latch in so many is recorded: hundreds of thousands per second would fill the rings. A prime, so
 /// that no pattern of gets in a transaction keeps step with it.
 const GETS_ONE_IN: u32 = 31;
 

@@ -32,7 +32,7 @@ _QUANTILES = {"p50_ns": 0.5, "p95_ns": 0.95, "p99_ns": 0.99, "p999_ns": 0.999}
 
 
 class Bundle:
-    """A bundle opened for reading. Raises InputError when path holds none, or a newer format."""
+    """A bundle opened for reading. Raises InputError when path is not a bundle, or of a newer format."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -57,7 +57,7 @@ class Bundle:
             option = by_levels.get(tuple((name, head["levels"].get(name)) for name in study.factors))
             if option is None:
                 raise InputError(
-                    f"{self.path / 'bundle.json'}: option {head['label']} is none of study.toml",
+                    f"{self.path / 'bundle.json'}: option {head['label']} is not in study.toml",
                     "take both files from one copy of the bundle",
                 )
             found.append(replace(option, label=head["label"]))
@@ -65,12 +65,12 @@ class Bundle:
 
     @cached_property
     def declared(self) -> Declared:
-        """What the monitors declare of their metrics; a bundle of before has those of this version."""
+        """The metrics that the monitors declare; for older bundles, those of this version."""
         return {**built_in(), **parsed(self.environment.get("metrics", {}))}
 
     @cached_property
     def inventory(self) -> Inventory:
-        """Which runs are read, and what is left out. Raises InputError."""
+        """The readable runs, and what is left out. Raises InputError."""
         options = {option["label"] for option in self.head["options"]}
         runs = self.path / "runs"
         if not self._id:
@@ -100,14 +100,14 @@ class Bundle:
         return {name: _plain(values) for name, values in result.items()}
 
     def evidence(self) -> Evidence:
-        """What the analysis needs. Raises InputError when no run was finished, or none can be read."""
+        """The evidence for the analysis. Raises InputError without a finished and readable run."""
         runs = self.columns("select run, option, block, slot from used_runs order by run")
         if not len(runs["run"]):
             again = f"steelyard resume {typed(self.path)}"
             if left_out := [text for _, text in self.inventory.notices]:
-                raise InputError(f"{self.path}: no run in it can be used: {'; '.join(left_out)}", again)
-            raise InputError(f"{self.path}: no finished run in it yet", again)
-        # samples are many: their times are collected once for both queries that ask for them
+                raise InputError(f"{self.path}: no usable run: {'; '.join(left_out)}", again)
+            raise InputError(f"{self.path}: no finished run yet", again)
+        # samples are many: their times are collected once for the two queries that need them
         with readable(self.path, self._runs):
             self.duckdb.execute(
                 "create or replace table readings as select distinct run, monitor, t_ns from samples"
@@ -133,7 +133,7 @@ class Bundle:
             holds=holds(self.duckdb),
             claims=self.columns("select claims.* from claims join used_runs using (run) order by run, point"),
             probed=probed(self),
-            # of a server at an address nobody knows what it may run on
+            # the CPUs of a server at an address are unknown
             topology=Topology() if self.study.subject.dsn else Topology.of(self.environment),
             calibration=self.environment.get("calibration", {}),
             declared=self.declared,

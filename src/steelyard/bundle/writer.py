@@ -1,7 +1,7 @@
-"""Writes a bundle: the head once, then each run whole.
+"""Writes a bundle: the head once, then each run atomically.
 
-A run is written beside its place, with its identity, and renamed into it, so whatever ends the process
-(kill -9, a full disk) costs the run in progress and nothing else.
+A run is written under a temporary name, with its identity, and renamed, so that the end of the process
+(kill -9, a full disk) loses only the run in progress.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from steelyard.run_tables.schema import BY_NAME, FORMAT_VERSION, Column
 from steelyard.study.errors import InputError, typed
 from steelyard.study.plan import Option
 
-_ANOTHER = "name a folder that can be made with --bundle"
+_ANOTHER = "name another folder with --bundle"
 
 
 class BundleWriter:
-    """Adds runs to the bundle at `path`; no other writer can, as long as this one lives.
+    """Adds runs to the bundle at `path`, which it locks against other writers.
 
-    Raises InputError when there is another already, or the bundle is damaged.
+    Raises InputError when another writer has it, or the bundle is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -56,7 +56,7 @@ class BundleWriter:
         baseline: str,
         environment: Mapping[str, Any],
     ) -> BundleWriter:
-        """A new bundle. Raises InputError when something is at path already, or it cannot be made."""
+        """A new bundle. Raises InputError when path exists, or cannot be created."""
         head = {
             "format": FORMAT_VERSION,
             "id": uuid.uuid4().hex,
@@ -68,16 +68,16 @@ class BundleWriter:
         try:
             if path.exists() and (not path.is_dir() or any(path.iterdir())):
                 raise InputError(
-                    f"{path}: is there already; a bundle is never written over",
+                    f"{path}: already exists; a bundle is never overwritten",
                     f"choose another with --bundle, or `steelyard resume {typed(path)}`",
                 )
             (path / "runs").mkdir(parents=True)
             with suppress(OSError):
-                # who may write into a folder may not always read it
+                # a folder may be writable without being readable
                 _sync(path.absolute().parent)
             _write_text(path / "study.toml", study_text)
             _write_json(path / "environment.json", seal(environment))
-            # the head comes last: a folder with bundle.json is a bundle
+            # bundle.json is written last: a folder that has it is a bundle
             _write_json(path / "bundle.json", seal(head))
         except OSError as error:
             raise InputError(f"{path}: cannot be written: {error.strerror}", _ANOTHER) from None
@@ -91,7 +91,7 @@ class BundleWriter:
         return 1 + max(run_folders(self.path / "runs")[0], default=0)
 
     def write_run(self, run: int, levels: Mapping[str, str], tables: Mapping[str, Columns]) -> None:
-        """Keeps one run: all its tables, or none when this raises OSError.
+        """Writes one run: all its tables, or none when this raises OSError.
 
         tables: columns (equal lengths) by table, without `run`, which is added to each; None where
         a nullable column has no value, and such a column may be left out; levels: code by factor,
@@ -102,7 +102,7 @@ class BundleWriter:
         place = self.path / "runs" / f"{run:04d}"
         draft = place.with_name(f".{place.name}.draft")
         try:
-            # of this run, or of one that a killed lab left unfinished
+            # of this run, or an unfinished one of a killed process
             for left in place.parent.glob(".*.draft"):
                 shutil.rmtree(left)
             draft.mkdir()
@@ -120,17 +120,17 @@ class BundleWriter:
         except (OSError, duckdb.Error) as error:
             shutil.rmtree(draft, ignore_errors=True)
             why = self._runs.named(str(error))
-            raise OSError(f"run {run} could not be kept in {self.path}: {why}") from error
+            raise OSError(f"run {run} could not be written to {self.path}: {why}") from error
 
     def write_log(self, run: int, text: str) -> Path:
-        """Keeps the tail of a server's log beside the runs; returns where."""
+        """Writes the tail of a server's log beside the runs; returns its path."""
         place = self.path / "logs" / f"{run:04d}.log"
         place.parent.mkdir(exist_ok=True)
         _write_text(place, text)
         return place
 
     def add_to_environment(self, name: str, facts: Mapping[str, Any]) -> None:
-        """Adds to a list of facts in environment.json, on the disk when this returns."""
+        """Adds to a list of facts in environment.json, flushed to disk."""
         known = read_environment(self.path, self._facts)
         known.setdefault(name, []).append(facts)
         self._write_environment(known)
@@ -139,8 +139,8 @@ class BundleWriter:
         """Adds an option's server to environment.json: the first whole, each by what was set in it.
 
         facts: version, settings by name, sources by name of those that are not the default;
-        calibration, what things cost on this machine, by name with unit; guest, what a virtual
-        machine says of itself.
+        calibration, costs of operations on this machine, by name with unit; guest, facts of a virtual
+        machine.
         """
         known = read_environment(self.path, self._facts)
         servers = known.setdefault("servers", {})
@@ -218,13 +218,13 @@ def _write_text(place: Path, text: str) -> None:
 
 
 def _lock(bundle: Path) -> BinaryIO:
-    """Holds the bundle while the file is open: also kill -9 lets it go, and no lock file stays behind."""
+    """Locks the bundle while the file is open: the kernel releases it also after kill -9."""
     try:
-        file = (bundle / "bundle.json").open("r+b")  # for writing: NFS locks no other exclusively
+        file = (bundle / "bundle.json").open("r+b")  # for writing: NFS locks only such files exclusively
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise InputError(
-            f"{bundle}: another steelyard is writing to it", "wait until it has ended, or stop it first"
+            f"{bundle}: another steelyard process is writing to it", "wait for it to end, or stop it"
         ) from None
     except OSError as error:
         raise InputError(f"{bundle}: cannot be written: {error.strerror}") from error

@@ -1,7 +1,7 @@
-"""Declared metrics: what a monitor says of each metric that it reads, once, in its own file.
+"""Declared metrics: each monitor describes its metrics once, in its own file.
 
-The lab takes from it the rate, the bundle keeps it, the analysis finds the costs per transaction in it, the
-report its charts and units, and the reference page its text.
+The lab uses the rate, the bundle stores the description, the analysis uses the costs per transaction, the
+report the charts and units, and the reference page the text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-# in the order of tables and sentences; a kind decides how small a difference is still a reason
+# in the order of tables and sentences; each kind has its own smallest relevant difference
 CostKind = Literal[
     "server CPU",
     "mode of server CPU",
@@ -36,7 +36,7 @@ BUILT_IN = Path(__file__).with_name("of_older_bundles.json")
 class Cost:
     """A cost per transaction that follows from a counter.
 
-    name: of the derived metric, with its unit: wal_bytes_per_txn. entity: whose counter; '': the entity of
+    name: of the derived metric, with its unit: wal_bytes_per_txn. entity: entity of the counter; '': that of
     the declaration. better: 'neither' for costs of the lab itself. zero_if_absent: a run without the counter
     costs 0, if other runs have it.
     """
@@ -53,10 +53,10 @@ class Cost:
 class DeclaredMetric:
     """One metric of a monitor. Raises ValueError for a declaration that contradicts itself.
 
-    name: with its unit, and `_total` if it is a counter. entity: what it is of; `*` stands for any text.
+    name: with its unit, and `_total` if it is a counter. entity: its object; `*` matches any text.
     meaning: one sentence. chart: the entity whose values are worth a chart; '': none. limit: `NAME_limit` is
     read as well, the largest value that the gauge can reach. fills: the gauge is an amount that work can add
-    to, and that should be given back. latch: the column of the table `latches` that the counter fills.
+    to, and that should be released. latch: the column of the table `latches` that the counter fills.
     """
 
     name: str
@@ -97,9 +97,9 @@ class DeclaredMetric:
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a monitor declares: its metrics, and how often it reads unless the study says otherwise.
+    """Declaration of a monitor: its metrics, and its default sampling rate.
 
-    text: what a reader of all its metrics must know, for the reference page.
+    text: notes on all its metrics, for the reference page.
     """
 
     metrics: tuple[DeclaredMetric, ...]
@@ -112,23 +112,23 @@ Declared = Mapping[str, tuple[DeclaredMetric, ...]]
 
 
 def as_json(metrics: Iterable[DeclaredMetric]) -> list[dict[str, Any]]:
-    """Fit for JSON: what differs from the defaults, and the unit and kind for readers of the file."""
+    """For JSON: values that differ from the defaults, and unit and kind."""
     return [{**_told(metric), "kind": metric.kind, "unit": metric.unit} for metric in metrics]
 
 
 def parsed(found: Mapping[str, Iterable[Mapping[str, Any]]]) -> Declared:
-    """What as_json gave, by monitor."""
+    """The inverse of as_json, by monitor."""
     return {monitor: tuple(map(_parsed, metrics)) for monitor, metrics in found.items()}
 
 
 def built_in() -> Declared:
-    """Of the monitors of this version; `python docs/conf.py` writes the file from their declarations."""
+    """Declarations of this version; `python docs/conf.py` generates the file."""
     return parsed(json.loads(BUILT_IN.read_text()))
 
 
 def _told(noun: Cost | DeclaredMetric) -> dict[str, Any]:
-    told = {field.name: getattr(noun, field.name) for field in fields(noun)}
-    given = {name: value for name, value in told.items() if value not in ("", False, ())}
+    values = {field.name: getattr(noun, field.name) for field in fields(noun)}
+    given = {name: value for name, value in values.items() if value not in ("", False, ())}
     if isinstance(noun, DeclaredMetric) and noun.costs:
         given["costs"] = [asdict(cost) for cost in noun.costs]
     return given

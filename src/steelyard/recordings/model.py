@@ -20,15 +20,17 @@ _EXAMPLE = "steelyard recording --example prints one that works"
 
 
 class Throughput(Strict):
-    """Meaning of columns. Columns with the name of a factor say to which option a row belongs."""
+    """Meaning of columns. Columns with the name of a factor give the option of a row."""
 
     file: str = Field(
-        description="CSV, in the folder of the recording's file; its first line names the columns"
+        description="CSV, in the folder of the recording's file; the first line names the columns"
     )
     where: dict[str, str] = Field(
         default_factory=dict, description="value by column: only these rows count, in all tables"
     )
-    clients: str = Field(default="clients", description="column of what study.plan.clients counts")
+    clients: str = Field(
+        default="clients", description="column of the number of clients (study.plan.clients)"
+    )
     per_s: str = Field(default="per_s", description="column of the throughput, in study.workload.unit")
 
 
@@ -42,7 +44,7 @@ class LatchTable(Strict):
 
 
 class Claims(Strict):
-    """Columns figure and value, and those of the factors: figures that the source itself published."""
+    """Columns figure and value, and those of the factors: published figures of the source."""
 
     file: str = Field(description="CSV")
 
@@ -87,7 +89,7 @@ class TableRecording(Strict):
     @model_validator(mode="after")
     def _one_length(self) -> TableRecording:
         if (self.transactions_per_client is None) == (self.as_if_measured_s is None):
-            raise ValueError("needs either transactions_per_client or as_if_measured_s")
+            raise ValueError("give either transactions_per_client or as_if_measured_s")
         return self
 
     @property
@@ -117,7 +119,7 @@ def example() -> str:
     elsewhere = json.dumps(str(place.parent / file), ensure_ascii=False)
     return (
         "# What the columns of published tables mean, and the study that they answer.\n"
-        '# Your tables stand in the folder of this file: file = "mine.csv".\n\n'
+        '# Your tables are in the folder of this file: file = "mine.csv".\n\n'
         + place.read_text().replace(json.dumps(file), elsewhere)
     )
 

@@ -18,7 +18,7 @@ _REST = "functions not listed"
 
 
 def profile(table: Sequence[Row]) -> Columns:
-    """Samples by function; what is in the total and in no row becomes one row."""
+    """Samples by function; the rest of the total becomes one row."""
     samples = {row.text("function"): int(row.number("samples")) for row in table}
     total = samples.pop(_TOTAL, 0)
     if rest := max(0, total - sum(samples.values())):

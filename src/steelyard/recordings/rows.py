@@ -11,7 +11,7 @@ from steelyard.study.errors import InputError, brief, nearest
 from steelyard.study.source import text_of
 
 CSV_BYTES_MAX = 64 << 20
-# beyond it a float does not hold every whole number
+# beyond it a float cannot represent every whole number
 _LARGEST = 2.0**53
 
 
@@ -23,20 +23,20 @@ class Row:
     cells: Mapping[str, str]
 
     def text(self, column: str) -> str:
-        """Raises InputError where the table has no such column."""
+        """Raises InputError for an unknown column."""
         if column not in self.cells:
             raise InputError(f'{self.place}: no column "{column}"{nearest(column, self.cells)}')
         return self.cells[column]
 
     def number(self, column: str) -> float:
-        """Raises InputError for no such column, and for what is no number up to 2^53."""
+        """Raises InputError for an unknown column, and for a value that is not a number up to 2^53."""
         text = self.text(column)
         try:
             if abs(found := float(text)) <= _LARGEST:
                 return found
         except ValueError:
             pass
-        raise InputError(f'{self.place}: column "{column}": "{brief(text)}" is no number up to 2^53')
+        raise InputError(f'{self.place}: column "{column}": "{brief(text)}" is not a number up to 2^53')
 
 
 def rows_of(file: Path) -> list[Row]:
@@ -48,7 +48,7 @@ def rows_of(file: Path) -> list[Row]:
     except FileNotFoundError:
         raise InputError(f"{file}: cannot be read: no such file") from None
     except csv.Error as error:
-        raise InputError(f"{file}: not a table of CSV: {error}") from None
+        raise InputError(f"{file}: not CSV: {error}") from None
     for line, cells in rows:
         if len(cells) != len(columns):
             raise InputError(f"{file}:{line}: {len(cells)} cells, but the table has {len(columns)} columns")

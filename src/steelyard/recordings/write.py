@@ -28,7 +28,7 @@ def write_recording(name: str, path: Path) -> Study:
     importer = importer_of(_head(place))
     if importer is None:
         raise InputError(f"{place}: unknown format; known: {'; '.join(FORMATS)}")
-    # read before anything is written: a wrong table leaves no bundle behind
+    # read before anything is written, so that a wrong table leaves no bundle
     recording = importer.read(place)
     study, found = plan_study(recording.study_text, f"{place}: study")
     writer = BundleWriter.create(

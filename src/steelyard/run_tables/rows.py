@@ -24,7 +24,7 @@ _BITS = {"INTEGER": 32, "BIGINT": 64}
 
 
 class SchemaError(ValueError):
-    """Rows do not fit their table. table, column, problem: which, and why."""
+    """Rows do not match their table. table, column, problem: place and cause."""
 
     def __init__(self, table: str, column: str, problem: str) -> None:
         super().__init__(f"table {table}, column {column}: {problem}")
@@ -48,14 +48,14 @@ class Rows:
             column.append(values.get(name))
 
     def extend(self, columns: Columns) -> None:
-        """Adds whole columns, one value per row in each. Raises SchemaError where they do not fit."""
+        """Adds columns, one value per row in each. Raises SchemaError where they do not match the table."""
         check(self._table, columns)
         length = len(next(iter(columns.values())))
         for name, column in self._values.items():
             column.extend(columns.get(name, [None] * length))
 
     def columns(self) -> dict[str, list[Any]]:
-        """All columns of the table; the caller's own copy."""
+        """A copy of all columns of the table."""
         return {name: list(values) for name, values in self._values.items()}
 
 
@@ -113,11 +113,11 @@ def _bytes(text: str | None) -> bytes | None:
 
 
 def _misfit(column: Column, values: Sequence[Any]) -> str:
-    """Why a value does not fit its column; empty where all do."""
+    """The reason that a value does not match its column; empty where all do."""
     allowed = {*_TYPES[column.type], *([type(None)] if column.nullable else [])}
     if not set(map(type, values)) <= allowed:
         wrong = next(value for value in values if type(value) not in allowed)
-        return f"{wrong!r:.60} is no {column.type}"
+        return f"{wrong!r:.60} is not {column.type}"
     if bits := _BITS.get(column.type):
         limit = 1 << (bits - 1)
         wrong = next((v for v in values if v is not None and not -limit <= v < limit), None)

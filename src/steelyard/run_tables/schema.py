@@ -1,6 +1,6 @@
 """Every table of a bundle, with its columns, types and units: the one definition.
 
-A table is one Parquet file a run (`runs/0007/latency.parquet`); the reader joins the files of all
+A table is one Parquet file per run (`runs/0007/latency.parquet`); the reader joins the files of all
 runs into one view. Times `*_ns` count from the run's origin (its set-up began), unless a
 docstring says otherwise. A metric whose name ends in `_total` is a counter that only grows; every
 other metric is a gauge; a gauge `x` may have a companion `x_limit`, its upper limit.
@@ -15,7 +15,7 @@ FORMAT_VERSION = 3
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its DuckDB type, and what it holds. nullable: NULL where it is not available."""
+    """One column: its DuckDB type and meaning. nullable: NULL where it is not available."""
 
     name: str
     type: str
@@ -25,7 +25,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table: what a row is, and its columns."""
+    """One table: the meaning of a row, and its columns."""
 
     name: str
     row: str
@@ -53,8 +53,8 @@ TABLES: tuple[Table, ...] = (
             Column("option", "VARCHAR", "label made of the codes of its levels"),
             Column("block", "INTEGER", "number of the block, from 1"),
             Column("slot", "INTEGER", "place within the block, from 1"),
-            Column("attempt", "INTEGER", "1, or 2 when the block was redone after a void run"),
-            Column("status", "VARCHAR", "done; void: not used, its block was redone; damaged: left out"),
+            Column("attempt", "INTEGER", "1, or 2 when the block was repeated after a void run"),
+            Column("status", "VARCHAR", "done; void: not used, its block was repeated; damaged: left out"),
             Column("cause", "VARCHAR", "why the run is void or damaged; empty when done"),
             Column("started_at", "VARCHAR", "UTC, ISO 8601"),
             Column("seconds", "DOUBLE", "length of the whole run, set-up included"),
@@ -214,7 +214,9 @@ TABLES: tuple[Table, ...] = (
             Column("wait_max_ns", "BIGINT", ""),
             Column("wait_cpu_percent", "DOUBLE", "of all CPU time, spent spinning", nullable=True),
             Column("wait_histogram", "BLOB", "HdrHistogram V2, ns", nullable=True),
-            Column("utilisation_percent", "DOUBLE", "of the time, held by anybody", nullable=True),
+            Column(
+                "utilisation_percent", "DOUBLE", "share of the time that the lock was held", nullable=True
+            ),
             Column("hold_mean_ns", "DOUBLE", "", nullable=True),
             Column("hold_max_ns", "DOUBLE", "", nullable=True),
         ),
@@ -243,7 +245,7 @@ TABLES: tuple[Table, ...] = (
             _ROLE,
             Column("seconds", "DOUBLE", "length of the phase"),
             Column("voluntary", "BIGINT", "switches of threads that had to wait for something"),
-            Column("involuntary", "BIGINT", "switches of threads that would have gone on"),
+            Column("involuntary", "BIGINT", "switches of threads that could have continued"),
             Column("migrations", "BIGINT", "threads put on another CPU"),
             Column("run_queue_histogram", "BLOB", "waits for a CPU, HdrHistogram V2, ns"),
             Column("slice_histogram", "BLOB", "time on the CPU without a switch, HdrHistogram V2, ns"),
@@ -256,7 +258,7 @@ TABLES: tuple[Table, ...] = (
     ),
     Table(
         "trace",
-        "what a chosen thread of a simulated machine did: one time on a CPU, or one change of its priority",
+        "one time of a chosen simulated thread on a CPU, or one change of its priority",
         (
             _RUN,
             _POINT,
@@ -270,7 +272,7 @@ TABLES: tuple[Table, ...] = (
     ),
     Table(
         "claims",
-        "a figure that the source of a recording gives and its own counters can prove",
+        "a published figure of a recording that its own counters can verify",
         (
             _RUN,
             _POINT,
@@ -279,8 +281,8 @@ TABLES: tuple[Table, ...] = (
                 "VARCHAR",
                 "linear_percent, misses_per_get_percent, sleeps_per_miss_percent or gets_per_txn",
             ),
-            Column("value", "DOUBLE", "as the source gives it"),
-            Column("decimals", "INTEGER", "decimal places that it gives"),
+            Column("value", "DOUBLE", "as published"),
+            Column("decimals", "INTEGER", "published decimal places"),
         ),
     ),
     Table(
@@ -288,7 +290,7 @@ TABLES: tuple[Table, ...] = (
         "one notice: what a reader of the results must know",
         (
             _RUN,
-            Column("code", "VARCHAR", "a word for the kind: monitor-unavailable, run-void ..."),
+            Column("code", "VARCHAR", "code of the kind: monitor-unavailable, run-void ..."),
             Column("text", "VARCHAR", "one sentence"),
         ),
     ),

@@ -1,4 +1,4 @@
-"""Bad input: what, where, how to mend it. The command line turns it into exit code 2."""
+"""Bad input: the problem, its place, the remedy. The command line exits with code 2."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _LONGEST_LINE = 2000
 
 
 class InputError(Exception):
-    """Something that the user gave is wrong. hint: how to mend it, in one line.
+    """Wrong input from the user. hint: the remedy, in one line.
 
-    at: path of the key in the study file, where there is one; the reader adds file and line.
+    at: path of the key in the study file, if it concerns one; the reader adds file and line.
     """
 
     def __init__(self, text: str, hint: str = "", at: Sequence[str | int] = ()) -> None:
@@ -25,7 +25,7 @@ class InputError(Exception):
 
 
 def brief(text: str, longest: int = 80) -> str:
-    """A text to be quoted in a message: of a long one, its two ends."""
+    """A text as quoted in a message: a long one is cut in the middle."""
     if len(text) <= longest:
         return text
     half = longest // 2
@@ -33,9 +33,9 @@ def brief(text: str, longest: int = 80) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`; did you mean "x"?` when a known word is near, then the known words unless they are many.
+    """`; did you mean "x"?` when a known word is similar, then the known words unless they are many.
 
-    '' when none is known, or none of many is near.
+    '' when no word is known, or none of many is similar.
     """
     words = sorted(known)
     if not words:
@@ -48,7 +48,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def typed(path: Path) -> str:
-    """The path as it is typed after a command: quoted where a shell needs it, and never like an option."""
+    """The path as an argument of a shell command: quoted where needed, and never like an option."""
     text = str(path)
     if text.startswith("-"):
         text = f"./{text}"
@@ -59,5 +59,5 @@ def typed(path: Path) -> str:
 
 
 def shown(path: Path) -> str:
-    """The path as text that can be printed: bytes of a name that are not UTF-8 as escapes."""
+    """The path as printable text: bytes of a name that are not UTF-8 become escapes."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

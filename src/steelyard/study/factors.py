@@ -1,4 +1,4 @@
-"""Factors: what their levels set and where, and everything that makes them impossible or idle."""
+"""Factors: the settings of their levels, and the checks for impossible levels and levels without effect."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from steelyard.study.workloads.workload import Workload
 
 W = TypeVar("W", bound=Workload)
 
-# columns of the table of runs, where factors become columns, and the reason of an exclusion
+# columns of the table `runs`, where factors become columns, and the key of an exclusion's reason
 _RESERVED = frozenset(
     ("run", "option", "block", "slot", "attempt", "status", "cause", "started_at", "seconds", "why")
 )
 
 
 def changes_of(study: Study, levels: Mapping[str, str]) -> dict[Scope, dict[str, Setting]]:
-    """What a combination of levels (code by factor) sets, by scope."""
+    """The settings of a combination of levels (code by factor), by scope."""
     found: dict[Scope, dict[str, Setting]] = {}
     for name, code in levels.items():
         factor = study.factors[name]
@@ -61,20 +61,24 @@ def matches(rule: Mapping[str, str | list[str]], levels: Mapping[str, str]) -> b
 
 
 def check_factors(study: Study) -> None:
-    """Raises InputError for factors and exclusions that name something unknown, or that meet."""
+    """Raises InputError for unknown names in factors and exclusions, and for two factors of one key."""
     taken: dict[tuple[Scope, str], str] = {}
     for name, factor in study.factors.items():
         if name in _RESERVED:
-            raise InputError(f'a factor cannot be called "{name}"', "choose another name", ("factors", name))
+            raise InputError(
+                f'"{name}" is reserved and cannot be the name of a factor',
+                "choose another name",
+                ("factors", name),
+            )
         if len(factor.levels) < 2 and study.subject.kind != "recording":
-            raise InputError("2 or more are needed here (given: 1)", at=("factors", name, "levels"))
+            raise InputError("too few levels: 1 (at least 2)", at=("factors", name, "levels"))
         _check_levels(study, name, factor)
         for key in {key for settings in settings_of(name, factor).values() for key in settings}:
             other = taken.setdefault((factor.scope, key), name)
             if other != name:
                 raise InputError(
-                    f"the factors {other} and {name} both set {key}: one would undo the other",
-                    "make one factor of them, whose levels set several settings",
+                    f"the factors {other} and {name} both set {key}: one would overwrite the other",
+                    "combine them into one factor whose levels set several settings",
                     ("factors", name),
                 )
     _check_fixed(study, "server", study.subject.settings, ("subject", "settings"))
@@ -94,7 +98,7 @@ def check_effects(study: Study, workloads: Sequence[Workload], levels: Sequence[
     idle = [dict(workload.idle()) for workload in workloads]
     for key in sorted(set(idle[0]).intersection(*idle)):
         if _is_set(study.workload, key):
-            raise InputError(f"has no effect: {idle[0][key]}", "leave it out", ("workload", *key))
+            raise InputError(f"has no effect: {idle[0][key]}", "remove it", ("workload", *key))
     for reasons, codes in zip(idle, levels, strict=True):
         for name, code in codes.items():
             factor = study.factors[name]
@@ -104,7 +108,7 @@ def check_effects(study: Study, workloads: Sequence[Workload], levels: Sequence[
                 if reason := reasons.get(study.workload.client_settings()[setting]):
                     raise InputError(
                         f"{setting} has no effect in {'_'.join(codes.values())}: {reason}",
-                        "leave the combination out with [[exclude]]",
+                        "exclude the combination with [[exclude]]",
                         ("factors", name, "levels", code),
                     )
 
@@ -119,7 +123,7 @@ def _is_set(workload: Workload, path: Sequence[str]) -> bool:
 
 
 def _check_levels(study: Study, name: str, factor: Factor) -> None:
-    """Client settings can be judged now; what a server takes is known only when it has started."""
+    """Client settings are checked now; settings of a server only when it has started."""
     known: Sequence[str] | None = {
         "version": ["bindir"],
         "client": sorted(study.workload.client_settings()),
@@ -161,7 +165,7 @@ def check_host(
     reasons = [idle(host) for host in settings]
     for key in study.host:
         if all(key in found for found in reasons):
-            raise InputError(f"has no effect: {reasons[0][key]}", "leave it out", ("host", key))
+            raise InputError(f"has no effect: {reasons[0][key]}", "remove it", ("host", key))
     for found, codes in zip(reasons, levels, strict=True):
         for name, code in codes.items():
             factor = study.factors[name]
@@ -169,7 +173,7 @@ def check_host(
                 if key in found:
                     raise InputError(
                         f"{key} has no effect in {'_'.join(codes.values())}: {found[key]}",
-                        "leave the setting out, or the combination with [[exclude]]",
+                        "remove the setting, or exclude the combination with [[exclude]]",
                         ("factors", name, "levels", code),
                     )
 
@@ -181,14 +185,14 @@ def _check_fixed(study: Study, scope: Scope, fixed: Mapping[str, Setting], at: S
         for key in fixed:
             if all(key in settings for settings in settings_of(name, factor).values()):
                 raise InputError(
-                    f"has no effect: every level of the factor {name} sets it", "leave it out", (*at, key)
+                    f"has no effect: every level of the factor {name} sets it", "remove it", (*at, key)
                 )
 
 
 def _check_exclusion(study: Study, number: int, rule: Mapping[str, str | list[str]]) -> None:
     at = ("exclude", number)
     if not set(rule) - {"why"}:
-        raise InputError("an exclusion names codes by factor; this one names no factor", at=at)
+        raise InputError("the exclusion names no factor: give codes by factor", at=at)
     for name, codes in rule.items():
         if name == "why":
             continue
@@ -201,7 +205,7 @@ def _check_exclusion(study: Study, number: int, rule: Mapping[str, str | list[st
 
 
 def settings_of(name: str, factor: Factor) -> dict[str, Mapping[str, Setting]]:
-    """What each level sets, by its code."""
+    """The settings of each level, by its code."""
     return {
         code: level if isinstance(level, dict) else {factor.setting or name: level}
         for code, level in factor.levels.items()
@@ -209,7 +213,7 @@ def settings_of(name: str, factor: Factor) -> dict[str, Mapping[str, Setting]]:
 
 
 def settings_given(study: Study, scope: Scope) -> Iterator[tuple[tuple[str, ...], str, Setting]]:
-    """Every setting that a study writes in a scope, once per place: its place, its name, its value."""
+    """Every setting of a scope in a study, once per place: its place, its name, its value."""
     fixed: Mapping[str, tuple[tuple[str, ...], Mapping[str, Setting]]] = {
         "server": (("subject", "settings"), study.subject.settings),
         "session": (("subject", "session"), study.subject.session),

@@ -1,9 +1,9 @@
-"""Settings of scope `host`: how the scheduler treats each role, and what the whole machine is set to.
+"""Settings of scope `host`: scheduling and CPU share of each role, and settings of the whole machine.
 
 server.slice_ms, server.policy, server.rt_priority, server.nice, server.cpus
 server.cpuset, server.cpu_weight, server.cpu_quota
-the same of engine. and hogs.; hogs.count; thp, thp_defrag, preempt; sched.base_slice_ns; sysctl.NAME
-kernel, and cmdline.NAME of its command line: what takes a boot
+the same for engine. and hogs.; hogs.count; thp, thp_defrag, preempt; sched.base_slice_ns; sysctl.NAME
+kernel, and cmdline.NAME of its command line: these need a boot
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ ROLES = ("server", "engine", "hogs")
 POLICIES = ("other", "batch", "idle", "rr", "fifo")
 REAL_TIME = ("rr", "fifo")
 
-# the kernel clamps to these without a word (kernel/sched/syscalls.c, __setparam_fair)
+# the kernel clamps to these limits silently (kernel/sched/syscalls.c, __setparam_fair)
 _SLICE_MS_MIN, _SLICE_MS_MAX = 0.1, 100.0
 _HOGS_MAX = 1000
-# a quota is counted in periods of 100 ms, and the kernel takes none below 1 ms
+# a quota is per period of 100 ms, and the kernel accepts none below 1 ms
 _QUOTA_MIN, _QUOTA_MAX = 0.01, 8192.0
 _LISTS = ("cpus", "cpuset")
 _LONGEST_LIST = 1000
-# of what holds one word of a few
+# settings whose value is one of a few words
 _WORDS = {
     "thp": ("always", "madvise", "never"),
     "thp_defrag": ("always", "defer", "defer+madvise", "madvise", "never"),
@@ -47,10 +47,10 @@ _SYSCTL = re.compile(r"sysctl\.(\w[\w-]*(?:[./][\w-]+)+)")
 
 
 class _Attributes:
-    """What a role is given; None: left as it is."""
+    """Settings of a role; None: unchanged."""
 
     def given(self) -> Iterator[tuple[str, object]]:
-        """Name and value of each attribute that is not left as it is."""
+        """Name and value of each attribute that is set."""
         for name, value in vars(self).items():
             if value is not None:
                 yield name, value
@@ -58,7 +58,7 @@ class _Attributes:
 
 @dataclass(frozen=True)
 class Schedule(_Attributes):
-    """What the scheduler is told of each thread of a role."""
+    """Scheduling parameters of each thread of a role."""
 
     policy: str | None = None
     rt_priority: int | None = None
@@ -69,10 +69,10 @@ class Schedule(_Attributes):
 
 @dataclass(frozen=True)
 class Share(_Attributes):
-    """What a control group gives to all processes of a role together.
+    """Limits of the control group of all processes of a role.
 
-    cpuset: the CPUs that none of them can leave; cpu_weight: against other groups, 100 is what each has
-    of itself; cpu_quota: CPU time a second, in seconds.
+    cpuset: the CPUs that they may use; cpu_weight: relative to other groups, whose default is 100;
+    cpu_quota: CPU time per second, in seconds.
     """
 
     cpuset: frozenset[int] | None = None
@@ -94,7 +94,7 @@ class HostSettings:
 
 
 def host_settings(settings: Mapping[str, Setting]) -> HostSettings:
-    """Settings of scope host, by name, as what is to be done. They must have passed check_setting."""
+    """Settings of scope host, by name, as actions. They must have passed check_setting."""
     return HostSettings(
         schedules=_by_role(Schedule, settings),
         shares=_by_role(Share, settings),
@@ -124,23 +124,23 @@ def _names(kind: type[Schedule] | type[Share]) -> list[str]:
 
 
 def file_of(key: str) -> Path | None:
-    """The file that holds a machine-wide setting; None for one of a role."""
+    """The file of a machine-wide setting; None for a setting of a role."""
     if found := _SYSCTL.fullmatch(key):
-        # as sysctl(8): dots part names, unless slashes do
+        # as sysctl(8): names are separated by dots, or by slashes
         name = found[1] if "/" in found[1] else found[1].replace(".", "/")
         return Path("/proc/sys") / name
     return _MACHINE.get(key)
 
 
 def known_settings() -> list[str]:
-    """Every name, with sysctl.<name> for all of its kind."""
+    """Every name of a setting; `<name>` stands for any name."""
     attributes = [*_names(Schedule), *_names(Share)]
     each = [f"{role}.{attribute}" for role in ROLES for attribute in attributes]
     return [*each, "hogs.count", *_MACHINE, "sysctl.<name>", KERNEL, "cmdline.<name>"]
 
 
 def boot_arguments(settings: Mapping[str, Setting]) -> tuple[str, ...]:
-    """Words of the kernel's command line: `preempt=full`; true is the bare name, false leaves it out."""
+    """Arguments of the kernel's command line: `preempt=full`; true gives the bare name, false none."""
     found = {match[1]: value for key, value in settings.items() if (match := _CMDLINE.fullmatch(key))}
     return tuple(
         name if value is True else f"{name}={value}" for name, value in found.items() if value is not False
@@ -148,17 +148,17 @@ def boot_arguments(settings: Mapping[str, Setting]) -> tuple[str, ...]:
 
 
 def boot_of(settings: Mapping[str, Setting]) -> tuple[tuple[str, Setting], ...]:
-    """Those settings of scope host that take a boot, in an order of their own."""
+    """The settings of scope host that need a boot, sorted by name."""
     return tuple(sorted((key, value) for key, value in settings.items() if takes_boot(key)))
 
 
 def takes_boot(key: str) -> bool:
-    """Whether a setting of scope host holds from the start of a kernel on."""
+    """Whether a setting of scope host takes effect only at boot."""
     return key == KERNEL or _CMDLINE.fullmatch(key) is not None
 
 
 def check_setting(key: str, value: Setting) -> None:
-    """Raises ValueError for a name that is none of these, or a value that it cannot have."""
+    """Raises ValueError for an unknown name or an invalid value."""
     role, _, attribute = key.partition(".")
     if key == "hogs.count":
         _whole(key, value, 0, _HOGS_MAX)
@@ -170,7 +170,7 @@ def check_setting(key: str, value: Setting) -> None:
         return
     elif takes_boot(key):
         if not _WORD.fullmatch(str(value)) or (key == KERNEL and not str(value)):
-            raise ValueError(f"{key} = {value!r}: one word without blanks")
+            raise ValueError(f"{key} = {value!r}: expected one word without blanks")
     elif role not in ROLES or attribute not in {*_names(Schedule), *_names(Share)}:
         raise ValueError(f'no setting "{key}" of scope host{nearest(key, known_settings())}')
     elif attribute == "policy":
@@ -190,17 +190,17 @@ def check_setting(key: str, value: Setting) -> None:
             or not _QUOTA_MIN <= value <= _QUOTA_MAX
         ):
             raise ValueError(
-                f"{key} = {value}: CPUs, from {_QUOTA_MIN} to {_QUOTA_MAX:g}; 1.5 is one and a half"
+                f"{key} = {value}: expected a number of CPUs from {_QUOTA_MIN} to {_QUOTA_MAX:g}, such as 1.5"
             )
     elif not isinstance(value, int | float) or not _SLICE_MS_MIN <= value <= _SLICE_MS_MAX:
         raise ValueError(
-            f"{key} = {value}: milliseconds from {_SLICE_MS_MIN} to {_SLICE_MS_MAX:g}:"
-            " beyond these the kernel takes the nearest without a word"
+            f"{key} = {value}: expected milliseconds from {_SLICE_MS_MIN} to {_SLICE_MS_MAX:g}"
+            " (the kernel silently clamps other values)"
         )
 
 
 def idle(settings: Mapping[str, Setting]) -> dict[str, str]:
-    """Why a setting has no effect beside the others, by its name."""
+    """Settings without effect in combination with the others: reason by name."""
     found: dict[str, str] = {}
     for key in settings:
         role, _, attribute = key.partition(".")
@@ -208,28 +208,28 @@ def idle(settings: Mapping[str, Setting]) -> dict[str, str]:
         if role == "hogs" and key != "hogs.count" and not settings.get("hogs.count"):
             found[key] = "there are no hogs (hogs.count)"
         elif attribute == "cpus" and f"{role}.cpuset" in settings:
-            found[key] = f"{role}.cpuset says already which CPUs"
+            found[key] = f"{role}.cpuset already sets the CPUs"
         elif attribute == "cpu_weight" and policy in REAL_TIME:
-            found[key] = f"{role}.policy is {policy}; real-time processes go before every weight"
+            found[key] = f"{role}.policy is {policy}; real-time processes ignore weights"
         elif attribute == "rt_priority" and policy not in REAL_TIME:
             found[key] = f"{role}.policy is {policy}; only rr and fifo have real-time priorities"
         elif attribute == "nice" and policy in (*REAL_TIME, "idle"):
-            found[key] = f"{role}.policy = {policy} does not look at nice"
+            found[key] = f"{role}.policy = {policy} ignores nice"
         elif attribute == "slice_ms" and policy not in ("other", "batch"):
-            found[key] = f"{role}.policy = {policy} has no slice of its own"
+            found[key] = f"{role}.policy = {policy} has no slice"
     return found
 
 
 def cpus_of(text: str) -> frozenset[int]:
     """`0-2,5` as numbers. Raises ValueError."""
     if len(text) > _LONGEST_LIST:
-        raise ValueError(f"a list of CPUs of {len(text):,} characters")
+        raise ValueError(f"the list of CPUs is too long: {len(text):,} characters")
     found: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,4})(?:-(\d{1,4}))?\s*", part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if first > last:
-            raise ValueError(f'"{text}" is no list of CPUs, such as 0-1,4')
+            raise ValueError(f'"{text}" is not a list of CPUs such as 0-1,4')
         found |= set(range(first, last + 1))
     return frozenset(found)
 
@@ -241,4 +241,4 @@ def _word(key: str, value: Setting, known: tuple[str, ...]) -> None:
 
 def _whole(key: str, value: Setting, low: int, high: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(f"{key} = {value}: a whole number from {low} to {high}")
+        raise ValueError(f"{key} = {value}: expected a whole number from {low} to {high}")

@@ -1,4 +1,4 @@
-"""Reads a study file; every error names the file, the line, the key, what was expected."""
+"""Reads a study file; every error names the file, the line, the key and the expected value."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_study(path: Path) -> tuple[Study, str]:
 
 
 def catalogue() -> dict[str, Path]:
-    """Built-in studies: file by name."""
+    """Files of the built-in studies, by name."""
     folder = resources.files("steelyard.catalog")
     return {
         Path(str(entry)).stem: Path(str(entry))
@@ -55,7 +55,7 @@ def parse_study(text: str, origin: str) -> Study:
 def plan_study(text: str, origin: str, older: bool = False) -> tuple[Study, list[Option]]:
     """The study in a TOML text and its options, resolved. Raises InputError.
 
-    older: an older version wrote it: names that were changed since are read as the new ones.
+    older: the text is of an older version: renamed keys are read under their new names.
     """
     raw = toml_of(text, origin)
     if older:
@@ -64,7 +64,7 @@ def plan_study(text: str, origin: str, older: bool = False) -> tuple[Study, list
     if isinstance(dsn, str) and password_written(dsn):
         line = line_of(text, ("subject", "dsn"))
         raise InputError(
-            f"{origin}:{line}: subject.dsn: a password written here would travel in every bundle",
+            f"{origin}:{line}: subject.dsn: a password in the study would be copied into every bundle",
             "write ${NAME} in its place and set NAME in the environment",
         )
     try:
@@ -80,7 +80,7 @@ def plan_study(text: str, origin: str, older: bool = False) -> tuple[Study, list
 
 @contextmanager
 def located(text: str, origin: str) -> Generator[None]:
-    """An InputError raised within that names a key of the study is told its file and line as well."""
+    """Adds file and line to an InputError that names a key of the study."""
     try:
         yield
     except InputError as error:

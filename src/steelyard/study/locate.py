@@ -15,13 +15,13 @@ def _parts(dotted: str) -> tuple[str, ...]:
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int | None:
-    """Number of the line, from 1, where path begins, or of the nearest table above it.
+    """Number of the line, from 1, of a path, or of the nearest table above it.
 
     path: keys and, for arrays of tables, indices, as pydantic gives them. None: not in the file.
     """
     best_line, best_depth = None, 0
-    # a dot in a name stands quoted or bare, and bare it parts tables
-    wanted = [word for part in path for word in str(part).split(".")]
+    # a dot in a name may be quoted; unquoted it separates tables
+    sought = [word for part in path for word in str(part).split(".")]
     prefix: tuple[str, ...] = ()
     seen: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), start=1):
@@ -35,11 +35,11 @@ def line_of(text: str, path: Sequence[str | int]) -> int | None:
             here = (*prefix, *_parts(key[1]))
         else:
             continue
-        # a table may be there only through those within it
-        depth = min(len(here), len(wanted))
-        if list(here[:depth]) == wanted[:depth] and depth > best_depth:
+        # a table may exist only by its subtables
+        depth = min(len(here), len(sought))
+        if list(here[:depth]) == sought[:depth] and depth > best_depth:
             best_line, best_depth = number, depth
-            # an inline table holds the rest of the path on the same line
-            if depth == len(wanted):
+            # an inline table has the rest of the path on the same line
+            if depth == len(sought):
                 break
     return best_line

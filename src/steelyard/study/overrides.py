@@ -1,7 +1,7 @@
-"""A study with parts of its plan replaced from the command line, as a text of its own.
+"""A study with parts of its plan replaced from the command line, as a new text.
 
-The text that goes into the bundle is the one that was run: what the command line changed is
-written into it, so the bundle alone can be resumed and repeated.
+The bundle contains the text that was run, with the changes of the command line, so the bundle
+alone is enough to resume and repeat the study.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def adjusted(
 ) -> tuple[str, str]:
     """Text of the study, and its origin for messages. Raises InputError.
 
-    subject: asks the same question of another server, by the built-in study `NAME-SUBJECT`: settings
-    and levels are a server's own, so a study cannot be turned to another by a word.
+    subject: selects the built-in study `NAME-SUBJECT`, which has the same question for another server:
+    settings and levels differ between servers, so a study has a variant for each.
     probes: keys of the study's [probes] to replace.
     """
-    name = _asked_of(name, subject)
+    name = _variant(name, subject)
     _, text = find_study(name)
     changes: dict[str, Any] = {}
     if blocks is not None:
@@ -46,7 +46,7 @@ def adjusted(
             changes["clients"] = [int(part) for part in clients.split(",")]
         except ValueError:
             raise InputError(
-                f"--clients {clients}: whole numbers with commas between, such as 1,8,64"
+                f"--clients {clients}: expected whole numbers separated by commas: 1,8,64"
             ) from None
     if not changes and not probes:
         return text, name
@@ -57,7 +57,7 @@ def adjusted(
     return tomli_w.dumps(raw), name
 
 
-def _asked_of(name: str, subject: str | None) -> str:
+def _variant(name: str, subject: str | None) -> str:
     if subject is None or find_study(name)[0].subject.kind == subject:
         return name
     known = catalogue()
@@ -66,13 +66,13 @@ def _asked_of(name: str, subject: str | None) -> str:
     others = [other.removeprefix(f"{name}-") for other in known if other.startswith(f"{name}-")]
     kinds = [kind for kind in others if find_study(f"{name}-{kind}")[0].subject.kind == kind]
     raise InputError(
-        f"--subject {subject}: no built-in study asks the question of {name} of it",
-        f"there is one for {', '.join(kinds)}" if kinds else "steelyard studies",
+        f"--subject {subject}: the study {name} has no variant for subject {subject}",
+        f"variants: {', '.join(kinds)}" if kinds else "steelyard studies",
     )
 
 
 def _check(changes: dict[str, Any]) -> None:
-    """In the words of the command line: the user never sees the text that these are written into."""
+    """Errors name the options of the command line, because the user never sees the changed text."""
     try:
         Plan.model_validate(changes)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Secrets in a study file: which names hold one, where an address holds one, and ${NAME} in its place.
+"""Secrets in a study file: names and addresses that hold one, and ${NAME} in its place.
 
 A study is copied into every bundle, and bundles are shared: a secret comes from the environment.
 """
@@ -15,49 +15,49 @@ from steelyard.study.errors import InputError
 VARIABLE = re.compile(r"\$\{(\w+)\}")
 _VARIABLES = re.compile(r"(?:\$\{\w+\})*")
 
-# what a secret is called; part of a regular expression
+# names of secrets; part of a regular expression
 WORD = (
     r"pass(?:word|wd|phrase|code)|pwd|secret|token|credential|bearer"
     r"|(?:api|access|private|encryption|master)[_-]?key"
 )
-_TELLING_NAME = re.compile(rf"(?:{WORD})|pass$|_key$|conninfo|^authorization$", re.IGNORECASE)
-# settings of PostgreSQL that run a shell: anything may stand there
+_SECRET_NAME = re.compile(rf"(?:{WORD})|pass$|_key$|conninfo|^authorization$", re.IGNORECASE)
+# settings of PostgreSQL that run a shell command, which may hold a secret
 _COMMANDS = re.compile(r"(?:^ssl_passphrase|^archive|^restore|_cleanup|^recovery_end)_command$")
-# what a telling name may be called without being a secret
+# names that match but hold no secret
 _HARMLESS = frozenset(
     {
         "password_encryption",
         "md5_password_warnings",
         "ssl_passphrase_command_supports_reload",
         "passfile",
-        # the working folder of a shell
+        # the working directory of a shell
         "pwd",
         "oldpwd",
     }
 )
 
 _PARAMETER = re.compile(r"[?&;#]")
-# a key within the value of another: options=-c x.password=..., host=h;password=...
+# a key within the value of another key: options=-c x.password=..., host=h;password=...
 _WITHIN = re.compile(rf"((?:{WORD})\w*)\s*=\s*[\"'\\]*([^\s\"'\\;]*)", re.IGNORECASE)
 _KEY = re.compile(r"([^=]*)=\s*")
 _PORT = re.compile(r"\d{1,5}(?=[/?,])")
 
 
 def is_secret(name: str) -> bool:
-    """Whether what stands under this name is a secret."""
+    """Whether the value of this name is a secret."""
     lower = name.lower()
-    return lower not in _HARMLESS and bool(_TELLING_NAME.search(name) or _COMMANDS.search(lower))
+    return lower not in _HARMLESS and bool(_SECRET_NAME.search(name) or _COMMANDS.search(lower))
 
 
 def only_variables(text: str) -> bool:
-    """Whether a text is ${NAME} alone, or several, or empty: nothing of it is written down."""
+    """Whether a text consists of ${NAME} variables only, or is empty: it holds no secret itself."""
     return _VARIABLES.fullmatch(text) is not None
 
 
 def password_written(address: str) -> bool:
     """Whether an address (a URL, or libpq's `key = value`) holds a password other than as ${NAME}.
 
-    Also one that the server's own reader would not find: it was meant as one.
+    Also one that the server's own parser would not find: its author means a password.
     """
     return any(not only_variables(text) for text in _passwords(address.strip()))
 
@@ -76,14 +76,14 @@ def expand(address: str) -> str:
 
 
 def from_environment(name: str, at: str) -> str:
-    """The value of a variable that a study names. at: where it does. Raises InputError."""
+    """The value of an environment variable in a study. at: its key there. Raises InputError."""
     if (found := os.environ.get(name)) is None:
-        raise InputError(f"{at} names ${{{name}}}, which is not set in the environment", f"export {name}=...")
+        raise InputError(f"{at}: the environment variable {name} is not set", f"export {name}=...")
     return found
 
 
 def _passwords(address: str) -> Iterator[str]:
-    """What stands where a password belongs, and under every name of a secret."""
+    """The texts at the place of a password, and under every name of a secret."""
     if _is_url(address):
         yield _user_password(address.split("://", maxsplit=1)[-1])
         settings = _parameters(address)
@@ -102,7 +102,7 @@ def _is_url(address: str) -> bool:
 
 
 def _user_password(rest: str) -> str:
-    """Of user:password@host/database: the password. Nobody may have encoded @ and / in it."""
+    """The password of user:password@host/database, in which @ and / may be unencoded."""
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     _, _, password = authority.rpartition("@")[0].partition(":")
     if password or "@" in authority:
@@ -124,7 +124,7 @@ def _settings(text: str) -> Iterator[tuple[str, str]]:
     at = 0
     while (begin := _KEY.match(text, at)) is not None:
         value, at = _value(text, begin.end())
-        # words before the key are no value of any
+        # words before the key belong to no value
         yield (begin[1].split() or [""])[-1], value
 
 

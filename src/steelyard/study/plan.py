@@ -18,7 +18,7 @@ from steelyard.study.study import Study
 from steelyard.study.validation_errors import explain
 from steelyard.study.workloads.workload import Workload
 
-# more than a study can run, and far more than it can compare
+# limits: more options or runs than these are a mistake in the study
 _OPTIONS_MAX = 10_000
 _RUNS_MAX = 100_000
 
@@ -27,7 +27,7 @@ _Boot = tuple[tuple[str, Setting], ...]
 
 @dataclass(frozen=True)
 class Option:
-    """One combination of levels, resolved: everything that a run of it needs to know of the study.
+    """One combination of levels, resolved: everything of the study that its runs need.
 
     levels: code by factor. workload: with the option's client settings. bindir: folder of the server's
     programs, None: the subject's default. server, session, host: settings by name, the study's own and
@@ -56,7 +56,7 @@ def options(study: Study) -> list[Option]:
     """Every combination of levels that is not excluded, resolved, in the order of the study file.
 
     The label joins the codes: `HDL1_TXT0_STC2`. Without factors there is one option. Raises InputError for
-    factors, exclusions or a baseline that name something unknown, for settings that contradict one another,
+    factors, exclusions or a baseline with an unknown name, for settings that contradict one another,
     and when no option is left.
     """
     check_factors(study)
@@ -79,7 +79,7 @@ def _label(study: Study, levels: Mapping[str, str]) -> str:
 
 
 def _check_labels(study: Study, labels: Sequence[str]) -> None:
-    """Raises InputError for labels that are not distinct, too few, too many, or not the baseline's."""
+    """Raises InputError for duplicate labels, too few or too many, and for an unknown baseline."""
     if len(set(labels)) < len(labels):
         raise InputError("two options have the same label: give every level its own code", at=("factors",))
     if not labels:
@@ -89,7 +89,7 @@ def _check_labels(study: Study, labels: Sequence[str]) -> None:
     if (runs := len(labels) * study.plan.blocks) > _RUNS_MAX:
         raise InputError(
             f"blocks of {len(labels):,} options make {runs:,} runs; at most {_RUNS_MAX:,}",
-            "fewer blocks, or fewer levels",
+            "use fewer blocks or fewer levels",
             ("plan", "blocks"),
         )
     baseline = study.plan.baseline
@@ -98,13 +98,13 @@ def _check_labels(study: Study, labels: Sequence[str]) -> None:
 
 
 def _resolved(study: Study, levels: Mapping[str, str]) -> Option:
-    """The one place where factors become settings. Raises InputError."""
+    """The option of these levels: here factors become settings. Raises InputError."""
     label, changes = _label(study, levels), changes_of(study, levels)
     workload = _workload(study, label, changes.get("client", {}))
     if study.plan.transactions and not workload.counts_transactions:
         raise InputError(
-            f"option {label}: the number of transactions cannot be fixed: only statements are counted down",
-            "leave it out: measure_s ends the phase",
+            f"option {label}: the number of transactions cannot be fixed for a workload without statements",
+            "remove it: measure_s ends the phase",
             ("plan", "transactions"),
         )
     bindir = changes.get("version", {}).get("bindir", study.subject.bindir)
@@ -125,18 +125,18 @@ def _workload(study: Study, label: str, client: Mapping[str, Setting]) -> Worklo
     except ValidationError as error:
         raise InputError(
             f"option {label}: {explain(error.errors()[0])}",
-            "leave the combination out with [[exclude]]",
+            "exclude the combination with [[exclude]]",
             ("factors",),
         ) from None
 
 
 def _check_number(study: Study) -> None:
-    """Raises InputError for more options or runs than can be planned: counted, not listed."""
+    """Raises InputError for too many options, before they are listed."""
     number = math.prod(len(factor.levels) for factor in study.factors.values())
     if number > _OPTIONS_MAX:
         raise InputError(
             f"the levels of {len(study.factors)} factors make {number:,} options; at most {_OPTIONS_MAX:,}",
-            "drop a factor or levels, or make a study of each question",
+            "remove factors or levels, or split the study",
             ("factors",),
         )
 
@@ -150,10 +150,10 @@ def blocks(study: Study, found: Sequence[Option], boots_apart: bool = True) -> I
     """plan.blocks blocks, each holding every option once.
 
     Blocks come in pairs: a random order, then its reverse, so that a steady drift weighs on all
-    options alike (facts: under drift ABBA errs 2 % of the time, ABAB 28 %); the orders of
-    different pairs are independent, drawn from plan.seed. Where options differ by what takes a boot
-    and boots_apart, those of one boot stand together, and a pair begins with the boot in which the
-    one before ended: ABBA, with one boot a block.
+    options alike (under drift ABBA errs 2 % of the time, ABAB 28 %); the orders of
+    different pairs are independent, drawn from plan.seed. Where options differ in settings of the boot
+    and boots_apart, options of one boot are adjacent, and a pair begins with the boot that ended the
+    previous pair: ABBA, with one boot per block.
     """
     chance = random.Random(study.plan.seed)
     order: list[Option] = []
@@ -164,7 +164,7 @@ def blocks(study: Study, found: Sequence[Option], boots_apart: bool = True) -> I
             order = list(found)
             chance.shuffle(order)
             if len(boots) > 1:
-                # those of a boot keep the order drawn; so do the boots, but for the first
+                # options of a boot keep the drawn order; so do the boots, except the first
                 drawn = list(dict.fromkeys(map(_boot, order)))
                 drawn.sort(key=lambda boot: boot != last)
                 order.sort(key=lambda option: drawn.index(_boot(option)))
@@ -174,9 +174,9 @@ def blocks(study: Study, found: Sequence[Option], boots_apart: bool = True) -> I
 
 
 def with_absent_arguments(found: Sequence[Option]) -> list[Option]:
-    """Each option with `cmdline.NAME = false` for what others set of the command line and it does not.
+    """Each option with `cmdline.NAME = false` for arguments of the command line that only others set.
 
-    Where the machine itself boots it would otherwise run in a boot made for another option.
+    Where the machine itself boots, the option would otherwise run in a boot for another option.
     """
     named = sorted({key for option in found for key, _ in _boot(option)} - {KERNEL})
     absent = dict.fromkeys(named, False)

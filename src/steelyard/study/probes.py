@@ -1,4 +1,4 @@
-"""What the kernel's probes record beside the monitors: profile, locks, scheduling, latches and their gets."""
+"""The kernel's probes beside the monitors: profile, locks, scheduling, latches and their gets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Probes(Strict):
     """
 
     profile_hz: int = Field(
-        default=0, ge=0, le=1000, description="stacks sampled a second of each CPU; 0: no profile"
+        default=0, ge=0, le=1000, description="samples of stacks per second and CPU; 0: no profile"
     )
     locks: bool = Field(default=False, description="waits for kernel locks, by call site")
     scheduling_trace_s: float = Field(
@@ -29,7 +29,7 @@ class Probes(Strict):
     )
     latches: bool = Field(
         default=True,
-        description="sleeps for latches of a PostgreSQL of ours, by tranche: where the machine permits",
+        description="sleeps for latches of a PostgreSQL that steelyard starts, by tranche, where permitted",
     )
 
     latch_count_s: float = Field(
@@ -42,10 +42,10 @@ class Probes(Strict):
 
     @property
     def of_the_kernel(self) -> dict[str, Any]:
-        """What needs no server whose latches are known: all but latches and their gets."""
+        """The probes that need no server with known latches: all but latches and their gets."""
         return self.model_dump(exclude={"latches", "latch_count_s"})
 
     @property
     def any(self) -> bool:
-        """Whether something is on that is off by default."""
+        """Whether a probe is on that is off by default."""
         return any(self.model_dump(exclude={"latches"}).values())

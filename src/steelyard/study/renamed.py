@@ -1,35 +1,35 @@
-"""Names of study files that were changed: an error names the new one; bundles of before are read by it."""
+"""Renamed keys and values of study files: errors give the new name; older bundles are read under it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-# the path of the key as it was: its name now
+# path of the old key: new name
 _KEYS: dict[tuple[str, ...], str] = {
     ("probes", "sched_s"): "scheduling_trace_s",
     ("probes", "gets_s"): "latch_count_s",
     ("workload", "words"): "variables",
 }
-# a key and its value as it was: the value now
+# path of the key and old value: new value
 _VALUES: dict[tuple[str, ...], str] = {("subject", "kind", "command"): "program"}
-# settings may stand in the subject and in each level of a factor
+# settings occur in the subject and in each level of a factor
 _SETTINGS = {"front": "pooler"}
 _WITH_SETTINGS = ("subject", "factors")
 
 
 def new_name(path: Sequence[str | int]) -> str | None:
-    """The name that the last key of a path has now; None where the key never had another."""
+    """The new name of the last key of a path; None where it was not renamed."""
     return _KEYS.get(tuple(map(str, path)))
 
 
 def new_value(path: Sequence[str | int], value: str) -> str | None:
-    """The name that the value of a key has now; None where the value never had another."""
+    """The new name of a key's value; None where it was not renamed."""
     return _VALUES.get((*map(str, path), value))
 
 
 def with_new_names(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """A study as an older version wrote it, under the names of this one."""
+    """A study of an older version, under the names of this version."""
     return {
         section: _section(section, cast("Mapping[str, Any]", content))
         if isinstance(content, Mapping)

@@ -1,4 +1,4 @@
-"""The text of a file that the user names, and what it says as TOML; every error names file and line."""
+"""Text and TOML of a file that the user names; every error names file and line."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MOST_BYTES = 1 << 20
 _DEEPEST = 32
 _LONGEST_KEY = 200
 _PLACE = re.compile(r"\(at line (\d+), column \d+\)$")
-# more digits than Python turns into a number
+# more digits than Python converts to a number
 _ENDLESS = re.compile(r"\d[\d_]{4300}")
 _PART = r"(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*"
-# a key of so many parts: tomllib takes time by the square of their number
+# a key of so many parts: tomllib takes time quadratic in their number
 _DOTTED = re.compile(rf"(?:^|[\[{{,])[ \t]*(?:{_PART}\.[ \t]*){{{_DEEPEST}}}", re.MULTILINE)
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -32,9 +32,9 @@ _KINDS = (
 
 
 def text_of(path: Path, most_bytes: int = _MOST_BYTES) -> str:
-    """What a file holds, its lines ended by line feeds. Raises FileNotFoundError, InputError."""
+    """The text of a file, its lines ended by line feeds. Raises FileNotFoundError, InputError."""
     try:
-        # without O_NONBLOCK a pipe that nobody writes into is waited for
+        # without O_NONBLOCK, opening a pipe without a writer would block
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         raise
@@ -63,9 +63,9 @@ def text_of(path: Path, most_bytes: int = _MOST_BYTES) -> str:
 
 
 def toml_of(text: str, origin: str) -> dict[str, Any]:
-    """What a text says as TOML. origin: its name in messages. Raises InputError.
+    """The content of a TOML text. origin: its name in messages. Raises InputError.
 
-    Numbers fit 64 bits and are finite, texts hold no zero byte, nothing is a date.
+    Refused are numbers beyond 64 bits or not finite, texts with a zero byte, and dates.
     """
     if found := _DOTTED.search(text):
         line = text.count("\n", 0, found.end()) + 1
@@ -73,26 +73,24 @@ def toml_of(text: str, origin: str) -> dict[str, Any]:
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        # tomllib gives the place in words: `(at line 3, column 5)`, `(at end of document)`
+        # tomllib gives the place as text: `(at line 3, column 5)`, `(at end of document)`
         place = _PLACE.search(str(error))
         line = place[1] if place else text.rstrip("\n").count("\n") + 1
-        raise InputError(
-            f"{origin}:{line}: not TOML: {error}", "a study to compare with: steelyard studies demo"
-        ) from None
+        raise InputError(f"{origin}:{line}: not TOML: {error}", "example: steelyard studies demo") from None
     except RecursionError:
         lines = text.split("\n")
         line = 1 + max(range(len(lines)), key=lambda number: len(re.findall(r"[\[{]", lines[number])))
-        raise InputError(f"{origin}:{line}: too many lists or tables within each other") from None
+        raise InputError(f"{origin}:{line}: lists or tables nested too deeply") from None
     except ValueError:
         found = _ENDLESS.search(text)
         line = text.count("\n", 0, found.start() if found else 0) + 1
-        raise InputError(f"{origin}:{line}: a number with more digits than can be read") from None
+        raise InputError(f"{origin}:{line}: a number with too many digits") from None
     _check(raw, text, origin)
     return raw
 
 
 def _check(raw: dict[str, Any], text: str, origin: str) -> None:
-    """Refuses values that TOML can write and no key takes."""
+    """Refuses values that are valid TOML and that no key accepts."""
     left: deque[tuple[tuple[str | int, ...], Any]] = deque([((), raw)])
     while left:
         path, value = left.popleft()
@@ -108,13 +106,13 @@ def _check(raw: dict[str, Any], text: str, origin: str) -> None:
 
 def _wrong(value: Any, depth: int) -> str:
     if depth > _DEEPEST:
-        return f"more than {_DEEPEST} tables or lists within each other"
+        return f"tables or lists nested more than {_DEEPEST} deep"
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return "a whole number beyond 64 bits"
     if isinstance(value, float) and not abs(value) < float("inf"):
         return f"{value} is not a finite number"
     if isinstance(value, str) and "\0" in value:
-        return "a zero byte cannot stand in a text"
+        return "a zero byte is not allowed in a text"
     if isinstance(value, date | time):
         return f"{value} is a date or a time: write it in quotes"
     return ""
@@ -123,4 +121,4 @@ def _wrong(value: Any, depth: int) -> str:
 def _wrong_key(key: str | int) -> str:
     if isinstance(key, str) and len(key) > _LONGEST_KEY:
         return f"a key of {len(key):,} characters; at most {_LONGEST_KEY}"
-    return "a zero byte cannot stand in a key" if isinstance(key, str) and "\0" in key else ""
+    return "a zero byte is not allowed in a key" if isinstance(key, str) and "\0" in key else ""

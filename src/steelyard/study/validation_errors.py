@@ -1,4 +1,4 @@
-"""Turns what pydantic says of a study into sentences for whoever wrote it."""
+"""Turns pydantic's errors of a study file into sentences for its author."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from steelyard.study.renamed import new_name
 from steelyard.study.study import Study
 
 _MOST_ERRORS = 20
-# what is needed, by the type of an error that names a type
-_NEEDED = {
+# the expected type, by the type of the error
+_EXPECTED = {
     "string_type": "a text in quotes",
     "int_type": "a whole number",
     "float_type": "a number",
@@ -29,13 +29,13 @@ _NEEDED = {
 
 
 def explain(item: Mapping[str, Any]) -> str:
-    """What one error of a pydantic model means to whoever wrote the value."""
+    """One error of a pydantic model as a sentence for the author of the value."""
     given = item.get("input")
     shown = brief(str(given))
     key = str(item["loc"][-1]) if item["loc"] else "value"
     match item["type"]:
         case "missing":
-            return f'the key "{key}" is needed here'
+            return f'missing key "{key}"'
         case "literal_error":
             expected = re.findall(r"'([^']*)'", str(item["ctx"]["expected"]))
             return f'unknown {key} "{shown}"{nearest(str(given), expected)}'
@@ -44,17 +44,15 @@ def explain(item: Mapping[str, Any]) -> str:
             tag = item["ctx"]["tag"]
             return f'unknown kind "{brief(str(tag))}"{nearest(str(tag), expected)}'
         case "union_tag_not_found":
-            return 'the key "kind" is needed here'
-        case "string_pattern_mismatch":
-            return f'"{shown}" does not fit {item["ctx"]["pattern"]}'
+            return 'missing key "kind"'
         case "too_short":
             few = item["ctx"]["min_length"]
-            return f"{few} or more are needed here (given: {item['ctx']['actual_length']})"
+            return f"too few entries: {item['ctx']['actual_length']} (at least {few})"
         case "too_long":
             many = item["ctx"]["max_length"]
-            return f"at most {many:,} can stand here (given: {item['ctx']['actual_length']})"
-        case kind if kind in _NEEDED:
-            return f"{_NEEDED[kind]} is needed here{_given(given)}"
+            return f"too many entries: {item['ctx']['actual_length']:,} (at most {many:,})"
+        case kind if kind in _EXPECTED:
+            return f"expected {_EXPECTED[kind]}{_given(given)}"
         case _:
             return f"{str(item['msg']).removeprefix('Value error, ')}{_given(given)}"
 
@@ -64,15 +62,15 @@ def _given(value: Any) -> str:
 
 
 def all_placed(error: ValidationError, raw: Mapping[str, Any], text: str, origin: str) -> str:
-    """The errors of the study model, a line each, with file, line and key. raw: what text says."""
+    """The errors of the study model, one line each, with file, line and key. raw: text, parsed."""
     found: list[str] = []
     for _, alike in groupby(error.errors(include_url=False), lambda item: _path(item, raw)):
         items = list(alike)
-        needed = [_NEEDED.get(item["type"], "") for item in items]
+        needed = [_EXPECTED.get(item["type"], "") for item in items]
         if len(items) > 1 and all(needed):
-            # what may be of several types failed as each of them
+            # a value of several allowed types failed as each of them
             either = f"{', '.join(needed[:-1])} or {needed[-1]}"
-            items = [{**items[0], "type": "either", "msg": f"{either} is needed here"}]
+            items = [{**items[0], "type": "either", "msg": f"expected {either}"}]
         found += [_placed(item, raw, text, origin) for item in items[:_MOST_ERRORS]]
         if len(found) >= _MOST_ERRORS:
             break
@@ -91,7 +89,7 @@ def _placed(item: Mapping[str, Any], raw: Mapping[str, Any], text: str, origin: 
 
 
 def _path(item: Mapping[str, Any], raw: Any) -> list[str | int]:
-    """Where an error lies in the file: pydantic's path without its names for members of unions."""
+    """The path of an error in the file: pydantic's path without its names for members of unions."""
     path: list[str | int] = []
     value = raw
     for part in item["loc"]:
@@ -103,7 +101,7 @@ def _path(item: Mapping[str, Any], raw: Any) -> list[str | int]:
 
 
 def _part(value: Any, part: str | int) -> Any:
-    """What stands in the file under a key or an index; None when nothing does."""
+    """The value in the file under a key or an index; None where there is none."""
     try:
         return value[part]
     except (KeyError, IndexError, TypeError):
@@ -111,7 +109,7 @@ def _part(value: Any, part: str | int) -> Any:
 
 
 def _keys_at(path: Sequence[str | int], raw: Any) -> list[str]:
-    """The keys that the study model knows at a path."""
+    """The keys that the study model has at a path."""
     model: Any = Study
     value = raw
     for part in path:

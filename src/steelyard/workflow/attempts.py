@@ -1,4 +1,4 @@
-"""Where the blocks of a bundle stand, and whether this study, machine and server may go on with them."""
+"""The state of each block of a bundle, and whether this study, machine and server may continue it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from steelyard.workflow.prepare import PreparedStudy
 
 @dataclass(frozen=True)
 class Attempt:
-    """Where a block stands.
+    """The state of a block.
 
-    number: of the attempt to go on with, 0: none; done: options it has run; void: how many attempts
-    before it ended with a void run, 0 or 1.
+    number: of the attempt to continue, 0: none; done: its finished options; void: number of earlier
+    attempts that ended with a void run, 0 or 1.
     """
 
     number: int
@@ -29,9 +29,9 @@ ANEW = Attempt(1)
 
 
 def attempts_of(bundle: Bundle, prepared: PreparedStudy) -> dict[int, Attempt]:
-    """A block that was cut short is run anew.
+    """An interrupted block is run again.
 
-    In a study over boots its attempt goes on, whatever cut it, unless a run of it was void.
+    In a study over boots its attempt is continued, unless one of its runs was void.
     """
     rows = bundle.duckdb.execute(
         "select block, last, coalesce(list(option) filter (attempt = last and status = 'done'), []),"
@@ -41,7 +41,7 @@ def attempts_of(bundle: Bundle, prepared: PreparedStudy) -> dict[int, Attempt]:
     ).fetchall()
     found: dict[int, Attempt] = {}
     for block, last, done, failed, void in rows:
-        # two have failed the study: a resumed one counts anew, as its cause may be mended
+        # after two the study fails; a resumed study counts again, since the cause may be gone
         void %= 2
         if not failed and len(done) == len(prepared.options):
             found[block] = Attempt(0)
@@ -53,35 +53,35 @@ def attempts_of(bundle: Bundle, prepared: PreparedStudy) -> dict[int, Attempt]:
 
 
 def refuse_changed(bundle: Bundle, prepared: PreparedStudy) -> None:
-    """Raises InputError when the study or its options are others than when it began."""
+    """Raises InputError when the study or its options have changed since the start."""
     if bundle.study_text != prepared.text:
         raise InputError(
-            f"{bundle.path}: the study was edited since it began; runs of two studies cannot be mixed",
-            "start it anew with `steelyard run`, or resume the bundle without naming the study",
+            f"{bundle.path}: the study was edited since the start; runs of two studies cannot be mixed",
+            "start a new bundle with `steelyard run`, or resume the bundle without naming the study",
         )
     labels = [option["label"] for option in bundle.head["options"]]
     if labels != [option.label for option in prepared.options]:
         raise InputError(
-            f"{bundle.path}: this machine permits other options now than when the study began",
-            "resume it as the same user on the same machine",
+            f"{bundle.path}: the options that this machine permits have changed since the start",
+            "resume as the same user on the same machine",
         )
 
 
 def refuse_other_server(path: Path, option: str, facts: Mapping[str, Any]) -> None:
-    """An option's server must stay what it was in the runs that are kept."""
+    """Raises InputError where an option's server differs from that of the finished runs."""
     environment = Bundle(path).environment
     if (then := environment.get("servers", {}).get(option)) is not None:
         refuse_other(path, {**environment, "server": then}, {**environment, "server": facts})
 
 
 def refuse_other(path: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Raises InputError where the facts of now are not those of then."""
+    """Raises InputError where facts have changed."""
     from steelyard.analysis.comparison.bundles import unlike_facts
 
     if unlike := unlike_facts(then, now):
-        differs = "; ".join(f"{fact}: {a} then, {b} now" for fact, a, b in unlike)
+        differs = "; ".join(f"{fact}: {a} before, {b} now" for fact, a, b in unlike)
         raise InputError(
-            f"{path}: runs from here would not be comparable with those in it: {differs}",
-            "resume it where and as it began, or start it anew with `steelyard run`"
-            " and set the two side by side with `steelyard compare`",
+            f"{path}: new runs would not be comparable with the finished ones: {differs}",
+            "restore the original state and resume, or start a new bundle with `steelyard run`"
+            " and compare both with `steelyard compare`",
         )

@@ -1,4 +1,4 @@
-"""What is wrong, and how to mend it: on standard error, as text that steers no terminal."""
+"""Errors and hints on standard error, without terminal control sequences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from steelyard.printable import LINES, printable
 
 
 def say(text: str) -> None:
-    """A line or several on standard error, whatever stands in them."""
+    """Prints lines on standard error; control characters are escaped."""
     click.echo(printable(text, keep=LINES), err=True)
 
 

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """What a command came to."""
+    """The outcome of a command."""
 
     DONE = 0
     STUDY_FAILED = 1

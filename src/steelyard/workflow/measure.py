@@ -1,6 +1,6 @@
 """Ties the parts together: runs a study into a bundle, and judges a bundle.
 
-A KeyboardInterrupt ends the run in progress (host/signals.py); whatever ends the lab, finished runs are in
+A KeyboardInterrupt ends the run in progress (host/signals.py); however the lab ends, finished runs are in
 the bundle and the guard stops the servers.
 """
 
@@ -45,15 +45,15 @@ from steelyard.workflow.attempts import (
 from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workloads import work_of
 
-# of the cause that ended a study: logs of programs and servers are long
+# length of a cause of failure: logs of programs and servers are long
 _FAILURE_CHARACTERS_MAX = 2000
 
 
 class Watcher(Progress, Protocol):
-    """Shows the progress of a study; called for each run once it is written."""
+    """Shows the progress of a study; called when a run is written."""
 
     def run_ended(self, label: str, tps: float, status: str) -> None:
-        """The run is on the disk; tps over its measure phases."""
+        """The run is on disk; tps over its measure phases."""
         ...
 
 
@@ -77,7 +77,7 @@ def start(prepared: PreparedStudy, path: Path, progress: Watcher, interrupts: In
 
 
 def _remove(bundle: Path, made: bool) -> None:
-    """Takes a bundle without runs away; the folder itself only if we made it."""
+    """Removes a bundle without runs; the folder itself only if this study made it."""
     for entry in bundle.iterdir():
         if entry.is_dir():
             shutil.rmtree(entry)
@@ -88,13 +88,13 @@ def _remove(bundle: Path, made: bool) -> None:
 
 
 def resume(path: Path, prepared: PreparedStudy, progress: Watcher, interrupts: Interrupts) -> None:
-    """Continues where a bundle stopped: whole blocks stay, others run anew.
+    """Continues a bundle: complete blocks are kept, others run again.
 
-    Raises InputError, the bundle untouched, when the study, the machine or the server is another, or
-    somebody else is writing to it.
+    Raises InputError, without changing the bundle, when study, machine or server differ, or another
+    process writes to it.
     """
     bundle = Bundle(path)
-    # first: a study that runs elsewhere is refused here, and must keep its systemd unit
+    # first: a study that still runs is refused here, and must keep its systemd unit
     writer = BundleWriter(path)
     with reboots.unit_while_paused(prepared.study.reboots):
         refuse_changed(bundle, prepared)
@@ -103,9 +103,9 @@ def resume(path: Path, prepared: PreparedStudy, progress: Watcher, interrupts: I
             now = {**environment(), "placement": _facts(_placement(prepared))}
             then = bundle.environment
             if prepared.boots:
-                # the kernel may differ here, but within a boot's settings not: see boot_facts
+                # kernels may differ between boots, but not between runs of one boot: see boot_facts
                 then = {**then, "kernel": now["kernel"], "mitigations": now["mitigations"]}
-            # facts of the server are compared when it runs
+            # facts of the server are compared when it has started
             refuse_other(path, then, {**then, **now})
         _run(prepared, writer, found, progress, interrupts)
 
@@ -118,7 +118,7 @@ def _run(
     interrupts: Interrupts,
 ) -> None:
     """Runs until another boot is needed. Raises Paused then."""
-    bundle, wanted = Bundle(writer.path), prepared.study.reboots
+    bundle, how = Bundle(writer.path), prepared.study.reboots
     if prepared.boots:
         reboots.check_stop(writer.path)
         known = bundle.environment.get("boots", [])
@@ -128,8 +128,8 @@ def _run(
         _run_blocks(prepared, writer, attempts, progress, interrupts)
     except BootNeeded as need:
         earlier = Bundle(writer.path).environment.get("reboots", [])
-        writer.add_to_environment("reboots", reboots.next_boot(wanted, writer.path, need, earlier))
-        raise reboots.pursue(wanted, writer.path, need) from None
+        writer.add_to_environment("reboots", reboots.next_boot(how, writer.path, need, earlier))
+        raise reboots.pursue(how, writer.path, need) from None
 
 
 def _run_blocks(
@@ -178,7 +178,7 @@ def _run_blocks(
 def _keep(writer: BundleWriter, run: Run, refused: Sequence[str]) -> None:
     number = writer.next_run()
     notices = run.tables.get("notices", {"code": (), "text": ()})
-    told = {
+    with_refused = {
         "code": [*notices["code"], *("host-refused" for _ in refused)],
         "text": [*notices["text"], *refused],
     }
@@ -192,16 +192,16 @@ def _keep(writer: BundleWriter, run: Run, refused: Sequence[str]) -> None:
         "started_at": [run.started_at],
         "seconds": [run.seconds],
     }
-    # before the run, which must not be there without its server: `resume` compares with it
+    # before the run: `resume` compares each run with the facts of its server
     if run.server_facts:
         writer.add_server(run.slot.option.label, run.server_facts)
-    writer.write_run(number, run.slot.option.levels, {**run.tables, "notices": told, "runs": head})
+    writer.write_run(number, run.slot.option.levels, {**run.tables, "notices": with_refused, "runs": head})
     if run.server_log:
         writer.write_log(number, run.server_log)
 
 
 def _narrow_enough(study: Study, path: Path, blocks: int) -> bool:
-    """blocks: how many are whole so far."""
+    """blocks: number of complete blocks so far."""
     stop = study.plan.stop
     if stop is None or blocks < stop.after_blocks:
         return False
@@ -211,7 +211,7 @@ def _narrow_enough(study: Study, path: Path, blocks: int) -> bool:
 
 
 def _placement(prepared: PreparedStudy) -> Placement:
-    """The same for all options: CPUs for the most threads that any of them has."""
+    """The same for all options: enough CPUs for the option with the most threads."""
     study = prepared.study
     threads = max(option.workload.engine_threads for option in prepared.options)
     return place(0 if kind_of(study).in_process else threads, study.plan.pin)
@@ -226,13 +226,13 @@ def _facts(placement: Placement) -> dict[str, Any]:
 
 
 def _declared() -> dict[str, Any]:
-    """By monitor, so that a bundle says itself what its samples mean."""
+    """By monitor, so that the bundle itself documents its samples."""
     return {name: as_json(declared(name).metrics) for name in MONITORS}
 
 
 @contextmanager
 def _folder(guard: Guard) -> Generator[Path]:
-    """A folder for the study's servers, removed at the end whatever happens."""
+    """A folder for the study's servers, always removed at the end."""
     folder = Path(tempfile.mkdtemp(prefix="steelyard-"))
     promise = guard.remove_folder(folder)
     try:

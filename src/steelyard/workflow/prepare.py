@@ -64,7 +64,7 @@ class PreparedStudy:
             if study.reboots != Reboots() and not prepared.boots:
                 raise InputError(
                     "has no effect: no option sets a kernel or a command line",
-                    "leave it out",
+                    "remove it",
                     ("reboots",),
                 )
         return prepared

@@ -1,4 +1,4 @@
-"""How the user calls us, for the commands that we suggest, and with which bundle."""
+"""The name of the program in suggested commands; and opening a bundle for a command."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def program() -> str:
-    """By name where it is on the path, else as it was called just now."""
+    """`steelyard` where that is on the PATH, else the path of this call."""
     return "steelyard" if shutil.which("steelyard") else os.path.relpath(sys.argv[0])
 
 
 def opened(path: Path) -> Bundle:
-    """The bundle; what is left out of it is said on standard error. Raises InputError."""
+    """The bundle; damaged runs that it leaves out are listed on standard error. Raises InputError."""
     from steelyard.bundle.reader import Bundle
 
     bundle = Bundle(path)

@@ -1,4 +1,4 @@
-"""Runs or resumes a study for the commands: plan first, progress, verdict, where to look next."""
+"""Runs or resumes a study for the commands: plan, progress, verdict, next command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from steelyard.workflow.measure import resume, start
 from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workflow.program_name import program
 
-# the verdict and the page
+# to compute the verdict and write the page
 _AFTER_S = 6.0
 
 
@@ -48,7 +48,7 @@ def run_study(
 
 
 def resume_study(bundle: Path, study: str | None, as_json: bool = False) -> None:
-    """Runs the rest of a study that stopped."""
+    """Continues a stopped study."""
     text = find_study(study)[1] if study else Bundle(bundle).study_text
     prepared = PreparedStudy.of(text, study or str(bundle / "study.toml"))
     _finish(partial(resume, bundle, prepared), prepared, bundle, as_json)
@@ -67,7 +67,7 @@ def _finish(
     interrupts = Interrupts(progress.interrupted)
     labels = tuple(option.label for option in prepared.options)
     study = prepared.study
-    # a second of a guest is not known to be one of ours
+    # the clock of a guest may differ from ours
     unit = None if kind_of(study).run_s else study.workload.rate_unit
     progress.start(MatrixPlan(labels, len(prepared.blocks), _run_s(study), unit))
     try:
@@ -96,14 +96,14 @@ def _finish(
     try:
         show(path, form="json" if as_json else "terminal")
     except InputError:
-        # no run was finished, so there is nothing to judge; the cause is on the screen already
+        # without a finished run there is no verdict; the cause is already printed
         if code is Exit.DONE:
             raise
     sys.exit(code)
 
 
 def _worth_resuming(path: Path, prepared: PreparedStudy, code: Exit) -> bool:
-    """Whether there are runs to go on from, and after a failure, whether every option can run at all."""
+    """Whether there are finished runs, and after a failure, whether every option has one."""
     try:
         found = Bundle(path).columns("select distinct option from runs where status = 'done'")["option"]
     except InputError:

@@ -1,4 +1,4 @@
-"""Shows a bundle: verdict on standard output, report.html beside the runs."""
+"""Shows a bundle: verdict on standard output, and report.html in the bundle."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def show(
     form: Form = "terminal",
     overlay: Sequence[str] = (),
 ) -> bool:
-    """Judges the bundle, prints the verdict in that form, writes its report; whether that could be written.
+    """Judges the bundle, prints the verdict in that form, writes its report; returns whether it was written.
 
     Raises InputError.
-    overlay: bundles, or recordings by name, whose curves are drawn too, beside those that the study names.
+    overlay: bundles or names of recordings whose curves are shown, in addition to those of the study.
     """
     bundle = Bundle(path)
     evidence = bundle.evidence()
@@ -59,13 +59,13 @@ def show(
     presented = present(judge(evidence), series, about, overlays)
     console = Console()
     if form == "terminal":
-        # the answer first: the page takes seconds
+        # first, because writing the page takes seconds
         print_verdict(presented, console)
     try:
-        # drawing is native code, which hears no Ctrl-C: it is left behind
+        # drawing is native code, which Ctrl-C does not interrupt: it may outlive this call
         within(_DRAWING_S, "drawing the report", partial(write_report, page, presented))
     except OSError as error:
-        # a full disk must not cost the verdict
+        # with a full disk the verdict is still printed
         complain(f"{page}: the report could not be written: {error.strerror}")
         presented = replace(presented, about=replace(about, report=""))
     if images is not None:

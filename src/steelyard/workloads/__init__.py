@@ -1,6 +1,6 @@
-"""Workloads: data and statements that any server's dialect renders.
+"""Workloads: data and statements in terms that the dialect of any server can render.
 
-A workload is one file with one function and its line in WORKLOADS.
+A workload is one file with one function, and its line in WORKLOADS.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from steelyard.study.workloads.workload import Workload
 
 @dataclass(frozen=True)
 class Column:
-    """A column and how it is filled. value: an SQL expression of `n`, the number of the row from 1."""
+    """A column and its content. value: an SQL expression of `n`, the number of the row from 1."""
 
     name: str
     type: Literal["integer", "text"]
@@ -36,9 +36,9 @@ class DataTable:
 
 @dataclass(frozen=True)
 class FileTable:
-    """A table that comes from a program. columns: SQL that every server takes, with types; key: primary.
+    """A table whose rows a program generates. columns: portable SQL, with types; key: primary.
 
-    write: writes the rows into a folder as a CSV file with a header line, and says where.
+    write: writes the rows into a folder as a CSV file with a header line; returns its path.
     """
 
     name: str
@@ -50,10 +50,10 @@ class FileTable:
 
 @dataclass(frozen=True)
 class Work:
-    """What is loaded before and executed during a run. script: SQL run once after the tables.
+    """The data of a run and its statements. script: SQL executed once after the tables are filled.
 
-    read_only: nothing changes the data, so runs can share them. remarks: what a reader of the results
-    must know of the data on this machine.
+    read_only: no statement changes the data, so runs can share them. remarks: on the data and this
+    machine, for readers of the results.
     """
 
     statements: Mapping[str, Statement]
@@ -76,7 +76,7 @@ WORKLOADS: dict[str, str] = {
 
 
 def work_of(workload: Workload) -> Work:
-    """The work that a study's workload asks for; none where another engine does it. Raises InputError."""
+    """The work of a study's workload; empty where another engine runs it. Raises InputError."""
     if workload.load_keys() is None:
         return Work({})
     # a field of every workload, but of another type in each

@@ -1,10 +1,10 @@
 """Decision support, derived from TPC-H: eight tables, 22 queries, generated at a scale factor.
 
 Not TPC-H, and not comparable with published TPC-H results: the queries carry fixed values, nothing is
-refreshed, nothing was audited. TPC-H is a trademark of the Transaction Processing Performance Council.
+refreshed, nothing is audited. TPC-H is a trademark of the Transaction Processing Performance Council.
 Data by tpchgen-cli (https://github.com/datafusion-contrib/tpcgen-rs, Apache-2.0), which the package
-requires; queries: see decision_support.sql. Keys and indexes are those that TPC-H clause 1.5 lets a test
-have without further ado: primary keys, foreign keys and no others.
+requires; queries: see decision_support.sql. Indexes are those that TPC-H clause 1.5 permits
+unconditionally: on primary keys and foreign keys.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PROGRAM = "tpchgen-cli"
 _GENERATE_S = 7200
 _QUERY = re.compile(r"^-- query: (\w+),.*\n((?:(?!^--).*\n)+)", re.MULTILINE)
 
-# with indexes, of both servers; and that with what making it takes beside: CSV, a copy, logs
+# per scale factor: the data with indexes; the data, and CSV files, a copy and logs while loading
 _DATA_BYTES_PER_SF = 2.0e9
 _ROOM_BYTES_PER_SF = 5.0e9
 
@@ -84,7 +84,7 @@ _TABLES: dict[str, tuple[str, str, tuple[str, ...]]] = {
 
 
 def decision_support(workload: QueriesWorkload) -> Work:
-    """The tables at workload.scale_factor and the 22 queries. Raises InputError where they do not fit."""
+    """The tables at workload.scale_factor and the 22 queries. Raises InputError without enough disk space."""
     program = _program()
     scale = workload.scale_factor
     _check_room(scale)
@@ -102,7 +102,7 @@ def decision_support(workload: QueriesWorkload) -> Work:
 
 
 def queries() -> dict[str, Statement]:
-    """The 22 by name: q01 to q22."""
+    """The 22 queries by name: q01 to q22."""
     text = files("steelyard.workloads").joinpath("decision_support.sql").read_text(encoding="utf-8")
     return {name: Statement(sql=sql.strip().rstrip(";")) for name, sql in _QUERY.findall(text)}
 
@@ -115,7 +115,7 @@ def _program() -> str:
     found = shutil.which(_PROGRAM, path=sysconfig.get_path("scripts")) or shutil.which(_PROGRAM)
     if found is None:
         raise InputError(
-            f"the generator of the data, {_PROGRAM}, is not installed",
+            f"the data generator {_PROGRAM} is not installed",
             f"pip install {_PROGRAM}",
             ("workload", "kind"),
         )
@@ -123,19 +123,19 @@ def _program() -> str:
 
 
 def _write(program: str, scale: float, table: str, folder: Path) -> Path:
-    """Raises OSError with what the generator said."""
-    asked = [program, "csv", "--scale-factor", f"{scale:g}", "--tables", table, "--output-dir", str(folder)]
+    """Raises OSError with the message of the generator."""
+    command = [program, "csv", "--scale-factor", f"{scale:g}", "--tables", table, "--output-dir", str(folder)]
     try:
-        done = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=_GENERATE_S)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_GENERATE_S)
     except subprocess.TimeoutExpired:
-        raise OSError(f"{' '.join(asked)} was not done after {_GENERATE_S} s") from None
+        raise OSError(f"{' '.join(command)} did not end within {_GENERATE_S} s") from None
     if done.returncode:
-        raise OSError(f"{' '.join(asked)} failed: {done.stderr.strip()[-500:]}")
+        raise OSError(f"{' '.join(command)} failed: {done.stderr.strip()[-500:]}")
     return folder / f"{table}.csv"
 
 
 def _check_room(scale: float) -> None:
-    """The study's servers and their data live in the folder for temporary files."""
+    """Raises InputError where the folder for temporary files has too little space for the data."""
     folder = tempfile.gettempdir()
     free = shutil.disk_usage(folder).free
     if scale * _ROOM_BYTES_PER_SF <= free:
@@ -144,7 +144,9 @@ def _check_room(scale: float) -> None:
     raise InputError(
         f"scale factor {scale:g} needs about {scale * _ROOM_BYTES_PER_SF / 1e9:.3g} GB in {folder},"
         f" where {free / 1e9:.3g} GB are free",
-        f"scale_factor = {_rounded_down(fits):g} fits" if fits >= 0.01 else "set TMPDIR to a larger place",
+        f"scale_factor = {_rounded_down(fits):g} fits"
+        if fits >= 0.01
+        else "set TMPDIR to a folder with more space",
         ("workload", "scale_factor"),
     )
 
@@ -156,11 +158,11 @@ def _remarks(scale: float) -> list[str]:
     fits = _rounded_down(memory / 2 / _DATA_BYTES_PER_SF)
     return [
         f"the data, about {scale * _DATA_BYTES_PER_SF / 1e9:.3g} GB, fill more than half of the"
-        f" {memory / 1e9:.3g} GB of memory: storage is measured as well; scale factor {fits:g} stays within"
+        f" {memory / 1e9:.3g} GB of memory, so storage is measured as well; scale factor {fits:g} fits"
     ]
 
 
 def _rounded_down(value: float) -> float:
-    """To one digit, as scale factors are written."""
+    """To one significant digit."""
     step = 10.0 ** int(f"{value:e}".partition("e")[2])
     return int(value / step + 1e-9) * step

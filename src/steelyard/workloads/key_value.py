@@ -9,7 +9,7 @@ from steelyard.workloads import Work
 
 
 def key_value(workload: KeyValueWorkload) -> Work:
-    """Two commands by weight; one where the mix has no other."""
+    """The commands get and set by weight; one command where the other has weight 0."""
     key, value = _key(workload), Text(kind="text", length=workload.value_bytes)
     reads = workload.reads_percent
     mix = {

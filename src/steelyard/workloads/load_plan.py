@@ -1,4 +1,4 @@
-"""The load engine's plan as far as the study gives it, and the engine's own check of it."""
+"""The part of the load engine's plan that the study gives, and the engine's own check of it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from steelyard.workloads import Work
 
 
 def anywhere(protocol: str) -> dict[str, Any]:
-    """The part of a plan that says where the load goes, which is known only once the subject has started."""
+    """A placeholder for the target of the load, which is known only when the subject has started."""
     server = dict.fromkeys(("host", "user", "database"), "any")
     return {"server": {"protocol": protocol, "port": 1, "tls": "disable", **server}}
 
 
 def load_plan(study: Study, option: Option, work: Work) -> dict[str, Any]:
-    """Statements, arrival and phases as the engine reads them (JSON); without where the load goes.
+    """Statements, arrival and phases as the engine reads them (JSON); without the target of the load.
 
-    The seed is the study's: every option gets the same work. Workloads without statements give phases alone.
+    The seed is the study's: every option gets the same work. Workloads without statements have phases only.
     """
     plan = study.plan
     phases: dict[str, Any] = {
@@ -47,9 +47,9 @@ def load_plan(study: Study, option: Option, work: Work) -> dict[str, Any]:
 
 
 def check_load(study: Study, option: Option, work: Work, target: Mapping[str, Any]) -> None:
-    """Refuses what the load engine would refuse of an option, before anything starts. Raises InputError.
+    """Checks the load of an option before anything starts. Raises InputError.
 
-    target: the part of the plan that says where the load goes.
+    target: the part of the plan with the target of the load.
     """
     if option.workload.load_keys() is None:
         return
@@ -62,12 +62,12 @@ def check_load(study: Study, option: Option, work: Work, target: Mapping[str, An
         if field == "transactions_max":
             raise InputError(
                 f"option {option.label}: {cause}",
-                "leave it out: measure_s ends the phase",
+                "remove it: measure_s ends the phase",
                 ("plan", "transactions"),
             ) from None
         raise InputError(
             f"option {option.label}: {cause}",
-            "change the level, or leave the combination out with [[exclude]]",
+            "change the level, or exclude the combination with [[exclude]]",
             ("factors",),
         ) from None
 
@@ -86,7 +86,7 @@ def _streams(orders: Sequence[Sequence[str]]) -> Iterator[dict[str, Any]]:
 
 
 def _transactions(work: Work) -> Iterator[dict[str, Any]]:
-    """Those of the work; where it has none, one per statement."""
+    """The transactions of the work; without any, one per statement."""
     for name, transaction in work.transactions.items():
         yield {"name": name, **transaction.model_dump(include={"weight", "statements", "begin"})}
     if not work.transactions:

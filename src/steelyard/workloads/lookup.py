@@ -1,4 +1,4 @@
-"""Point lookups by primary key: the cost of handling a statement and little else."""
+"""Point lookups by primary key: almost the whole cost is handling of the statement."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def item_table(rows: int) -> DataTable:
 
 
 def by_id(rows: int) -> dict[str, Generator]:
-    """The parameter `id`: any row, each as likely."""
+    """The parameter `id`: any row, uniformly distributed."""
     return {"id": Uniform(kind="uniform", low=1, high=rows)}
 
 

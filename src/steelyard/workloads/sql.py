@@ -9,7 +9,7 @@ from steelyard.workloads import Work
 
 
 def sql(workload: StatementWorkload) -> Work:
-    """What [workload.statements] and [workload.transactions] say. Raises InputError."""
+    """The work of [workload.statements] and [workload.transactions]. Raises InputError."""
     if not workload.statements:
         raise InputError(
             "kind 'sql' needs statements",
@@ -27,8 +27,8 @@ def sql(workload: StatementWorkload) -> Work:
         _check_parameters(name, statement)
     if workload.text != "identical" and not any(map(_varies, workload.statements.values())):
         raise InputError(
-            f"text is '{workload.text}', but no statement tells one text from another",
-            "put {tag} into its SQL, for example in an alias: select 1 as a{tag}",
+            f"text is '{workload.text}', but no statement contains {{tag}}",
+            "put {tag} into the SQL, for example in an alias: select 1 as a{tag}",
             ("workload", "statements"),
         )
     return Work(workload.statements, workload.transactions, script=workload.schema_sql)

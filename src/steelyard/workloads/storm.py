@@ -1,8 +1,8 @@
-"""The storm of the published study: lookups by statements that the server sees as different.
+"""The storm of the published study: lookups by statements that are different to the server.
 
 A row is selected through a WITH item whose name carries the tag. PostgreSQL's statistics of
-statements leave out constants and column aliases but keep the names of WITH items, so each tag is an
-entry of its own; the planner folds the WITH item into the query, so the plan is that of a lookup.
+statements leave out constants and column aliases but keep the names of WITH items, so each tag has
+its own entry; the planner inlines the WITH item, so the plan is that of a lookup.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def test_four_points_have_no_interval():
         for interval in (*curve.parameters.values(), curve.peak):
             assert math.isnan(interval.low) and math.isnan(interval.high)
     assert "No intervals: 4 points leave one degree of freedom, 5 points are needed" in found.sentence
-    assert "[" not in found.sentence and "8 clients do not reach it and it has no interval" in found.sentence
+    assert "[" not in found.sentence and "8 clients do not reach it, and it has no interval" in found.sentence
 
 
 def test_what_scatters_between_runs_widens_the_rate_of_one_client_and_nothing_else():
@@ -184,7 +184,7 @@ def test_only_a_recording_may_have_a_single_option():
     text = MINE.format(levels='A = "a"')
     one = text[text.index("study.name") :].replace("study.", "")
     assert len(options(parse_study(one, "one.toml"))) == 1
-    with pytest.raises(InputError, match=r"one.toml:4: factors.series.levels: 2 or more are needed here"):
+    with pytest.raises(InputError, match=r"one.toml:4: factors.series.levels: too few levels: 1"):
         parse_study(one.replace('"recording"', '"null"'), "one.toml")
 
 

@@ -1,4 +1,4 @@
-//! Work that ends by itself: each client goes through its own transaction as a whole.
+//! Work of fixed size: each client completes its own transaction.
 //!
 //! Elsewhere the clock ends the load, since what is fixed in work lasts as long as its slowest part.
 //! A sequence of long queries cut off by the clock would leave out those that come last, so here a round
@@ -12,7 +12,7 @@ use crate::error::LoadError;
 use crate::protocol::Protocol;
 use crate::record::Window;
 
-/// Beyond every deadline: the load has ended by itself by then.
+/// Beyond every deadline: the load has ended before.
 const SLACK_S: f64 = 60.0;
 
 impl<P: Protocol> Run<'_, P> {

@@ -15,7 +15,7 @@ use crate::protocol::Opening;
 use crate::protocol::{Protocol, Session};
 use crate::record::result::Told;
 
-/// A client's connection, unless it broke, and what it answered or why it did not.
+/// A client's connection, unless it broke, and its answer or the error.
 type Inspected = (usize, Option<Transport>, Result<Vec<Told>, String>);
 
 impl<P: Protocol> Run<'_, P> {
@@ -49,7 +49,7 @@ impl<P: Protocol> Run<'_, P> {
                         progress.outcome.connections += 1;
                         clients.push(Client::new(clients.len(), work, transport));
                     }
-                    // a ramp that meets the server's limit goes on with the clients that it has
+                    // a ramp that reaches the server's limit continues with the connected clients
                     Err(error) if is_full::<P>(&error) && !clients.is_empty() => {
                         let text = format!("point {point}: {} of {count} clients: {error}", clients.len());
                         progress.outcome.notices.push(("connections-refused", text));
@@ -67,7 +67,7 @@ impl<P: Protocol> Run<'_, P> {
         Ok(())
     }
 
-    /// Connections open, nothing sent but the questions of `inspect`.
+    /// Connections open, nothing sent except the queries of `inspect`.
     pub(super) fn cool_down(&mut self, point: usize, clients: &mut [Client<P>]) -> Result<(), LoadError> {
         let begin_ns = self.progress.begin("cool-down", point, clients.len())?;
         if !self.work.plan.inspect.is_empty() {
@@ -127,7 +127,7 @@ impl<P: Protocol> Run<'_, P> {
     }
 }
 
-/// Asks one client's session.
+/// Inspects one client's session.
 fn answers(client: usize, mut session: impl Session, questions: &[Inspect], limit: Instant) -> Inspected {
     let mut told = Vec::new();
     if let Err(cause) = session.transport().set_limit(Some(limit)) {
@@ -156,7 +156,7 @@ fn is_full<P: Protocol>(error: &LoadError) -> bool {
     matches!(error, LoadError::Refused { code, message, .. } if P::is_full(code, message))
 }
 
-/// Says farewell, unless that would wait: the server closes the connection either way.
+/// Sends the last message, unless that would block: the server closes the connection either way.
 fn leave<P: Protocol>(client: &mut Client<P>) {
     if let Some(transport) = &mut client.transport {
         let _ = transport.set_nonblocking(true).and_then(|()| transport.write_all(P::FAREWELL));

@@ -16,7 +16,7 @@ const BACK_OFF_NS: u64 = 50_000_000;
 /// Without a single connection for this long, the server counts as gone.
 const LOST_S: u64 = 2;
 
-/// Pieces of a client's reply that are read before the others have their turn.
+/// Pieces of a client's reply that are read before other clients are served.
 const PIECES_MAX: usize = 64;
 
 impl<P: Protocol> Loop<'_, P> {
@@ -61,7 +61,7 @@ impl<P: Protocol> Loop<'_, P> {
         }
     }
 
-    /// Sets whether the loop waits until the client's socket takes bytes again.
+    /// Sets whether the loop waits until the client's socket is writable.
     fn arm(&mut self, index: usize, on: bool) {
         let client = &mut self.clients[index];
         let Some(transport) = &client.transport else { return };
@@ -73,7 +73,7 @@ impl<P: Protocol> Loop<'_, P> {
 
     pub(super) fn receive(&mut self, index: usize) {
         // a server that sends without end must not keep the loop from its other clients and from its end:
-        // epoll says again what is left
+        // epoll reports the rest again
         for _ in 0..PIECES_MAX {
             let client = &mut self.clients[index];
             let Some(transport) = &mut client.transport else { return };
@@ -92,7 +92,7 @@ impl<P: Protocol> Loop<'_, P> {
         }
     }
 
-    /// Goes on after what was scanned; false when that ended the connection.
+    /// Continues after a scan; false when it ended the connection.
     pub(super) fn read(&mut self, index: usize, found: Result<Option<Reply>, PlanError>) -> bool {
         match found {
             Ok(Some(reply)) => {
@@ -110,7 +110,7 @@ impl<P: Protocol> Loop<'_, P> {
         true
     }
 
-    /// The connection broke: by what the server said last, or else by `cause`.
+    /// The connection broke: with the server's last message as the cause, or else `cause`.
     pub(super) fn break_off(&mut self, index: usize, cause: &str) {
         let client = &mut self.clients[index];
         if let Some(transport) = &mut client.transport
@@ -132,7 +132,7 @@ impl<P: Protocol> Loop<'_, P> {
         self.lose(index, now_ns(), &code, &cause);
     }
 
-    /// We close the connection, since its answer does not come in time: a loss only if it stays without
+    /// Closes a connection whose answer is late: a loss only if it stays without
     /// another.
     pub(super) fn close(&mut self, index: usize, now: u64, cause: &str) {
         self.closed.insert(index, None);
@@ -216,7 +216,7 @@ impl<P: Protocol> Loop<'_, P> {
     }
 }
 
-/// Writes what is left; WouldBlock when the socket takes no more for now.
+/// Writes the rest; WouldBlock when the socket's buffer is full.
 fn push(transport: &mut Transport, out: &[u8], sent: &mut usize) -> std::io::Result<()> {
     while *sent < out.len() {
         match transport.write(&out[*sent..]) {

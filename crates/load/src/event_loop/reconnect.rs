@@ -1,5 +1,5 @@
 //! New connections for lost ones, made beside the event loop: logging in takes milliseconds, and a
-//! server in trouble takes longer, while the other clients go on.
+//! server in trouble takes longer, while the other clients continue.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::protocol::Protocol;
 /// For connecting, the login and the session's statements together.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A client's number in its loop, and its new transport or why there is none.
+/// A client's number in its loop, and its new transport or the error.
 pub type Outcome = (usize, Result<Transport, String>);
 
 /// A helper thread that ends when this is dropped.
@@ -45,13 +45,13 @@ impl Reconnector {
         Ok(Self { lost, made })
     }
 
-    /// Asks for a connection for each of these clients.
+    /// Requests a connection for each of these clients.
     pub fn ask(&self, clients: Vec<usize>) {
         // a helper that died leaves the clients without connections, which ends the run
         let _ = self.lost.send(clients);
     }
 
-    /// What has come of it so far.
+    /// The connections that are ready.
     pub fn outcomes(&self) -> impl Iterator<Item = Outcome> {
         self.made.try_iter()
     }

@@ -9,7 +9,7 @@ use crate::io::uring::{Done, Uring};
 use crate::plan::{Io, Plan, Tls};
 use crate::protocol::{Dialogue, Protocol};
 
-/// The ring, where the plan wants one and can have it.
+/// The ring, where the plan and the kernel permit it.
 pub(super) fn ring(plan: &Plan, clients: usize) -> Result<Option<Uring>, LoadError> {
     let ring = match plan.io {
         Io::Epoll => return Ok(None),
@@ -24,7 +24,7 @@ pub(super) fn ring(plan: &Plan, clients: usize) -> Result<Option<Uring>, LoadErr
 }
 
 impl<P: Protocol> Loop<'_, P> {
-    /// Takes in a client's connection.
+    /// Adds a client's connection.
     pub(super) fn attach(&mut self, index: usize, fd: RawFd) -> Result<(), LoadError> {
         if let Some(uring) = &mut self.uring {
             return Ok(uring.add(fd, index)?);

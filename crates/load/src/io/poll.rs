@@ -38,7 +38,7 @@ impl Poll {
         self.control(libc::EPOLL_CTL_ADD, fd, token, false)
     }
 
-    /// Whether to be told, too, when fd takes bytes again.
+    /// Sets whether to report as well when fd is writable again.
     pub fn set_writable(&self, fd: RawFd, token: usize, on: bool) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_MOD, fd, token, on)
     }

@@ -20,7 +20,7 @@ const SEND: u64 = 1;
 const CANCEL: u64 = 2;
 const TICK: u64 = 3;
 
-/// What has happened to a client's connection.
+/// An event of a client's connection.
 #[derive(Debug)]
 pub enum Done {
     /// Bytes came: read [`Uring::bytes`], then [`Uring::give_back`] their buffer.
@@ -89,7 +89,7 @@ impl Uring {
         if this.active == 0 { Err(io::ErrorKind::Unsupported.into()) } else { Ok(this) }
     }
 
-    /// Takes in a client's connection.
+    /// Adds a client's connection.
     pub fn add(&mut self, fd: RawFd, client: usize) -> io::Result<()> {
         let slot = self.slots.len();
         self.slots.push(Slot { fd, client: Some(client) });
@@ -104,7 +104,7 @@ impl Uring {
     /// Sends a message with the next wait. It must not change until its reply is there.
     pub fn send(&mut self, client: usize, message: &[u8]) -> io::Result<()> {
         let slot = self.places[client];
-        // the kernel goes on until all is sent, and says nothing then
+        // the kernel continues until all is sent, and does not report it
         let entry = opcode::Send::new(Fd(self.slots[slot].fd), message.as_ptr(), message.len() as u32)
             .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
             .build()
@@ -117,7 +117,7 @@ impl Uring {
     /// while the kernel may read it.
     pub fn forget(&mut self, client: usize, message: Vec<u8>) {
         // a request that waits to be submitted names a descriptor that may soon be another's; what
-        // fails is told by its completion
+        // fails is reported by its completion
         let _ = self.ring.submit();
         let slot = &mut self.slots[self.places[client]];
         slot.client = None;
@@ -154,7 +154,7 @@ impl Uring {
         unsafe { std::slice::from_raw_parts(self.pool.buffer(buffer), length.min(BUFFER_BYTES)) }
     }
 
-    /// The kernel may fill the buffer anew.
+    /// The kernel may reuse the buffer.
     pub fn give_back(&mut self, buffer: u16) {
         self.pool.give_back(buffer);
     }

@@ -1,10 +1,10 @@
-//! What makes a plan impossible, found before anything is connected.
+//! Checks of a plan, before anything is connected.
 
 use steelyard_engine::error::PlanError;
 
 use super::{Arrival, Handle, Io, Parameters, Plan, Text, Tls};
 
-/// Limits beyond which a plan is a slip of the pen, or more than memory holds.
+/// Limits beyond which a plan is a mistake, or does not fit in memory.
 const MOST_TEXTS: u64 = 1_000_000;
 const MOST_THREADS: usize = 256;
 const MOST_CLIENTS: usize = 10_000;
@@ -30,7 +30,7 @@ impl Plan {
             return refuse("points", &format!("needs numbers of clients, each 1 to {MOST_CLIENTS}"));
         }
         if self.io == Io::IoUring && self.server.tls != Tls::Disable {
-            return refuse("io", "io_uring carries plain connections only: take auto or epoll with TLS");
+            return refuse("io", "io_uring does not support TLS: use auto or epoll");
         }
         if !(1..=MOST_THREADS).contains(&self.threads) {
             return refuse("threads", &format!("must be 1 to {MOST_THREADS}"));
@@ -109,7 +109,7 @@ impl Plan {
                 return refuse(&field, "has more parameters than the protocol carries");
             }
             if statement.name == "transaction" {
-                return refuse("statements", "the name `transaction` stands for whole transactions");
+                return refuse("statements", "the name `transaction` is reserved for whole transactions");
             }
             for (name, generator) in &statement.parameters {
                 generator
@@ -120,7 +120,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Refuses what no SQL protocol has, nor SQLite.
+    /// Refuses what neither SQL protocols nor SQLite support.
     pub fn check_sql(&self) -> Result<(), PlanError> {
         let refuse = |field: &str, cause: &str| Err(PlanError::new(field, cause));
         if self.handle == Handle::None && self.parameters == Parameters::Client {

@@ -8,17 +8,17 @@ const LONGEST_TEXT: usize = 1 << 20;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Generator {
-    /// Whole numbers low..=high, each as likely.
+    /// Whole numbers low..=high, uniformly distributed.
     Uniform { low: i64, high: i64 },
     /// Whole numbers low..=high; low is the most frequent, its k-th follower has weight k^-exponent.
     Zipf { low: i64, high: i64, exponent: f64 },
-    /// start, start + step, ...: one sequence for all clients, no value twice.
+    /// start, start + step, ...: one sequence for all clients, without duplicates.
     Sequence { start: i64, step: i64 },
     /// Whole numbers never used before in this run.
     Unique {},
-    /// Random small letters.
+    /// Random lower-case letters.
     Text { length: usize },
-    /// One of these, each as likely.
+    /// One of these, uniformly distributed.
     Choice { values: Vec<serde_json::Value> },
 }
 
@@ -28,9 +28,9 @@ impl Generator {
             Self::Uniform { low, high } | Self::Zipf { low, high, .. } if low > high => {
                 Err(format!("low {low} is above high {high}"))
             }
-            // beyond 2^53 a float does not tell neighbours apart
+            // beyond 2^53 a float cannot distinguish neighbours
             Self::Zipf { low, high, .. } if *high as f64 - *low as f64 >= 2f64.powi(53) => {
-                Err(format!("{low} to {high} holds more values than can be told apart"))
+                Err(format!("{low} to {high} has more values than a float can distinguish"))
             }
             Self::Zipf { exponent, .. } if !(exponent.is_finite() && *exponent >= 0.0) => {
                 Err("exponent must not be below 0".into())

@@ -1,4 +1,4 @@
-//! When transactions start: after the one before (closed loop), or by a clock of their own (open).
+//! When transactions start: after the previous one (closed loop), or at given times (open).
 
 use rand::Rng;
 use rand::SeedableRng;
@@ -20,7 +20,7 @@ pub fn think_ns(arrival: &Arrival, rng: &mut SmallRng) -> u64 {
     }
 }
 
-/// Intended starts of an open loop, one after another: one schedule a thread, each at its share of
+/// Intended starts of an open loop, one after another: one schedule per thread, each at its share of
 /// the rate (shares of a Poisson process are Poisson; even ones are staggered).
 #[derive(Debug)]
 pub struct OpenSchedule {

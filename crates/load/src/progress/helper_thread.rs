@@ -12,8 +12,8 @@ const STEP: Duration = Duration::from_millis(50);
 /// A thread that keeps its limit has ended by then; what may not keep it is a resolver of host names.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Hands to `take` what `work` sends; whether `work` came to its end. `work` is to end by `limit`, or
-/// when nobody receives any more.
+/// Passes the values that `work` sends to `take`; whether `work` ended. `work` must end by `limit`, or
+/// when the receiver is gone.
 pub fn on_helper_thread<T: Send + 'static>(
     progress: &mut Progress,
     name: &str,

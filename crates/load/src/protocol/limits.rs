@@ -1,10 +1,10 @@
-//! What a server may send: nothing is stored or awaited only because a length or a count says so.
+//! Limits of a server's messages: lengths and counts that it sends are not trusted.
 
 use steelyard_engine::error::PlanError;
 
 /// Columns or parameters of one statement: MySQL has at most 4096 and 65,535, PostgreSQL 1664 and 65,535.
 pub const COLUMNS_MAX: u64 = 65_535;
-/// Of a text that the server says, as much as a reader wants.
+/// Kept length of a text from the server.
 const TEXT_BYTES_MAX: usize = 2000;
 
 /// Refuses a message of more than `most` bytes.
@@ -19,7 +19,7 @@ pub fn check_length(bytes: usize, most: usize) -> Result<(), PlanError> {
     ))
 }
 
-/// The beginning of a text that the server says.
+/// The beginning of a text from the server.
 pub fn clipped(text: &[u8]) -> String {
     String::from_utf8_lossy(&text[..text.len().min(TEXT_BYTES_MAX)]).into_owned()
 }

@@ -1,6 +1,6 @@
 //! The protocol of MySQL and MariaDB.
 //!
-//! - [`session`]: logging in and asking (blocking)
+//! - [`session`]: login and queries (blocking)
 //! - [`dialogue`]: each way of handling statements as commands
 //! - [`commands`]: commands written
 //! - [`scanner`]: replies scanned for what counts

@@ -1,6 +1,6 @@
 //! PostgreSQL's protocol.
 //!
-//! - [`session`]: logging in and asking (blocking)
+//! - [`session`]: login and queries (blocking)
 //! - [`dialogue`]: each way of handling statements as messages
 //! - [`messages`]: messages written
 //! - [`scanner`]: replies scanned for what counts

@@ -2,7 +2,7 @@
 //!
 //! - [`commands`]: commands written
 //! - [`scanner`]: replies scanned for what counts
-//! - [`session`]: logging in and asking (blocking)
+//! - [`session`]: login and queries (blocking)
 //! - [`dialogue`]: a statement as a command, with several under way
 
 use steelyard_engine::error::PlanError;
@@ -116,7 +116,11 @@ mod tests {
                 "transactions.t: must be one statement without begin",
             ),
             ("/transactions/0/statements", json!(["get", "get"]), "transactions.get: must be one statement"),
-            ("/statements/0/sql", json!("GET user:key"), "statements.get: `:key` must stand alone"),
+            (
+                "/statements/0/sql",
+                json!("GET user:key"),
+                "statements.get: `:key` must be separated by blanks",
+            ),
             ("/pipeline", json!(0), "pipeline: must be 1 to"),
             ("/arrival", json!({"kind": "rounds"}), "pipeline: above 1 needs a closed loop"),
         ] {

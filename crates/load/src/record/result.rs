@@ -10,14 +10,14 @@ use steelyard_engine::phase::{Phase, phases};
 use crate::plan::Plan;
 use crate::record::{Count, Lost, Record};
 
-/// What was done in a stretch of load that was not measured.
+/// Counts of a diagnostic phase, which is not measured.
 pub struct Aside {
     pub point: usize,
     pub phase: &'static str,
     pub transactions: u64,
 }
 
-/// A number that one client's session told at the end.
+/// A number that one client's session reported at the end.
 pub struct Told {
     pub client: usize,
     pub name: String,
@@ -25,7 +25,7 @@ pub struct Told {
     pub value: f64,
 }
 
-/// What a run leaves.
+/// The result of a run.
 #[derive(Default)]
 pub struct Outcome {
     pub phases: Vec<Phase>,
@@ -39,7 +39,7 @@ pub struct Outcome {
     pub connect_ns: u64,
     /// Under load of any kind, measured or not.
     pub lost: Lost,
-    /// Code and text of what a reader must know.
+    /// Notices: code and text.
     pub notices: Vec<(&'static str, String)>,
 }
 

@@ -35,7 +35,7 @@ struct Client<'a> {
     draw: Draw,
     pauses: SmallRng,
     record: Record,
-    /// When SQLite gives up by itself what it is at.
+    /// Deadline at which SQLite interrupts the statement.
     limit_ns: Arc<AtomicU64>,
     deadline_ns: u64,
     window: Window,
@@ -47,10 +47,10 @@ pub fn open(state: &PointState) -> Result<Connection, LoadError> {
     state.database.open(Duration::from_secs_f64(state.work.plan.deadline_ms / 1e3))
 }
 
-/// What was counted, CPU time and switches of the measure phase, what the connection says of itself.
+/// What was counted, CPU time and switches of the measure phase, facts of the connection.
 pub type Told = (Record, [u64; 4], Vec<(String, i64)>);
 
-/// Works through the window and tells of it once; statements are kept until `tell` returns.
+/// Works through the window and reports once; statements are kept until `tell` returns.
 pub fn drive(
     state: &PointState,
     connection: &Connection,
@@ -174,7 +174,7 @@ const STATUS: [(&str, i32); 6] = [
     ("statements_used_bytes", ffi::SQLITE_DBSTATUS_STMT_USED),
 ];
 
-/// What the connection says of itself, since it was opened.
+/// Facts of the connection, since it was opened.
 fn status(connection: &Connection) -> Vec<(String, i64)> {
     let read = |(name, kind): &(&str, i32)| {
         let (mut current, mut highest) = (0, 0);

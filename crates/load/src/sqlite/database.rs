@@ -1,4 +1,4 @@
-//! How a connection to the database is opened, and what it must say of itself.
+//! How a connection to the database is opened, and the facts that it reports.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -82,7 +82,7 @@ impl Database {
     }
 }
 
-/// Settings told of every database, whether a study sets them or not.
+/// Settings that are reported for every database, even if a study does not set them.
 const SHOWN: [&str; 9] = [
     "auto_vacuum",
     "busy_timeout",
@@ -115,7 +115,7 @@ fn show(connection: &Connection, name: &str) -> Result<Option<String>, Error> {
     }))
 }
 
-/// Words that SQLite takes and shows otherwise, by PRAGMA: https://www.sqlite.org/pragma.html
+/// Words that SQLite accepts and reports in another form, by PRAGMA: https://www.sqlite.org/pragma.html
 const WORDS: [(&str, &[(&str, &str)]); 5] = [
     ("auto_vacuum", &[("none", "0"), ("full", "1"), ("incremental", "2")]),
     (
@@ -140,11 +140,11 @@ const UTF_16: &str = if cfg!(target_endian = "little") { "utf-16le" } else { "ut
 const SWITCH: [(&str, &str); 6] =
     [("on", "1"), ("true", "1"), ("yes", "1"), ("off", "0"), ("false", "0"), ("no", "0")];
 
-/// Whether `shown` is what was asked of the PRAGMA.
-fn taken(name: &str, asked: &str, shown: &str) -> bool {
-    let (asked, shown) = (asked.trim().to_lowercase(), shown.trim().to_lowercase());
+/// Whether `shown` is the requested value of the PRAGMA.
+fn taken(name: &str, requested: &str, shown: &str) -> bool {
+    let (requested, shown) = (requested.trim().to_lowercase(), shown.trim().to_lowercase());
     let own = WORDS.iter().filter(|(of, _)| *of == name).flat_map(|(_, words)| *words);
-    asked == shown || own.chain(&SWITCH).any(|(word, other)| *word == asked && *other == shown)
+    requested == shown || own.chain(&SWITCH).any(|(word, other)| *word == requested && *other == shown)
 }
 
 #[cfg(test)]
@@ -161,8 +161,8 @@ mod tests {
         assert!(!taken("auto_vacuum", "full", "2") && !taken("cache_size", "100", "50"));
     }
 
-    /// Opens a file made with `made` of a setting, and asks for `asked`.
-    fn opened(name: &str, made: &str, asked: &str) -> Result<Connection, LoadError> {
+    /// Opens a file made with `made` of a setting, and requests `requested`.
+    fn opened(name: &str, made: &str, requested: &str) -> Result<Connection, LoadError> {
         let file = std::env::temp_dir().join(format!("steelyard-{name}-{}-{made}", std::process::id()));
         let maker = Connection::open(&file).unwrap();
         maker.execute_batch(&format!("pragma {name} = '{made}'; create table item (id integer)")).unwrap();
@@ -174,18 +174,22 @@ mod tests {
             shared_cache: false,
             begin: Begin::Deferred,
             memory_status: true,
-            pragmas: vec![(name.into(), asked.into())],
+            pragmas: vec![(name.into(), requested.into())],
         };
         let opened = database.open(Duration::ZERO);
         std::fs::remove_file(&file).unwrap();
         opened
     }
 
-    /// Each value is taken where the file was made with it, and refused where it was made with the others.
+    /// Each value is accepted where the file was made with it, and refused where it was made with another.
     fn is_of_the_file(name: &str, values: &[&str]) {
         for made in values {
-            for asked in values {
-                assert_eq!(opened(name, made, asked).is_ok(), made == asked, "{name}: {asked} of {made}");
+            for requested in values {
+                assert_eq!(
+                    opened(name, made, requested).is_ok(),
+                    made == requested,
+                    "{name}: {requested} of {made}"
+                );
             }
         }
     }

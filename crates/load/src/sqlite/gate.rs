@@ -1,4 +1,4 @@
-//! How clients are told when to begin, to stop and to leave, in memory that all of them share.
+//! Signals for clients to begin, to stop and to leave, in memory that all of them share.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;

@@ -34,7 +34,7 @@ impl<'a> Statements<'a> {
         }
     }
 
-    /// Executes the statement that was drawn, and takes all its rows.
+    /// Executes the statement that was drawn, and fetches all its rows.
     pub fn execute(&mut self, draw: &mut Draw) -> Result<(), Error> {
         let (statement, tag) = (draw.statement, draw.tag as usize);
         draw.values(self.work, &mut self.values);
@@ -67,9 +67,9 @@ impl<'a> Statements<'a> {
     }
 }
 
-/// Binds, takes the rows with their columns, and resets.
+/// Binds, fetches the rows with their columns, and resets.
 fn step(statement: &mut Statement, values: &[Value]) -> Result<(), Error> {
-    // SQLite takes `$1` for a name and numbers names as they first occur, as the template numbers them
+    // to SQLite `$1` is a name; it numbers names by first occurrence, as the template does
     for (index, value) in values.iter().enumerate() {
         match value {
             Value::Integer(number) => statement.raw_bind_parameter(index + 1, number)?,
@@ -89,7 +89,7 @@ fn step(statement: &mut Statement, values: &[Value]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Extended result codes that say more than their number: https://www.sqlite.org/rescode.html
+/// Names of extended result codes: https://www.sqlite.org/rescode.html
 const CODES: [(i32, &str); 12] = [
     (ffi::SQLITE_BUSY, "SQLITE_BUSY"),
     (ffi::SQLITE_BUSY_RECOVERY, "SQLITE_BUSY_RECOVERY"),

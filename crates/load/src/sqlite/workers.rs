@@ -20,12 +20,12 @@ use crate::plan::sqlite::Workers;
 use crate::progress::Progress;
 use crate::record::Record;
 
-/// Between two looks at whether the run goes on.
+/// Interval of the checks whether the run continues.
 const POLL_MS: libc::c_int = 50;
 /// How long clients may take to close their connections.
 const LEAVE: Duration = Duration::from_secs(10);
 
-/// What a client leaves.
+/// The result of a client.
 #[derive(Serialize, Deserialize)]
 pub struct Left {
     pub connect_ns: u64,
@@ -55,7 +55,7 @@ impl<'env> RunningWorkers<'env> {
         Ok(workers)
     }
 
-    /// One client more, of the next number.
+    /// Adds a client, with the next number.
     pub(super) fn take_on<'scope>(
         &mut self,
         scope: &'scope Scope<'scope, 'env>,
@@ -74,7 +74,7 @@ impl<'env> RunningWorkers<'env> {
                 // must not cross a fork.
                 let pid = unsafe {
                     fork(|| {
-                        // the reading ends are the parent's alone: who writes learns when it listens no more
+                        // only the parent has the reading ends, so a writer notices when it stops reading
                         self.pipes.clear();
                         work(state, number, to);
                     })
@@ -85,7 +85,7 @@ impl<'env> RunningWorkers<'env> {
         Ok(())
     }
 
-    /// What each client left, in the order of their numbers, by `limit`; the first error that one told of.
+    /// The result of each client, in the order of their numbers, by `limit`; or the first error.
     pub fn left(&mut self, progress: &mut Progress, limit: Instant) -> Result<Vec<Left>, LoadError> {
         let mut all = Vec::with_capacity(self.pipes.len());
         let mut silent = None;
@@ -94,7 +94,7 @@ impl<'env> RunningWorkers<'env> {
                 .ok_or_else(|| LoadError::Client { number, cause: "is still at work".into() })?;
             match serde_json::from_slice::<Result<Left, String>>(&text) {
                 Ok(told) => all.push(told.map_err(|cause| LoadError::Client { number, cause })?),
-                // one that was stopped says nothing: why it was, another tells
+                // a stopped client reports nothing: another one reports the cause
                 Err(_) => silent = silent.or(Some(number)),
             }
         }
@@ -115,7 +115,7 @@ impl RunningWorkers<'_> {
         self.processes.is_empty()
     }
 
-    /// One that the kernel does not let go is not waited for: it ends with this process.
+    /// A process stuck in the kernel is not waited for: it ends with this process.
     fn kill(&mut self) {
         for pid in &self.processes {
             // SAFETY: as above.
@@ -129,7 +129,7 @@ impl Drop for RunningWorkers<'_> {
     fn drop(&mut self) {
         self.gate.stop.store(true, Ordering::Relaxed);
         self.gate.leave.store(true, Ordering::Release);
-        // a client that still writes is not kept waiting for a reader
+        // a client that still writes must not wait for a reader
         self.pipes.clear();
         let limit = Instant::now() + LEAVE;
         while !self.reap() {
@@ -142,7 +142,7 @@ impl Drop for RunningWorkers<'_> {
     }
 }
 
-/// One client's life: opens the database, works, tells, and stays until it may leave.
+/// One client: opens the database, works, reports, and waits until it may leave.
 fn work(state: &PointState, number: usize, to: File) {
     let begin_ns = now_ns();
     let connection = match open(state) {
@@ -187,7 +187,7 @@ fn read_to_end(
 
 /// Writes and closes: the end is what the reader waits for.
 fn tell(mut to: File, told: &Result<Left, String>) {
-    // who does not listen has given the run up
+    // a closed pipe means that the run was abandoned
     let _ = serde_json::to_writer(&to, told).map(|()| to.flush());
 }
 

@@ -16,7 +16,7 @@ pub enum Value {
     Text(Vec<u8>),
 }
 
-/// A generator ready to draw from; shared by all clients, who bring their own randomness.
+/// A generator ready to draw from; shared by all clients, each with its own random numbers.
 #[derive(Debug)]
 pub enum Source {
     Uniform(i64, i64),
@@ -92,7 +92,7 @@ impl Source {
         )
     }
 
-    /// Appends a value as a literal of the dialect. `quote`: stands around a text; `doubled`: the bytes that
+    /// Appends a value as a literal of the dialect. `quote`: surrounds a text; `doubled`: the bytes that
     /// are written twice in it.
     pub fn write_literal(&self, rng: &mut SmallRng, quote: &[u8], doubled: &[u8], out: &mut Vec<u8>) {
         match self {
@@ -120,7 +120,7 @@ impl Source {
     }
 }
 
-/// Appends decimal digits; a third of the time that `write!` takes, once or twice a transaction.
+/// Appends decimal digits; a third of the time that `write!` takes, once or twice per transaction.
 pub fn write_integer(number: i64, out: &mut Vec<u8>) {
     let mut digits = [0; 20];
     let mut at = digits.len();

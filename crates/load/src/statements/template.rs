@@ -1,7 +1,7 @@
 //! A statement's template, and the texts made from it.
 //!
-//! `{tag}` becomes a number that tells one text from another; `:name` is a parameter, unless it
-//! stands in quotes, in a comment, or is part of a cast (`::int`).
+//! `{tag}` becomes a number that makes texts differ; `:name` is a parameter, unless it
+//! is in quotes, in a comment, or is part of a cast (`::int`).
 
 use std::collections::BTreeMap;
 
@@ -21,9 +21,9 @@ enum Piece {
 /// How a text is written for a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Dialect {
-    /// Stands for the bound parameter of this number, from 1.
+    /// Placeholder of the bound parameter of this number, from 1.
     pub placeholder: fn(usize) -> String,
-    /// Stands around a literal text.
+    /// Quote of a literal text.
     pub quote: &'static [u8],
     /// Bytes that are written twice in a literal text.
     pub doubled: &'static [u8],
@@ -34,7 +34,7 @@ pub struct Dialect {
 pub struct Template {
     pieces: Vec<Piece>,
     sources: Vec<Source>,
-    /// Which parameter each place of the text takes, where they are bound.
+    /// The parameter of each place of the text, where they are bound.
     occurrences: Vec<usize>,
     bound: bool,
     dialect: Dialect,
@@ -97,7 +97,7 @@ impl Template {
         }
     }
 
-    /// Which parameter each place of the text takes, in order, where they are bound.
+    /// The parameter of each place of the text, in order, where they are bound.
     pub fn occurrences(&self) -> &[usize] {
         &self.occurrences
     }

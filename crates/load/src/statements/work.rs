@@ -47,14 +47,14 @@ impl Work {
         Ok(Self { plan, templates, transactions, weight, next_tag: Shared::new(AtomicU64::new(0)) })
     }
 
-    /// The transaction that a number of 0..1 stands for, by weight.
+    /// The transaction for a number of 0..1, by weight.
     pub fn draw(&self, share: f64) -> usize {
         let weight = share * self.weight;
         let past = self.transactions.partition_point(|recipe| recipe.cumulative_weight <= weight);
         past.min(self.transactions.len() - 1)
     }
 
-    /// A client's randomness of one kind. It depends on the seed and its number alone, so every option
+    /// A client's random numbers of one kind. It depends on the seed and its number alone, so every option
     /// does the same work.
     pub fn chance(&self, client: usize, kind: u64) -> SmallRng {
         SmallRng::seed_from_u64(

@@ -25,7 +25,7 @@ const WAKE_BYTES: u32 = 128 * 1024;
 pub enum Kind {
     /// Only records about processes: fork, name, mapping, exit.
     Processes,
-    /// A sample with kernel and user stack so often a second of each CPU, idle or not.
+    /// A sample with kernel and user stack at this rate per second on each CPU, idle or not.
     Clock { hz: u32 },
     /// One in so many events of a tracepoint, with so many frames of the kernel's stack.
     Tracepoint { id: u16, frames: u16, one_in: u32 },

@@ -62,7 +62,7 @@ impl Extractor {
     }
 }
 
-/// A source that this kernel has. clock_hz: samples a second of each CPU, 0: none.
+/// A source that this kernel has. clock_hz: samples per second and CPU, 0: none.
 pub struct Source {
     pub name: &'static str,
     pub purpose: Purpose,

@@ -156,7 +156,7 @@ impl Processes {
 
 fn parent_of(pid: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // the name stands in brackets and may hold anything
+    // the name is in brackets and may contain any character
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 

@@ -44,8 +44,7 @@ impl Program {
     /// Where in the file a function can be probed: at its beginning, or as near as a breakpoint is cheap.
     pub fn entry(&self, function: &'static str) -> Result<u64, SourceError> {
         let place = self.place(function)?;
-        let offset =
-            place.offset.ok_or_else(|| self.unreadable(format!("{function} lies nowhere in the file")))?;
+        let offset = place.offset.ok_or_else(|| self.unreadable(format!("{function} is not in the file")))?;
         let mut code = [0; LOOKED_AT_BYTES];
         match self.file.read_at(&mut code, offset) {
             Ok(bytes) => Ok(offset + first_push(&code[..bytes])),

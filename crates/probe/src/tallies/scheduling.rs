@@ -10,7 +10,7 @@ use crate::symbols::processes::Processes;
 /// The state of a thread and its start.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
-    /// Waits for a CPU; left_ns: since when it has been off the CPU of its own will.
+    /// Waits for a CPU; left_ns: start of its voluntary time off the CPU.
     Ready {
         since_ns: u64,
         left_ns: Option<u64>,
@@ -54,7 +54,7 @@ pub struct Scheduling {
 }
 
 impl Scheduling {
-    /// A CPU switches from one thread to another. runnable: the first one could go on.
+    /// A CPU switches from one thread to another. runnable: the first one could continue.
     pub fn switched(
         &mut self,
         point: usize,

@@ -159,7 +159,7 @@ def spin_success(holds: Holds, spin_ns: float) -> float:
 
 
 def sleeps_per_miss(holds: Holds, spin_ns: float, busy: float = 0.0) -> float:
-    """Share of misses that spin in vain: others take the latch in `busy` of the time spun.
+    """Share of misses that sleep after spinning: others take the latch in `busy` of the time spun.
 
     With exponential holds this is exp(-(1 - busy) spin / S).
     """

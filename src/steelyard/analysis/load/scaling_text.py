@@ -118,18 +118,17 @@ def _coherency(curve: Curve) -> str:
     kappa = curve.parameters["kappa"]
     if not _known(kappa):
         return f"coherency {significant(kappa.value)}"
-    high = significant(kappa.high) if math.isfinite(kappa.high) else "no end"
-    return f"coherency {significant(kappa.value)} [{significant(kappa.low)} to {high}]"
+    return f"coherency {significant(kappa.value)} {_interval(kappa)}"
 
 
 def _peak_text(peak: Interval | None, most: int, unit: PointUnit) -> str:
     if peak is None or (not math.isfinite(peak.high) and not peak.value <= most):
+        unknown = f"peak unknown: {unit.at(most)} do not reach it"
         if peak is not None and not _known(peak):
-            return f"no peak can be given: {unit.at(most)} do not reach it and it has no interval."
-        low = "" if peak is None or not math.isfinite(peak.low) else f", from {significant(peak.low)} on"
-        return (
-            f"no peak can be given: {unit.at(most)} do not reach it and its interval has no upper end{low}."
-        )
+            return f"{unknown}, and it has no interval."
+        if peak is None or not math.isfinite(peak.low):
+            return f"{unknown}, and its 95 % CI has no upper bound."
+        return f"{unknown} (95 % CI from {significant(peak.low)}, no upper bound)."
     text = f"most throughput at {_peak(peak, unit)}"
     if peak.value <= most:
         return f"{text}, within what was measured."
@@ -140,8 +139,14 @@ def _peak(peak: Interval, unit: PointUnit) -> str:
     at = unit.count(peak.value)
     if not _known(peak):
         return at
-    high = significant(peak.high) if math.isfinite(peak.high) else "no end"
-    return f"{at} [{significant(peak.low)} to {high}]"
+    return f"{at} {_interval(peak)}"
+
+
+def _interval(value: Interval) -> str:
+    low = significant(value.low)
+    if math.isinf(value.high):
+        return f"(95 % CI from {low}, no upper bound)"
+    return f"[{low} to {significant(value.high)}]"
 
 
 def _differ(best: Curve, other: Curve) -> bool:

@@ -1,4 +1,4 @@
-"""What the analysis is given: the tables of a bundle, reduced to one row a run, point and series."""
+"""The input of the analysis: the tables of a bundle, reduced to one row per run, point and series."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _none(*names: str) -> Columns:
 
 @dataclass(frozen=True)
 class Probed:
-    """What the kernel's probes recorded; empty where none was asked for.
+    """Records of the kernel's probes; empty where none was on.
 
     functions: run, role, function (where CPU time was spent; `_[k]`: kernel), samples.
     locks: run, role, lock, type, call_site, distinct_locks, acquisitions, contended, wait_total_ns,
@@ -29,7 +29,7 @@ class Probed:
         available.
     scheduling: option, role, kind (run queue, slice, off CPU), seconds, voluntary, involuntary,
         migrations, quantile, ns, count: of all its runs together.
-    cpus: of the whole machine, which the probes look at; 0: not known.
+    cpus: of the whole machine, which the probes cover; 0: unknown.
     """
 
     functions: Columns = field(default_factory=lambda: _none("run", "role", "function", "samples"))
@@ -40,14 +40,14 @@ class Probed:
 
 @dataclass(frozen=True)
 class Topology:
-    """What the server may run on; None where it is not known. cpus: hardware threads of the cores."""
+    """The CPUs of the server; None where unknown. cpus: hardware threads of the cores."""
 
     cores: int | None = None
     cpus: int | None = None
 
     @classmethod
     def of(cls, environment: Mapping[str, Any]) -> Topology:
-        """Cores and CPUs that the server may use: those it is kept on, else all that are usable."""
+        """Cores and CPUs that the server may use: those it is pinned to, else all usable ones."""
         if simulated := environment.get("server", {}).get("simulated_cpus"):
             return cls(simulated, simulated)
         cpu: Mapping[str, Any] = environment.get("cpu", {})
@@ -75,23 +75,23 @@ class Evidence:
         end (last in the last measure phase), cooled (last in cool-down), gone (last after the
         clients disconnected), lowest, highest, mean (over all measure phases), `limit` (last value
         of the companion x_limit, NaN without one). NaN where a phase has no sample.
-    peaks: run, point, monitor, entity, metric, highest: gauges that an engine tells of itself.
+    peaks: run, point, monitor, entity, metric, highest: gauges that an engine reports.
     silence: run, monitor, last_ns (its last sample), measure_end_ns, interval_ns (median gap).
     notices: run (0: of the whole study), code, text.
     latches: run, point, latch, gets, misses, spin_gets, sleeps, wait_ns, get_ns, hand_overs, children
         (latches of the family), spin (turns before a miss sleeps); NaN where not available.
-    latch_gets: run, point, latch, gets_per_txn: counted apart, in a stretch of load that was not measured.
-    holds: run, point, latch, ns, share: hold times, each with the share of holds that last so long.
-    claims: run, point, figure, value, decimals: what the source of a recording says of itself.
-    probed: what the kernel's probes recorded.
-    topology: what the server may run on. calibration: costs of this machine, by name with unit
+    latch_gets: run, point, latch, gets_per_txn: counted in the phase latch-count, which is not measured.
+    holds: run, point, latch, ns, share: hold times, each with its share of all holds.
+    claims: run, point, figure, value, decimals: published figures of a recording.
+    probed: records of the kernel's probes.
+    topology: the CPUs of the server. calibration: costs of this machine, by name with unit
         (hand_over_ns, wake_up_ns, spin_turn_ns; wakes: rows of asleep_ns, wake_ns, post_ns, slept; pauses:
-        pause_ns, common; cpus and cpus_share: between which, and what they share); empty where none was
+        pause_ns, common; cpus and cpus_share: the two CPUs, and what they share); empty where not
         measured.
     scores: run, point, instance, score, seconds, cpu_ns: instances of a program, where one was run.
     further_scores: run, point, instance, name, value.
-    declared: what the monitors declare of their metrics, by monitor.
-    instruction_time: times are of a clock that counts instructions (an emulated guest's).
+    declared: metrics that the monitors declare, by monitor.
+    instruction_time: the clock counts instructions (of an emulated guest).
     """
 
     study: Study
@@ -146,5 +146,5 @@ class Evidence:
 
 
 def counts_instructions(environment: Mapping[str, Any]) -> bool:
-    """Whether the clock of a bundle's times counts instructions: that of emulated guests does."""
+    """Whether the clock of a bundle counts instructions, as in emulated guests."""
     return environment.get("server", {}).get("clock") == "instructions"

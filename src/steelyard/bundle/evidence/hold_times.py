@@ -9,12 +9,12 @@ import numpy as np
 from steelyard.bundle.evidence.evidence import Columns
 from steelyard.bundle.evidence.histograms import file_of, quantiles
 
-# the middle of each part between these edges stands for it; a hold's tail matters more than its middle
+# each part between these edges is represented by its middle; edges are denser in the tail
 _HOLD_EDGES = (*np.linspace(0, 0.98, 50).tolist(), 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 0.99999, 1.0)
 
 
 def holds(duckdb: Any) -> Columns:
-    """Hold times of latches: run, point, latch, ns, share (of holds that last so long)."""
+    """Hold times of latches: run, point, latch, ns, share (of all holds)."""
     rows = duckdb.execute(
         "select l.run, l.point, l.latch, l.hold_histogram from latches l semi join used_runs using (run)"
         " where l.hold_histogram is not null order by l.run, l.point, l.latch"

@@ -1,4 +1,4 @@
-"""What the kernel's probes recorded, reduced by SQL to what the analysis and the pictures need."""
+"""Records of the kernel's probes, reduced by SQL for analysis and charts."""
 
 from __future__ import annotations
 

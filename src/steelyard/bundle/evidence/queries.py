@@ -1,4 +1,4 @@
-"""What the analysis asks of a bundle in SQL: one row a run, point and series."""
+"""The analysis's SQL queries of a bundle: one row per run, point and series."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ RATES = """
     from ends where last_ns > first_ns order by run, point, monitor, entity, metric
 """
 
-# a gauge's highest reading at each point, of what tells all of itself and need not be watched
+# a gauge's highest sample at each point, of the engine's own metrics
 PEAKS = """
     select s.run, m.point, s.monitor, s.entity, s.metric, max(s.value) as highest
     from samples s join measures m on m.run = s.run and s.t_ns > m.start_ns and s.t_ns <= m.end_ns

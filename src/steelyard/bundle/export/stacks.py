@@ -1,6 +1,6 @@
 """Profiles as files that other tools open: folded stacks, and speedscope's own format.
 
-Folded: one stack a line, outermost first, and its samples, as flamegraph.pl reads it.
+Folded: one stack per line, outermost first, and its samples, as flamegraph.pl reads it.
 https://www.speedscope.app/file-format-schema.json
 """
 
@@ -25,12 +25,12 @@ _STACKS = """
 
 
 def export_stacks(bundle: Bundle, folder: Path, kind: str) -> Iterator[Path]:
-    """A file an option, all its runs together, the role as outermost frame. Raises InputError."""
+    """One file per option, all its runs together, the role as outermost frame. Raises InputError."""
     by_option: dict[str, list[tuple[str, int]]] = {}
     for option, stack, samples in bundle.duckdb.execute(_STACKS).fetchall():
         by_option.setdefault(str(option), []).append((str(stack), int(samples)))
     if not by_option:
-        raise InputError(f"{bundle.path}: there is no profile in it", "steelyard run STUDY --profile")
+        raise InputError(f"{bundle.path}: the bundle has no profile", "steelyard run STUDY --profile")
     hz = bundle.study.probes.profile_hz
     names = file_names(by_option)
     for option, stacks in by_option.items():

@@ -1,4 +1,4 @@
-"""The nouns: small tables for drawing, as columns; and the same as rows."""
+"""Small tables for charts, as columns and as rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ else:
 
 @dataclass(frozen=True)
 class Series:
-    """Small tables for drawing, as columns of equal length (lists or numpy arrays); all optional.
+    """Small tables for charts, as columns of equal length (lists or numpy arrays); all optional.
 
     Already reduced by the reader: a few thousand rows each, whatever the size of the bundle.
 

@@ -31,7 +31,7 @@ def latch_times(bundle: Bundle) -> Columns:
     return _curves(
         bundle,
         ("option", "clients", "kind"),
-        # waits alone, of a live server's many latches, are no picture of one
+        # a live server has many latches, and waits only: not comparable with one latch
         "select u.option, p.clients, h.kind, h.histogram from (unpivot (from latches where"
         " hold_histogram is not null) on hold_histogram as hold, wait_histogram as wait"
         " into name kind value histogram) h join used_runs u using (run) join measures p"
@@ -56,7 +56,7 @@ def _curves(
 
 
 def _mean_of_runs(curves: Sequence[Sequence[int]]) -> np.ndarray[Any, Any]:
-    """Geometric mean by quantile, mean where zeros occur: as the analysis estimates it from the runs' own."""
+    """Geometric mean by quantile, mean where zeros occur, as in the analysis."""
     ns = np.asarray(curves, dtype=np.float64)
     mean = ns.mean(axis=0)
     positive = ns.min(axis=0) > 0

@@ -1,4 +1,4 @@
-"""A simulated machine: time at each priority, and the life of chosen threads."""
+"""A simulated machine: time at each priority, and the states of chosen threads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.columns import Columns
 from steelyard.study.factors import table_factor
 
-_OPTIONS_MAX = 4  # baseline first; a page cannot show the threads of more
+_OPTIONS_MAX = 4  # baseline first; a page cannot show more options
 
 # counters grow from point to point: what a point adds is its highest reading less that at its start
 _PRIORITIES = """
@@ -60,7 +60,7 @@ def priorities(bundle: Bundle, scaled: str, options: Sequence[str]) -> Columns:
 
 
 def trace(bundle: Bundle, options: Sequence[str]) -> Columns:
-    """What the chosen threads did, and why their priority changed."""
+    """States of the chosen threads, and reasons for changes of their priority."""
     return bundle.columns(_TRACE.format(options=_quoted(options)))
 
 

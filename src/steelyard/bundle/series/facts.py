@@ -1,4 +1,4 @@
-"""The runs of a study in numbers: how many, since when, what the monitors cost, what the lab noted."""
+"""Facts of a study's runs: their number, start, cost of the monitors, notices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MONITOR_COST = """
         select run, name, max(value) - min(value) as cpu_ns, max(t_ns) - min(t_ns) as span_ns,
             count(*) as n from readings group by run, name having count(*) > 1
     )
-    -- the probes collect when there is something; what they used is noted at the edges of phases
+    -- the probes have no interval; their CPU time is recorded at the edges of phases
     select name, case when name <> 'probes' then median(span_ns / (n - 1)) / 1e9 end as interval_s,
         100 * sum(cpu_ns) / sum(span_ns) as cpu_percent from runs_cost group by name order by name
 """

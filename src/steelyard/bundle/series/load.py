@@ -8,7 +8,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.columns import Columns
 from steelyard.study.workloads.program import ProgramWorkload
 
-# more than this many points on a time line are not seen, only loaded
+# a time line cannot show more points
 _POINTS = 3000
 
 # the runs one after another on one axis: study time without the pauses between

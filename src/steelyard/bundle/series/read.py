@@ -21,10 +21,10 @@ def read_series(bundle: Bundle, estimated: Sequence[int]) -> Series:
     workload = bundle.study.workload
     profile = stacks(bundle, bundle.study.probes.profile_hz)
     if not workload.steady:
-        # of a few rounds there is nothing to see by the second, and each query has its own picture
+        # a few rounds have no meaningful rate per second, and each query has its own chart
         return Series(gauges=gauges(bundle), stacks=profile)
     if counts_instructions(bundle.environment):
-        # seconds of a clock that counts instructions are no time line
+        # a clock that counts instructions gives no time line
         return Series(stacks=profile)
     priorities: Columns = {}
     trace: Columns = {}

@@ -1,4 +1,4 @@
-"""JSON files that carry a checksum of their own content: a changed value shows, another layout does not."""
+"""JSON files with a checksum of their content: it detects changed values and ignores the layout."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ def seal(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_sealed(place: Path, hint: str) -> dict[str, Any]:
-    """The object in a JSON file, without its checksum, which is proven. Raises InputError that names it."""
+    """The object in a JSON file, verified, without its checksum. Raises InputError that names the file."""
     return proven(read_object(place, hint), place, hint)
 
 
 def is_sealed(content: Mapping[str, Any]) -> bool:
-    """Whether there is a checksum in it."""
+    """Whether it has a checksum."""
     return _KEY in content
 
 
 def proven(content: Mapping[str, Any], place: Path, hint: str) -> dict[str, Any]:
-    """The content without its checksum. Raises InputError where that is missing or another."""
+    """The content without its checksum. Raises InputError where that is missing or differs."""
     if content.get(_KEY) != _checksum(content):
         raise InputError(f"{place}: its checksum differs from its content: damaged or edited", hint)
     return {name: value for name, value in content.items() if name != _KEY}
 
 
 def read_bytes(place: Path, hint: str) -> bytes:
-    """The content of a regular file. Raises InputError that names it."""
+    """The content of a regular file. Raises InputError that names the file."""
     try:
-        # a named pipe would be waited for
+        # opening a named pipe would block
         if place.exists() and not place.is_file():
             raise InputError(f"{place}: not a file", hint)
         return place.read_bytes()
@@ -50,10 +50,10 @@ def read_bytes(place: Path, hint: str) -> bytes:
 
 
 def read_object(place: Path, hint: str) -> dict[str, Any]:
-    """The object in a JSON file as it stands. Raises InputError that names the file."""
+    """The object in a JSON file, not verified. Raises InputError that names the file."""
     try:
         found: Any = json.loads(read_bytes(place, hint).decode("utf-8"))
-        # half of a surrogate pair is no text that can be shown
+        # half of a surrogate pair cannot be printed
         json.dumps(found, ensure_ascii=False).encode("utf-8")
     except RecursionError:
         raise InputError(f"{place}: not JSON: nested too deeply", hint) from None

@@ -1,4 +1,4 @@
-"""Runs of a bundle of format 1, which carry no identity: their place is read from their table `runs`."""
+"""Runs of a bundle of format 1, which have no identity file: it is read from their table `runs`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from steelyard.run_tables.schema import TABLES
 
 
 def identify_older(runs: Path, folders: Mapping[int, Path], options: Collection[str]) -> Sequence[Found]:
-    """The runs in these folders of the folder `runs`. Damage of their other tables is not found here."""
+    """The runs in these folders of the folder `runs`. Damage of other tables is not detected here."""
     with duckdb.connect() as connection, closing(Place(runs)) as place:
         try:
             rows = _rows(connection, place.path, list(folders.values()))
         except duckdb.Error:
-            # one of them is damaged: which?
+            # find the damaged one
             return [_alone(connection, place.path, folder, options) for folder in folders.values()]
     return [_found(folder, rows.get(folder.name, ()), options) for folder in folders.values()]
 
@@ -56,7 +56,7 @@ def _alone(
 def _found(folder: Path, rows: Sequence[_Row], options: Collection[str]) -> Found:
     number, file = int(folder.name), f"runs/{folder.name}/runs.parquet"
     if len(rows) != 1:
-        return Found(number, why=f"{file}: {len(rows)} rows in place of one")
+        return Found(number, why=f"{file}: {len(rows)} rows instead of one")
     tables = {table.name: "" for table in TABLES if (folder / f"{table.name}.parquet").exists()}
     names = ("run", "option", "block", "attempt", "status")
     try:
@@ -66,7 +66,7 @@ def _found(folder: Path, rows: Sequence[_Row], options: Collection[str]) -> Foun
     except ValidationError as error:
         return Found(number, why=f"{file}: {error.errors()[0]['msg']}")
     if identity.run != number:
-        return Found(number, why=f"{file} says that it is run {identity.run}")
+        return Found(number, why=f"{file} belongs to run {identity.run}")
     if identity.option not in options:
         return Found(number, why=f"{file}: no option {identity.option} is in bundle.json")
     return Found(number, identity)

@@ -1,4 +1,4 @@
-"""The files beside the runs: bundle.json, environment.json and study.toml, each checked when it is read."""
+"""The files beside the runs: bundle.json, environment.json and study.toml, each verified when it is read."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from steelyard.bundle.storage.json_models import EnvironmentShape, HeadShape
 from steelyard.run_tables.schema import FORMAT_VERSION
 from steelyard.study.errors import InputError
 
-_WHICH = "give the folder that `steelyard run` named"
-_LOST = "take this file from a copy of the bundle: what was measured cannot be read without it"
+_WHICH = "give the folder that `steelyard run` printed"
+_LOST = "take this file from a copy of the bundle: the results cannot be read without it"
 _SEALED_SINCE = 2
 _NAMED_SINCE = 3
 
 
 class Head(NamedTuple):
-    """facts: bundle.json. id: of the bundle, '' in the format that had none. study_text: study.toml.
+    """facts: bundle.json. id: of the bundle, '' in format 1, which has none. study_text: study.toml.
 
-    older: written before keys, phases and roles got the names that they have in format 3.
+    older: written before format 3, which renamed keys, phases and roles.
     """
 
     facts: dict[str, Any]
@@ -34,7 +34,7 @@ class Head(NamedTuple):
 
 
 def read_head(path: Path) -> Head:
-    """All files beside the runs. Raises InputError that names the one that is damaged."""
+    """All files beside the runs. Raises InputError that names a damaged one."""
     facts = read_facts(path)
     return Head(
         facts,
@@ -46,26 +46,28 @@ def read_head(path: Path) -> Head:
 
 
 def read_facts(path: Path) -> dict[str, Any]:
-    """bundle.json. Raises InputError when there is none, or it is damaged, or of a newer format."""
+    """bundle.json. Raises InputError when it is missing, damaged, or of a newer format."""
     place = path / "bundle.json"
     with suppress(OSError, ValueError):
         if not place.exists():
-            raise InputError(f"{path}: not a bundle: there is no bundle.json in it", _WHICH)
+            raise InputError(f"{path}: not a bundle: it has no bundle.json", _WHICH)
     facts = read_object(place, _WHICH)
     number = facts.get("format")
     if not isinstance(number, int) or number < 1:
-        raise InputError(f"{place}: not a bundle: it names no format", _WHICH)
+        raise InputError(f"{place}: not a bundle: it has no format number", _WHICH)
     if number > FORMAT_VERSION:
         raise InputError(
             f"{path}: written by steelyard {facts.get('steelyard')}, in a newer format",
-            "use that version or a later one",
+            "use that version or a newer one",
         )
     if number >= _SEALED_SINCE or is_sealed(facts):
         facts = proven(facts, place, _LOST)
     _check(HeadShape, facts, place)
     labels = [option["label"] for option in facts["options"]]
     if len(set(labels)) < len(labels) or facts["baseline"] not in labels:
-        raise InputError(f"{place}: options: not each named once, the baseline among them", _LOST)
+        raise InputError(
+            f"{place}: options: labels are not distinct, or the baseline is not one of them", _LOST
+        )
     if number >= _SEALED_SINCE and not facts.get("id"):
         raise InputError(f"{place}: id: missing", _LOST)
     return facts
@@ -90,11 +92,11 @@ def _study_text(path: Path, facts: dict[str, Any]) -> str:
     place = path / "study.toml"
     content = read_bytes(place, _LOST)
     if facts["format"] >= _SEALED_SINCE and study_sha256(content) != facts.get("study_sha256"):
-        raise InputError(f"{place}: it was edited since the study began, or is damaged", _LOST)
+        raise InputError(f"{place}: edited since the start of the study, or damaged", _LOST)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(f"{place}: not text in UTF-8: {error}", _LOST) from None
+        raise InputError(f"{place}: not UTF-8: {error}", _LOST) from None
 
 
 def _check(shape: type[BaseModel], content: dict[str, Any], place: Path) -> None:

@@ -1,4 +1,4 @@
-"""What each run carries of itself in `run.json`: its bundle, number and place, a checksum of each table."""
+"""The identity of a run in `run.json`: its bundle, number and place, and a checksum of each table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class Identity(BaseModel):
-    """bundle: its id. tables: SHA-256 of each table's file by the table's name."""
+    """bundle: its id. tables: SHA-256 of each table's file, by name of the table."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -37,7 +37,7 @@ class Identity(BaseModel):
 class Found:
     """A run's folder.
 
-    identity: None where the run in it is not known. why: what it is left out for; '' for a whole run.
+    identity: None where the run is unknown. why: the reason to leave it out; '' for an intact run.
     strange: files in it that belong to no run.
     """
 
@@ -48,9 +48,9 @@ class Found:
 
 
 def identify(folder: Path, number: int, bundle: str, options: Collection[str]) -> Found:
-    """The run in a folder, each of its tables compared with its checksum.
+    """The run in a folder, with the checksums of its tables verified.
 
-    bundle: the id that it must have; options: labels that it may have.
+    bundle: the required id; options: the allowed labels.
     """
     try:
         content = read_sealed(folder / RUN_FILE, "")
@@ -61,9 +61,9 @@ def identify(folder: Path, number: int, bundle: str, options: Collection[str]) -
         first = error.errors()[0]
         return Found(number, why=f"{_named(folder, RUN_FILE)}: {_dotted(first['loc'])}: {first['msg']}")
     if identity.bundle != bundle:
-        return Found(number, why=f"{_named(folder, RUN_FILE)} says that it is a run of another bundle")
+        return Found(number, why=f"{_named(folder, RUN_FILE)} belongs to another bundle")
     if identity.run != number:
-        return Found(number, why=f"{_named(folder, RUN_FILE)} says that it is run {identity.run}")
+        return Found(number, why=f"{_named(folder, RUN_FILE)} belongs to run {identity.run}")
     if identity.option not in options or "runs" not in identity.tables:
         return Found(
             number, why=f"{_named(folder, RUN_FILE)}: its option or its tables are not those of a run"
@@ -87,7 +87,7 @@ def _damage(place: Path, checksum: str) -> str:
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     except ValueError:
-        return "not a name that a file can have"
+        return "not a valid file name"
     return "" if same else "its checksum differs: damaged or edited"
 
 
@@ -98,7 +98,7 @@ def _strange(folder: Path, identity: Identity) -> tuple[str, ...]:
     except OSError:
         # its tables are read by their names
         return ()
-    # hidden files are those of file systems and file managers
+    # hidden files belong to file systems and file managers
     return tuple(_named(folder, name) for name in names if name not in known and not name.startswith("."))
 
 

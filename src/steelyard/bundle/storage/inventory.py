@@ -1,7 +1,7 @@
-"""Which runs of a bundle are read, and what is left out, by name.
+"""The runs of a bundle that are read, and the files that are left out.
 
-Options are compared within a block, so a block that lost a run does not count. Runs are numbered without
-gaps: a number that is missing was a run of the block before it or after it.
+Options are compared within a block, so a block without one of its runs does not count. Runs are numbered
+without gaps: a missing number was a run of the previous or the next block.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Attempt = tuple[int, int]  # number of the block, number of the attempt at it
 
 @dataclass(frozen=True)
 class Inventory:
-    """What is in a bundle's folder `runs`.
+    """Content of a bundle's folder `runs`.
 
-    runs: those that are read, in order. damaged: runs that are known, with what is wrong. lost: attempts
-    that lost a run. notices: code and sentence for all that is left out.
+    runs: readable runs, in order. damaged: identified runs, with the damage. lost: attempts without one
+    of their runs. notices: code and sentence for everything that is left out.
     """
 
     runs: tuple[Identity, ...]
@@ -40,14 +40,14 @@ class Inventory:
 
 
 def run_folders(runs: Path) -> tuple[dict[int, Path], list[str]]:
-    """Folders of runs by number, and names of what else is there. Raises InputError."""
+    """Folders of runs by number, and names of other entries. Raises InputError."""
     try:
         names = sorted(entry.name for entry in runs.iterdir())
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{runs}: cannot be read: {why}", "take it from a copy of the bundle") from None
     folders = {int(name): runs / name for name in names if _is_run(name)}
-    # hidden: the draft of a run that was not finished
+    # hidden: the draft of an unfinished run
     return folders, [name for name in names if not _is_run(name) and not name.startswith(".")]
 
 
@@ -58,7 +58,7 @@ def _is_run(name: str) -> bool:
 def take_inventory(
     runs: Path, options: Collection[str], identify: Callable[[Mapping[int, Path]], Sequence[Found]]
 ) -> Inventory:
-    """What is in the folder `runs` of a bundle whose options have these labels. Raises InputError."""
+    """Content of the folder `runs` of a bundle whose options have these labels. Raises InputError."""
     folders, strange = run_folders(runs)
     found = identify(folders)
     known = {one.number: one.identity for one in found if one.identity is not None}
@@ -71,12 +71,12 @@ def take_inventory(
             mine = {_attempt(one.identity)} if one.identity else around.touched(one.number, one.number)
             lost |= mine
             notices.append((LEFT_OUT, f"run {one.number} is left out ({one.why}){around.so(mine)}"))
-        notices += [(STRANGE, f"{name} is of no run, and left out") for name in one.strange]
+        notices += [(STRANGE, f"{name} belongs to no run and is left out") for name in one.strange]
     for first, last in _gaps(sorted(folders), max(known, default=0)):
         lost |= (mine := around.touched(first, last))
         which = f"run {first} is" if first == last else f"runs {first} to {last} are"
         notices.append((MISSING, f"{which} missing: no folder runs/{first:04d}{around.so(mine)}"))
-    notices += [(STRANGE, f"runs/{name} is not the folder of a run, and left out") for name in strange]
+    notices += [(STRANGE, f"runs/{name} is not the folder of a run and is left out") for name in strange]
     return Inventory(
         runs=tuple(sorted(whole, key=lambda identity: identity.run)),
         damaged=tuple((one.identity, one.why) for one in found if one.identity is not None and one.why),
@@ -86,7 +86,7 @@ def take_inventory(
 
 
 def _few(notices: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Many are told by their number: who reads them wants the first."""
+    """The first notices; the others as their number."""
     rest = len(notices) - _MOST_NOTICES
     if rest <= 1:
         return notices
@@ -94,7 +94,7 @@ def _few(notices: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _gaps(numbers: list[int], last: int) -> Iterator[tuple[int, int]]:
-    """First and last of each stretch of numbers up to `last` that is not there."""
+    """First and last of each gap in the numbers up to `last`."""
     before = 0
     for number in numbers:
         if number > last:
@@ -105,7 +105,7 @@ def _gaps(numbers: list[int], last: int) -> Iterator[tuple[int, int]]:
 
 
 class _Blocks:
-    """known: runs whose place is known, by number. whole: those of them that are read."""
+    """known: identified runs, by number. whole: the readable ones among them."""
 
     def __init__(
         self, known: Mapping[int, Identity], whole: Sequence[Identity], options: Collection[str]
@@ -121,14 +121,14 @@ class _Blocks:
             self._last[identity.block] = max(self._last.get(identity.block, 0), identity.attempt)
 
     def touched(self, first: int, last: int) -> set[Attempt]:
-        """Attempts of which the unknown runs from first to last may have been."""
+        """Attempts that the unknown runs from first to last may belong to."""
         before = max((number for number in self._known if number < first), default=None)
         after = min((number for number in self._known if number > last), default=None)
         beside = {_attempt(self._known[number]) for number in (before, after) if number is not None}
         return beside - self._complete
 
     def so(self, lost: Collection[Attempt]) -> str:
-        """What is lost with a run, as the end of a sentence."""
+        """The loss by a missing run, as the end of a sentence."""
         blocks = sorted(block for block, attempt in lost if attempt == self._last[block])
         if blocks:
             listed = " and ".join(map(str, blocks))

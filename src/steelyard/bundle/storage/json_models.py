@@ -1,4 +1,4 @@
-"""What the code relies on in the JSON files of a bundle; all else in them is free."""
+"""The keys of a bundle's JSON files that the code needs; others are not checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder held open, so that DuckDB finds files in it whatever its path is made of."""
+"""A folder held open, so that DuckDB finds files in it whatever characters its path contains."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from steelyard.study.errors import InputError
 
 
 class Place:
-    """A folder. Raises InputError when it is none, or not to be read.
+    """A folder. Raises InputError when it cannot be read.
 
-    DuckDB takes `[`, `*` and `?` in a path for a pattern and `key=value` for a column, and cannot spell a
-    path that is not UTF-8; the path of an open handle has none of these.
+    DuckDB reads `[`, `*` and `?` in a path as a pattern and `key=value` as a column, and rejects a path
+    that is not UTF-8; the path of an open handle has none of these.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -28,21 +28,21 @@ class Place:
         self.path = f"/proc/self/fd/{self._handle}"
 
     def close(self) -> None:
-        """Lets the folder go: its path is of no use from here on."""
+        """Closes the folder: its path is invalid afterwards."""
         os.close(self._handle)
 
     def sync(self) -> None:
-        """Names that were added or changed in the folder are on the disk when this returns."""
+        """Flushes names that were added or changed in the folder to disk."""
         os.fsync(self._handle)
 
     def named(self, text: str) -> str:
-        """A message of DuckDB's with the folder's own path."""
+        """A message of DuckDB with the folder's real path."""
         return text.replace(self.path, str(self.folder))
 
 
 @contextmanager
 def readable(path: Path, place: Place | None = None) -> Generator[None]:
-    """What DuckDB cannot read of the bundle at path becomes an InputError, naming its file."""
+    """Turns DuckDB's errors for the bundle at path into an InputError that names the file."""
     try:
         yield
     except duckdb.Error as error:

@@ -1,4 +1,4 @@
-"""The tables of a bundle in DuckDB: a view each, of exactly the files of the runs that are read."""
+"""The tables of a bundle in DuckDB: a view each, over the files of the readable runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from steelyard.run_tables.schema import TABLES, Table
 from steelyard.study.errors import InputError
 
 DAMAGED = "damaged"
-# values of columns as formats 1 and 2 have them, and the names since
+# values of columns in formats 1 and 2, and their new names
 _ROLES = {"front": "pooler"}
 _RENAMED = {
     "phase": {"watch": "scheduling-trace", "count": "latch-count"},
@@ -23,8 +23,8 @@ _RENAMED = {
 }
 _TAKE = "take the file from a copy of the bundle"
 
-# a block that was redone counts by its last attempt
-# without the factors' columns, which may be called anything, and are in `runs`
+# of a repeated block the last attempt counts
+# without the columns of factors, which may have any name and are in `runs`
 _USED_RUNS = """
     create table used_runs as
     select run, option, block, slot, started_at, seconds from runs where status = 'done'
@@ -41,21 +41,21 @@ _MEASURES = """
 def connect(place: Place, inventory: Inventory, older: bool) -> duckdb.DuckDBPyConnection:
     """Every table of the bundle as a view, `used_runs` and `measures`. place: its folder `runs`.
 
-    older: phases and roles have the names that they had before format 3, and are shown by the new ones.
+    older: the bundle has names of formats 1 and 2 for phases and roles; the views show the new names.
 
-    The place is closed with the connection. Raises duckdb.Error, and InputError for a table with holes.
+    The place closes with the connection. Raises duckdb.Error, and InputError for a table with holes.
     """
     connection = duckdb.connect()
     weakref.finalize(connection, place.close)
     connection.execute("set enable_progress_bar = false")
     for table in TABLES:
-        # read once, since a view opens every run's file again at each query; but samples are many
+        # loaded once, since a view opens the file of every run at each query; samples are too large for this
         kind = "view" if table.name == "samples" else "table"
         connection.execute(f"create {kind} {table.name} as {_source(table, place.path, inventory, older)}")
     _refuse_holes(connection)
     _refuse_others(connection, inventory)
     for identity, why in inventory.damaged:
-        # a run that is known keeps its place: `resume` runs its block anew, as another attempt
+        # an identified run stays in `runs`: `resume` repeats its block as another attempt
         connection.execute(
             "insert into runs by name select ? as run, ? as option, ? as block, ? as attempt, ? as status,"
             " ? as cause",
@@ -72,7 +72,7 @@ def connect(place: Place, inventory: Inventory, older: bool) -> duckdb.DuckDBPyC
 
 
 def _refuse_holes(connection: duckdb.DuckDBPyConnection) -> None:
-    """Raises InputError where a column has no value that always has one. Of samples nobody relies on it."""
+    """Raises InputError where a column that is not nullable has NULL; samples are not checked."""
     holes = " union all ".join(
         f"select '{table.name}', run from {table.name} where {_no_value(table)}"
         for table in TABLES
@@ -88,7 +88,7 @@ def _no_value(table: Table) -> str:
 
 
 def _refuse_others(connection: duckdb.DuckDBPyConnection, inventory: Inventory) -> None:
-    """Raises InputError where the table `runs` says another thing of a run than its identity."""
+    """Raises InputError where the table `runs` contradicts the identity of a run."""
     rows = connection.execute("select run, option, block, attempt, status from runs order by run").fetchall()
     for identity, row in zip_longest(inventory.runs, rows):
         if identity is None or row != (
@@ -96,7 +96,7 @@ def _refuse_others(connection: duckdb.DuckDBPyConnection, inventory: Inventory) 
             *(identity.attempt, identity.status),
         ):
             number = identity.run if identity else row[0]
-            raise InputError(f"{file_of(number, 'runs')}: of another run, or of none", _TAKE)
+            raise InputError(f"{file_of(number, 'runs')}: belongs to another run, or to none", _TAKE)
 
 
 def _quoted(name: str) -> str:
@@ -121,7 +121,7 @@ def _source(table: Table, place: str, inventory: Inventory, older: bool) -> str:
     types = ", ".join(
         f'{_renamed(c.name) if older else _quoted(c.name)}::{c.type} as "{c.name}"' for c in table.columns
     )
-    # a bundle of before a column was there lacks it: null, as what is not available always is
+    # an older bundle may lack a column: null, as for any value that is not available
     return (
         f"select * replace ({types}) from (select {empty} where false union all by name"
         f" select * from read_parquet([{files}], union_by_name = {table.name == 'runs'},"

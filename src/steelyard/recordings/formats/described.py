@@ -1,9 +1,9 @@
 """Published tables: throughput by number of clients, latch counters, published figures.
 
-A TOML file says what the columns of which CSV files mean, and gives the study that they answer;
+A TOML file describes the columns of CSV files, and gives the study that they answer;
 levels of its factors are the values in the columns of the same names; without factors the tables are of one
 server. Where the work of a client is fixed, each load point lasted transactions / throughput; where only
-rates are known, a load point lasts as long as the file says.
+rates are known, the file gives the length of a load point.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class _Source:
         return [row for row in rows if all(row.text(name) == value for name, value in wanted.items())]
 
     def point(self, row: Row) -> int:
-        """Number of the point that a row is about. Raises InputError for one that the study has not."""
+        """Number of the load point of a row. Raises InputError for one that is not in the study."""
         clients = int(row.number(self.recording.throughput.clients))
         if clients not in self.study.plan.clients:
             raise InputError(f"{row.place}: {clients} is not in study.plan.clients")
@@ -131,7 +131,7 @@ def _throughput(source: _Source) -> dict[str, Columns]:
     if len(per_s) < len(clients) or min(per_s.values()) < _SLOWEST_PER_S:
         raise InputError(
             f"{source.folder / recording.throughput.file}: {source.option.label} has"
-            f" {len(per_s)} of the {len(clients)} points in study.plan.clients, or one of nothing"
+            f" {len(per_s)} of the {len(clients)} points in study.plan.clients, or a throughput of 0"
         )
     work = [recording.transactions(n, per_s[i]) for i, n in enumerate(clients)]
     ends_ns = list(accumulate(round(count / per_s[i] * 1e9) for i, count in enumerate(work)))

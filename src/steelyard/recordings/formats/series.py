@@ -1,6 +1,6 @@
 """One server alone: a table of CSV with its throughput by number of clients.
 
-The first line names the columns: `clients`, `per_s`; others are not read. Only rates are known, so each
+The first line names the columns: `clients`, `per_s`; others are ignored. Only rates are known, so each
 load point gets the same length.
 """
 
@@ -28,7 +28,7 @@ def read(file: Path) -> Recording:
     """The recording of one server, named after the file. Raises InputError."""
     clients = sorted({int(row.number("clients")) for row in rows_of(file)})
     if not clients:
-        raise InputError(f"{file}: no row")
+        raise InputError(f"{file}: no rows")
     name = re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-")[:64] or "series"
     study = {
         "name": name,

@@ -1,4 +1,4 @@
-"""What every workload has whose clients the load engine plays: arrival, threads, a deadline."""
+"""The keys of every workload that the load engine drives: arrival, threads, deadline."""
 
 from __future__ import annotations
 
@@ -23,33 +23,36 @@ class Arrival(Strict):
     )
     think: Literal["fixed", "exponential"] = "fixed"
     rate_per_s: float | None = Field(
-        default=None, ge=0.001, le=1e9, description="open loop: transactions started a second"
+        default=None, ge=0.001, le=1e9, description="open loop: transactions started per second"
     )
     spacing: Literal["poisson", "even"] = "poisson"
 
     @model_validator(mode="after")
     def _rate_when_open(self) -> Arrival:
         if (self.kind == "open") != (self.rate_per_s is not None):
-            raise ValueError("rate_per_s belongs to kind = 'open', and is needed there")
+            raise ValueError("rate_per_s is required with kind = 'open', and only allowed there")
         return self
 
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
         """Keys of the workload that have no effect with this kind of arrival, each with the reason."""
         if self.kind == "open":
             for key in ("think_ms", "think"):
-                yield ("arrival", key), "an open loop starts by the clock; kind = 'closed' thinks"
+                yield (
+                    ("arrival", key),
+                    "an open loop has no think time; it needs kind = 'closed'",
+                )
         else:
-            yield ("arrival", "spacing"), "a closed loop has no spacing of its own; kind = 'open' has"
+            yield ("arrival", "spacing"), "a closed loop has no spacing; it needs kind = 'open'"
             if not self.think_ms:
                 yield ("arrival", "think"), "think_ms is 0: there is no think time"
 
     def load_keys(self) -> dict[str, Any]:
-        """As the load engine reads it."""
+        """The keys of the load engine's plan."""
         closed = self.kind == "closed"
         return self.model_dump(include={"kind", *(_CLOSED if closed else _OPEN)})
 
     def summary(self) -> str:
-        """In words, for the report."""
+        """As text, for the report."""
         if self.kind == "open":
             return f"open loop, {self.rate_per_s:g}/s, {self.spacing}"
         return f"closed loop, think time {self.think_ms:g} ms"
@@ -66,14 +69,17 @@ class ClientWorkload(Workload):
     arrival: Arrival = Arrival()
     threads: int = Field(default=1, ge=1, le=256, description="event-loop threads of the load engine")
     deadline_ms: float = Field(
-        default=10_000, ge=0.001, le=6e8, description="a transaction over it is an error"
+        default=10_000, ge=0.001, le=6e8, description="deadline of a transaction; a later one is an error"
     )
     message_mib_max: int = Field(
-        default=64, ge=1, le=1024, description="MiB; a server whose message is larger loses the connection"
+        default=64,
+        ge=1,
+        le=1024,
+        description="MiB; a larger message of the server ends the connection",
     )
 
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
-        """Keys of another arrival."""
+        """Keys that belong to another kind of arrival."""
         yield from self.arrival.idle()
 
     def load_keys(self) -> dict[str, Any]:
@@ -90,7 +96,7 @@ class ClientWorkload(Workload):
 
     @property
     def counts_transactions(self) -> bool:
-        """Yes, where one thread sends them."""
+        """True: the load engine counts them."""
         return True
 
     @property

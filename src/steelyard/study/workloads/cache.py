@@ -1,4 +1,4 @@
-"""The workload of a shared cache: lookups by key, each holding a latch for a while."""
+"""The workload of a shared cache: lookups by key, each of which holds a latch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class CacheWorkload(Workload):
-    """Workers look keys up in one shared cache, as fast as they can or thinking between."""
+    """Workers look up keys in one shared cache, with or without think time."""
 
     POINT: ClassVar[str] = "worker"
     POINTS: ClassVar[str] = "workers"
@@ -30,27 +30,27 @@ class CacheWorkload(Workload):
 
     kind: Literal["cache"]
     keys: int = Field(default=1000, ge=1, le=10_000_000, description="entries in the cache")
-    skew: float = Field(default=0.0, ge=0, le=4, description="Zipf exponent of the keys; 0: all as likely")
-    payload_bytes: int = Field(default=48, ge=8, le=1 << 20, description="what a lookup copies out")
-    read_share: _Share = Field(default=1.0, description="lookups that only read; the others replace")
+    skew: float = Field(default=0.0, ge=0, le=4, description="Zipf exponent of the keys; 0: uniform")
+    payload_bytes: int = Field(default=48, ge=8, le=1 << 20, description="bytes that a lookup copies")
+    read_share: _Share = Field(default=1.0, description="share of lookups that only read; others replace")
     gets_per_lookup: int = Field(
-        default=2, ge=1, le=16, description="latch gets of one lookup; the published study saw two"
+        default=2, ge=1, le=16, description="latch gets per lookup; two in the published study"
     )
     hold_ns: _Ns = Field(default=0, description="time added while the latch is held")
     think_ns: _Ns = Field(default=0, description="time between two lookups")
-    hold_tail_share: _Share = Field(default=0.0, description="holds that are long, of all")
+    hold_tail_share: _Share = Field(default=0.0, description="share of long holds")
     hold_tail_ns: _Ns = Field(default=0, description="length of a long hold")
     affinity: Literal["uniform", "own"] = Field(
         default="uniform",
-        description="uniform: all workers use all keys; own: each uses those of its own child latches",
+        description="uniform: all workers use all keys; own: each uses the keys of its own child latches",
     )
 
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
-        """The halves of a tail without the other half."""
+        """hold_tail_ns and hold_tail_share, each without the other."""
         if not self.hold_tail_share:
-            yield ("hold_tail_ns",), "hold_tail_share is 0: no hold is long"
+            yield ("hold_tail_ns",), "hold_tail_share is 0: there are no long holds"
         if not self.hold_tail_ns:
-            yield ("hold_tail_share",), "hold_tail_ns is 0: a long hold would be none"
+            yield ("hold_tail_share",), "hold_tail_ns is 0: long holds have no length"
 
     def summary(self) -> dict[str, str]:
         """Size, mix and times."""

@@ -1,4 +1,4 @@
-"""Generators of parameter values, by kind, as the load engine draws them."""
+"""Generators of parameter values, by kind; the load engine draws the values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Range(Strict):
 
 
 class Uniform(_Range):
-    """Whole numbers from low to high, each as likely."""
+    """Whole numbers from low to high, uniformly distributed."""
 
     kind: Literal["uniform"]
 
@@ -30,7 +30,7 @@ class Zipf(_Range):
 
 
 class Sequence(Strict):
-    """start, start + step, ...: one sequence for all clients, no value twice."""
+    """start, start + step, ...: one sequence for all clients, without duplicates."""
 
     kind: Literal["sequence"]
     start: _Integer = 1
@@ -44,14 +44,14 @@ class Unique(Strict):
 
 
 class Text(Strict):
-    """Random small letters."""
+    """Random lower-case letters."""
 
     kind: Literal["text"]
     length: int = Field(ge=0, le=1 << 20)
 
 
 class Choice(Strict):
-    """One of these, each as likely."""
+    """One of these values, uniformly distributed."""
 
     kind: Literal["choice"]
     values: list[Setting] = Field(min_length=1)

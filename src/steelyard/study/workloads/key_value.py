@@ -1,4 +1,4 @@
-"""The workload of key-value servers: gets and sets of keys, each a command of its own."""
+"""The workload of key-value servers: gets and sets of keys, one command each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class KeyValueWorkload(ClientWorkload):
         default=90.0, ge=0, le=100, description="share of gets among the commands; the rest are sets"
     )
     zipf_exponent: float = Field(
-        default=0.99, ge=0, le=20, description="how unevenly keys are requested; 0: each as often as any"
+        default=0.99, ge=0, le=20, description="Zipf exponent of the keys; 0: uniform"
     )
     pipeline: int = Field(
         default=1, ge=1, le=10_000, description="commands that a client sends before it reads their replies"

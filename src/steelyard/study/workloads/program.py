@@ -1,26 +1,26 @@
-"""The workload of any program that reports a score: N instances at once, each started, timed, and read."""
+"""The workload of any program that reports a score: N instances start together, each with its own score."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from steelyard.study.errors import nearest
-from steelyard.study.key_types import Setting, Strict
+from steelyard.study.key_types import JsonPath, KeyName, Label, Setting, Strict
 from steelyard.study.passwords import VARIABLE, from_environment, is_secret, only_variables
 from steelyard.study.workloads.workload import KeyPath, Workload
 
-# what the lab fills into a command by itself
+# variables that the lab fills in
 FILLED = ("instance", "instances", "cpus", "seconds", "warm_up_seconds", "scratch", "programs")
 _PLACE = re.compile(r"\{\{|\}\}|(?<!\$)\{(\w+)\}|\$\{(\w+)\}")
 _Variables = dict[str, Setting]
 
 
 def filled(text: str, values: Mapping[str, Setting]) -> str:
-    """text with each {name} replaced by its value, ${NAME} by the environment's; {{ and }} are braces.
+    """text with each {name} and ${NAME} replaced by values or environment variables; {{ and }} are braces.
 
     Raises KeyError; InputError where the environment has no NAME.
     """
@@ -34,20 +34,19 @@ def filled(text: str, values: Mapping[str, Setting]) -> str:
 
 
 def names_in(text: str) -> set[str]:
-    """The {names} that a text asks for."""
+    """The {names} in a text."""
     return {match[1] for match in _PLACE.finditer(text) if match[1]}
 
 
 class Reading(Strict):
-    """Where a number stands in what a program printed; the last place counts."""
+    """Where the output of a program contains a number; the last match counts."""
 
     pattern: str | None = Field(
-        default=None, description="regular expression with one group, of standard output or error"
+        default=None, description="regular expression with one group, for standard output or error"
     )
-    json_path: str | None = Field(
+    json_path: JsonPath | None = Field(
         default=None,
-        pattern=r"^[^.]+(\.[^.]+)*$",
-        description="keys and indices joined by dots, of the JSON on standard output: results.0.score",
+        description="keys and indices joined by dots, in the JSON on standard output: results.0.score",
     )
 
     @field_validator("pattern")
@@ -65,12 +64,11 @@ class Reading(Strict):
     @model_validator(mode="after")
     def _one_way(self) -> Reading:
         if (self.pattern is None) == (self.json_path is None):
-            raise ValueError("needs either pattern or json_path")
+            raise ValueError("give either pattern or json_path")
         return self
 
 
 Better = Literal["higher", "lower"]
-UNIT = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]{0,23}$"
 _BETTER = "higher or lower; default: lower where the unit is a time (s, ms, us/op), else higher"
 _TIMES_NS = {
     **dict.fromkeys(("ns", "nanoseconds"), 1.0),
@@ -97,12 +95,12 @@ def lower_is_better(unit: str, better: Better | None) -> bool:
 class NamedScore(Reading):
     """One more number that each instance prints."""
 
-    unit: str = Field(default="score", pattern=UNIT, description="of the number: ms, MiB")
+    unit: Label = Field(default="score", description="of the number: ms, MiB")
     better: Better | None = Field(default=None, description=_BETTER)
 
 
 class ProgramWorkload(Workload):
-    """Instances of a program, as many as the point says, started at the same moment."""
+    """Instances of a program, one per client of the load point, all started at the same moment."""
 
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {"deadline_s": ("deadline_s",)}
     POINT: ClassVar[str] = "instance"
@@ -111,7 +109,7 @@ class ProgramWorkload(Workload):
     kind: Literal["program"]
     command: list[str] = Field(
         min_length=1,
-        description="program and arguments; {instance} (from 0), {instances}, {cpus} (how many it may use),"
+        description="program and arguments; {instance} (from 0), {instances}, {cpus} (number of its CPUs),"
         " {seconds} and {warm_up_seconds} (the plan's), {scratch}, {programs} and the study's own"
         " {variables} are filled in; {{ is a brace",
     )
@@ -122,9 +120,9 @@ class ProgramWorkload(Workload):
     environment: _Variables = Field(
         default_factory=_Variables,
         description="variables of each instance, filled in like the command, ${NAME} from the environment of"
-        " steelyard, which secrets need; empty: not set",
+        " steelyard, required for secrets; empty: not set",
     )
-    folder: str = Field(default="{scratch}", description="working folder of the instances, filled in as well")
+    folder: str = Field(default="{scratch}", description="working directory, filled in like the command")
     prepare: list[str] = Field(
         default_factory=list[str],
         description="run once before the first run (compile, fill a database), with {scratch}, {programs} and"
@@ -133,20 +131,21 @@ class ProgramWorkload(Workload):
     score: Reading | None = Field(
         default=None, description="the number that is compared; default: the run time of the instance, in s"
     )
-    unit: str | None = Field(default=None, pattern=UNIT, description="of the score: bops, tps, ms")
+    unit: Label | None = Field(default=None, description="of the score: bops, tps, ms")
     better: Better | None = Field(default=None, description=_BETTER)
-    scores: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")], NamedScore] = Field(
+    scores: dict[KeyName, NamedScore] = Field(
         default_factory=dict[str, NamedScore],
         description="further scores by name; p50, p95 and p99 in a unit of time are latencies",
     )
     time: Reading | None = Field(
-        default=None, description="seconds as the program tells them; default: from its start to its end"
+        default=None,
+        description="run time in seconds in the output; default: from its start to its end",
     )
-    exit_code: int = Field(default=0, ge=0, le=255, description="any other voids the run")
+    exit_code: int = Field(default=0, ge=0, le=255, description="with any other the run is void")
     deadline_s: float = Field(
-        default=600, ge=0.001, le=86_400, description="an instance still running is killed"
+        default=600, ge=0.001, le=86_400, description="an instance that runs longer is killed"
     )
-    install: str = Field(default="", description="what to type where the program is not installed")
+    install: str = Field(default="", description="command that installs the program, for a hint")
 
     @model_validator(mode="after")
     def _run_time_or_score(self) -> ProgramWorkload:
@@ -161,7 +160,7 @@ class ProgramWorkload(Workload):
         for name, text in environment.items():
             if is_secret(name) and not only_variables(str(text)):
                 raise ValueError(
-                    f"{name}: a secret written here would travel in every bundle; write ${{NAME}} in its"
+                    f"{name}: a secret in the study would be copied into every bundle; write ${{NAME}} in its"
                     " place and set NAME in the environment"
                 )
         return environment
@@ -171,18 +170,18 @@ class ProgramWorkload(Workload):
         for text in (*self.command, *self.prepare, self.folder):
             if VARIABLE.search(text):
                 raise ValueError(
-                    "${NAME} is filled in under environment alone: everybody can read a command line;"
-                    " of a shell's own write ${{NAME}}"
+                    "${NAME} is filled in under environment only: other users can read a command line;"
+                    " for a variable of the shell write ${{NAME}}"
                 )
         for name in self.variables:
             if name in FILLED or not re.fullmatch(r"\w+", name):
-                raise ValueError(f'variables: "{name}" cannot be one: the lab fills {", ".join(FILLED)}')
-        for key, asked, known in (
-            ("command", self._asked(), {*FILLED, *self.variables}),
-            ("prepare", _asked_by(self.prepare), {"scratch", "programs"}),
+                raise ValueError(f'variables: invalid name "{name}"; reserved: {", ".join(FILLED)}')
+        for key, used, known in (
+            ("command", self._used(), {*FILLED, *self.variables}),
+            ("prepare", _names_in_all(self.prepare), {"scratch", "programs"}),
         ):
-            if unknown := sorted(asked - known):
-                raise ValueError(f"{key}: nothing fills {{{unknown[0]}}}{nearest(unknown[0], known)}")
+            if unknown := sorted(used - known):
+                raise ValueError(f"{key}: unknown {{{unknown[0]}}}{nearest(unknown[0], known)}")
         return self
 
     def client_settings(self) -> dict[str, KeyPath]:
@@ -194,13 +193,13 @@ class ProgramWorkload(Workload):
         }
 
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
-        """Words that nothing asks for."""
-        for name in self.variables.keys() - self._asked():
-            yield ("variables", name), f"neither command, environment nor folder says {{{name}}}"
+        """Unused variables."""
+        for name in self.variables.keys() - self._used():
+            yield ("variables", name), f"neither command, environment nor folder contains {{{name}}}"
 
     @property
     def engine_threads(self) -> int:
-        """None: the engine starts the instances and waits."""
+        """0: the engine starts the instances and waits."""
         return 0
 
     @property
@@ -234,9 +233,9 @@ class ProgramWorkload(Workload):
             **{f"variable {name}": str(value) for name, value in self.environment.items()},
         }
 
-    def _asked(self) -> set[str]:
-        return _asked_by([*self.command, *map(str, self.environment.values()), self.folder])
+    def _used(self) -> set[str]:
+        return _names_in_all([*self.command, *map(str, self.environment.values()), self.folder])
 
 
-def _asked_by(texts: Sequence[str]) -> set[str]:
+def _names_in_all(texts: Sequence[str]) -> set[str]:
     return {name for text in texts for name in names_in(text)}

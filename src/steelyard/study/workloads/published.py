@@ -1,41 +1,40 @@
-"""The workload of a recording: what others ran, in their words. Nothing here can run it."""
+"""The workload of a recording: what others ran, in their terms. Steelyard cannot run it."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
+from steelyard.study.key_types import Label
 from steelyard.study.workloads.workload import Workload
-
-_Word = Annotated[str, Field(pattern=r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]{0,23}$")]
 
 
 class PublishedWorkload(Workload):
-    """What the throughput of a recording counts, and the words for it."""
+    """What the throughput of a recording counts, and the names for it."""
 
     kind: Literal["published"]
-    unit: _Word = Field(default="transactions/s", description="of the throughput: lookups/s, bops, index")
-    work: _Word = Field(default="transaction", description="one of what was done")
-    client: _Word = Field(default="client", description="one of what plan.clients counts: JVM, process")
-    clients: _Word = Field(default="clients", description="many of them: JVMs, processes")
+    unit: Label = Field(default="transactions/s", description="of the throughput: lookups/s, bops, index")
+    work: Label = Field(default="transaction", description="name of one unit of work")
+    client: Label = Field(default="client", description="name of one unit of plan.clients: JVM, process")
+    clients: Label = Field(default="clients", description="its plural: JVMs, processes")
 
     @property
     def point_is(self) -> str:
-        """As the source calls it."""
+        """The source's own name."""
         return self.client
 
     @property
     def points_are(self) -> str:
-        """As the source calls them."""
+        """The source's own name."""
         return self.clients
 
     @property
     def work_is(self) -> str:
-        """As the source calls it."""
+        """The source's own name."""
         return self.work
 
     @property
     def rate_is(self) -> str:
-        """As the source gives it."""
+        """The source's own unit."""
         return self.unit

@@ -1,4 +1,4 @@
-"""The workload of decision support: long queries one after another, in one stream or several at once."""
+"""The workload of decision support: long queries in sequence, in one or several concurrent streams."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from steelyard.study.workloads.workload import KeyPath, Workload
 
 
 class QueriesWorkload(Workload):
-    """The 22 queries derived from TPC-H. With one stream a power run, with more a throughput run.
+    """The 22 queries derived from TPC-H. One stream is a power run, several are a throughput run.
 
-    A stream executes every query once, in an order of its own: a round. A round is never cut off: as many
-    are measured as begin within plan.measure_s, at least one; so many warm up as begin within warm_up_s.
+    A stream executes every query once, in its own order: a round. Rounds are never cut off: all rounds
+    that begin within plan.measure_s are measured, at least one; those that begin within warm_up_s warm up.
     """
 
     POINT: ClassVar[str] = "stream"
@@ -31,20 +31,26 @@ class QueriesWorkload(Workload):
         description="size of the data: 1 is 8.7 million rows, about 1 GB of text",
     )
     deadline_s: float = Field(
-        default=1800, ge=0.001, le=3600, description="a round over it fails, with the query under way"
+        default=1800,
+        ge=0.001,
+        le=3600,
+        description="deadline of a round and its current query",
     )
     message_mib_max: int = Field(
-        default=64, ge=1, le=1024, description="MiB; a server whose message is larger loses the connection"
+        default=64,
+        ge=1,
+        le=1024,
+        description="MiB; a larger message of the server ends the connection",
     )
 
     @property
     def steady(self) -> bool:
-        """No: one query after another."""
+        """False: each second runs another query."""
         return False
 
     @property
     def rate_unit(self) -> str:
-        """Of rounds."""
+        """In rounds."""
         return " rounds/s"
 
     @property
@@ -53,7 +59,7 @@ class QueriesWorkload(Workload):
         return self.deadline_s
 
     def load_keys(self) -> dict[str, Any]:
-        """Plain texts, round after round."""
+        """Plain texts, in rounds."""
         return {
             "handle": "none",
             "text": "identical",
@@ -66,15 +72,15 @@ class QueriesWorkload(Workload):
         }
 
     def orders(self, statements: Sequence[str], clients: int, seed: int) -> list[list[str]]:
-        """Of each stream: as the queries are numbered in the first, shuffled in the others."""
+        """The order of each stream: by number in the first, shuffled in the others."""
         chance = random.Random(seed)
         return [list(statements), *(chance.sample(statements, len(statements)) for _ in range(clients - 1))]
 
     def summary(self) -> dict[str, str]:
-        """What it derives from, and its size."""
+        """Origin and size."""
         return {
             "workload": f"22 queries derived from TPC-H at scale factor {self.scale_factor:g};"
             " not comparable with published TPC-H results",
             "a transaction": "a round: every query once, in the stream's own order",
-            "arrival": "each query as the one before has ended",
+            "arrival": "each query starts when the previous one has ended",
         }

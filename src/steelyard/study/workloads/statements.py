@@ -7,16 +7,16 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from steelyard.study.key_types import Strict
+from steelyard.study.key_types import SqlText, Strict
 from steelyard.study.workloads.arrival import ClientWorkload
 from steelyard.study.workloads.generators import Generator
 from steelyard.study.workloads.workload import KeyPath
 
 
 class Statement(Strict):
-    """One statement; `:name` marks a parameter, `{tag}` what tells one text from another."""
+    """One statement; `:name` marks a parameter, `{tag}` becomes a number that makes texts differ."""
 
-    sql: str = Field(pattern=r"^[^\x00]+$")
+    sql: SqlText
     weight: float = Field(default=1.0, ge=1e-9, le=1e9)
     parameters: dict[str, Generator] = Field(
         default_factory=dict[str, Generator],
@@ -33,7 +33,7 @@ class Transaction(Strict):
 
 
 class StatementWorkload(ClientWorkload):
-    """Statements with parameters and weights, and how they reach the server."""
+    """Statements with parameters and weights, and how they are sent."""
 
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
         **ClientWorkload.CLIENT_SETTINGS,
@@ -50,38 +50,38 @@ class StatementWorkload(ClientWorkload):
         "once; per-use: prepared, executed, closed; left: prepared and never closed",
     )
     text: Literal["identical", "distinct", "unique"] = Field(
-        default="identical", description="how many different texts the server sees: one, N, or always new"
+        default="identical", description="number of different texts: one, N, or a new one for each execution"
     )
     distinct_texts: int = Field(
-        default=200, ge=1, le=1_000_000, description="the N of text = 'distinct', and of no other"
+        default=200, ge=1, le=1_000_000, description="text = 'distinct': number of texts, N"
     )
     parameters: Literal["client", "none"] | None = Field(
         default=None,
-        description="client: bound; none: literals in the text; default: what handle and text imply",
+        description="client: bound; none: literals in the text; default: follows from handle and text",
     )
     statements: dict[str, Statement] = Field(
         default_factory=dict[str, Statement], description="kind = 'sql': statements of your own by name"
     )
     transactions: dict[str, Transaction] = Field(
         default_factory=dict[str, Transaction],
-        description="kind = 'sql': transactions by name; default: one a statement",
+        description="kind = 'sql': transactions by name; default: one per statement",
     )
     schema_sql: str = Field(default="", description="kind = 'sql': script that makes and fills the tables")
 
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
         """Keys of other kinds of workload, text and arrival."""
         if self.kind == "sql":
-            yield ("rows",), "statements of your own bring their data in schema_sql"
+            yield ("rows",), "kind = 'sql' has its data in schema_sql"
         else:
             for key in ("statements", "transactions", "schema_sql"):
-                yield (key,), f"kind '{self.kind}' brings its own; kind = 'sql' takes yours"
+                yield (key,), f"kind '{self.kind}' has its own; to give yours, use kind = 'sql'"
         if self.text != "distinct":
-            yield ("distinct_texts",), f"text is '{self.text}'; it is the N of text = 'distinct'"
+            yield ("distinct_texts",), f"text is '{self.text}'; distinct_texts belongs to text = 'distinct'"
         yield from super().idle()
 
     @property
     def sends_parameters(self) -> bool:
-        """Whether values are bound (True) or stand in the text as literals."""
+        """Whether values are bound (True) or literals in the text."""
         if self.parameters is not None:
             return self.parameters == "client"
         return self.handle != "none" and self.text != "unique"

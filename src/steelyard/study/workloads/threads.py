@@ -1,4 +1,4 @@
-"""The workload of a simulated machine: groups of threads, each a burst of CPU and a sleep in turn."""
+"""The workload of a simulated machine: groups of threads, each with alternating bursts of CPU and sleeps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from steelyard.study.errors import nearest
-from steelyard.study.key_types import Strict
+from steelyard.study.key_types import GroupName, Strict
 from steelyard.study.workloads.workload import KeyPath, Workload
 
 _Seconds = Annotated[float, Field(ge=0, le=1e6)]
@@ -20,7 +20,7 @@ class Times(Strict):
     """How long bursts or sleeps are."""
 
     kind: Literal["fixed", "exponential", "lognormal"]
-    mean_us: float = Field(ge=0, le=3.6e9, description="0 (of a sleep alone): never sleeps")
+    mean_us: float = Field(ge=0, le=3.6e9, description="0 (for sleep only): never sleeps")
     cv: float | None = Field(
         default=None, ge=0.001, le=100, description="lognormal: standard deviation over mean"
     )
@@ -28,16 +28,16 @@ class Times(Strict):
     @model_validator(mode="after")
     def _cv_where_it_counts(self) -> Times:
         if (self.kind == "lognormal") != (self.cv is not None):
-            needs = "needs cv, its standard deviation over its mean" if self.cv is None else "has no cv"
+            needs = "needs cv (standard deviation over mean)" if self.cv is None else "has no cv"
             raise ValueError(f"{self.kind} {needs}")
         return self
 
 
 class ThreadArrival(Strict):
-    """When the threads of a group come, in seconds from the start of the warm-up."""
+    """When the threads of a group start, in seconds from the start of the warm-up."""
 
     at_s: _Seconds = 0
-    over_s: _Seconds = Field(default=0, description="spread evenly over so long")
+    over_s: _Seconds = Field(default=0, description="the starts are evenly spread over this time")
 
 
 class Group(Strict):
@@ -46,7 +46,10 @@ class Group(Strict):
     model_config = ConfigDict(serialize_by_alias=True)
 
     count: int | None = Field(
-        default=None, ge=1, le=1_000_000, description="threads; of the group `scaled` the points say it"
+        default=None,
+        ge=1,
+        le=1_000_000,
+        description="number of threads; of `scaled`: plan.clients",
     )
     class_name: Literal["TS", "IA", "FX", "RT"] = Field(
         default="TS", alias="class", description="scheduling class"
@@ -55,10 +58,10 @@ class Group(Strict):
     priority: int | None = Field(
         default=None, ge=0, le=60, description="FX 0-60, RT 0-59; TS and IA: level to start with, 29"
     )
-    foreground: bool = Field(default=False, description="IA: its window has the focus")
+    foreground: bool = Field(default=False, description="IA: the window of the thread has the focus")
     cpu: Times
     sleep: Times = Times(kind="fixed", mean_us=0)
-    working_set_kib: float = Field(default=0, ge=0, le=1e9, description="of each thread, shared with none")
+    working_set_kib: float = Field(default=0, ge=0, le=1e9, description="of each thread, not shared")
     set: str | None = Field(default=None, description="processor set, a name in subject.settings: set.NAME")
     arrive: ThreadArrival = ThreadArrival()
     fork: float = Field(default=0, ge=0, le=1, description="share of bursts that end in a fork")
@@ -73,10 +76,10 @@ class ThreadsWorkload(Workload):
 
     kind: Literal["threads"]
     scaled: str = Field(
-        description="the group that is weighed: plan.clients are its numbers of threads, its bursts the"
-        " transactions; the other groups are what it shares the machine with"
+        description="the measured group: plan.clients are its thread counts, its bursts are the transactions;"
+        " the other groups share the machine with it"
     )
-    groups: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,23}$")], Group] = Field(min_length=1)
+    groups: dict[GroupName, Group] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _one_scaled(self) -> ThreadsWorkload:
@@ -84,9 +87,9 @@ class ThreadsWorkload(Workload):
             raise ValueError(f'scaled: no group "{self.scaled}"{nearest(self.scaled, self.groups)}')
         for name, group in self.groups.items():
             if name in ("transaction", "total"):
-                raise ValueError(f'groups: "{name}" stands for all groups together; choose another name')
+                raise ValueError(f'groups: "{name}" is reserved for all groups together; choose another name')
             if group.count is None and name != self.scaled:
-                raise ValueError(f'groups.{name}: the key "count" is needed here')
+                raise ValueError(f'groups.{name}: missing key "count"')
         return self
 
     def client_settings(self) -> Mapping[str, KeyPath]:
@@ -98,47 +101,47 @@ class ThreadsWorkload(Workload):
         }
 
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
-        """A count that the points replace, and what a thread's class does not look at."""
+        """The count of the scaled group, and keys that a thread's class ignores."""
         yield ("groups", self.scaled, "count"), "plan.clients are the numbers of threads of this group"
         for name, group in self.groups.items():
             if group.class_name not in ("TS", "IA"):
-                yield ("groups", name, "nice"), f"the class {group.class_name} does not look at it"
+                yield ("groups", name, "nice"), f"the class {group.class_name} ignores it"
             if group.class_name != "IA":
-                yield ("groups", name, "foreground"), f"the class {group.class_name} knows no focus"
+                yield ("groups", name, "foreground"), f"the class {group.class_name} has no focus"
 
     @property
     def simulated(self) -> bool:
-        """They are, and pass faster or more slowly than ours."""
+        """True: simulated time has a clock of its own."""
         return True
 
     @property
     def thinks(self) -> bool:
-        """Whether the weighed threads sleep, by themselves, between bursts."""
+        """Whether the measured threads sleep between bursts."""
         return self.groups[self.scaled].sleep.mean_us > 0
 
     @property
     def engine_threads(self) -> int:
-        """None: nothing drives the simulated threads."""
+        """0: the simulation needs no engine threads."""
         return 0
 
     def summary(self) -> dict[str, str]:
-        """Each group in a line."""
+        """One line per group."""
         return {
             "workload": f"threads; transactions are the bursts of {self.scaled}",
-            **{f"group {name}": _said(name == self.scaled, group) for name, group in self.groups.items()},
+            **{f"group {name}": _group(name == self.scaled, group) for name, group in self.groups.items()},
         }
 
 
-def _said(scaled: bool, group: Group) -> str:
-    sleep = f"sleep {_times(group.sleep)}" if group.sleep.mean_us else "never sleeps"
+def _group(scaled: bool, group: Group) -> str:
+    sleep = f"sleep {_times_text(group.sleep)}" if group.sleep.mean_us else "never sleeps"
     count = "as many as the points" if scaled else f"{group.count}"
     where = f", set {group.set}" if group.set else ""
     return (
-        f"{count}, class {group.class_name}, nice {group.nice}, CPU {_times(group.cpu)}, {sleep},"
+        f"{count}, class {group.class_name}, nice {group.nice}, CPU {_times_text(group.cpu)}, {sleep},"
         f" working set {group.working_set_kib:g} KiB{where}"
     )
 
 
-def _times(times: Times) -> str:
+def _times_text(times: Times) -> str:
     spread = "" if times.cv is None else f", cv {times.cv:g}"
     return f"{times.mean_us:g} µs ({times.kind}{spread})"

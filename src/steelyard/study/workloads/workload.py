@@ -1,6 +1,6 @@
-"""What every workload says of itself, whatever it does.
+"""The interface of every workload.
 
-A key that has no effect is an error, not a comment: whoever wrote it expects an effect.
+A key without effect is an error, because its author expects an effect.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ KeyPath = tuple[str, ...]
 
 
 class Workload(Strict):
-    """Base of the workloads. CLIENT_SETTINGS: what a factor of scope client may set, and where."""
+    """Base of the workloads. CLIENT_SETTINGS: keys that a factor of scope client may set, and their paths."""
 
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {}
-    POINT: ClassVar[str] = "client"  # what plan.clients counts
+    POINT: ClassVar[str] = "client"  # unit of plan.clients
     POINTS: ClassVar[str] = "clients"
-    WORK: ClassVar[str] = "transaction"  # what is counted as done
-    WHO: ClassVar[str] = "server"  # who spends the CPU that is weighed
+    WORK: ClassVar[str] = "transaction"  # unit of work
+    WHO: ClassVar[str] = "server"  # whose CPU time is measured
 
     def client_settings(self) -> Mapping[str, KeyPath]:
-        """The same, with names that the study itself brings."""
+        """CLIENT_SETTINGS, and names that the study itself defines."""
         return self.CLIENT_SETTINGS
 
     @property
     def point_is(self) -> str:
-        """One of what plan.clients counts."""
+        """Name of the unit of plan.clients."""
         return self.POINT
 
     @property
     def points_are(self) -> str:
-        """Many of them."""
+        """Its plural."""
         return self.POINTS
 
     def counted(self, number: int) -> str:
@@ -42,7 +42,7 @@ class Workload(Strict):
 
     @property
     def work_is(self) -> str:
-        """One of what is counted as done."""
+        """Name of the unit of work."""
         return self.WORK
 
     @property
@@ -51,12 +51,12 @@ class Workload(Strict):
         return f"{self.WORK}s/s"
 
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
-        """Keys without effect beside the others, each with the reason."""
+        """Keys without effect in combination with the others, each with the reason."""
         yield from ()
 
     @property
     def open_loop(self) -> bool:
-        """Whether work arrives by the clock, at a rate of its own."""
+        """Whether work arrives at a given rate."""
         return False
 
     @property
@@ -71,7 +71,7 @@ class Workload(Strict):
 
     @property
     def steady(self) -> bool:
-        """Whether each second of a run holds the same work, so that a rate over time means something."""
+        """Whether each second of a run holds the same work, so that its rate over time is meaningful."""
         return True
 
     @property
@@ -81,32 +81,32 @@ class Workload(Strict):
 
     @property
     def thinks(self) -> bool:
-        """Whether clients pause without wanting a CPU."""
+        """Whether clients pause between transactions."""
         return False
 
     @property
     def engine_threads(self) -> int:
-        """Threads of the engine's process that want a CPU."""
+        """Threads of the engine that need a CPU each."""
         return 1
 
     @property
     def longest_s(self) -> float:
-        """The longest that one transaction may take before it fails; 0: none has a deadline of its own."""
+        """The deadline of a transaction in seconds; 0: none."""
         return 0.0
 
     def load_keys(self) -> dict[str, Any] | None:
-        """Keys of the load engine's plan: how statements are sent; None: another engine does the work."""
+        """Keys of the load engine's plan: how statements are sent; None: another engine runs the workload."""
         return None
 
     def orders(self, statements: Sequence[str], clients: int, seed: int) -> list[list[str]]:
-        """Of each client, the order in which it executes all statements; none: it draws transactions."""
+        """The order of all statements for each client; []: clients draw transactions."""
         return []
 
     @property
     def rate_unit(self) -> str:
-        """What follows the number of the work done, in running text."""
+        """The unit after a rate in a sentence."""
         return "/s"
 
     def summary(self) -> dict[str, str]:
-        """What the report says of it, by name."""
+        """Descriptions for the report, by name."""
         return {}

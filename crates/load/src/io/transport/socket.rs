@@ -1,5 +1,5 @@
-//! A socket whose blocking calls end by one moment: a limit a call would let a server that sends a byte
-//! now and then keep us for good.
+//! A socket with one deadline for all blocking calls: with a limit per call, a server that sends single bytes
+//! could block forever.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -136,7 +136,7 @@ fn left(limit: Instant) -> io::Result<Duration> {
     }
 }
 
-/// Where a server accepts nobody and its queue is full, connecting waits: for at most `timeout`.
+/// Where the server's accept queue is full, connecting blocks: for at most `timeout`.
 fn connect_unix(path: &str, timeout: Duration) -> io::Result<UnixStream> {
     // SAFETY: no pointers; the result is checked before it becomes an owned descriptor.
     let fd = unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
@@ -152,7 +152,7 @@ fn connect_unix(path: &str, timeout: Duration) -> io::Result<UnixStream> {
     address.sun_family = libc::AF_UNIX as libc::sa_family_t;
     // one place stays zero: the end of the name
     if path.len() >= address.sun_path.len() || path.contains('\0') {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "no socket can have this path, it is too long"));
+        return Err(io::Error::new(ErrorKind::InvalidInput, "the path is too long for a socket"));
     }
     for (to, from) in address.sun_path.iter_mut().zip(path.bytes()) {
         *to = from as libc::c_char;

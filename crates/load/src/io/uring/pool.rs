@@ -19,7 +19,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Two buffers a client: the kernel takes them in turn, and fewer stay in the CPU's cache.
+    /// Two buffers per client: the kernel takes them in turn, and fewer stay in the CPU's cache.
     pub(super) fn new(clients: usize) -> io::Result<Self> {
         let buffers = (2 * clients.min(1024)).next_power_of_two().max(16) as u16;
         // SAFETY: an anonymous mapping at an address of the kernel's choice; the result is checked.

@@ -29,7 +29,7 @@ pub fn prepare(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
     command(0x16, out, text);
 }
 
-/// COM_STMT_EXECUTE without a cursor. `places`: the value that each place of the text takes.
+/// COM_STMT_EXECUTE without a cursor. `places`: the value for each place of the text.
 pub fn execute(out: &mut Vec<u8>, statement: u32, values: &[Value], places: &[usize]) {
     command(0x17, out, |out| {
         out.extend_from_slice(&statement.to_le_bytes());

@@ -1,4 +1,4 @@
-//! What a client sends to MySQL or MariaDB: each way of handling statements as commands.
+//! A client's messages to MySQL or MariaDB: each way of handling statements as commands.
 
 use steelyard_engine::error::PlanError;
 
@@ -12,7 +12,7 @@ use crate::statements::work::Work;
 
 pub struct Dialogue {
     scanner: Scanner,
-    /// The statement's reply to come says what was prepared.
+    /// The next reply gives the number of the prepared statement.
     preparing: bool,
     /// Number that the server gave to what it prepared last.
     answered: u32,
@@ -53,7 +53,7 @@ impl protocol::Dialogue for Dialogue {
             }
             Handle::Unnamed => {
                 commands::prepare(out, |out| draw.write_text(work, out));
-                // in one write: the server takes LAST for the statement that it has just prepared
+                // in one write: to the server LAST is the statement that it has just prepared
                 self.execute(work, draw, LAST, out);
                 commands::close(out, LAST);
                 self.scanner.expect(Answer::Prepared, Some(Answer::Result));

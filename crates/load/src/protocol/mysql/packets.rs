@@ -1,4 +1,4 @@
-//! What is read of a packet of MySQL or MariaDB, by a session and under load.
+//! Parsing of MySQL and MariaDB packets, for sessions and for the load.
 //!
 //! https://mariadb.com/docs/server/reference/clientserver-protocol
 
@@ -26,7 +26,7 @@ pub fn read_columns(bytes: &[u8]) -> Option<u64> {
     read_length(bytes).map(|(columns, _)| columns).filter(|columns| (1..=COLUMNS_MAX).contains(columns))
 }
 
-/// What an ERR packet says; the server's own number of the error stands before its text.
+/// The content of an ERR packet; the server's error number precedes the text.
 pub fn read_error(body: &[u8]) -> ServerError {
     let number = body.get(1..3).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
     let rest = body.get(3..).unwrap_or_default();

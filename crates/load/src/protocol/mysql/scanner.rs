@@ -40,11 +40,11 @@ pub struct Scanner {
     have: usize,
     left: usize,
     length: usize,
-    /// With the packets that this one goes on.
+    /// Including the packets that this one continues.
     message_bytes: usize,
     /// Bytes of the packet that matter.
     kept: Vec<u8>,
-    /// The packet goes on a longer one.
+    /// The packet continues a longer one.
     goes_on: bool,
     part: Part,
     awaited: [Option<Answer>; 2],
@@ -65,7 +65,7 @@ pub struct Ready {
     pub error: Option<ServerError>,
 }
 
-/// Of a row only its first byte matters; of the rest what is counted stands within this.
+/// Only the first byte of a row is needed; the needed parts of other packets are within this.
 const KEPT: usize = 1024;
 
 impl Scanner {
@@ -73,12 +73,12 @@ impl Scanner {
         Self { message_bytes_max, ..Self::default() }
     }
 
-    /// Says what is asked next: one answer, or two of commands sent in one write.
+    /// Sets the expected answers: one, or two of commands sent in one write.
     pub fn expect(&mut self, first: Answer, then: Option<Answer>) {
         self.awaited = [Some(first), then];
     }
 
-    /// Takes in bytes; returns the end of all awaited answers when they hold it.
+    /// Scans bytes; returns the end of all awaited answers when they contain it.
     pub fn feed(&mut self, mut bytes: &[u8]) -> Result<Option<Ready>, PlanError> {
         let mut ready = None;
         while !bytes.is_empty() {
@@ -124,12 +124,12 @@ impl Scanner {
         matches!(self.kept.first().or(bytes.first()), Some(0xfe | 0xff)) && self.length < LONGEST
     }
 
-    /// Takes in a whole packet; true when nothing more is awaited.
+    /// Scans a whole packet; true when nothing more is awaited.
     fn packet(&mut self) -> Result<bool, PlanError> {
         let first = self.kept.first().copied();
         match (self.part, first) {
             (Part::First, Some(0xff)) | (Part::Rows, Some(0xff)) => {
-                // the first failure only: what follows it in the same request is its echo
+                // the first failure only: later ones in the same request follow from it
                 if self.error.is_none() {
                     self.error = Some(read_error(&self.kept));
                 }
@@ -138,7 +138,7 @@ impl Scanner {
             (Part::First, Some(0)) if self.awaited[0] == Some(Answer::Prepared) => self.prepared(),
             (Part::First, Some(0)) => self.ended(),
             (Part::First, Some(0xfb)) => {
-                Err(PlanError::new("server", "asks for a local file: LOAD DATA LOCAL is not supported"))
+                Err(PlanError::new("server", "requests a local file: LOAD DATA LOCAL is not supported"))
             }
             (Part::First, Some(_)) => {
                 let columns = read_columns(&self.kept).ok_or_else(foreign)?;

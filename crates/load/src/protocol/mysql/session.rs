@@ -1,4 +1,4 @@
-//! MySQL and MariaDB: logging in and asking.
+//! MySQL and MariaDB: login and queries.
 
 use std::io;
 
@@ -29,10 +29,10 @@ const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH)
     .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
 
-/// What a login asks for is short; so is a key that the password is encrypted by, as to encrypt takes a
-/// time that grows with its length.
+/// Requests of a login are short; so is the key for the password, since the time of encryption grows
+/// with its length.
 const LOGIN_BYTES_MAX: usize = 4096;
-/// Packets are read in pieces: their length is the server's word.
+/// Packets are read in pieces, because the server's length is not trusted.
 const PIECE: usize = 1 << 16;
 
 /// A connection that answers one request at a time.
@@ -96,7 +96,7 @@ impl Session {
                 io::Error::other("the server is too old: MariaDB 10.2 or MySQL 5.7.5 is needed").into()
             );
         }
-        // MariaDB goes by what the request for TLS says, not by the login that follows it
+        // MariaDB uses the flags of the TLS request, not those of the login after it
         wanted.set(CapabilityFlags::CLIENT_CONNECT_WITH_DB, !server.database.is_empty());
         if server.tls != Tls::Disable {
             if !hello.capabilities().contains(CapabilityFlags::CLIENT_SSL) {
@@ -190,7 +190,7 @@ impl Session {
         Ok(names.into_iter().zip(numbers).filter_map(|(name, number)| Some((name, number?))).collect())
     }
 
-    /// One message: a packet, with those that go on it.
+    /// One message: a packet and its continuations.
     fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut body = Vec::new();
         loop {
@@ -250,7 +250,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// The library takes the length of the nonce for one below 128: after the version's text, its zero, and 20
+/// The library assumes a length of the nonce below 128: after the version's text, its zero, and 20
 /// bytes.
 fn check_greeting(greeting: &[u8]) -> Option<()> {
     let version = greeting.get(1..)?;

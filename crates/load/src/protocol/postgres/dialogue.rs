@@ -1,4 +1,4 @@
-//! What a client sends to PostgreSQL: each way of handling statements as messages.
+//! A client's messages to PostgreSQL: each way of handling statements as messages.
 
 use steelyard_engine::error::PlanError;
 
@@ -10,7 +10,7 @@ use crate::statements::distributions::write_integer;
 use crate::statements::draw::Draw;
 use crate::statements::work::Work;
 
-/// What the statement's reply to come answers.
+/// The message that the next reply answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Parse,
@@ -87,7 +87,7 @@ impl protocol::Dialogue for Dialogue {
                 messages::sync(out);
                 self.stage = Stage::Close;
             }
-            // prepared stays prepared, whatever became of its execution
+            // the statement stays prepared, even if its execution failed
             (Stage::Execute, Handle::Named) if self.parsed => {
                 self.prepared[draw.statement][draw.tag as usize / 64] |= 1 << (draw.tag % 64);
                 return Next::Done;

@@ -5,7 +5,7 @@ use steelyard_engine::error::PlanError;
 use crate::protocol::ServerError;
 use crate::protocol::limits::{check_length, clipped};
 
-/// Reads a stream of replies in pieces of any size; keeps only what errors say.
+/// Reads a stream of replies in pieces of any size; keeps only errors.
 #[derive(Debug)]
 pub struct Scanner {
     message_bytes_max: usize,
@@ -27,7 +27,7 @@ pub struct Ready {
     pub error: Option<ServerError>,
 }
 
-/// Of an ErrorResponse, its fields with all that a reader wants of them.
+/// The fields of an ErrorResponse, long ones cut.
 const KEPT: usize = 1 << 16;
 
 impl Scanner {
@@ -43,8 +43,8 @@ impl Scanner {
         }
     }
 
-    /// Takes in bytes; returns the end of a reply when they hold one. The lab has one request under
-    /// way a connection, so at most one reply ends in a piece.
+    /// Scans bytes; returns the end of a reply when they contain one. The lab has one request under
+    /// way per connection, so at most one reply ends in a piece.
     pub fn feed(&mut self, mut bytes: &[u8]) -> Result<Option<Ready>, PlanError> {
         let mut ready = None;
         while !bytes.is_empty() {
@@ -80,7 +80,7 @@ impl Scanner {
                 }
             }
             match self.head[0] {
-                // a notice of the first failure only: what follows it in the same request is its echo
+                // a notice of the first failure only: later ones in the same request follow from it
                 b'E' if self.error.is_none() => self.error = Some(read_error(&self.kept)),
                 b'1' => self.parsed = true,
                 b'Z' => {

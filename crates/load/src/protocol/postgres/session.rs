@@ -1,4 +1,4 @@
-//! PostgreSQL: logging in and asking.
+//! PostgreSQL: login and queries.
 
 use std::io;
 
@@ -142,7 +142,7 @@ impl Session {
                     let ServerError { code, message } = server_error(&body);
                     return Err(LoadError::Refused { address: self.address.clone(), code, message });
                 }
-                _ => Err(io::Error::other("an authentication that the load engine does not know")),
+                _ => Err(io::Error::other("the authentication method is not supported")),
             };
             written.map_err(|cause| self.broken(cause))?;
             if !out.is_empty() {
@@ -156,7 +156,7 @@ impl Session {
             .password
             .as_deref()
             .map(str::as_bytes)
-            .ok_or_else(|| self.broken(io::Error::other("the server asks for a password and none is given")))
+            .ok_or_else(|| self.broken(io::Error::other("the server requires a password and none is given")))
     }
 
     fn send(&mut self, bytes: &[u8]) -> Result<(), LoadError> {

@@ -7,7 +7,7 @@ use crate::statements::template::parameters;
 
 pub const QUIT: &[u8] = b"*1\r\n$4\r\nQUIT\r\n";
 
-const PARAMETER: &str = "must stand alone between blanks, without quotes: a parameter is a whole argument";
+const PARAMETER: &str = "must be separated by blanks, without quotes: a parameter is a whole argument";
 
 #[derive(Debug, PartialEq, Eq)]
 enum Piece {
@@ -24,13 +24,13 @@ pub struct Command {
 }
 
 impl Command {
-    /// Of a statement's words, separated by blanks. Err: why the text is no command.
+    /// From a statement's words, separated by blanks. Err: the reason that the text is not a command.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (names, words) = (parameters(text), words(text));
         if words.is_empty() {
             return Err("has no command".into());
         }
-        // what the template takes for a parameter must be one here, and the other way round
+        // template and command must agree on the parameters
         if let Some(name) = names.iter().find(|name| !words.iter().any(|word| parameter(word) == Some(name)))
         {
             return Err(format!("`:{name}` {PARAMETER}"));
@@ -77,7 +77,7 @@ pub fn command(words: &[&str], out: &mut Vec<u8>) {
     }
 }
 
-/// The name of the parameter that a word stands for.
+/// The name of the parameter that a word denotes.
 fn parameter(word: &str) -> Option<&str> {
     let name = word.strip_prefix(':')?;
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -126,7 +126,7 @@ mod tests {
             ("SET \"a b\":id 1", "`:id`"),
         ] {
             let refused = Command::parse(text).unwrap_err();
-            assert!(refused.starts_with(&format!("{word} must stand alone")), "{text}: {refused}");
+            assert!(refused.starts_with(&format!("{word} must be separated by blanks")), "{text}: {refused}");
         }
         assert_eq!(Command::parse(" \n").unwrap_err(), "has no command");
     }

@@ -1,4 +1,4 @@
-//! What a client sends to Valkey: each statement is a command, and several may be under way.
+//! A client's messages to Valkey: each statement is a command, and several may be under way.
 
 use std::collections::VecDeque;
 
@@ -68,7 +68,7 @@ impl protocol::Dialogue for Dialogue {
         self.replies.pop_front()
     }
 
-    /// An error is a reply of its own: none is half read.
+    /// An error is a whole reply: nothing is half read.
     fn last_error(&mut self) -> Option<ServerError> {
         None
     }

@@ -16,14 +16,14 @@ const ELEMENT_BYTES_MIN: usize = 3;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     pub error: Option<ServerError>,
-    /// What a reply outside arrays says, where the scanner keeps it.
+    /// Content of a reply outside arrays, where the scanner keeps it.
     pub text: Vec<u8>,
 }
 
 /// What comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// A line that says what follows it, or is all.
+    /// A line that announces the next part, or is the whole reply.
     Line,
     /// So many bytes of a bulk string.
     Bulk(usize),
@@ -47,7 +47,7 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    /// keeps: what a reply says is wanted, besides errors.
+    /// keeps: the content of replies is needed, in addition to errors.
     pub fn new(message_bytes_max: usize, keeps: bool) -> Self {
         Self {
             message_bytes_max,
@@ -60,7 +60,7 @@ impl Scanner {
         }
     }
 
-    /// Takes in bytes up to the end of one reply, and returns it; leaves those behind it.
+    /// Scans bytes up to the end of one reply, and returns it; leaves those behind it.
     pub fn feed(&mut self, bytes: &mut &[u8]) -> Result<Option<Answer>, PlanError> {
         while !bytes.is_empty() {
             let ended = match self.state {
@@ -207,7 +207,7 @@ mod tests {
 
     const MOST: usize = 1 << 20;
 
-    /// What a stream says, until its end or its first error.
+    /// The content of a stream, until its end or its first error.
     fn read(scanner: &mut Scanner, mut bytes: &[u8], found: &mut Vec<Answer>) -> Result<(), String> {
         while let Some(answer) = scanner.feed(&mut bytes).map_err(|error| error.to_string())? {
             found.push(answer);

@@ -1,4 +1,4 @@
-//! Valkey: logging in and asking.
+//! Valkey: login and queries.
 
 use std::io;
 
@@ -30,7 +30,7 @@ impl protocol::Session for Session {
         if !server.database.is_empty() {
             session.enter(&["SELECT", &server.database])?;
         }
-        // a server that wants a password, or has no room, says so in its first reply
+        // a server that requires a password, or is full, reports it in its first reply
         session.enter(&["PING"])?;
         Ok(session)
     }
@@ -75,7 +75,7 @@ impl Session {
         let mut out = Vec::new();
         command(words, &mut out);
         let written = self.transport.write_all(&out);
-        // a server without room closes the connection, and its last words are still there
+        // a full server closes the connection, but its last message can still be read
         self.answer().map_err(|cause| {
             let cause = written.err().unwrap_or(cause);
             LoadError::Connect { address: self.address.clone(), cause: explain(&cause) }

@@ -1,5 +1,5 @@
-//! The RSA key by which a server has the password encrypted. The library that encrypts takes a well-formed
-//! key for granted, so the server's is read here, strictly, and written anew.
+//! The server's RSA key, with which the password is encrypted. The library for encryption requires a well-formed
+//! key, so the key is parsed here, strictly, and written again.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +17,7 @@ const EXPONENT_BYTES_MAX: usize = 4;
 /// What OAEP with SHA-1 adds to a text.
 const PADDING_BYTES: usize = 42;
 
-/// The key of a text in PEM, in PEM of the simplest form; `None` for whatever is no key, or is too short for
+/// The key of a text in PEM, in PEM of the simplest form; `None` for an invalid key, or one too short for
 /// a text of so many bytes.
 pub(super) fn rewritten(pem: &[u8], text_bytes: usize) -> Option<Vec<u8>> {
     let pem = std::str::from_utf8(pem).ok()?;
@@ -76,7 +76,7 @@ fn positive(integer: &[u8]) -> Option<&[u8]> {
     Some(&integer[zeros..])
 }
 
-/// A zero stands before what would be read as below 0.
+/// A zero precedes a number that would be read as negative.
 fn signed(number: &[u8]) -> Vec<u8> {
     [&[0], number].concat()
 }

@@ -1,4 +1,4 @@
-//! Login methods: what the server may ask for, and what it gets.
+//! Login methods: the server's requests and the answers.
 
 use std::io;
 
@@ -34,13 +34,13 @@ impl Context for &Secret<'_> {
     }
 }
 
-/// A login method begun: what the server's first challenge is answered with.
+/// Start of a login method: the answer to the server's first challenge.
 pub(super) fn begin(plugin: &AuthPlugin<'_>, secret: &Secret<'_>) -> io::Result<(AuthProc, Vec<u8>)> {
     let unknown = |cause: &dyn std::fmt::Display| {
         io::Error::other(format!("cannot log in by {}: {cause}", clipped(plugin.as_bytes())))
     };
     let readable = matches!(plugin, AuthPlugin::MysqlClearPassword | AuthPlugin::MysqlOldPassword);
-    // a Unix socket leads to a process of this machine, and nobody can listen on the way
+    // a Unix socket ends on this machine, so the password cannot be intercepted
     if readable && !(secret.tls || secret.ipc) {
         return Err(unknown(
             &"it shows the password to whoever listens, as the connection is not encrypted \
@@ -52,12 +52,12 @@ pub(super) fn begin(plugin: &AuthPlugin<'_>, secret: &Secret<'_>) -> io::Result<
     Ok((auth, response.data().unwrap_or_default().to_vec()))
 }
 
-/// What goes on with a login method is answered with.
+/// The answer to a further request of a login method.
 pub(super) fn more(auth: &mut AuthProc, secret: &Secret<'_>, data: &[u8]) -> io::Result<Response> {
     let encrypts = matches!(auth, AuthProc::CachingSha2Password(_) | AuthProc::Sha256Password(_));
-    // a single byte is no key, but says how the login goes on
+    // a single byte is not a key, but the next step of the login
     let key = if encrypts && data.len() > 1 {
-        // the password goes with a zero after it
+        // the password ends in a zero byte
         let key = rewritten(data, secret.password.len() + 1);
         Some(key.ok_or_else(|| io::Error::other("the server's RSA key is not one to encrypt a password by"))?)
     } else {
