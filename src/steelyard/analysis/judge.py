@@ -104,6 +104,7 @@ def _study_notices(evidence: Evidence) -> list[Notice]:
         *_lab_notices(evidence),
         *stopping_notices(evidence),
         *_plan_notices(evidence),
+        *_durability_notices(evidence),
         *_clock_notices(evidence),
     ]
 
@@ -121,6 +122,14 @@ def _plan_notices(evidence: Evidence) -> list[Notice]:
         return []
     text = f"the study is not finished: {whole} of {planned} planned blocks are whole"
     return [Notice("study-unfinished", f"{text}, {runs} of {planned * options} runs count")]
+
+
+def _durability_notices(evidence: Evidence) -> list[Notice]:
+    """That commits did not wait for storage, as the study chose."""
+    if evidence.study.subject.durability == "server":
+        return []
+    text = "durability is off: commits did not wait for storage, so a durable server commits more slowly"
+    return [Notice("durability-off", text)]
 
 
 def _lab_notices(evidence: Evidence) -> list[Notice]:

@@ -36,6 +36,11 @@ class Subject(Strict):
         default=None,
         description="address of a server not started by steelyard; secrets as ${NAME} from the environment",
     )
+    durability: Literal["server", "off"] = Field(
+        default="server",
+        description="server: as the server's own defaults have it; off: commits do not wait for storage, and"
+        " a crash loses transactions",
+    )
     settings: dict[str, Setting] = Field(
         default_factory=dict, description="server settings, the same in every option"
     )
@@ -45,9 +50,10 @@ class Subject(Strict):
 
     @model_validator(mode="after")
     def _one_origin(self) -> Subject:
-        if self.dsn and (self.bindir or self.settings):
+        if self.dsn and (self.bindir or self.settings or self.durability == "off"):
             raise ValueError(
-                "dsn: bindir and settings cannot be changed for a server that steelyard does not start"
+                "dsn: bindir, durability and settings cannot be changed for a server that steelyard does not"
+                " start"
             )
         return self
 

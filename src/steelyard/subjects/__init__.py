@@ -12,6 +12,7 @@ from steelyard.host.cpus.placement import Placement
 from steelyard.host.finding import Finding
 from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError, nearest
+from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.renamed import new_value
 from steelyard.study.study import Scope, Study
@@ -126,7 +127,8 @@ class Kind:
 
     name: for messages. make: creates the subject of a study. check: raises InputError for unsupported
     studies, and starts nothing. takes: workloads that it runs. protocol: wire protocol of its servers.
-    lacks: keys of [subject] that it does not have, each with a hint. scopes: scopes of factors that act on
+    lacks: keys of [subject] that it does not have, each with a hint. durability_off: settings of
+    `durability = "off"`; none: it has no such choice. scopes: scopes of factors that act on
     it, each with its settings. monitors: its default monitors.
     in_process: whether the measured work runs within the engine, so that the load needs no separate CPUs.
     boots_itself: whether it boots kernels itself, instead of this machine. set_up_s: typical length of a run
@@ -143,6 +145,7 @@ class Kind:
     takes: tuple[type[Workload], ...]
     protocol: str = "postgres"
     lacks: Mapping[str, str] = field(default_factory=dict[str, str])
+    durability_off: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
     scopes: Mapping[Scope, str] = field(default_factory=lambda: _SCOPES)
     monitors: tuple[str, ...] = ("host", "processes")
     in_process: bool = False
@@ -192,6 +195,8 @@ def check(study: Study, options: Sequence[Option]) -> None:
             f'the subject "{study.subject.kind}" cannot run a workload of kind "{study.workload.kind}"',
             at=("workload", "kind"),
         )
+    if study.subject.durability == "off" and not kind.durability_off:
+        raise InputError(f"{kind.name} has no durability to switch off", at=("subject", "durability"))
     given = study.subject.model_dump(exclude_defaults=True)
     for key, hint in kind.lacks.items():
         if given.get(key):

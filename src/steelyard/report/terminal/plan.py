@@ -31,7 +31,8 @@ def print_plan(
     subject = study.subject
     say(
         "subject",
-        " ".join(filter(None, (subject.kind, subject.bindir, "at an address" if subject.dsn else ""))),
+        " ".join(filter(None, (subject.kind, subject.bindir, "at an address" if subject.dsn else "")))
+        + (", durability off: a crash loses transactions" if subject.durability == "off" else ""),
     )
     for name, factor in study.factors.items():
         say("factor", f"{name} ({factor.scope}): {', '.join(factor.levels)}")

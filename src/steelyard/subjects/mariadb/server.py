@@ -41,16 +41,14 @@ _SQL_S = 30.0
 _CONNECT_S = 5.0
 _LATCHES = ("mutex", "rwlock", "sxlock")
 
-# the lab's defaults: no background work at unpredictable times
+# what the lab needs, and no load of the buffer pool during a run; all else is the server's own default
 _DEFAULTS: dict[str, Setting] = {
-    "innodb_buffer_pool_size": "256M",
-    "innodb_flush_log_at_trx_commit": 2,
-    "innodb_log_file_size": "64M",
     "innodb_buffer_pool_load_at_startup": False,
     "innodb_buffer_pool_dump_at_shutdown": False,
     "max_connections": 200,
     "performance_schema": False,
 }
+_DURABILITY_OFF: dict[str, Setting] = {"innodb_flush_log_at_trx_commit": 0, "innodb_doublewrite": False}
 
 
 def check(study: Study, _options: Sequence[Option]) -> None:
@@ -92,7 +90,8 @@ class MariaDB:
         shutil.rmtree(self._data, ignore_errors=True)
         # a copy of files: the same pages at the same places for every run
         subprocess.run(["cp", "-a", "--reflink=auto", template, self._data], check=True)
-        settings = {**_DEFAULTS, **option.server}
+        durability = _DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
+        settings = {**_DEFAULTS, **durability, **option.server}
         pid = self._launch(server, self._data, settings)
 
         def read_back() -> dict[str, str]:
@@ -154,14 +153,13 @@ class MariaDB:
                 beside(server, "mariadb-install-db"), "--no-defaults", f"--datadir={draft}",
                 "--auth-root-authentication-method=socket", f"--auth-root-socket-user={self._user}",
                 "--skip-test-db", f"--tmpdir={self._own}",
-                f"--innodb-log-file-size={_DEFAULTS['innodb_log_file_size']}",
             ],
             draft,
             limit_s,
         )  # fmt: skip
         if made.returncode:
             raise SubjectFailed(f"mariadb-install-db failed: {(made.stderr or made.stdout).strip()[-500:]}")
-        self._launch(server, draft, {**_DEFAULTS, "innodb_fast_shutdown": 0})
+        self._launch(server, draft, {**_DEFAULTS, **_DURABILITY_OFF, "innodb_fast_shutdown": 0})
         try:
             within(limit_s, "loading the data", self._load)
             self._server.wait()
@@ -222,6 +220,7 @@ KIND = Kind(
     check=check,
     takes=SQL_WORK,
     protocol="mysql",
+    durability_off=_DURABILITY_OFF,
     monitors=("host", "processes", "mariadb"),
     set_up_s=2.0,
     load_statements=load_statements,

@@ -49,16 +49,11 @@ _DATABASE = "steelyard"
 _PORT = 5432
 _SQL_S = 30
 
-# the lab's defaults: no background work at unpredictable times
-DEFAULTS: dict[str, Setting] = {
-    "autovacuum": False,
-    "max_connections": 200,
-    "shared_buffers": "256MB",
-    "fsync": False,
-    "max_wal_size": "4GB",
-    "checkpoint_timeout": "1h",
-    "logging_collector": False,
-}
+# what the lab needs; all else is the server's own default
+DEFAULTS: dict[str, Setting] = {"max_connections": 200, "logging_collector": False}
+DURABILITY_OFF: dict[str, Setting] = {"fsync": False, "synchronous_commit": False, "full_page_writes": False}
+# data that are made anew after a crash need no flush, and nothing may change them once they are made
+_LOADING: dict[str, Setting] = {**DEFAULTS, **DURABILITY_OFF, "autovacuum": False, "max_wal_size": "4GB"}
 
 
 def check(study: Study, options: Sequence[Option]) -> None:
@@ -96,7 +91,8 @@ class Postgres:
     def start(self, option: Option) -> Load:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
         bindir, data = self.prepare(option)
-        requested = {**DEFAULTS, **option.server}
+        durability = DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
+        requested = {**DEFAULTS, **durability, **option.server}
         pooler, pooler_settings, settings = divided(requested)
         pid = self._launch(bindir, data, settings)
         # a template must have no session while it is copied
@@ -165,7 +161,7 @@ class Postgres:
         draft, limit_s = data.with_suffix(".draft"), self._bench.study.plan.set_up_limit_s
         shutil.rmtree(draft, ignore_errors=True)
         make_cluster(bindir, draft, self._account, self._bench.guard, limit_s)
-        self._launch(bindir, draft, DEFAULTS)
+        self._launch(bindir, draft, _LOADING)
         try:
             within(limit_s, "loading the data", self._load)
         except (psycopg.Error, OSError) as error:
@@ -216,6 +212,7 @@ KIND = Kind(
     make=make,
     check=check,
     takes=SQL_WORK,
+    durability_off=DURABILITY_OFF,
     monitors=("host", "processes", "postgres", "postgres-waits"),
     load_statements=load_statements,
     driver_errors=(psycopg.Error,),

@@ -38,8 +38,9 @@ _WORDS = {
     "threading": ("serialized", "multi-thread"),
     "begin": ("deferred", "immediate", "exclusive"),
 }
-# as in applications with concurrent users
-_PRAGMAS: dict[str, Setting] = {"journal_mode": "wal", "synchronous": "normal"}
+# readers beside a writer, as in applications with concurrent users; commits are as durable as by default
+_PRAGMAS: dict[str, Setting] = {"journal_mode": "wal", "synchronous": "full"}
+_DURABILITY_OFF: dict[str, Setting] = {"synchronous": "off"}
 # they only take effect when the file is created
 _FILE_PRAGMAS = ("page_size", "auto_vacuum", "encoding")
 
@@ -63,7 +64,8 @@ class SQLite:
 
     def start(self, option: Option) -> Load:
         """The data in place and every setting read back, or SubjectFailed."""
-        settings = _settings(option)
+        durability = _DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
+        settings = {**_settings(option), **durability, **option.server}
         shutil.rmtree(self._folder, ignore_errors=True)
         shutil.copytree(self._template(settings), self._folder)
         database = _database(settings, str(self._folder / _FILE))
@@ -80,7 +82,7 @@ class SQLite:
                 "version": f"SQLite {facts['version']}",
                 "build": "; ".join(facts["compile_options"]),
                 "settings": facts["settings"] | opening,
-                "sources": dict.fromkeys(option.server, "study"),
+                "sources": dict.fromkeys({**_PRAGMAS, **durability, **option.server}, "study"),
             },
         )
 
@@ -150,6 +152,7 @@ KIND = Kind(
     make=SQLite,
     check=check,
     takes=(StatementWorkload,),
+    durability_off=_DURABILITY_OFF,
     lacks={
         "session": "a PRAGMA is a setting: [subject.settings]",
         "bindir": "leave it out: the library is built in",
