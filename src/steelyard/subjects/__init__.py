@@ -144,7 +144,7 @@ class Kind:
     protocol: str = "postgres"
     lacks: Mapping[str, str] = field(default_factory=dict[str, str])
     scopes: Mapping[Scope, str] = field(default_factory=lambda: _SCOPES)
-    monitors: tuple[str, ...] = ("host", "processes")
+    monitors: tuple[str, ...] = ("host", "processes", "disturbance")
     in_process: bool = False
     boots_itself: bool = False
     set_up_s: float = 1.5
