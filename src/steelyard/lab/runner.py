@@ -85,7 +85,7 @@ class Laboratory:
     def block(
         self, slots: Sequence[Slot], attempt: int = 1, done: Container[str] = (), void: int = 0, redo: int = 0
     ) -> Iterator[Run]:
-        """The runs of one block, which is repeated as a whole after a void run, once, and after disturbed ones.
+        """The runs of one block, which is repeated after a void run, once, and after disturbed ones.
 
         attempt: number of the first attempt; done: options that it has already run; void: number of
         earlier attempts, 0 or 1, that ended with a void run; redo: how often it may be repeated as disturbed,
