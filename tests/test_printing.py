@@ -22,7 +22,7 @@ from steelyard.printable import LINES, printable
 from steelyard.report.export.markdown import to_markdown
 from steelyard.report.presented.presented import present
 from steelyard.report.terminal.bundles import print_bundle_comparison
-from steelyard.report.terminal.plan import print_plan
+from steelyard.report.terminal.plan import Expected, print_plan
 from steelyard.report.terminal.verdict import print_verdict
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
@@ -81,7 +81,7 @@ def test_a_plan_with_a_wild_question_is_text() -> None:
     text = SMALL.format(subject="null", measure_s=0.3, blocks=2).replace("Which way?", toml(WILD))
     study = parse_study(text, "my.toml")
     where, out = console()
-    print_plan(study, options(study), 1.0, where, [WILD])
+    print_plan(study, options(study), Expected(1.0, refused=[WILD]), where)
     assert_is_text(out.getvalue())
 
 

@@ -286,7 +286,10 @@ def test_a_study_runs_to_a_verdict_and_its_bundle_tells_what_ran(lab: Lab) -> No
     assert bundle.environment["server"]["version"].startswith("SQLite 3.")
     # what the study leaves as it is, the lab's own defaults among it, is not told as set
     told_as_set = bundle.environment["servers"]["PRO"]["set"]
-    assert set(told_as_set) == {"mmap_size", "auto_vacuum", "encoding", "workers"}
+    assert set(told_as_set) == {
+        *("mmap_size", "auto_vacuum", "encoding", "workers"),
+        *("journal_mode", "synchronous"),
+    }
     # no load comes from outside: all CPUs are the clients'
     assert not bundle.environment["placement"]["apart"]
     assert lab.ours() == [] and lab.traces() == []

@@ -23,11 +23,11 @@ ARROWS = {
     "workloads": {"study"},
     "monitors": {"declared_metrics", "study", "host"},
     "subjects": {"study", "host", "workloads"},
-    # what a run is made of and what a bundle keeps: the lab, guests included, and the bundle agree on it
+    # what a run is made of and when it is disturbed: lab, guests included, bundle and analysis agree on it
     "run_tables": set[str](),
     "lab": {"study", "host", "workloads", "monitors", "subjects", "run_tables"},
     "bundle": {"declared_metrics", "study", "run_tables"},
-    "analysis": {"declared_metrics", "study", "bundle"},
+    "analysis": {"declared_metrics", "study", "run_tables", "bundle"},
     "report": {"study", "bundle", "analysis"},
     "recordings": {"study", "run_tables", "bundle"},
     "catalog": set[str](),
@@ -72,7 +72,7 @@ ROOMS = {
     """,
     "monitors": "system postgres mariadb valkey",
     "run_tables": """
-        schema
+        schema disturbance
         rows
     """,
     "lab": """
@@ -111,7 +111,7 @@ ROOMS = {
         export page terminal
     """,
     "workflow": """
-        complaint exit_codes prepare
+        busy_machine complaint exit_codes prepare
         attempts program_name
         measure show
         session

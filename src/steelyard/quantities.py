@@ -110,20 +110,23 @@ def with_unit(number: str, unit: str) -> str:
     return f"{number}{unit}" if unit.startswith("/") else f"{number} {unit}"
 
 
+def says_nothing(low: float, high: float) -> bool:
+    """Whether the ends of an interval of a positive quantity are 100 times apart or more: it is none then."""
+    return not high < _NO_INTERVAL * low
+
+
 def ratio(value: float, low: float, high: float) -> str:
-    """`1.42 [1.38–1.46]`."""
+    """`1.42 [1.38–1.46]`; `1.42 [no interval]` where the ends do not even say whether it is above 1."""
+    if says_nothing(low, high) and low <= 1 <= high:
+        low, high = 0.0, math.inf
     middle, bottom, top = together([value, low, high])
     return f"{middle} [{span(bottom, top)}]"
 
 
-def ratio_or_none(value: float, low: float, high: float) -> str:
-    """The same; `1.42 [no interval]` where so few blocks stand behind it that the interval says nothing."""
-    known = high < _NO_INTERVAL * low
-    return ratio(value, low, high) if known else ratio(value, 0.0, math.inf)
-
-
 def thousands(value: float, low: float, high: float) -> str:
-    """`21.4k [21.2–21.6]`: short enough for several in 80 columns."""
+    """`21.4k [21.2–21.6]`: short enough for several in 80 columns; `21.4k [no interval]` as in `ratio`."""
+    if says_nothing(low, high):
+        low, high = 0.0, math.inf
     scale, sign = (1e6, "M") if value >= 999_500 else (1e3, "k") if value >= 9_995 else (1.0, "")
     middle, bottom, top = together([value / scale, low / scale, high / scale])
     return f"{middle}{sign} [{span(bottom, top)}]"

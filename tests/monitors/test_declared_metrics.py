@@ -110,7 +110,7 @@ def assert_declared(name: str, target: Target) -> None:
     assert not fallen
 
 
-@pytest.mark.parametrize("name", ["host", "processes"])
+@pytest.mark.parametrize("name", ["host", "processes", "disturbance"])
 def test_what_is_read_of_a_machine_is_declared(name: str) -> None:
     assert_declared(name, Target(pids={"server": os.getpid()}))
 
@@ -172,6 +172,7 @@ def test_rates_are_those_that_the_monitors_declare() -> None:
     assert {name: declared(name).default_hz for name in MONITORS} == {
         **dict.fromkeys(MONITORS, 1.0),
         "postgres-waits": 10.0,
+        "disturbance": 0.2,
     }
 
 

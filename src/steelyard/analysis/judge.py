@@ -24,6 +24,7 @@ from steelyard.analysis.metrics.dispatcher import simulation_notices
 from steelyard.analysis.metrics.guests import instruction_notices
 from steelyard.analysis.metrics.headlines import headlines
 from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics
+from steelyard.analysis.validity.disturbance import disturbance_notices, disturbed
 from steelyard.analysis.validity.gauges import gauge_notices
 from steelyard.analysis.validity.harness import harness_notices
 from steelyard.analysis.validity.published_figures import published_figure_notices
@@ -48,11 +49,13 @@ def judge(evidence: Evidence) -> Judgement:
     }
     comparisons = tuple(c for found in chain(*compared.values()) for c in found.comparisons)
     found_effects = tuple(e for m in run_metrics.headlines for e in effects(run_metrics, m, evidence.options))
-    gauges = gauge_notices(evidence)
+    gauges, by_others = gauge_notices(evidence), disturbed(evidence)
     scaling, latch = scalings(evidence, run_metrics), latches(evidence)
     pairs = pairwise(evidence.study, intervals, baseline)
     costs, cells = Costs(intervals), win_map(evidence, run_metrics)
-    findings = Findings(evidence, run_metrics, pairs, comparisons, found_effects, costs, cells, gauges)
+    findings = Findings(
+        evidence, run_metrics, pairs, comparisons, found_effects, costs, cells, gauges, by_others
+    )
     return Judgement(
         question=evidence.study.question,
         baseline=baseline,
@@ -66,6 +69,7 @@ def judge(evidence: Evidence) -> Judgement:
         fairness=fairness(evidence),
         costs=costs.differences(pairs.with_baseline(baseline)),
         notices=(
+            *disturbance_notices(evidence, by_others),
             *_study_notices(evidence),
             *stability_notices(evidence, run_metrics),
             *gauges,

@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 
 from steelyard.bundle.evidence import queries
-from steelyard.bundle.evidence.evidence import Columns, Evidence, Topology, counts_instructions
+from steelyard.bundle.evidence.evidence import Columns, Evidence, Topology, counts_instructions, placement_of
 from steelyard.bundle.evidence.histograms import file_of, quantiles, summary
 from steelyard.bundle.evidence.hold_times import holds
 from steelyard.bundle.evidence.probes import probed
@@ -135,6 +135,8 @@ class Bundle:
             probed=probed(self),
             # the CPUs of a server at an address are unknown
             topology=Topology() if self.study.subject.dsn else Topology.of(self.environment),
+            placement={} if self.study.subject.dsn else placement_of(self.environment),
+            redone=self.columns("select run, block, cause from runs where status = 'disturbed' order by run"),
             calibration=self.environment.get("calibration", {}),
             declared=self.declared,
             instruction_time=counts_instructions(self.environment),

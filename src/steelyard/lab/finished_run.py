@@ -14,7 +14,8 @@ from steelyard.study.plan import Slot
 class Run:
     """One finished run: its slot, its status, its rate, and its tables as columns.
 
-    A void run has tables only when its load ran to the end and no transaction succeeded.
+    status: done, void or disturbed. A void run has tables only when its load ran to the end and no
+    transaction succeeded.
     """
 
     slot: Slot

@@ -33,12 +33,14 @@ from steelyard.lab.engines.result_tables import (
 from steelyard.lab.environment.redaction import redact, redacted_run
 from steelyard.lab.finished_run import Run
 from steelyard.lab.machine.host_settings import Host
+from steelyard.lab.observe.disturbance import disturbance_of
 from steelyard.lab.observe.latch_rows_mariadb import monitored_latches
 from steelyard.lab.observe.latch_rows_postgres import Tranches
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import Probing
 from steelyard.monitors import Target, declared
 from steelyard.run_tables.rows import Columns, Rows
+from steelyard.study.host_settings import cpus_by_role
 from steelyard.study.plan import Slot
 from steelyard.study.study import Study
 from steelyard.subjects import Kind, Load, Subject
@@ -81,29 +83,45 @@ class Laboratory:
     admit: Callable[[str, Mapping[str, Any]], None]
 
     def block(
-        self, slots: Sequence[Slot], attempt: int = 1, done: Container[str] = (), void: int = 0
+        self, slots: Sequence[Slot], attempt: int = 1, done: Container[str] = (), void: int = 0, redo: int = 0
     ) -> Iterator[Run]:
-        """The runs of one block. After a void run the whole block is repeated, once.
+        """The runs of one block, which is repeated after a void run, once, and after disturbed ones.
 
         attempt: number of the first attempt; done: options that it has already run; void: number of
-        earlier attempts, 0 or 1, that ended with a void run. Raises StudyFailed after the second void
-        run, and at once when no transaction of a run succeeded: a repetition would fail too; BootNeeded.
+        earlier attempts, 0 or 1, that ended with a void run; redo: how often it may be repeated as disturbed,
+        after that its runs are kept. Raises StudyFailed after the second void run, and at once when no
+        transaction of a run succeeded: a repetition would fail too; BootNeeded.
         """
         for number in itertools.count(attempt):
             for slot in slots:
                 if number == attempt and slot.option.label in done:
                     continue
-                run = self._run(slot, number)
+                run = self._judged(self._run(slot, number), redo)
                 yield run
                 if run.status == "void" and run.tables:
                     raise StudyFailed(f"option {slot.option.label}: {run.cause}")
                 if run.status == "void" and void:
                     raise StudyFailed(f"block {slot.block} failed twice: {slot.option.label}: {run.cause}")
-                if run.status == "void":
-                    void += 1
+                if run.status == "disturbed" and not redo:
+                    raise StudyFailed(f"stopped (plan.disturbed): {run.cause}")
+                if run.status in ("void", "disturbed"):
+                    void += run.status == "void"
+                    redo -= run.status == "disturbed"
                     break
             else:
                 return
+
+    def _judged(self, run: Run, redo: int) -> Run:
+        """The run; as `disturbed` where others took the CPU and the study does not keep such runs."""
+        if run.status != "done" or not (redo or self.study.plan.disturbed == "stop"):
+            return run
+        placement = self.placement
+        cpus = cpus_by_role(run.slot.option.host, placement.server, placement.engine)
+        found = disturbance_of(run.tables, cpus)
+        if found is None:
+            return run
+        cause = found.sentence(f"under option {run.slot.option.label}")
+        return replace(run, status="disturbed", cause=cause)
 
     def _run(self, slot: Slot, attempt: int) -> Run:
         origin_ns = time.monotonic_ns()

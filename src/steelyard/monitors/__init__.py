@@ -62,6 +62,7 @@ class Monitor(Protocol):
 MONITORS: dict[str, str] = {
     "host": "steelyard.monitors.system.machine:HostMonitor",
     "processes": "steelyard.monitors.system.processes:ProcessMonitor",
+    "disturbance": "steelyard.monitors.system.disturbance:DisturbanceMonitor",
     "postgres": "steelyard.monitors.postgres.counters:PostgresMonitor",
     "postgres-waits": "steelyard.monitors.postgres.waits:PostgresWaitsMonitor",
     "mariadb": "steelyard.monitors.mariadb.counters:MariaDBMonitor",

@@ -107,6 +107,20 @@ def host_settings(settings: Mapping[str, Setting]) -> HostSettings:
     )
 
 
+def cpus_by_role(
+    settings: Mapping[str, Setting], server: frozenset[int], engine: frozenset[int]
+) -> dict[str, frozenset[int]]:
+    """The CPUs that each role may use. server, engine: where the study places them unless a setting does.
+
+    A pooler and hogs stand with the server, the lab's monitors are not named: they work for both.
+    """
+    found = {"server": server, "engine": engine, "pooler": server, "hogs": server}
+    given = host_settings(settings)
+    found |= {role: s.cpus for role, s in given.schedules.items() if s.cpus is not None}
+    found |= {role: s.cpuset for role, s in given.shares.items() if s.cpuset is not None}
+    return found
+
+
 def _by_role(kind: type[_Given], settings: Mapping[str, Setting]) -> dict[str, _Given]:
     found: dict[str, _Given] = {}
     for role in ROLES:

@@ -14,7 +14,7 @@ from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import changed, changes_of, check_factors, check_host, matches
 from steelyard.study.host_settings import KERNEL, boot_of
 from steelyard.study.key_types import Setting
-from steelyard.study.study import Study
+from steelyard.study.study import Plan, Study
 from steelyard.study.validation_errors import explain
 from steelyard.study.workloads.workload import Workload
 
@@ -185,6 +185,11 @@ def with_absent_arguments(found: Sequence[Option]) -> list[Option]:
 
 def _boot(option: Option) -> _Boot:
     return boot_of(option.host)
+
+
+def redone_blocks_max(plan: Plan) -> int:
+    """How many disturbed blocks are run again, in the whole study."""
+    return max(1, plan.blocks // 2) if plan.disturbed == "redo" else 0
 
 
 def run_seconds(study: Study) -> float:

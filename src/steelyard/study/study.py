@@ -118,6 +118,12 @@ class Plan(Strict):
     )
     pin: bool = Field(default=True, description="run server and load engine on separate CPUs")
     stop: Stop | None = None
+    disturbed: Literal["redo", "keep", "stop"] = Field(
+        default="redo",
+        description="when other work kept the server or the load engine from its CPUs for 10 % of its busy"
+        " time: `redo` the block (in all as often as half of the planned blocks, at least once; after that as"
+        " `keep`), `keep` the run and say so, or `stop` the study",
+    )
 
 
 # every other kind is a workload of statements, from the registry of workloads

@@ -147,7 +147,7 @@ class Kind:
     lacks: Mapping[str, str] = field(default_factory=dict[str, str])
     durability_off: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
     scopes: Mapping[Scope, str] = field(default_factory=lambda: _SCOPES)
-    monitors: tuple[str, ...] = ("host", "processes")
+    monitors: tuple[str, ...] = ("host", "processes", "disturbance")
     in_process: bool = False
     boots_itself: bool = False
     set_up_s: float = 1.5

@@ -261,7 +261,7 @@ KIND = Kind(
         "client": "the workload's",
         "host": "this machine's",
     },
-    monitors=("host", "processes", "valkey"),
+    monitors=("host", "processes", "disturbance", "valkey"),
     set_up_s=1.0,
     driver_errors=(ValkeyError,),
     error_meanings={

@@ -31,7 +31,7 @@ from steelyard.lab.runner import Laboratory, Progress, StudyFailed
 from steelyard.monitors import MONITORS, declared
 from steelyard.study.errors import InputError, brief
 from steelyard.study.load_study import located
-from steelyard.study.plan import baseline
+from steelyard.study.plan import baseline, redone_blocks_max
 from steelyard.study.study import Study
 from steelyard.subjects import Bench, SubjectFailed, kind_of
 from steelyard.workflow.attempts import (
@@ -153,6 +153,7 @@ def _run_blocks(
         host = Host(guard, placement, Boot.now() if prepared.boots else None)
         admit = partial(refuse_other_server, writer.path)
         laboratory = Laboratory(study, bench.work, kind, subject, placement, host, progress, admit)
+        redo = _redos_left(study, writer.path)
         whole = sum(attempt.number == 0 for attempt in attempts.values())
         try:
             try:
@@ -162,10 +163,11 @@ def _run_blocks(
                         continue
                     if not attempt.done and _narrow_enough(study, writer.path, whole):
                         return
-                    for run in laboratory.block(slots, attempt.number, attempt.done, attempt.void):
+                    for run in laboratory.block(slots, attempt.number, attempt.done, attempt.void, redo):
                         with interrupts.held():
                             _keep(writer, run, prepared.refused)
                             progress.run_ended(run.slot.option.label, run.tps, run.status)
+                        redo -= run.status == "disturbed"
                         guard.check()
                     whole += 1
             finally:
@@ -208,6 +210,12 @@ def _narrow_enough(study: Study, path: Path, blocks: int) -> bool:
     from steelyard.analysis.comparison.stopping import narrow_enough
 
     return narrow_enough(Bundle(path).evidence(), stop.half_width_percent, stop.after_blocks)
+
+
+def _redos_left(study: Study, path: Path) -> int:
+    """How many disturbed blocks may still be run again, those before a resume counted."""
+    (done,) = Bundle(path).columns("select count(*) as n from runs where status = 'disturbed'")["n"]
+    return max(0, redone_blocks_max(study.plan) - int(done))
 
 
 def _placement(prepared: PreparedStudy) -> Placement:

@@ -18,6 +18,8 @@ from steelyard.subjects import check, kind_of
 from steelyard.workloads import work_of
 from steelyard.workloads.load_plan import anywhere, check_load
 
+_NEEDED_TO_SEE = {"host", "processes"}
+
 
 @dataclass(frozen=True)
 class PreparedStudy:
@@ -37,6 +39,13 @@ class PreparedStudy:
     def boots(self) -> bool:
         """Whether options need this machine booted with kernels or command lines of their own."""
         return not kind_of(self.study).boots_itself and any(boot_of(o.host) for o in self.options)
+
+    @property
+    def sees_disturbance(self) -> bool:
+        """Whether the lab can see that others took the CPU: two monitors, and a server on this machine."""
+        study = self.study
+        monitors = kind_of(study).monitors if study.monitors is None else study.monitors
+        return set(monitors) >= _NEEDED_TO_SEE and study.subject.dsn is None
 
     @classmethod
     def of(cls, text: str, origin: str) -> PreparedStudy:
@@ -61,6 +70,14 @@ class PreparedStudy:
             found, refused = permitted(study, found)
             order = list(blocks(study, found, boots_apart))
             prepared = cls(study, text, origin, found, order, refused)
+            requested = "disturbed" in study.plan.model_fields_set and study.plan.disturbed != "keep"
+            if requested and not prepared.sees_disturbance:
+                raise InputError(
+                    "has no effect: disturbed runs are recognised only with the monitors host and processes,"
+                    " and a server on this machine",
+                    "add both to [monitors], or leave the key out",
+                    ("plan", "disturbed"),
+                )
             if study.reboots != Reboots() and not prepared.boots:
                 raise InputError(
                     "has no effect: no option sets a kernel or a command line",

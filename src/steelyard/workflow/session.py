@@ -14,13 +14,14 @@ from steelyard.bundle.reader import Bundle
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab.reboots import Paused
 from steelyard.lab.runner import StudyFailed
-from steelyard.report.terminal.plan import print_plan
+from steelyard.report.terminal.plan import Expected, print_plan
 from steelyard.report.terminal.progress import MatrixPlan, Progress
 from steelyard.study.errors import InputError, typed
 from steelyard.study.load_study import find_study
-from steelyard.study.plan import run_seconds
+from steelyard.study.plan import redone_blocks_max, run_seconds
 from steelyard.study.study import Study
 from steelyard.subjects import kind_of
+from steelyard.workflow.busy_machine import busy_machine
 from steelyard.workflow.complaint import complain, say
 from steelyard.workflow.exit_codes import Exit
 from steelyard.workflow.measure import resume, start
@@ -40,7 +41,11 @@ def run_study(
     console = Console(stderr=True)
     runs = sum(map(len, prepared.blocks))
     after_s = 0.0 if study.workload.simulated else _AFTER_S
-    print_plan(study, prepared.options, runs * _run_s(study) + after_s, console, prepared.refused)
+    redone = redone_blocks_max(study.plan) if prepared.sees_disturbance else 0
+    redo_s = redone * len(prepared.options) * _run_s(study)
+    busy = "" if study.workload.simulated else busy_machine()
+    expected = Expected(runs * _run_s(study) + after_s, redo_s, prepared.refused, busy)
+    print_plan(study, prepared.options, expected, console)
     if dry_run:
         return
     path = bundle or Path(f"{study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")

@@ -84,6 +84,13 @@ class RunMetrics:
         """The metric of this name, None when it was not measured."""
         return next((m for m in self.metrics if m.name == name), None)
 
+    def scatter(self, metric: Metric, option: str) -> float:
+        """The largest value of a metric over the smallest, among runs of an option at one load point."""
+        values = self.values[metric.name]
+        known = (self.option == option) & np.isfinite(values) & (values > 0)
+        points = (values[known & (self.point == point)] for point in np.unique(self.point[known]))
+        return max((float(found.max() / found.min()) for found in points), default=float("nan"))
+
 
 def foremost(study: Study, run_metrics: RunMetrics) -> Metric:
     """What a study is about first: work done, or latency where an open loop gives the work."""

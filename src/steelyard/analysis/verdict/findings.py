@@ -10,6 +10,7 @@ from steelyard.analysis.comparison.pairwise import PairResult, Pairwise
 from steelyard.analysis.judgement.results import Comparison, Effect, Notice, WinMapCell
 from steelyard.analysis.kernel.profile import profile_reasons
 from steelyard.analysis.metrics.run_metrics import RunMetrics
+from steelyard.analysis.validity.disturbance import Disturbed
 from steelyard.analysis.verdict.costs import Costs
 from steelyard.analysis.verdict.reasons import reasons
 from steelyard.bundle.evidence.evidence import Evidence
@@ -29,6 +30,7 @@ class Findings:
     costs: Costs
     win_map: Sequence[WinMapCell]
     gauges: Sequence[Notice]
+    disturbed: Disturbed
 
     @property
     def margin(self) -> str:

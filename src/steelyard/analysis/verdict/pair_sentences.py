@@ -8,7 +8,7 @@ from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.comparison.pairwise import PairResult
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.verdict.findings import Findings
-from steelyard.quantities import percent, significant
+from steelyard.quantities import percent, says_nothing, significant
 
 _MOST_BLOCKS = 100
 
@@ -32,7 +32,7 @@ def gains(findings: Findings, pair: PairResult) -> str:
     if pair.failures:
         less = "fewer" if pair.failures < 0 else "more"
         parts.append(f"{percent(abs(pair.failures))} {less} of its transactions fail")
-    parts += [_no_difference(m, c, margin) for m, c in others]
+    parts += [_untold(findings, m, c) or _no_difference(m, c, margin) for m, c in others]
     blocks = shown[0][1].blocks
     if blocks == 1:
         return f"{'; '.join(parts)} (one block: no interval)"
@@ -42,7 +42,9 @@ def gains(findings: Findings, pair: PairResult) -> str:
 def _difference(metric: Metric, c: Comparison) -> str:
     title = metric.full_title
     if c.ratio >= 2:
-        return f"{significant(c.ratio)} times the {title} [{significant(c.low)} to {significant(c.high)}]"
+        # proven, though nothing is known of its upper end
+        top = "or more" if says_nothing(c.low, c.high) else f"to {significant(c.high)}"
+        return f"{significant(c.ratio)} times the {title} [{significant(c.low)} {top}]"
     if c.ratio > 1:
         word, amount, low, high = "more", c.ratio - 1, c.low - 1, c.high - 1
     else:
@@ -61,6 +63,18 @@ def _no_difference(metric: Metric, c: Comparison, margin: str) -> str:
     if c.outcome == "equivalent":
         return f"{title} is equivalent within {margin}, {ratio}" if margin else f"{title} {ratio}"
     return f"{title} is inconclusive, {ratio}"
+
+
+def _untold(findings: Findings, metric: Metric, c: Comparison) -> str:
+    """`throughput cannot be told from 2 blocks: the runs of B differ by a factor of 2,700`; '': it can."""
+    if not (math.isfinite(c.high) and says_nothing(c.low, c.high)):
+        return ""
+    factors = {label: findings.run_metrics.scatter(metric, label) for label in (c.option, c.baseline)}
+    worst = max(factors, key=lambda label: factors[label])
+    return (
+        f"{metric.full_title} cannot be told from {c.blocks} blocks: the runs of {worst} differ by a factor"
+        f" of {significant(factors[worst])}"
+    )
 
 
 def missing(findings: Findings, pair: PairResult) -> str:

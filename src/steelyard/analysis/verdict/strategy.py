@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from steelyard.analysis.judgement.results import Verdict
 from steelyard.analysis.verdict.findings import Findings
@@ -16,8 +17,9 @@ Strategy = Callable[[Findings], Verdict]
 
 
 def verdict(findings: Findings) -> Verdict:
-    """The answer with its reasons."""
-    return _strategy(findings)(findings)
+    """The answer with its reasons; that runs were disturbed comes before all of them."""
+    found, disturbed = _strategy(findings)(findings), findings.disturbed.sentence
+    return replace(found, reasons=(disturbed, *found.reasons)) if disturbed else found
 
 
 def _strategy(findings: Findings) -> Strategy:

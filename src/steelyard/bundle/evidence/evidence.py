@@ -91,6 +91,8 @@ class Evidence:
     scores: run, point, instance, score, seconds, cpu_ns: instances of a program, where one was run.
     further_scores: run, point, instance, name, value.
     declared: metrics that the monitors declare, by monitor.
+    placement: CPUs of "server" and "engine"; empty where not known, or where the server is at an address.
+    redone: run, block, cause: disturbed runs that do not count, as their block was repeated.
     instruction_time: the clock counts instructions (of an emulated guest).
     """
 
@@ -138,11 +140,20 @@ class Evidence:
     topology: Topology = Topology()
     calibration: Mapping[str, Any] = field(default_factory=dict[str, Any])
     declared: Declared = field(default_factory=built_in)
+    placement: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
+    redone: Columns = field(default_factory=lambda: _none("run", "block", "cause"))
     instruction_time: bool = False
 
     def option(self, label: str) -> Option:
         """The option of this label. Raises StopIteration."""
         return next(option for option in self.options if option.label == label)
+
+
+def placement_of(environment: Mapping[str, Any]) -> dict[str, frozenset[int]]:
+    """CPUs of server and engine, as the lab placed them."""
+    placement: Mapping[str, Any] = environment.get("placement", {})
+    known = {role: placement.get(f"{role}_cpus") for role in ("server", "engine")}
+    return {role: frozenset(cpus) for role, cpus in known.items() if cpus} if all(known.values()) else {}
 
 
 def counts_instructions(environment: Mapping[str, Any]) -> bool:

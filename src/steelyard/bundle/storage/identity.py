@@ -29,7 +29,7 @@ class Identity(BaseModel):
     option: str
     block: _Number
     attempt: _Number
-    status: Literal["done", "void"]
+    status: Literal["done", "void", "disturbed"]
     tables: dict[str, str]
 
 

@@ -42,4 +42,4 @@ def _time(row: QueryRow | None) -> str:
 
 def _ratio(row: QueryRow | None) -> str:
     c = row.comparison if row else None
-    return fmt.ratio_or_none(c.ratio, c.low, c.high) if c else fmt.MISSING
+    return fmt.ratio(c.ratio, c.low, c.high) if c else fmt.MISSING

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
@@ -15,13 +16,21 @@ from steelyard.study.study import Study
 _LABELS_MAX = 8
 
 
-def print_plan(
-    study: Study, options: Sequence[Option], seconds: float, console: Console, refused: Sequence[str] = ()
-) -> None:
-    """Question, factors, options, blocks and expected length, on `console` (standard error).
+@dataclass(frozen=True)
+class Expected:
+    """seconds: length of the study; redo_s: of the blocks that may be run again, more than that.
 
-    refused: what this machine refuses of the study.
+    refused: what this machine refuses of the study. busy: what else the machine does; '': nothing.
     """
+
+    seconds: float
+    redo_s: float = 0.0
+    refused: Sequence[str] = ()
+    busy: str = ""
+
+
+def print_plan(study: Study, options: Sequence[Option], expected: Expected, console: Console) -> None:
+    """Question, factors, options, blocks and expected length, on `console` (standard error)."""
     plan = study.plan
 
     def say(name: str, text: str) -> None:
@@ -36,8 +45,10 @@ def print_plan(
     )
     for name, factor in study.factors.items():
         say("factor", f"{name} ({factor.scope}): {', '.join(factor.levels)}")
-    for sentence in refused:
+    for sentence in expected.refused:
         say("refused", sentence)
+    if expected.busy:
+        say("busy", f"{expected.busy}: other work may disturb what is measured")
     measured = f"{plan.measure_s:g} s"
     if plan.transactions is not None:
         measured = f"{plan.transactions:,} transactions (at most {measured})"
@@ -51,6 +62,14 @@ def print_plan(
         f" {', '.join(map(str, plan.clients))}"
         f" {who}, {plan.warm_up_s:g} s warm-up, {measured} measured per load point:"
         + (" about " if study.workload.steady else " each round to its end, more than ")
-        + fmt.duration(round(seconds))
-        + (" of simulated time" if study.workload.simulated else ""),
+        + fmt.duration(round(expected.seconds))
+        + (" of simulated time" if study.workload.simulated else "")
+        + _redo(expected),
     )
+
+
+def _redo(expected: Expected) -> str:
+    if not expected.redo_s:
+        return ""
+    longest = fmt.duration(round(expected.seconds + expected.redo_s))
+    return f", at most {longest} if disturbed blocks are run again"

@@ -14,7 +14,13 @@ from rich.text import Text
 from steelyard import quantities as fmt
 from steelyard.printable import printable
 
-_SIGNS = {"done": ("■", "green"), "void": ("×", "red"), "running": ("▸", "bold cyan"), "": ("·", "dim")}
+_SIGNS = {
+    "done": ("■", "green"),
+    "void": ("×", "red"),
+    "disturbed": ("≈", "yellow"),
+    "running": ("▸", "bold cyan"),
+    "": ("·", "dim"),
+}
 _ROWS_MAX = 14
 _BAR = 24
 
@@ -46,7 +52,7 @@ class Progress:
         self._cells: dict[tuple[str, int], str] = {}
         self._now: tuple[str, int, int] | None = None
         self._tps: float | None = None
-        self._ended = 0
+        self._runs = 0
         self._ended_at = self._started_at = 0.0
         self._printed_at = float("-inf")
         self._live: Live | None = None
@@ -71,10 +77,12 @@ class Progress:
         self._show()
 
     def run_ended(self, label: str, tps: float, status: str) -> None:
-        """A run is over. status: done, or void (its block will be redone)."""
+        """A run is over. status: done; void or disturbed: its block will be redone."""
         block = self._now[1] if self._now and self._now[0] == label else 0
+        if status != "done":
+            self._cells = {cell: found for cell, found in self._cells.items() if cell[1] != block}
         self._cells[label, block] = status
-        self._ended += status == "done"
+        self._runs += 1
         self._ended_at = self._clock()
         self._now = None
         if not self._live:
@@ -93,10 +101,15 @@ class Progress:
             self._live.stop()
             self._live = None
 
+    @property
+    def _ended(self) -> int:
+        """Runs that are done and count so far."""
+        return sum(status == "done" for status in self._cells.values())
+
     def left_s(self) -> float:
         """Seconds that remain, by the pace so far (by the plan, until a run has ended)."""
         total = len(self._plan.options) * self._plan.blocks
-        pace = (self._ended_at - self._started_at) / self._ended if self._ended else self._plan.run_s
+        pace = (self._ended_at - self._started_at) / self._runs if self._runs else self._plan.run_s
         since = self._clock() - self._ended_at
         return max(0.0, max(0, total - self._ended) * pace - min(since, pace))
 

@@ -1,0 +1,125 @@
+"""Runs in which other work kept the server or the load engine from its CPUs, by what the bundle holds.
+
+The rule is that of the lab (run_tables/disturbance.py), whatever plan.disturbed said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.judgement.results import Notice
+from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.quantities import count, listed, percent
+from steelyard.run_tables.disturbance import Disturbance, disturbance
+from steelyard.study.host_settings import cpus_by_role
+
+_MONITORS = ("host", "processes", "disturbance")
+
+
+@dataclass(frozen=True)
+class Disturbed:
+    """found: of the runs that count, those that were disturbed, by number. runs: how many count."""
+
+    found: Mapping[int, Disturbance]
+    runs: int
+
+    @property
+    def sentence(self) -> str:
+        """For the verdict, the worst run first; '' where none was disturbed."""
+        if not self.found:
+            return ""
+        worst = max(self.found, key=lambda run: self.found[run].share)
+        text = self.found[worst].sentence(f"in run {worst}")
+        more = len(self.found) - 1
+        others = f"; {more} more of the {count(self.runs, 'run')} {'was' if more == 1 else 'were'} disturbed"
+        return f"Disturbed: {text}{others if more else ''}."
+
+
+def disturbed(evidence: Evidence) -> Disturbed:
+    """Every run that counts, judged at its worst load point."""
+    runs = evidence.runs["run"].tolist()
+    found: dict[int, Disturbance] = {}
+    if not evidence.placement:
+        return Disturbed(found, len(runs))
+    option_of = dict(zip(runs, map(str, evidence.runs["option"]), strict=True))
+    rates, studies = _rates(evidence), _studies(evidence)
+    columns = (evidence.points[name].tolist() for name in ("run", "point", "seconds"))
+    for run, point, seconds in zip(*columns, strict=True):
+        host = evidence.option(option_of[run]).host
+        cpus = cpus_by_role(host, evidence.placement["server"], evidence.placement["engine"])
+        one = disturbance(rates.get((run, point), {}), seconds, cpus, studies.get(run, 0))
+        if one and (run not in found or one.share > found[run].share):
+            found[run] = one
+    return Disturbed(found, len(runs))
+
+
+def disturbance_notices(evidence: Evidence, judged: Disturbed) -> list[Notice]:
+    """disturbed: by option and run; block-redone: what the lab ran again; another-study: on the machine."""
+    return [*_by_option(evidence, judged), *_redone(evidence), *_another_study(evidence)]
+
+
+def _by_option(evidence: Evidence, judged: Disturbed) -> list[Notice]:
+    labels = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    by_option: dict[str, list[int]] = {}
+    for run in judged.found:
+        by_option.setdefault(labels[run], []).append(run)
+    text = (
+        "disturbed: part of the busy time in which the server, or the load engine, waited for a CPU that"
+        " others used; trust CPU per transaction more than throughput and latency, and repeat the study on a"
+        " quieter machine"
+    )
+    return [
+        Notice("disturbed", text, option, tuple(runs), _shares(judged, runs))
+        for option, runs in by_option.items()
+    ]
+
+
+def _shares(judged: Disturbed, runs: list[int]) -> str:
+    parts = [f"{percent(judged.found[run].share)} in run {run}" for run in runs]
+    return listed(parts, most=4)
+
+
+def _redone(evidence: Evidence) -> list[Notice]:
+    table = evidence.redone
+    columns = (table[name].tolist() for name in ("run", "block", "cause"))
+    return [
+        Notice(
+            "block-redone",
+            f"block {block} was run again, as run {run} was disturbed: {cause};"
+            " both attempts are in the bundle",
+            runs=(int(run),),
+        )
+        for run, block, cause in zip(*columns, strict=True)
+    ]
+
+
+def _another_study(evidence: Evidence) -> list[Notice]:
+    runs = tuple(sorted(run for run, number in _studies(evidence).items() if number))
+    text = "another study ran on this machine at the same time: run one after the other"
+    return [Notice("another-study", text, runs=runs)] if runs else []
+
+
+def _rates(evidence: Evidence) -> dict[tuple[int, int], dict[tuple[str, str, str], float]]:
+    """Rates by monitor, entity and metric, of each run and point."""
+    table = evidence.rates
+    found: dict[tuple[int, int], dict[tuple[str, str, str], float]] = {}
+    for i in np.flatnonzero(np.isin(table["monitor"].astype(str), _MONITORS)):
+        key = str(table["monitor"][i]), str(table["entity"][i]), str(table["metric"][i])
+        found.setdefault((int(table["run"][i]), int(table["point"][i])), {})[key] = float(
+            table["rate_per_s"][i]
+        )
+    return found
+
+
+def _studies(evidence: Evidence) -> dict[int, int]:
+    """The most other studies at a time, by run."""
+    table = evidence.gauges
+    mine = (table["monitor"].astype(str) == "disturbance") & (table["metric"].astype(str) == "studies")
+    found: dict[int, int] = {}
+    for i in np.flatnonzero(mine):
+        highest = float(table["highest"][i])
+        found[int(table["run"][i])] = int(highest) if np.isfinite(highest) else 0
+    return found

@@ -1,0 +1,346 @@
+"""Work of others on the study's CPUs: the rule, what the lab does about it, and what the verdict says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidence import Truth, evidence_of, study_of
+from laboratory import Lab, small_study
+from steelyard.analysis.judge import judge
+from steelyard.analysis.validity.disturbance import disturbed
+from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.reader import Bundle
+from steelyard.host.processes.other_studies import other_studies
+from steelyard.lab.observe.disturbance import disturbance_of
+from steelyard.monitors import Target
+from steelyard.monitors.system.disturbance import DisturbanceMonitor
+from steelyard.run_tables.disturbance import CpuUse, Disturbance, disturbance
+from steelyard.study.host_settings import cpus_by_role
+from steelyard.study.plan import redone_blocks_max
+from steelyard.study.study import Plan
+from steelyard.workflow.busy_machine import busy_machine
+
+SERVER, ENGINE = frozenset({0}), frozenset({1})
+CPUS = {"server": SERVER, "engine": ENGINE}
+
+
+def rates(**cpus: float) -> dict[tuple[str, str, str], float]:
+    """Of a quiet run, in CPUs: the server on CPU 0 and the engine on CPU 1; changes by name."""
+    known = {
+        "server": 0.8, "engine": 0.4, "monitors": 0.01, "server_waits": 0.1, "engine_waits": 0.02,
+        "cpu0": 0.81, "cpu1": 0.42, "steal0": 0.0, "kernel": 0.0, "throttled": 0.0,
+    } | cpus  # fmt: skip
+    table = {
+        **{("processes", role, "cpu_ns_total"): known[role] for role in ("server", "engine", "monitors")},
+        ("processes", "server", "runqueue_wait_ns_total"): known["server_waits"],
+        ("processes", "engine", "runqueue_wait_ns_total"): known["engine_waits"],
+        ("host", "cpu0", "steal_ns_total"): known["steal0"],
+        ("disturbance", "kernel-threads", "cpu_ns_total"): known["kernel"],
+        ("disturbance", "control-group", "throttled_ns_total"): known["throttled"],
+        ("disturbance", "other:rustc", "cpu_ns_total"): 1.4,
+        ("disturbance", "other:sshd", "cpu_ns_total"): 0.01,
+    }
+    for cpu in ("cpu0", "cpu1"):
+        table["host", cpu, "user_ns_total"] = known[cpu]
+        table["host", cpu, "system_ns_total"] = table["host", cpu, "nice_ns_total"] = 0.0
+    return {key: value * 1e9 for key, value in table.items()}
+
+
+def judged(seconds: float = 10.0, **cpus: float) -> Disturbance | None:
+    return disturbance(rates(**cpus), seconds, CPUS)
+
+
+def test_a_quiet_run_is_not_disturbed() -> None:
+    assert judged() is None
+
+
+def test_a_server_saturated_by_its_own_clients_is_not_disturbed() -> None:
+    assert judged(server=0.99, server_waits=63.0, cpu0=1.0) is None
+
+
+def test_outsiders_on_both_cpus_disturb_and_the_largest_are_named() -> None:
+    found = judged(server=0.3, server_waits=2.4, cpu0=1.0, engine=0.2, engine_waits=0.7, cpu1=1.0)
+    assert found is not None
+    assert (found.role, found.cause, found.largest) == ("server", "other processes", (("rustc", 1.4),))
+    # 0.69 of a CPU was taken while the server waited: 0.69 of the 0.99 that it could have used
+    assert found.share == pytest.approx(0.69 / 0.99)
+    assert found.sentence("in run 3") == (
+        "during 69.7 % of its busy time in run 3 the server waited for a CPU that other processes used"
+        " (rustc 1.4 CPUs)"
+    )
+
+
+def test_the_load_engine_alone_can_be_disturbed() -> None:
+    found = judged(engine=0.3, engine_waits=0.6, cpu1=1.0)
+    assert found is not None
+    assert "the load engine waited" in found.sentence()
+
+
+def test_outsiders_on_cpus_that_nobody_of_ours_wanted_do_no_harm() -> None:
+    assert judged(server=0.2, server_waits=0.005, cpu0=0.9) is None
+
+
+def test_steal_disturbs_though_no_thread_waits_meanwhile() -> None:
+    found = judged(server=0.5, steal0=0.4, server_waits=0.0, cpu0=0.52)
+    assert found is not None
+    assert (found.cause, found.share) == ("other guests", pytest.approx(0.4 / 0.9))
+    assert "that the hypervisor gave to other guests" in found.sentence()
+
+
+def test_a_cpu_limit_around_the_lab_disturbs() -> None:
+    found = judged(server=0.2, server_waits=5.0, cpu0=0.21, throttled=0.7)
+    assert found is not None
+    assert "the CPU limit of its control group withheld" in found.sentence()
+
+
+def test_kernel_threads_that_write_back_for_the_study_are_no_outsiders() -> None:
+    assert judged(server=0.7, server_waits=9.0, cpu0=1.0, kernel=0.29) is None
+
+
+def test_what_ticks_cannot_tell_in_a_second_is_told_in_ten() -> None:
+    use = CpuUse(cpus=1, seconds=1.0, outside=0.13, own=0.6, used=0.6, waited=1.0)
+    assert use.share == 0
+    assert replace(use, seconds=10.0).share == pytest.approx(0.13 / 0.73)
+
+
+def test_pressure_stands_in_where_the_kernel_gives_no_run_queue_wait() -> None:
+    def without_waits(pressure: float) -> Mapping[tuple[str, str, str], float]:
+        found = rates(server=0.3, cpu0=1.0)
+        found = {key: rate for key, rate in found.items() if key[2] != "runqueue_wait_ns_total"}
+        return {**found, ("host", "psi:cpu", "some_ns_total"): pressure * 1e9}
+
+    assert disturbance(without_waits(0.01), 10.0, CPUS) is None
+    assert disturbance(without_waits(0.8), 10.0, CPUS) is not None
+
+
+@pytest.mark.parametrize("gone", ["server", "cpu0"])
+def test_without_the_server_or_its_cpus_in_sight_nothing_is_judged(gone: str) -> None:
+    found = rates(server=0.1, server_waits=9.0, cpu0=1.0, engine=0.1, engine_waits=0.9, cpu1=1.0)
+    left = {key: rate for key, rate in found.items() if key[1] != gone}
+    one = disturbance(left, 10.0, CPUS)
+    assert one is None or (gone == "cpu0" and one.role == "engine")
+
+
+def test_a_factor_that_moves_the_server_moves_the_cpus_that_count() -> None:
+    found = cpus_by_role({"server.cpuset": "2-3", "engine.cpus": "0"}, SERVER, ENGINE)
+    assert (found["server"], found["engine"]) == (frozenset({2, 3}), frozenset({0}))
+
+
+part = st.floats(0.0, 1.0)
+many = st.floats(0.0, 64.0)
+
+
+@given(outside=part, own=part, waited=many, stolen=part, throttled=part, more=st.floats(0.0, 10.0))
+def test_a_share_lies_between_0_and_1_and_grows_with_what_was_taken(
+    outside: float, own: float, waited: float, stolen: float, throttled: float, more: float
+) -> None:
+    use = CpuUse(1, 10.0, outside, own, own, waited, stolen, throttled)
+    assert 0 <= use.share <= 1
+    assert replace(use, throttled=throttled + more).share >= use.share - 1e-9
+    assert replace(use, waited=waited + more).share >= use.share - 1e-9
+    # whatever our own threads wait for one another, it is nothing without outsiders
+    assert replace(use, outside=0.0, stolen=0.0, throttled=0.0).share == 0
+    # nor is it more than what was taken
+    taken = outside + throttled + stolen
+    assert use.share <= taken / (taken + own) + 1e-9 if taken + own else True
+
+
+# the verdict
+
+
+def beside_others(*, share: float = 0.8, redone: tuple[int, int, str] | None = None) -> Evidence:
+    """A at peace; B beside outsiders that take this share of the server's CPU, which it waits for."""
+    us = {("host", f"cpu{cpu}", f"{mode}_ns_total"): 0.0 for cpu in (0, 1) for mode in ("nice", "system")}
+    quiet = {**us, ("host", "cpu0", "user_ns_total"): 0.46e9, ("host", "cpu1", "user_ns_total"): 0.06e9}
+    waits = ("processes", "server", "runqueue_wait_ns_total")
+    noisy = {**quiet, ("host", "cpu0", "user_ns_total"): (0.2 + share) * 1e9, waits: share * 1e9}
+    truth = {"A": Truth(counters=quiet), "B": Truth(throughput_per_s=4_000, counters=noisy)}
+    evidence = evidence_of(study_of({"f": "AB"}), truth, noise=0.0, block_noise=0.0)
+    return replace(evidence, placement={"server": SERVER, "engine": ENGINE})
+
+
+def test_the_verdict_says_first_which_runs_were_disturbed() -> None:
+    found = judge(beside_others())
+    first, *_ = found.verdict.reasons
+    assert first.startswith("Disturbed: during 8") and "the server waited for a CPU" in first
+    assert first.endswith("; 5 more of the 12 runs were disturbed.")
+    (notice,) = [notice for notice in found.notices if notice.code == "disturbed"]
+    assert notice.subject == "B" and len(notice.runs) == 6
+    assert notice.detail.count(" % in run ") == 4 and "2 more" in notice.detail
+
+
+def test_a_bundle_without_disturbed_runs_says_nothing_of_it() -> None:
+    found = judge(beside_others(share=0.0))
+    assert disturbed(beside_others(share=0.0)).found == {}
+    assert not [notice for notice in found.notices if notice.code in ("disturbed", "block-redone")]
+    assert not [reason for reason in found.verdict.reasons if reason.startswith("Disturbed")]
+
+
+def test_an_interval_that_says_nothing_is_put_in_words() -> None:
+    wild = {1: 2_700.0, 2: 1.0}
+    truth = {"A": Truth(), "B": Truth(throughput_per_s=16)}
+    evidence = evidence_of(
+        study_of({"f": "AB"}), truth, blocks=2, noise=0.0, block_noise=0.0,
+        factor=lambda block, option: wild[block] if option == "B" else 1.0,
+    )  # fmt: skip
+    sentence = judge(evidence).verdict.sentence
+    assert "throughput cannot be told from 2 blocks: the runs of B differ by a factor of 2,7" in sentence
+    assert "0.000 to" not in sentence
+
+
+# the lab
+
+
+@contextmanager
+def hogs() -> Iterator[None]:
+    """Processes of somebody else that burn every CPU."""
+    work = f"import os\nwhile os.getppid() == {os.getpid()}: pass"
+    count = 2 * len(os.sched_getaffinity(0))
+    running = [subprocess.Popen([sys.executable, "-c", work]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+def study_beside_hogs(lab: Lab, disturbed: str) -> Path:
+    study = small_study(lab.folder, blocks=1, measure_s=1)
+    text = study.read_text().replace("[plan]", f'[plan]\ndisturbed = "{disturbed}"')
+    study.write_text(text + "host = 5\ndisturbance = 5\n")
+    return study
+
+
+def test_a_disturbed_block_is_run_again_within_the_limit_and_both_attempts_are_kept(lab: Lab) -> None:
+    with hogs():
+        done = lab.run("run", study_beside_hogs(lab, "redo"), "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    assert "if disturbed blocks are run again" in done.stderr
+    assert "disturbed" in done.stderr.partition("runs, block")[2]
+    bundle = Bundle(lab.bundle)
+    rows = bundle.columns("select status, attempt, cause from runs order by run")
+    assert list(rows["status"]) == ["disturbed", "done", "done"]
+    assert list(rows["attempt"]) == [1, 2, 2]
+    assert "waited for a CPU that other processes used" in rows["cause"][0]
+    assert "python" in rows["cause"][0]
+    # the limit is used up: what is kept is said, and by the same rule as in the lab
+    flat = " ".join(done.stdout.split())
+    assert "Disturbed: during" in flat and "block 1 was run again, as run 1 was disturbed" in flat
+    same_in_lab_and_verdict(bundle)
+
+
+def same_in_lab_and_verdict(bundle: Bundle) -> None:
+    evidence = bundle.evidence()
+    cpus = cpus_by_role({}, evidence.placement["server"], evidence.placement["engine"])
+    found = disturbed(evidence).found
+    assert set(found) == {2, 3}
+    for run, one in found.items():
+        tables = {
+            name: {
+                column: values.tolist()
+                for column, values in bundle.columns(
+                    f"select * from {name} where run = {run} order by 1"
+                ).items()
+            }
+            for name in ("phases", "samples")
+        }
+        in_lab = disturbance_of(tables, cpus)
+        assert in_lab is not None
+        assert (in_lab.role, in_lab.share) == (one.role, pytest.approx(one.share, rel=0.02))
+
+
+def test_a_study_that_is_to_stop_ends_with_its_reason(lab: Lab) -> None:
+    with hogs():
+        done = lab.run("run", study_beside_hogs(lab, "stop"), "--bundle", lab.bundle)
+    assert done.returncode == 1
+    assert "error: stopped (plan.disturbed): during" in done.stderr
+    assert list(Bundle(lab.bundle).columns("select status from runs")["status"]) == ["disturbed"]
+
+
+def test_a_study_that_is_to_keep_disturbed_runs_says_so_in_its_verdict(lab: Lab) -> None:
+    with hogs():
+        done = lab.run("run", study_beside_hogs(lab, "keep"), "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    assert "run again" not in done.stderr
+    assert list(Bundle(lab.bundle).columns("select status from runs")["status"]) == ["done", "done"]
+    assert "Disturbed: during" in done.stdout
+    assert "Disturbed: during" in (lab.bundle / "report.html").read_text()
+
+
+def test_what_needs_monitors_that_the_study_leaves_out_is_refused(lab: Lab) -> None:
+    study = small_study(lab.folder)
+    study.write_text(study.read_text().replace("[plan]", '[plan]\ndisturbed = "stop"'))
+    done = lab.run("run", study, "--dry-run")
+    assert done.returncode == 2
+    assert "plan.disturbed: has no effect" in done.stderr and "[monitors]" in done.stderr
+
+
+@pytest.mark.parametrize(("blocks", "policy", "most"), [(1, "redo", 1), (9, "redo", 4), (9, "keep", 0)])
+def test_at_most_half_of_the_planned_blocks_are_redone(blocks: int, policy: str, most: int) -> None:
+    assert redone_blocks_max(Plan.model_validate({"blocks": blocks, "disturbed": policy})) == most
+
+
+# the monitor
+
+
+def test_other_processes_are_told_by_name_and_ours_are_not(tmp_path: Path) -> None:
+    names = {"greedy": tmp_path / "greedy", "ours": tmp_path / "ours"}
+    running: dict[str, subprocess.Popen[bytes]] = {}
+    for name, link in names.items():
+        link.symlink_to(sys.executable)
+        environment = {**os.environ, "PYTHONHOME": sys.base_prefix}
+        running[name] = subprocess.Popen([link, "-c", "while True: pass"], env=environment)
+    monitor = DisturbanceMonitor()
+    try:
+        monitor.open(Target(pids={"server": running["ours"].pid}))
+        lab = Lab(tmp_path)
+        lab.wait_for(lambda: "other:greedy" in {sample.entity for sample in monitor.read()}, "greedy is seen")
+        assert "other:ours" not in {sample.entity for sample in monitor.read()}
+    finally:
+        monitor.close()
+        for process in running.values():
+            process.kill()
+            process.wait()
+
+
+def test_limits_of_all_groups_around_the_lab_are_read(tmp_path: Path) -> None:
+    proc, group = tmp_path / "proc", tmp_path / "sys/fs/cgroup/user/lab"
+    (proc / "self").mkdir(parents=True)
+    group.mkdir(parents=True)
+    (proc / "self/cgroup").write_text("0::/user/lab\n")
+    (group / "cpu.stat").write_text("usage_usec 9\nthrottled_usec 5\n")
+    (group.parent / "cpu.stat").write_text("usage_usec 9\nthrottled_usec 2\n")
+    (group / "cpu.pressure").write_text("some avg10=0.00 avg60=0.00 avg300=0.00 total=250\n")
+    monitor = DisturbanceMonitor(proc, tmp_path / "sys")
+    monitor.open(Target())
+    found = {(entity, metric): value for entity, metric, value in monitor.read()}
+    assert found["control-group", "throttled_ns_total"] == 7_000
+    assert found["control-group", "some_ns_total"] == 250_000
+
+
+def test_another_study_is_seen_by_its_guard_and_named_before_a_study_begins(lab: Lab) -> None:
+    process = lab.start("run", small_study(lab.folder, blocks=9, measure_s=9), "--bundle", lab.bundle)
+    lab.wait_for(lambda: process.pid in other_studies(), "the other study")
+    assert str(process.pid) in busy_machine() or "more" in busy_machine()
+
+
+def test_a_load_average_counts_while_others_run_now(tmp_path: Path) -> None:
+    def said(text: str) -> str:
+        (tmp_path / "loadavg").write_text(text)
+        return busy_machine(tmp_path)
+
+    assert said("99.00 9.00 9.00 7/122 4711\n").startswith("load average 99.0 on ")
+    # our own last study, a minute ago
+    assert said("99.00 9.00 9.00 1/122 4711\n") == ""
+    assert said("0.01 9.00 9.00 2/122 4711\n") == ""
