@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -54,8 +55,12 @@ def show(
     overlays = [(Path(other).stem, judge(_evidence(other)).scaling) for other in others]
     series = read_series(bundle, estimated_runs(evidence))
     page = html or path / "report.html"
-    next_command = f'{program()} sql {typed(path)} "select * from runs"'
-    about = about_bundle(bundle, shown(page), next_command)
+    about = about_bundle(
+        bundle,
+        shown(page),
+        next_command=_query(path, Path.cwd()),
+        page_command=_query(path, page.parent),
+    )
     presented = present(judge(evidence), series, about, overlays)
     console = Console()
     if form == "terminal":
@@ -83,6 +88,12 @@ def show(
     else:
         print_next(presented, console)
     return bool(presented.about.report)
+
+
+def _query(bundle: Path, folder: Path) -> str:
+    """The command that reads the bundle, as it is typed in that folder."""
+    place = Path(os.path.relpath(bundle.resolve(), folder.resolve()))
+    return f'{program(folder)} sql {typed(place)} "select * from runs"'
 
 
 def _evidence(name: str) -> Evidence:

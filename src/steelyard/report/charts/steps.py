@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import median
+from statistics import median_low
 from typing import Any
 
 Rows = list[dict[str, Any]]
@@ -46,6 +46,6 @@ def steps(samples: Rows, keys: Sequence[str], *, until: bool = False) -> Rows:
 
 
 def _step_s(line: Rows) -> float:
-    """The time between two samples of a line; one second for a single sample."""
+    """The usual time between two samples of a line, gaps apart; one second for a single sample."""
     apart = [b["t_s"] - a["t_s"] for a, b in pairwise(line) if b["t_s"] > a["t_s"]]
-    return median(apart) if apart else 1.0
+    return median_low(apart) if apart else 1.0
