@@ -9,7 +9,7 @@
     if (!spec || !box.clientWidth) return; // in a tab that is not chosen: drawn when it is
     shown.get(box)?.finalize();
     const scheme = theme.dark() ? "dark" : "light";
-    const options = { actions: false, renderer: "svg", logLevel: 1, tooltip: { theme: scheme } };
+    const options = { actions: false, renderer: "svg", logLevel: 1 };
     try {
       const drawn = await vegaEmbed(box, { ...spec, config: themes[scheme] }, options);
       shown.set(box, drawn);
