@@ -41,6 +41,16 @@ def test_an_axis_has_two_ends_whatever_the_data(data: list[float | None]) -> Non
         assert shown.low < shown.high
 
 
+@given(st.floats(min_value=1e-3, max_value=1e3), st.floats(min_value=1.001, max_value=9))
+def test_an_axis_of_ratios_within_a_power_of_ten_has_a_few_labels(low: float, times: float) -> None:
+    shown = domain_of([low, low * times], log=True)
+    values = shown.ratio_axis.get("values")
+    if shown.high < 10 * shown.low:
+        assert values is not None and 3 <= len(values) <= 9
+        assert all(shown.low <= value <= shown.high for value in values)
+        assert len({f"{value:.6g}" for value in values}) == len(values)
+
+
 def test_a_near_interval_is_shown_whole() -> None:
     shown = domain_of([0.9, 1.0, 1.1], [0.7, 1.4], log=True)
     assert shown.clip({"low": 0.7, "high": 1.4}) == {"low": 0.7, "high": 1.4}

@@ -33,6 +33,7 @@ from steelyard.workflow.complaint import complain
 from steelyard.workflow.program_name import opened, program
 
 _DRAWING_S = 3600.0
+_QUERY = '"select * from runs"'
 
 Form = Literal["terminal", "json", "markdown"]
 
@@ -55,11 +56,13 @@ def show(
     overlays = [(Path(other).stem, judge(_evidence(other)).scaling) for other in others]
     series = read_series(bundle, estimated_runs(evidence))
     page = html or path / "report.html"
+    # the page is read elsewhere: its command is for its own folder, however far the bundle is moved
+    beside = Path(os.path.relpath(path.resolve(), page.parent.resolve()))
     about = about_bundle(
         bundle,
         shown(page),
-        next_command=_query(path, Path.cwd()),
-        page_command=_query(path, page.parent),
+        next_command=f"{program()} sql {typed(path)} {_QUERY}",
+        page_command=f"{program(page.parent)} sql {typed(beside)} {_QUERY}",
     )
     presented = present(judge(evidence), series, about, overlays)
     console = Console()
@@ -88,12 +91,6 @@ def show(
     else:
         print_next(presented, console)
     return bool(presented.about.report)
-
-
-def _query(bundle: Path, folder: Path) -> str:
-    """The command that reads the bundle, as it is typed in that folder."""
-    place = Path(os.path.relpath(bundle.resolve(), folder.resolve()))
-    return f'{program(folder)} sql {typed(place)} "select * from runs"'
 
 
 def _evidence(name: str) -> Evidence:

@@ -15,6 +15,7 @@ _REACH_LOG = math.log(3)
 _LEAST_EXTENT_LOG = math.log(1.02)
 _SHAPES = {"x": ("triangle-left", "triangle-right"), "y": ("triangle-down", "triangle-up")}
 _ENDS = ("low", "high")
+_RATIO_LABEL = "format(datum.value, datum.value < 10000 ? '.6~r' : '.3~s')"
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,16 @@ class Domain:
         """Scale of an encoding."""
         kind: Spec = {"type": "log"} if self.log else {}
         return {**kind, "domain": [self.low, self.high], "nice": False}
+
+    @property
+    def ratio_axis(self) -> Spec:
+        """Axis of ratios; within a power of ten a logarithmic one has too few labels of its own."""
+        axis: Spec = {"tickCount": 6, "grid": True, "labelExpr": _RATIO_LABEL}
+        if self.high >= 10 * self.low:
+            return axis
+        step = _nice((self.high - self.low) / 5)
+        first, last = math.ceil(self.low / step), math.floor(self.high / step)
+        return {**axis, "values": [float(f"{n * step:.9g}") for n in range(first, last + 1)]}
 
     def holds(self, value: float) -> bool:
         """Whether the axis shows the value."""
@@ -97,6 +108,12 @@ def cut_note(panels: Sequence[Panel]) -> str:
     rows = [row for panel in panels for row in panel.spec["data"]["values"]]
     cut = any(f"cut_{end}" in row for row in rows for end in _ENDS)
     return " An arrowhead marks an interval that goes on beyond the picture." if cut else ""
+
+
+def _nice(step: float) -> float:
+    """The nearest step of 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(step))
+    return min((power, 2 * power, 5 * power, 10 * power), key=lambda nice: abs(math.log(nice / step)))
 
 
 def _place(value: float | None, log: bool) -> float:

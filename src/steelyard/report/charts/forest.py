@@ -37,8 +37,7 @@ def forest(
     rows = paint([shown.clip({**_row(item), "name": name}) for name, item in named], palette)
     axis = None if above else {"domain": False, "labelPadding": 10}
     y = nominal("name", None, sort=order, axis=axis, scale={"domain": order, "paddingOuter": 0.3})
-    axis_x: Spec = {"tickCount": 6, "format": ".3~r", "grid": True}
-    x = quantitative("ratio", direction, scale=shown.scale, axis=axis_x)
+    x = quantitative("ratio", direction, scale=shown.scale, axis=shown.ratio_axis)
     layers = _layers(x, y, margin, palette, rows)
     if above:
         layers.append(

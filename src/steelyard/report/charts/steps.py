@@ -13,7 +13,7 @@ Rows = list[dict[str, Any]]
 # so many steps beyond its own a line is drawn on; a longer gap interrupts it
 _GAP = 0.5
 # points that are drawn; of more, only the line is seen
-DOTS_MAX = 240
+DOTS_MAX = 120
 
 
 def steps(samples: Rows, keys: Sequence[str], *, until: bool = False) -> Rows:

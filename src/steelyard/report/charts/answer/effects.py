@@ -107,12 +107,13 @@ def _levels(effects: list[Effect]) -> Spec:
         {"field": "level", "type": "nominal"},
         {"field": "text", "type": "nominal", "title": "against the mean"},
     ]
+    shown = domain_of([1, *(row["ratio"] for row in rows)], log=True)
     x = quantitative(
         "ratio",
         "ratio to the mean of all options",
         # px for the changes that stand beside the points
-        scale={**domain_of([1, *(row["ratio"] for row in rows)], log=True).scale, "padding": 50},
-        axis={"tickCount": 5, "format": ".2~f", "grid": True},
+        scale={**shown.scale, "padding": 50},
+        axis=shown.ratio_axis,
     )
     return view(
         26 * len(rows),
