@@ -61,12 +61,19 @@ def flame(stacks: Stacks, work: str, baseline: Stacks | None = None) -> Spec | N
     deepest = max(int(row["depth"]) for row in rows)
     height: Spec = {"scale": {"domain": [0, deepest + 1]}, "axis": None}
     x = quantitative("start", f"µs of CPU per {work}", scale=SCALE)
-    tips = [
+    tips: list[Spec] = [
         {"field": name, "type": "nominal", "title": title}
         for name, title in (("name", "function"), ("text", f"CPU per {work}"), ("change", "change"))
         if name != "change" or baseline is not None
     ]
-    frame: Spec = {
+    label = "name" if baseline is None else "label"
+    layers = [_frames(x, height, tips), _names(x, height, tips, label)]
+    graph = view((deepest + 1) * _ROW_PIXELS, layers, rows, params=[{"name": SEARCH, "value": ""}])
+    return zoomable(graph, 0, root.value, "frame")
+
+
+def _frames(x: Spec, height: Spec, tips: list[Spec]) -> Spec:
+    return {
         "mark": {
             "type": "rect",
             "stroke": "#FFFFFF",
@@ -89,8 +96,11 @@ def flame(stacks: Stacks, work: str, baseline: Stacks | None = None) -> Spec | N
             "tooltip": tips,
         },
     }
-    name: Spec = {
-        # a frame that begins left of what is shown has its name where it comes into sight
+
+
+def _names(x: Spec, height: Spec, tips: list[Spec], label: str) -> Spec:
+    """Where there is room; a frame that begins left of what is shown is named where it comes into sight."""
+    return {
         "transform": [
             {"calculate": f"max(datum.start, {FROM})", "as": "at"},
             {"calculate": f"(min(datum.end, {TO}) - datum.at) / ({TO} - {FROM})", "as": "part"},
@@ -109,12 +119,10 @@ def flame(stacks: Stacks, work: str, baseline: Stacks | None = None) -> Spec | N
         "encoding": {
             "x": {**x, "field": "at"},
             "y": quantitative("middle", None, **height),
-            "text": {"field": "name" if baseline is None else "label", "type": "nominal"},
+            "text": {"field": label, "type": "nominal"},
             "tooltip": tips,
         },
     }
-    graph = view((deepest + 1) * _ROW_PIXELS, [frame, name], rows, params=[{"name": SEARCH, "value": ""}])
-    return zoomable(graph, 0, root.value, "frame")
 
 
 def _path(root: _Node, role: str, stack: str) -> Iterable[_Node]:
