@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from steelyard import _core
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Judgement
 from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.load import throughput
 from steelyard.lab.engines.dispatcher import run
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study
@@ -90,6 +92,16 @@ def test_a_study_of_two_tables_ends_in_a_verdict_with_reasons(lab: Lab) -> None:
         " from trace join runs using (run) group by option order by option"
     ).fetchall()
     assert traced == [("EXT", 1, True, 4), ("STD", 1, True, 4)]
+
+
+def test_runs_follow_one_another_on_the_axis_of_time_by_the_clock_of_the_machine(lab: Lab) -> None:
+    bundle, _ = ran(lab, STUDY.replace("blocks = 5", "blocks = 2"))
+    columns = throughput(bundle)
+    times = {run: columns["t_s"][columns["run"] == run] for run in dict.fromkeys(columns["run"].tolist())}
+    assert len(times) == 4
+    for before, after in pairwise(times.values()):
+        # seven seconds of the machine and more, not the part of a second that they take
+        assert min(after) > max(before) + 1
 
 
 def test_with_no_more_threads_than_cpus_the_tables_are_equivalent_and_it_says_why(lab: Lab) -> None:

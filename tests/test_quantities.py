@@ -101,3 +101,23 @@ def test_any_duration_can_be_printed(seconds: float) -> None:
 def test_an_interval_never_prints_an_end_beyond_its_value(value: float, below: float, above: float) -> None:
     middle, low, high = fmt.together([value, value / below, value * above])
     assert _number(low) <= _number(middle) <= _number(high)
+
+
+@pytest.mark.parametrize(
+    ("iso", "text"),
+    [
+        ("2026-11-22T12:08:31.756+00:00", "22 Nov 2026, 12:08 UTC"),
+        ("2026-03-04T00:30:00+02:00", "3 Mar 2026, 22:30 UTC"),
+        ("2026-03-14T09:26:53Z", "14 Mar 2026, 09:26 UTC"),
+        ("some day", "some day"),
+        ("", ""),
+    ],
+)
+def test_a_moment_is_written_as_people_write_it(iso: str, text: str) -> None:
+    assert fmt.moment(iso) == text
+
+
+def test_a_number_stays_with_its_unit() -> None:
+    text = "402 µs, 95 % of 3.5 times [1.2 to 2 KiB] in 2 min 51 s; 8 clients, 7 searches"
+    kept = "402_µs, 95_% of 3.5_times [1.2 to 2_KiB] in 2_min 51_s; 8 clients, 7 searches"
+    assert fmt.unbroken(text) == kept.replace("_", "\u00a0")

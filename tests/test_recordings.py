@@ -121,7 +121,7 @@ def test_operations_and_jvms_are_called_so(tmp_path: Path) -> None:
         assert "TPS" not in shown.output + page
         assert not re.search(r"\b[Cc]lients\b", shown.output + page)
         assert ("6–8 JVMs" in shown.output and "6 to 8 JVMs" in page) is (name == "dc3-specjbb2005")
-        assert ("bops" if name == "dc3-specjbb2005" else "index [95 % interval]") in page
+        assert ("bops" if name == "dc3-specjbb2005" else "index [95\u00a0% interval]") in page
 
 
 def test_seconds_that_a_recording_does_not_tell_are_null(bundle: Callable[[str], Bundle]) -> None:

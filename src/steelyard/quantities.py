@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
 _TIME_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 _TIME_STEPS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
@@ -15,6 +17,10 @@ _NO_INTERVAL = 100.0
 # of what it is read beside, or of the smallest unit: less is the rounding of a computer, not a quantity
 _NOTHING = 1e-6
 _MOST_PLACES = 9
+_UNITS = ("%", *_TIME_NS, "min", "h", *_BYTE_UNITS, "kHz", "MHz", "GHz", "times", "tps", "txn/s")
+_BEFORE_UNIT = re.compile(rf"(?<=[\d∞]) (?=(?:{'|'.join(map(re.escape, _UNITS))})(?!\w))")
+# whatever the language of the machine
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -186,6 +192,20 @@ def clock(seconds: float) -> str:
     whole = max(0, int(seconds))
     hours, minutes = whole // 3600, whole // 60 % 60
     return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
+
+
+def moment(iso: str) -> str:
+    """`2026-11-22T12:08:31.756+00:00` -> `22 Nov 2026, 12:08 UTC`; text that is no time stays as it is."""
+    try:
+        at = datetime.fromisoformat(iso).astimezone(UTC)
+    except ValueError:
+        return iso
+    return f"{at.day} {_MONTHS[at.month - 1]} {at:%Y, %H:%M} UTC"
+
+
+def unbroken(text: str) -> str:
+    """The text with a space that breaks no line between each number and its unit."""
+    return _BEFORE_UNIT.sub("\u00a0", text)
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

@@ -68,7 +68,7 @@ def test_percent_linear_stands_beside_the_throughput(case: Callable[[str], Case]
 
 def test_the_page_says_what_the_curve_means(case: Callable[[str], Case]) -> None:
     page = render(present(*case("i7")))
-    assert "beyond 6 cores further processes add 26.7 %" in page
+    assert "beyond 6 cores further processes add 26.7\u00a0%" in page
     assert "Measured elsewhere" in page and "the server reset before it" not in page
     assert "those of 12 processes" in render(present(*case("t2")))
 

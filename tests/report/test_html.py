@@ -43,6 +43,12 @@ class _Page(HTMLParser):
         else:
             self.words.append(data)
 
+    @property
+    def charts(self) -> str:
+        """The specifications, as JSON."""
+        kinds = [attrs.get("type") for attrs in self.of("script")]
+        return self.scripts[kinds.index("application/json")]
+
     def of(self, tag: str) -> list[dict[str, str | None]]:
         return [attrs for name, attrs in self.elements if name == tag]
 
@@ -64,12 +70,40 @@ def test_nothing_is_loaded_from_elsewhere(page: _Page) -> None:
     assert str(policy["content"]).startswith("default-src 'none'")
 
 
-def test_three_scripts_and_no_more(page: _Page) -> None:
-    assert [attrs.get("type") for attrs in page.of("script")] == ["application/json", None, None]
+def test_four_scripts_and_no_more(page: _Page) -> None:
+    """The theme before anything is painted, the charts, what draws them, what moves them."""
+    assert [attrs.get("type") for attrs in page.of("script")] == [None, "application/json", None, None]
+
+
+def test_every_figure_can_be_linked_to(page: _Page) -> None:
+    ids = [str(attrs["id"]) for _, attrs in page.elements if attrs.get("id")]
+    assert len(ids) == len(set(ids))
+    links = [str(attrs["href"]) for attrs in page.of("a") if attrs.get("class") == "anchor"]
+    figures = [str(attrs["id"]) for attrs in page.of("figure")]
+    assert {f"#{name}" for name in (*figures, "options", "method")} == set(links)
+
+
+def test_the_date_is_written_as_people_write_it(page: _Page) -> None:
+    assert [attrs["datetime"] for attrs in page.of("time")] == ["2026-03-14T09:26:53Z"]
+    assert "14 Mar 2026, 09:26 UTC" in page.words
+
+
+def test_no_line_breaks_between_a_number_and_its_unit(page: _Page) -> None:
+    text = "".join(page.words)
+    assert "95\u00a0%" in text
+    broken = [f"{number} {unit}" for number in "0123456789" for unit in ("%", "µs ", "ms ", "s ")]
+    assert not [pair for pair in broken if pair in text]
+
+
+def test_what_is_copied_from_the_page_has_plain_spaces() -> None:
+    judgement, series, about = builders.two()
+    command = 'steelyard sql "after 8 s.bundle" "select * from runs"'
+    page = _Page(render(present(judgement, series, replace(about, page_command=command))))
+    assert command in page.words
 
 
 def test_every_chart_has_its_specification_its_still_and_a_table(page: _Page) -> None:
-    data = json.loads(page.scripts[0])
+    data = json.loads(page.charts)
     charts = [attrs["data-chart"] for _, attrs in page.elements if "data-chart" in attrs]
     assert charts
     assert sorted(map(str, charts)) == sorted(data["specs"])
@@ -90,7 +124,7 @@ def test_hostile_text_stays_text() -> None:
     assert not [attrs for _, attrs in page.elements if "onerror" in attrs or "onclick" in attrs]
     assert not page.of("b")
     assert "49" not in page.words
-    specs = page.scripts[0]
+    specs = page.charts
     assert "<" not in specs
     assert "&" not in specs
     assert judgement.options[0] in json.dumps(json.loads(specs))
@@ -108,7 +142,7 @@ def test_labels_never_become_expressions() -> None:
         return here + [text for k, v in part.items() if k != "values" for text in walk(v)]
 
     page = _Page(render(present(*builders.hostile())))
-    expressions = walk(json.loads(page.scripts[0])["specs"])
+    expressions = walk(json.loads(page.charts)["specs"])
     assert expressions
     assert not [text for text in expressions if "script" in text or "onerror" in text]
 
@@ -124,7 +158,7 @@ def test_verdict_comes_first() -> None:
 
 def test_every_factor_colours_alike_in_every_chart() -> None:
     page = _Page(render(present(*builders.matrix())))
-    domains = re.findall(r'"domain":(\["S157T_DYN0","S157T_DYN1","S157P_DYN1"\])', page.scripts[0])
+    domains = re.findall(r'"domain":(\["S157T_DYN0","S157T_DYN1","S157P_DYN1"\])', page.charts)
     assert len(domains) > 10
 
 

@@ -114,7 +114,7 @@ def test_figures_over_several_points_are_called_what_they_are() -> None:
     page, text, lines = render(presented), printed(ramp), to_markdown(presented)
     found = json.loads(json.dumps(judgement_json(presented)))
     assert found.keys() == judgement_schema()["properties"].keys()
-    assert "geometric mean over 4 to 64 clients [95 % interval]" in page
+    assert "geometric mean over 4 to 64 clients [95\u00a0% interval]" in page
     assert "geometric mean over 4 to 64 clients</small>" in page  # of the tiles
     assert "mean/s, 4–64 clients" in text and "geometric means over 4 to 64 clients" in " ".join(text.split())
     assert "geometric mean over 4 to 64 clients [95 % interval]" in lines

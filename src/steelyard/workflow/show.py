@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ from steelyard.workflow.complaint import complain
 from steelyard.workflow.program_name import opened, program
 
 _DRAWING_S = 3600.0
+_QUERY = '"select * from runs"'
 
 Form = Literal["terminal", "json", "markdown"]
 
@@ -54,8 +56,14 @@ def show(
     overlays = [(Path(other).stem, judge(_evidence(other)).scaling) for other in others]
     series = read_series(bundle, estimated_runs(evidence))
     page = html or path / "report.html"
-    next_command = f'{program()} sql {typed(path)} "select * from runs"'
-    about = about_bundle(bundle, shown(page), next_command)
+    # the page is read elsewhere: its command is for its own folder, however far the bundle is moved
+    beside = Path(os.path.relpath(path.resolve(), page.parent.resolve()))
+    about = about_bundle(
+        bundle,
+        shown(page),
+        next_command=f"{program()} sql {typed(path)} {_QUERY}",
+        page_command=f"{program(page.parent)} sql {typed(beside)} {_QUERY}",
+    )
     presented = present(judge(evidence), series, about, overlays)
     console = Console()
     if form == "terminal":

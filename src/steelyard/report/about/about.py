@@ -40,7 +40,8 @@ class About:
     code by factor, for each option. bundle, report: names as the user would type them; report
     is '' where none was written. point_is, points_are: what the plan's numbers of clients count, one
     and many; work_is: one of what they do; who_works: whose CPU counts. kernels: what each says of
-    itself, where several were booted. next_command: what to type next. notices: of the lab.
+    itself, where several were booted. next_command: what to type next, here; page_command: the same,
+    in the folder of the report. notices: of the lab.
     """
 
     name: str
@@ -59,6 +60,7 @@ class About:
     server_version: str = ""
     report: str = ""
     next_command: str = ""
+    page_command: str = ""
     machine: Mapping[str, str] = field(default_factory=dict[str, str])
     kernels: Mapping[str, str] = field(default_factory=dict[str, str])
     server_settings: Mapping[str, str] = field(default_factory=dict[str, str])

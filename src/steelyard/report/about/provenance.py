@@ -14,7 +14,7 @@ from steelyard.study.errors import shown
 from steelyard.study.key_types import Setting
 
 
-def about_bundle(bundle: Bundle, report: str = "", next_command: str = "") -> About:
+def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_command: str = "") -> About:
     """How it was measured."""
     study, plan, facts = bundle.study, bundle.study.plan, run_facts(bundle)
     servers: Mapping[str, Mapping[str, Any]] = bundle.environment.get("servers", {})
@@ -45,6 +45,7 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "") -> Ab
         kernels=_kernels(bundle.environment),
         report=report,
         next_command=next_command,
+        page_command=page_command,
         machine=machine_rows(bundle.environment),
         server_settings=_settings([server["set"] for server in servers.values()]),
         engine=_engine(bundle),

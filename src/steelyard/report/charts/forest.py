@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Comparison
+from steelyard.report.charts.domain import arrows, domain_of
 from steelyard.report.charts.figure import Spec
 from steelyard.report.charts.marks import colour, nominal, paint, quantitative, view
 from steelyard.report.presented.palette import Palette
 
 _OUTCOMES = ("better", "equivalent", "inconclusive", "worse")
 _SHAPES = ("triangle-up", "square", "circle", "triangle-down")
-# an end of an interval so many times from its ratio is cut off at the edge of the picture
-_FARTHEST = 20.0
 
 
 def forest(
@@ -29,26 +28,17 @@ def forest(
     above: names stand over the intervals.
     """
     items = [item for _, item in named]
-    rows = paint([{**_row(item), "name": name} for name, item in named], palette)
     margin = items[0].margin
-    ends = [
-        end
-        for item in items
-        for end in (item.low, item.ratio, item.high)
-        if item.ratio / _FARTHEST < end < item.ratio * _FARTHEST
-    ]
-    low = min([*ends, 1 - 2 * margin]) * 0.985
-    high = max([*ends, 1 + 2 * margin]) * 1.015
-    axis = None if above else {"domain": False}
-    y = nominal("name", None, sort=order, axis=axis, scale={"domain": order, "paddingOuter": 0.3})
-    axis_x: Spec = {"tickCount": 6, "format": ".3~r", "grid": True}
-    x = quantitative(
-        "ratio",
-        direction,
-        scale={"type": "log", "domain": [low, high], "nice": False},
-        axis=axis_x,
+    shown = domain_of(
+        [1 - 2 * margin, 1 + 2 * margin, *(item.ratio for item in items)],
+        [end for item in items for end in (item.low, item.high)],
+        log=True,
     )
-    layers = _layers(x, y, margin, palette)
+    rows = paint([shown.clip({**_row(item), "name": name}) for name, item in named], palette)
+    axis = None if above else {"domain": False, "labelPadding": 10}
+    y = nominal("name", None, sort=order, axis=axis, scale={"domain": order, "paddingOuter": 0.3})
+    x = quantitative("ratio", direction, scale=shown.scale, axis=shown.ratio_axis)
+    layers = _layers(x, y, margin, palette, rows)
     if above:
         layers.append(
             {
@@ -59,8 +49,9 @@ def forest(
     return view(len(items) * row_px, layers, rows)
 
 
-def _layers(x: Spec, y: Spec, margin: float, palette: Palette) -> list[Spec]:
+def _layers(x: Spec, y: Spec, margin: float, palette: Palette, rows: Sequence[Spec]) -> list[Spec]:
     """The margin as a band, the baseline as a rule, each interval with its estimate."""
+    coloured = colour(palette, legend=not palette.by_option)
     tip = [
         {"field": "name", "type": "nominal", "title": " "},
         {"field": "text", "type": "nominal", "title": "ratio"},
@@ -80,12 +71,12 @@ def _layers(x: Spec, y: Spec, margin: float, palette: Palette) -> list[Spec]:
             "encoding": {"x": {**x, "field": "at"}},
         },
         {
-            "mark": {"type": "rule", "strokeWidth": 2.5, "strokeCap": "round", "clip": True},
+            "mark": {"type": "rule", "strokeWidth": 2.5, "strokeCap": "round"},
             "encoding": {
                 "y": y,
                 "x": {**x, "field": "low"},
                 "x2": {"field": "high"},
-                "color": colour(palette, legend=not palette.by_option),
+                "color": coloured,
                 "tooltip": tip,
             },
         },
@@ -94,7 +85,7 @@ def _layers(x: Spec, y: Spec, margin: float, palette: Palette) -> list[Spec]:
             "encoding": {
                 "y": y,
                 "x": x,
-                "color": colour(palette, legend=not palette.by_option),
+                "color": coloured,
                 "shape": {
                     "field": "outcome",
                     "type": "nominal",
@@ -104,6 +95,7 @@ def _layers(x: Spec, y: Spec, margin: float, palette: Palette) -> list[Spec]:
                 "tooltip": tip,
             },
         },
+        *arrows(rows, "x", {"x": x, "y": y, "color": coloured, "tooltip": tip}),
     ]
 
 

@@ -39,6 +39,12 @@ def nominal(name: str, title: str | None, **more: Any) -> Spec:
     return {"field": name, "type": "nominal", "title": title, **more}
 
 
+def dots(encoding: Spec, tip: Sequence[Spec], seen: bool = True) -> Spec:
+    """A point at each value, with what is known of it; not seen: only under the pointer."""
+    mark: Spec = {"type": "point", "filled": True, "size": 22 if seen else 80, "opacity": 1 if seen else 0}
+    return {"mark": {**mark, "clip": True}, "encoding": {**encoding, "tooltip": list(tip)}}
+
+
 def own_legend() -> Spec:
     """For names that the page's key does not know; the grey reads on white and on black."""
     return {"orient": "bottom", "title": None, "disable": False, "labelColor": "#7A828C"}

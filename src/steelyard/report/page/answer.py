@@ -41,9 +41,10 @@ def speaker(labels: Iterable[str]) -> Any:
     def say(text: str) -> Markup:
         out, at = Markup(), 0
         for match in pattern.finditer(text):
-            out += escape(text[at : match.start()]) + Markup("<code>{}</code>").format(match.group())
+            out += escape(fmt.unbroken(text[at : match.start()]))
+            out += Markup("<code>{}</code>").format(match.group())
             at = match.end()
-        return out + escape(text[at:])
+        return out + escape(fmt.unbroken(text[at:]))
 
     return say
 

@@ -60,7 +60,7 @@ def render(presented: Presented) -> str:
             figures=drawn[len(first) :],
             palette=presented.palette,
             key=key_of(presented.palette),
-            hues=(hues(), hues(dark=True)),
+            hues=list(zip(hues(), hues(dark=True), strict=True)),
             images=stills(drawn),
             embedded=specifications(drawn),
             scripts=vega_script(),
@@ -77,9 +77,15 @@ def _environment() -> Any:
         loader=jinja2.PackageLoader("steelyard.report.page", "."),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_unbroken,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _unbroken(value: Any) -> Any:
+    """For all text but markup; text to be copied, such as a command, is escaped in the template."""
+    return fmt.unbroken(value) if type(value) is str else value
 
 
 def _blocks(counts: list[int]) -> str:

@@ -1,7 +1,6 @@
 "use strict";
 (() => {
   const { themes, specs, narrow } = JSON.parse(document.getElementById("charts").textContent);
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const shown = new Map();
 
   async function draw(box) {
@@ -9,10 +8,12 @@
     const spec = (box.clientWidth < 520 && narrow[name]) || specs[name];
     if (!spec || !box.clientWidth) return; // in a tab that is not chosen: drawn when it is
     shown.get(box)?.finalize();
-    const theme = dark.matches ? themes.dark : themes.light;
+    const scheme = theme.dark() ? "dark" : "light";
+    const options = { actions: false, renderer: "svg", logLevel: 1 };
     try {
-      const view = await vegaEmbed(box, { ...spec, config: theme }, { actions: false, renderer: "svg", logLevel: 1 });
-      shown.set(box, view);
+      const drawn = await vegaEmbed(box, { ...spec, config: themes[scheme] }, options);
+      shown.set(box, drawn);
+      zoom(box, drawn.view, spec);
     } catch (error) {
       box.textContent = "This chart could not be drawn here; its numbers are in the table below.";
       console.error(error);
@@ -29,7 +30,7 @@
       await pause();
     }
   }
-  dark.addEventListener("change", () => drawAll(true));
+  theme.choose(document.getElementById("theme"), () => drawAll(true));
 
   let ready = false;
   for (const list of document.querySelectorAll(".tabs")) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import CostDifference, Judgement
+from steelyard.report.charts.domain import arrows, cut_note, domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import nominal, quantitative, view
 from steelyard.report.presented.presented import Presented
@@ -32,6 +33,7 @@ def figure(presented: Presented) -> Figure | None:
             f"The cost {work} under {option}, less that under {judgement.baseline}, with "
             "95 % intervals. Bars to the left are savings. "
             f"Geometric means over blocks{presented.about.over(' and ')}, as in the other tables."
+            f"{cut_note(panels)}"
         ),
         panels=panels,
         table=_table(mine if len(judgement.options) > 8 else list(judgement.costs), titles, work),
@@ -51,44 +53,49 @@ def _title(metric: str, titles: dict[str, str]) -> str:
 
 
 def _bars(costs: list[CostDifference], titles: dict[str, str], work: str) -> Spec:
+    shown = domain_of(
+        [cost.after - cost.before for cost in costs], [end for cost in costs for end in (cost.low, cost.high)]
+    )
     rows = [
-        {
-            "cost": _title(cost.metric, titles),
-            "difference": cost.after - cost.before,
-            "low": cost.low,
-            "high": cost.high,
-            "sign": "less" if cost.after <= cost.before else "more",
-            "text": f"{fmt.significant(cost.before)} → {fmt.significant(cost.after)} µs",
-        }
+        shown.clip(
+            {
+                "cost": _title(cost.metric, titles),
+                "difference": cost.after - cost.before,
+                "low": cost.low,
+                "high": cost.high,
+                "sign": "less" if cost.after <= cost.before else "more",
+                "text": f"{fmt.significant(cost.before)} → {fmt.significant(cost.after)} µs",
+                "interval": fmt.interval(cost.after - cost.before, cost.low, cost.high, cost.unit),
+            }
+        )
         for cost in costs
     ]
     order = [row["cost"] for row in rows]
-    y = nominal("cost", None, sort=order, axis={"labelLimit": 170})
-    x = quantitative("difference", f"difference, µs {work}", axis={"grid": True, "tickCount": 6})
+    x = quantitative(
+        "difference", f"difference, µs {work}", scale=shown.scale, axis={"grid": True, "tickCount": 6}
+    )
+    place: Spec = {
+        "y": nominal("cost", None, sort=order, axis={"labelLimit": 170}),
+        "x": x,
+        "tooltip": [
+            {"field": "cost", "type": "nominal"},
+            {"field": "text", "type": "nominal", "title": work},
+            {"field": "interval", "type": "nominal", "title": "difference [95 % interval]"},
+        ],
+    }
+    sign = {
+        "field": "sign",
+        "type": "nominal",
+        "scale": {"domain": ["less", "more"], "range": ["#0072B2", "#D55E00"]},
+        "legend": None,
+    }
+    ends: Spec = {**place, "x": {**x, "field": "low"}, "x2": {"field": "high"}}
     return view(
         34 * len(rows),
         [
-            {
-                "mark": {"type": "bar", "height": 16},
-                "encoding": {
-                    "y": y,
-                    "x": x,
-                    "color": {
-                        "field": "sign",
-                        "type": "nominal",
-                        "scale": {"domain": ["less", "more"], "range": ["#0072B2", "#D55E00"]},
-                        "legend": None,
-                    },
-                    "tooltip": [
-                        {"field": "cost", "type": "nominal"},
-                        {"field": "text", "type": "nominal", "title": work},
-                    ],
-                },
-            },
-            {
-                "mark": {"type": "rule", "style": "inkline", "strokeWidth": 1.5},
-                "encoding": {"y": y, "x": {**x, "field": "low"}, "x2": {"field": "high"}},
-            },
+            {"mark": {"type": "bar", "height": 16}, "encoding": {**place, "color": sign}},
+            {"mark": {"type": "rule", "style": "inkline", "strokeWidth": 1.5}, "encoding": ends},
+            *arrows(rows, "x", place),
             {
                 "data": {"values": [{"at": 0}]},
                 "mark": {"type": "rule", "style": "mutedline"},

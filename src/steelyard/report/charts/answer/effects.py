@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Effect, Metric
+from steelyard.report.charts.domain import domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import nominal, quantitative, view
 from steelyard.report.presented.headings import heading
@@ -57,6 +58,10 @@ def _shares(effects: list[Effect]) -> Spec:
         rows.append({"effect": "all else", "share": rest * 100, "text": fmt.percent(rest), "rest": True})
     order = [row["effect"] for row in rows]
     y = nominal("effect", None, sort=order, axis={"labelLimit": 150})
+    tip = [
+        {"field": "effect", "type": "nominal"},
+        {"field": "text", "type": "nominal", "title": "share of variation"},
+    ]
     x = quantitative(
         "share", "% of variation", scale={"domain": [0, 170]}, axis={"values": [0, 25, 50, 75, 100]}
     )
@@ -72,6 +77,7 @@ def _shares(effects: list[Effect]) -> Spec:
                         "condition": {"test": {"field": "rest", "equal": True}, "value": "#8A929C"},
                         "value": "#0072B2",
                     },
+                    "tooltip": tip,
                 },
             },
             {
@@ -84,7 +90,7 @@ def _shares(effects: list[Effect]) -> Spec:
 
 
 def _levels(effects: list[Effect]) -> Spec:
-    rows = [
+    rows: list[Spec] = [
         {
             "level": f"{effect.factors[0]} {codes[0]}",
             "factor": effect.factors[0],
@@ -97,11 +103,17 @@ def _levels(effects: list[Effect]) -> Spec:
     ]
     order = [row["level"] for row in rows]
     y = nominal("level", None, sort=order, axis={"labelLimit": 150})
+    tip = [
+        {"field": "level", "type": "nominal"},
+        {"field": "text", "type": "nominal", "title": "against the mean"},
+    ]
+    shown = domain_of([1, *(row["ratio"] for row in rows)], log=True)
     x = quantitative(
         "ratio",
         "ratio to the mean of all options",
-        scale={"type": "log", "nice": False, "padding": 50},
-        axis={"tickCount": 5, "format": ".2~f", "grid": True},
+        # px for the changes that stand beside the points
+        scale={**shown.scale, "padding": 50},
+        axis=shown.ratio_axis,
     )
     return view(
         26 * len(rows),
@@ -113,7 +125,7 @@ def _levels(effects: list[Effect]) -> Spec:
             },
             {
                 "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1, "color": "#0072B2"},
-                "encoding": {"y": y, "x": x},
+                "encoding": {"y": y, "x": x, "tooltip": tip},
             },
             {
                 "mark": {"type": "text", "align": "left", "dx": 9, "style": "muted"},

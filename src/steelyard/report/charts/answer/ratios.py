@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Comparison, Metric
+from steelyard.report.charts.domain import cut_note
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.forest import forest
 from steelyard.report.presented.headings import heading
@@ -27,6 +28,7 @@ def figure(presented: Presented) -> Figure | None:
         return None
     baseline, palette = presented.judgement.baseline, presented.palette
     margin = compared[0][1][0].margin
+    panels = tuple(_panel(metric, items, palette) for metric, items in compared)
     return Figure(
         name="ratios",
         title=f"Compared with {baseline}",
@@ -34,9 +36,9 @@ def figure(presented: Presented) -> Figure | None:
             f"Ratio to the baseline {baseline}{presented.about.over(', geometric mean over ')}, with"
             " its 95 % interval, adjusted for the number of options."
             f" Grey band: differences under {margin * 100:.3g} %, which the study calls too "
-            "small to matter."
+            f"small to matter.{cut_note(panels)}"
         ),
-        panels=tuple(_panel(metric, items, palette) for metric, items in compared),
+        panels=panels,
         table=_table(compared),
         layout="tabs" if len(compared[0][1]) > _MANY else "grid",
         key="none" if palette.by_option else "fill",

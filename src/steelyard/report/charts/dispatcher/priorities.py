@@ -6,8 +6,9 @@ from typing import Any
 
 from steelyard import quantities as fmt
 from steelyard.bundle.series.columns import rows
+from steelyard.report.charts.domain import domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec
-from steelyard.report.charts.marks import colour, dash, nominal, own_legend, paint, quantitative, view
+from steelyard.report.charts.marks import colour, dash, dots, nominal, own_legend, paint, quantitative, view
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
 from steelyard.report.text_table import Table
@@ -51,19 +52,22 @@ def _steps(data: list[dict[str, Any]], palette: Palette) -> Spec:
         ]
     encoding: Spec = {
         "x": quantitative("priority", "priority", axis={"tickCount": 6, "format": "d"}),
-        "y": quantitative("seconds", "s", axis={"tickCount": 4, "format": "~s"}),
-        **_look(palette),
-        "tooltip": [
-            {"field": "option", "type": "nominal"},
-            {"field": "priority", "type": "quantitative"},
-            {"field": "seconds", "type": "quantitative", "format": ".3~r"},
-        ],
+        "y": quantitative(
+            "seconds",
+            "s",
+            scale=domain_of(row["seconds"] for row in every).scale,
+            axis={"tickCount": 4, "format": "~s"},
+        ),
     }
-    return view(
-        180,
-        [{"mark": {"type": "line", "interpolate": "step"}, "encoding": encoding}],
-        paint(every, palette),
-    )
+    tip = [
+        {"field": "option", "type": "nominal"},
+        {"field": "priority", "type": "quantitative"},
+        {"field": "seconds", "type": "quantitative", "format": ".3~r"},
+    ]
+    look = _look(palette)
+    line: Spec = {"mark": {"type": "line", "interpolate": "step"}, "encoding": {**encoding, **look}}
+    points = dots({**encoding, "color": look["color"]}, tip, seen=False)
+    return view(180, [line, points], paint(every, palette))
 
 
 def _look(palette: Palette) -> Spec:

@@ -6,8 +6,10 @@ from collections import Counter
 from typing import Any
 
 from steelyard.bundle.series.columns import rows
+from steelyard.report.charts.domain import domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
-from steelyard.report.charts.marks import nominal, own_legend, quantitative, view
+from steelyard.report.charts.marks import dots, nominal, own_legend, quantitative, view
+from steelyard.report.charts.zoom import SCALE, zoomable
 from steelyard.report.presented.presented import Presented
 from steelyard.report.text_table import Table
 
@@ -45,8 +47,8 @@ def figure(presented: Presented) -> Figure | None:
     )
 
 
-def _time(end_s: float) -> Spec:
-    return {"scale": {"domain": [0, end_s], "nice": False}, "axis": {"tickCount": 5}}
+def _time(name: str) -> Spec:
+    return quantitative(name, "s", scale=SCALE, axis={"tickCount": 5})
 
 
 def _thread() -> Spec:
@@ -65,14 +67,15 @@ def _gantt(data: list[dict[str, Any]], end_s: float) -> Spec:
         {"field": "priority", "type": "quantitative"},
     ]
     encoding = {
-        "x": quantitative("start_s", "s", **_time(end_s)),
+        "x": _time("start_s"),
         "x2": {"field": "end_s"},
         "y": y,
         "color": _thread(),
         "tooltip": tip,
     }
     height = max(80, 14 * len(cpus))
-    return view(height, [{"mark": {"type": "bar", "height": {"band": 0.75}}, "encoding": encoding}], ran)
+    mark = {"type": "bar", "height": {"band": 0.75}, "clip": True}
+    return zoomable(view(height, [{"mark": mark, "encoding": encoding}], ran), 0, end_s)
 
 
 def _priority(data: list[dict[str, Any]], end_s: float) -> Spec:
@@ -82,18 +85,22 @@ def _priority(data: list[dict[str, Any]], end_s: float) -> Spec:
         for row in sorted(data, key=lambda row: (row["start_s"], row["end_s"]))
         for t_s in dict.fromkeys((row["start_s"], row["end_s"]))
     ]
-    top = max(60, *(row["priority"] for row in drawn)) if drawn else 60
+    shown = domain_of([60.0, *(row["priority"] for row in drawn)], pad=0)
     encoding = {
-        "x": quantitative("t_s", "s", **_time(end_s)),
-        "y": quantitative("priority", "priority", axis={"tickCount": 6}, scale={"domain": [0, top]}),
+        "x": _time("t_s"),
+        "y": quantitative("priority", "priority", axis={"tickCount": 6}, scale=shown.scale),
         "color": _thread(),
-        "tooltip": [
-            {"field": "thread", "type": "nominal"},
-            {"field": "t_s", "type": "quantitative", "title": "s", "format": ".4f"},
-            {"field": "priority", "type": "quantitative"},
-        ],
     }
-    return view(160, [{"mark": {"type": "line", "interpolate": "step-after"}, "encoding": encoding}], drawn)
+    tip = [
+        {"field": "thread", "type": "nominal"},
+        {"field": "t_s", "type": "quantitative", "title": "s", "format": ".4f"},
+        {"field": "priority", "type": "quantitative"},
+    ]
+    line: Spec = {
+        "mark": {"type": "line", "interpolate": "step-after", "clip": True},
+        "encoding": encoding,
+    }
+    return zoomable(view(160, [line, dots(encoding, tip, seen=False)], drawn), 0, end_s)
 
 
 def _table(data: list[dict[str, Any]], options: list[str]) -> Table:

@@ -11,16 +11,21 @@ from dataclasses import dataclass, field
 from steelyard import quantities as fmt
 from steelyard.report.charts.figure import Spec
 from steelyard.report.charts.marks import quantitative, view
+from steelyard.report.charts.zoom import FROM, SCALE, TO, zoomable
 
 KERNEL_MARK = "_[k]"
 _ROW_PIXELS = 19
 _DEPTH_MAX = 36
-_NARROWEST = 0.002  # of the whole width; narrower frames are not drawn
-_LABELLED = 0.025
+_NARROWEST = 0.001  # of the whole width; narrower frames are not drawn
+_LABELLED = 0.025  # of the width that is shown
 _LABEL_MAX = 90
 # dark letters read on all of these, on a white page and on a black one
 _LETTERS = "#1B1F24"
 _FILLS = {"role": "#B8BFC9", "user": "#F0B429", "kernel": "#7CC8F2"}
+_FOUND = "#E58CD9"
+# the page's script sets it
+SEARCH = "search"
+_IS_FOUND = f"{SEARCH} && indexof(lower(datum.name), lower({SEARCH})) >= 0"
 _LESS, _SAME, _MORE = "#7CC8F2", "#D9DDE2", "#F2915A"
 
 
@@ -54,43 +59,70 @@ def flame(stacks: Stacks, work: str, baseline: Stacks | None = None) -> Spec | N
         return None
     rows = _rows(root, baseline is not None)
     deepest = max(int(row["depth"]) for row in rows)
-    x = quantitative("start", f"µs of CPU per {work}", scale={"domain": [0, root.value], "nice": False})
-    y = quantitative("depth", None, scale={"domain": [0, deepest + 1]}, axis=None)
-    box = {"x": x, "x2": {"field": "end"}, "y": y, "y2": {"field": "top"}}
-    tips = [
+    height: Spec = {"scale": {"domain": [0, deepest + 1]}, "axis": None}
+    x = quantitative("start", f"µs of CPU per {work}", scale=SCALE)
+    tips: list[Spec] = [
         {"field": name, "type": "nominal", "title": title}
         for name, title in (("name", "function"), ("text", f"CPU per {work}"), ("change", "change"))
         if name != "change" or baseline is not None
     ]
-    layers: list[Spec] = [
-        {
-            "mark": {"type": "rect", "stroke": "#FFFFFF", "strokeWidth": 0.4, "strokeOpacity": 0.6},
-            "encoding": {
-                **box,
-                "color": {"field": "fill", "type": "nominal", "scale": None},
-                "tooltip": tips,
-            },
+    label = "name" if baseline is None else "label"
+    layers = [_frames(x, height, tips), _names(x, height, tips, label)]
+    graph = view((deepest + 1) * _ROW_PIXELS, layers, rows, params=[{"name": SEARCH, "value": ""}])
+    return zoomable(graph, 0, root.value, "frame")
+
+
+def _frames(x: Spec, height: Spec, tips: list[Spec]) -> Spec:
+    return {
+        "mark": {
+            "type": "rect",
+            "stroke": "#FFFFFF",
+            "strokeWidth": 0.4,
+            "strokeOpacity": 0.6,
+            "clip": True,
+            "cursor": "pointer",
         },
-        {
-            "transform": [{"filter": "datum.label != ''"}],
-            "mark": {
-                "type": "text",
-                "align": "left",
-                "baseline": "middle",
-                "dx": 3,
-                "fontSize": 10.5,
-                "color": _LETTERS,
-                "limit": {"expr": f"max(1, (datum.end - datum.start) / {root.value!r} * width - 5)"},
+        "encoding": {
+            "x": x,
+            "x2": {"field": "end"},
+            "y": quantitative("depth", None, **height),
+            "y2": {"field": "top"},
+            "color": {
+                "field": "fill",
+                "type": "nominal",
+                "scale": None,
+                "condition": {"test": _IS_FOUND, "value": _FOUND},
             },
-            "encoding": {
-                "x": x,
-                "y": quantitative("middle", None, scale={"domain": [0, deepest + 1]}, axis=None),
-                "text": {"field": "label", "type": "nominal"},
-                "tooltip": tips,
-            },
+            "tooltip": tips,
         },
-    ]
-    return view((deepest + 1) * _ROW_PIXELS, layers, rows)
+    }
+
+
+def _names(x: Spec, height: Spec, tips: list[Spec], label: str) -> Spec:
+    """Where there is room; a frame that begins left of what is shown is named where it comes into sight."""
+    return {
+        "transform": [
+            {"calculate": f"max(datum.start, {FROM})", "as": "at"},
+            {"calculate": f"(min(datum.end, {TO}) - datum.at) / ({TO} - {FROM})", "as": "part"},
+            {"filter": f"datum.part >= {_LABELLED}"},
+        ],
+        "mark": {
+            "type": "text",
+            "align": "left",
+            "baseline": "middle",
+            "dx": 3,
+            "fontSize": 10.5,
+            "color": _LETTERS,
+            "cursor": "pointer",
+            "limit": {"expr": "max(1, datum.part * width - 5)"},
+        },
+        "encoding": {
+            "x": {**x, "field": "at"},
+            "y": quantitative("middle", None, **height),
+            "text": {"field": label, "type": "nominal"},
+            "tooltip": tips,
+        },
+    }
 
 
 def _path(root: _Node, role: str, stack: str) -> Iterable[_Node]:
@@ -123,7 +155,6 @@ def _rows(root: _Node, differs: bool) -> list[Spec]:
 def _frame(node: _Node, depth: int, start: float, whole: float, most: float | None) -> Spec:
     change = node.value - node.before
     signed = ("+" if change >= 0 else "−") + fmt.quantity(abs(change), "us") if change else "0"
-    name = node.name[:_LABEL_MAX]
     return {
         "start": start,
         "end": start + node.value,
@@ -133,7 +164,7 @@ def _frame(node: _Node, depth: int, start: float, whole: float, most: float | No
         "name": node.name[:240],
         "text": f"{fmt.quantity(node.value, 'us')}, {fmt.percent(node.value / whole)}",
         "change": f"{signed} (baseline {fmt.quantity(node.before, 'us')})",
-        "label": "" if node.value < _LABELLED * whole else name if most is None else f"{signed} {name}",
+        "label": f"{signed} {node.name[:_LABEL_MAX]}",
         "fill": _FILLS[node.kind] if most is None else _shade(change / most if most else 0.0),
     }
 

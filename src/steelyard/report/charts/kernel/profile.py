@@ -37,10 +37,10 @@ def figure(presented: Presented) -> Figure | None:
         title="Where CPU time goes",
         caption="Stacks sampled by the clock on every CPU while measuring, all runs pooled."
         " A flame graph's width is CPU time"
-        f" per {work}, callers below; yellow: the program, blue: the kernel. Between two options"
-        " colour is the difference: blue less (−), orange more (+). Idle time is in the tables only, and"
-        " processes that are no part of the study in each option's own. Programs built without frame"
-        " pointers show the function that ran, but not all of its callers.",
+        f" per {work}, callers below; yellow: the program, blue: the kernel; a click on a frame"
+        " shows it alone. Between two options colour is the difference: blue less (−), orange more (+)."
+        " Idle time is in the tables only, and processes that are no part of the study in each option's"
+        " own. Programs built without frame pointers show the function that ran, but not all of its callers.",
         panels=tuple(_panels(shown, presented.series, work)),
         table=_side_by_side(shown, by_option, work),
         layout="tabs",

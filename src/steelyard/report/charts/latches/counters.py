@@ -8,6 +8,7 @@ from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchRow
 from steelyard.analysis.judgement.results import Judgement
 from steelyard.report.about.about import About
+from steelyard.report.charts.domain import domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import colour, paint, plain_axis, quantitative, view
 from steelyard.report.presented.palette import Palette
@@ -124,10 +125,10 @@ def _hand_overs(rows: Sequence[LatchRow], palette: Palette, about: About) -> Pan
     ]
     if len(drawn) < 2:
         return None
-    log = {"type": "log"}
+    scales = {name: domain_of((item[name] for item in drawn), log=True).scale for name in ("handed", "gets")}
     encoding = {
-        "x": quantitative("handed", "hand-overs/s", scale=log, axis=plain_axis(tickCount=5)),
-        "y": quantitative("gets", "gets/s", scale=log, axis=plain_axis(tickCount=5)),
+        "x": quantitative("handed", "hand-overs/s", scale=scales["handed"], axis=plain_axis(tickCount=5)),
+        "y": quantitative("gets", "gets/s", scale=scales["gets"], axis=plain_axis(tickCount=5)),
         "color": colour(palette),
         "tooltip": [
             {"field": "option", "type": "nominal"},
@@ -167,7 +168,8 @@ def _panel(
     if len({item["clients"] for item in drawn}) < 2:
         return None
     x = quantitative("clients", about.points_are, axis={"format": "d", "tickMinStep": 1})
-    y = quantitative("value", None, axis={"tickCount": 5, "format": "~r"}, scale={"zero": True})
+    scale_y = domain_of(item["value"] for item in drawn).scale
+    y = quantitative("value", None, axis={"tickCount": 5, "format": "~r"}, scale=scale_y)
     dashes = {
         "field": "kind",
         "type": "nominal",

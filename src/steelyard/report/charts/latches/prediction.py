@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchCosts, LatchRow
 from steelyard.analysis.judgement.results import Judgement
 from steelyard.report.about.about import About
+from steelyard.report.charts.domain import domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import colour, paint, plain_axis, quantitative, view
 from steelyard.report.presented.palette import Palette
@@ -27,9 +26,9 @@ def figure(presented: Presented) -> Figure | None:
         for row in rows
         if row.misses_per_get is not None and row.predicted_misses_per_get is not None
     ]
-    panels = [_diagonal("gets", "gets/s", pairs, palette, about, {"type": "log", "nice": False})]
+    panels = [_diagonal("gets", "gets/s", pairs, palette, about, log=True)]
     if missed:
-        panels.append(_diagonal("misses", "% misses per get", missed, palette, about, {"zero": True}))
+        panels.append(_diagonal("misses", "% misses per get", missed, palette, about))
     return Figure(
         name="latch-prediction",
         title="Predicted beside measured",
@@ -140,11 +139,9 @@ def _diagonal(
     pairs: list[tuple[LatchRow, float, float]],
     palette: Palette,
     about: About,
-    scale: Spec,
+    log: bool = False,
 ) -> Panel:
-    values = [value for _, *both in pairs for value in both if math.isfinite(value)]
-    low, high = min(values), max(values)
-    domain = [low / 1.2, high * 1.2] if scale.get("type") == "log" else [0, high * 1.05 or 1.0]
+    shown = domain_of((value for _, *both in pairs for value in both), log=log)
     drawn: list[Spec] = [
         {
             "option": row.option,
@@ -155,12 +152,8 @@ def _diagonal(
         for row, measured, predicted in pairs
     ]
     axes = {
-        "x": quantitative(
-            "measured", f"measured {title}", scale={**scale, "domain": domain}, axis=plain_axis(tickCount=4)
-        ),
-        "y": quantitative(
-            "predicted", f"predicted {title}", scale={**scale, "domain": domain}, axis=plain_axis(tickCount=4)
-        ),
+        "x": quantitative("measured", f"measured {title}", scale=shown.scale, axis=plain_axis(tickCount=4)),
+        "y": quantitative("predicted", f"predicted {title}", scale=shown.scale, axis=plain_axis(tickCount=4)),
     }
     tip = [
         {"field": "option", "type": "nominal"},
@@ -170,7 +163,7 @@ def _diagonal(
     ]
     layers: list[Spec] = [
         {
-            "data": {"values": [{"measured": edge, "predicted": edge} for edge in domain]},
+            "data": {"values": [{"measured": edge, "predicted": edge} for edge in (shown.low, shown.high)]},
             "mark": {"type": "line", "style": "mutedline", "strokeDash": [4, 3]},
             "encoding": axes,
         },

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchRow
 from steelyard.report.about.about import About
+from steelyard.report.charts.domain import domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import colour, nominal, paint, quantitative, shape, view
 from steelyard.report.presented.palette import Palette
@@ -108,7 +109,7 @@ def _panel(rows: Sequence[LatchRow], about: About, palette: Palette) -> Panel | 
     mark = {"type": "point", "filled": True, "size": 70, "opacity": 1}
     encoding = {
         "y": nominal("latch", None, sort=order, axis={"labelLimit": 170, "grid": True}),
-        "x": {**x, "scale": {"zero": True}},
+        "x": {**x, "scale": domain_of(item["us"] for item in drawn).scale},
         "color": colour(palette),
         "shape": shape(palette),
         "tooltip": [

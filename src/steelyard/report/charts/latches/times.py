@@ -32,19 +32,25 @@ def figure(presented: Presented) -> Figure | None:
         for clients in dict.fromkeys((points[0], points[-1]))
         if (mine := [row for row in data if (row["kind"], int(row["clients"])) == (kind, clients)])
     ]
+    # with one worker nothing waits: all its times are 0, which no logarithmic axis has
+    drawn = [one for one in chosen if any(row["ns"] > 0 for row in one[2])]
+    without = [
+        f"No {kind}s with {fmt.count(clients, about.point_is, about.points_are)}: no panel."
+        for kind, clients, _ in (one for one in chosen if one not in drawn)
+    ]
     return Figure(
         name="latch-times",
         title="Holds and waits",
         caption="By share that were shorter; waits are those of gets that missed. A hold includes the time in"
-        " which its holder had no CPU: that is the tail. Geometric mean over runs of the runs' own"
-        " quantiles.",
+        " which its holder had no CPU: that is the tail. Geometric mean over runs of the runs' own "
+        + " ".join(["quantiles.", *without]),
         panels=tuple(
             Panel(
                 f"latch-{kind}-{clients}",
                 f"{kind.capitalize()}, {fmt.count(clients, about.point_is, about.points_are)}",
                 quantile_curves(mine, palette, f"{kind}s", "µs"),
             )
-            for kind, clients, mine in chosen
+            for kind, clients, mine in drawn
         ),
         table=_table(chosen, about),
         layout="grid",

@@ -8,6 +8,7 @@ from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Fairness
 from steelyard.bundle.series.columns import rows
 from steelyard.report.about.about import About
+from steelyard.report.charts.domain import Domain, domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
 from steelyard.report.charts.marks import colour, paint, plain_axis, quantitative, view
 from steelyard.report.presented.headings import work_at_a_point
@@ -31,7 +32,7 @@ def figure(presented: Presented) -> Figure | None:
     noun, work = about.point_is, work_at_a_point(roles.work) if roles.scores else f"{about.work_is}s"
     plural = f"{work} of each of {fmt.count(most, about.point_is, about.points_are)}"
     served = "the server" if noun == "client" else "the machine"
-    top = max((row["transactions"] or 0 for row in at_most if row["option"] in chosen), default=1)
+    shown = domain_of(row["transactions"] for row in at_most if row["option"] in chosen)
     return Figure(
         name="clients",
         title=f"{noun.capitalize()} by {noun}",
@@ -43,7 +44,7 @@ def figure(presented: Presented) -> Figure | None:
             Panel(
                 f"clients-{slug(option)}",
                 option,
-                _bars([row for row in at_most if row["option"] == option], top, presented.palette, noun),
+                _bars([row for row in at_most if row["option"] == option], shown, presented.palette, noun),
             )
             for option in chosen
         ),
@@ -61,7 +62,7 @@ def _chosen(presented: Presented, known: set[str], clients: int) -> list[str]:
     return found[:_PANELS_MAX] if len(order) > _PANELS_MAX else [o for o in order if o in known]
 
 
-def _bars(data: list[dict[str, Any]], top: float, palette: Palette, noun: str) -> Spec:
+def _bars(data: list[dict[str, Any]], shown: Domain, palette: Palette, noun: str) -> Spec:
     known = [row["transactions"] for row in data if row["transactions"] is not None]
     mean = sum(known) / len(known) if known else 0
     x: Spec = {
@@ -78,9 +79,7 @@ def _bars(data: list[dict[str, Any]], top: float, palette: Palette, noun: str) -
                 "mark": {"type": "bar"},
                 "encoding": {
                     "x": x,
-                    "y": quantitative(
-                        "transactions", None, scale={"domain": [0, top]}, axis=plain_axis(tickCount=4)
-                    ),
+                    "y": quantitative("transactions", None, scale=shown.scale, axis=plain_axis(tickCount=4)),
                     "color": colour(palette, legend=False),
                     "tooltip": [
                         {"field": "client", "type": "ordinal"},

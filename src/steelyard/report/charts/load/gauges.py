@@ -6,11 +6,16 @@ from typing import Any
 
 from steelyard import quantities as fmt
 from steelyard.bundle.series.columns import rows
+from steelyard.report.charts.domain import Domain, domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
-from steelyard.report.charts.marks import colour, dash, paint, plain_axis, quantitative, view
+from steelyard.report.charts.marks import colour, dash, dots, paint, plain_axis, quantitative, view
+from steelyard.report.charts.zoom import SCALE, zoomable
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
 from steelyard.report.text_table import Table
+
+# points that are drawn in so small a picture
+_DOTS_MAX = 120
 
 Key = tuple[str, str, str]
 
@@ -56,35 +61,55 @@ def _lines(data: list[dict[str, Any]], palette: Palette) -> Spec:
     scale, unit = fmt.unit_for(top, data[0]["unit"])
     drawn = [{**row, "shown": row["value"] / scale} for row in data]
     limits = sorted({row["limit"] / scale for row in data if row.get("limit") is not None})
-    crowded = not palette.by_option
-    x = quantitative("t_s", "s since the start of measure", scale={"nice": False}, axis={"tickCount": 6})
     axis: Spec = {"format": ",.2~f", "tickCount": 4} if unit else plain_axis(tickCount=4)
-    layers: list[Spec] = [
-        {
-            "mark": {"type": "line", "interpolate": "monotone", "opacity": 0.55 if crowded else 1},
-            "encoding": {
-                "x": x,
-                "y": quantitative("shown", unit or None, axis=axis),
-                "detail": {"field": "option"},
-                "color": colour(palette),
-                **({} if crowded else {"strokeDash": dash(palette)}),
-                "tooltip": [
-                    {"field": "option", "type": "nominal"},
-                    {"field": "t_s", "type": "quantitative", "title": "s"},
-                    {"field": "shown", "type": "quantitative", "title": "value", "format": ".4~r"},
-                ],
-            },
-        }
+    shown = domain_of((row["shown"] for row in drawn), limits)
+    encoding: Spec = {
+        "x": quantitative("t_s", "s since the start of measure", scale=SCALE, axis={"tickCount": 6}),
+        "y": quantitative("shown", unit or None, axis=axis, scale=shown.scale),
+        "detail": {"field": "option"},
+        "color": colour(palette),
+    }
+    tip = [
+        {"field": "option", "type": "nominal"},
+        {"field": "t_s", "type": "quantitative", "title": "s"},
+        {"field": "shown", "type": "quantitative", "title": unit or "value", "format": ".4~r"},
     ]
-    if limits:
+    crowded = not palette.by_option
+    mark = {"type": "line", "interpolate": "step-after", "opacity": 0.55 if crowded else 1, "clip": True}
+    layers: list[Spec] = [
+        {"mark": mark, "encoding": {**encoding, **({} if crowded else {"strokeDash": dash(palette)})}},
+        dots(encoding, tip, seen=len(drawn) <= _DOTS_MAX),
+        *_limits(limits, shown, unit),
+    ]
+    times = [row["t_s"] for row in drawn]
+    return zoomable(view(150, layers, paint(drawn, palette)), min(times), max(max(times), min(times) + 1))
+
+
+def _limits(limits: list[float], shown: Domain, unit: str) -> list[Spec]:
+    """A line at each limit; what is far above the gauge is named at the edge."""
+    layers: list[Spec] = []
+    if near := [limit for limit in limits if shown.holds(limit)]:
         layers.append(
             {
-                "data": {"values": [{"limit": limit} for limit in limits]},
+                "data": {"values": [{"limit": limit} for limit in near]},
                 "mark": {"type": "rule", "style": "inkline", "strokeDash": [5, 4]},
                 "encoding": {"y": quantitative("limit", None)},
             }
         )
-    return view(150, layers, paint(drawn, palette))
+    if far := [limit for limit in limits if not shown.holds(limit)]:
+        text = "↑ limit " + fmt.with_unit(fmt.significant(far[0]), unit)
+        layers.append(
+            {
+                "data": {"values": [{"text": text}]},
+                "mark": {"type": "text", "style": "muted", "align": "right", "baseline": "top"},
+                "encoding": {
+                    "x": {"value": "width"},
+                    "y": {"value": 0},
+                    "text": {"field": "text", "type": "nominal"},
+                },
+            }
+        )
+    return layers
 
 
 def _table(grouped: dict[Key, list[dict[str, Any]]]) -> Table:

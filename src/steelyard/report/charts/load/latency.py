@@ -39,6 +39,7 @@ def figure(presented: Presented) -> Figure | None:
                 ),
             )
             for clients in reversed(points)
+            if any(row["ns"] > 0 for row in data if int(row["clients"]) == clients)
         ),
         table=_table(data, about.points_are),
         layout="tabs",

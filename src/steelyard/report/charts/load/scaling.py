@@ -8,6 +8,7 @@ from itertools import cycle, pairwise
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Estimate, Judgement, Metric
 from steelyard.analysis.judgement.scaling import Scaling
+from steelyard.report.charts.domain import arrows, cut_note, domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.load.scaling_models import models_table
 from steelyard.report.charts.marks import colour, paint, plain_axis, quantitative, shape, view
@@ -52,6 +53,7 @@ def figure(presented: Presented) -> Figure | None:
         name="scaling",
         title=f"With more {points_are}",
         caption=f"Geometric mean over blocks at each number of {points_are}; the band is its 95 % interval."
+        + cut_note(panels)
         + (" In grey: " + ", ".join(dict.fromkeys(r["source"] for r in overlays)) if overlays else ""),
         panels=tuple(panels),
         table=_table(judgement, drawn, points_are),
@@ -114,16 +116,22 @@ def _lines(
     metric: Metric, items: list[Estimate], palette: Palette, behind: list[Spec], points_are: str
 ) -> Spec:
     scale, unit = fmt.unit_for(max(item.value for item in items), metric.unit)
+    shown = domain_of(
+        [value / scale for value in (*(item.value for item in items), *(row["tps"] for row in behind))],
+        [end / scale for item in items for end in (item.low, item.high)] if palette.by_option else [],
+    )
     every = paint(
         [
-            {
-                "option": item.option,
-                "clients": item.clients,
-                "value": item.value / scale,
-                "low": item.low / scale,
-                "high": item.high / scale,
-                "text": fmt.interval(item.value, item.low, item.high, metric.unit),
-            }
+            shown.clip(
+                {
+                    "option": item.option,
+                    "clients": item.clients,
+                    "value": item.value / scale,
+                    "low": item.low / scale,
+                    "high": item.high / scale,
+                    "text": fmt.interval(item.value, item.low, item.high, metric.unit),
+                }
+            )
             for item in items
         ],
         palette,
@@ -132,7 +140,7 @@ def _lines(
     evenly = len({b - a for a, b in pairwise(ticks)}) == 1
     scale_x = {"nice": False, "zero": False} if evenly else {"type": "log", "nice": False}
     x = quantitative("clients", points_are, scale=scale_x, axis={"values": ticks, "format": "d"})
-    y = quantitative("value", unit or None, axis=plain_axis(tickCount=5), scale={"zero": True})
+    y = quantitative("value", unit or None, axis=plain_axis(tickCount=5), scale=shown.scale)
     coloured = colour(palette)
     shaped = {} if not palette.by_option else {"shape": shape(palette)}
     tip = [
@@ -149,19 +157,10 @@ def _lines(
         },
     ]
     if palette.by_option:
-        layers.insert(
-            0,
-            {
-                "mark": {"type": "area", "opacity": 0.18},
-                "encoding": {
-                    "x": x,
-                    "y": {**y, "field": "low"},
-                    "y2": {"field": "high"},
-                    "color": coloured,
-                    "detail": detail,
-                },
-            },
-        )
+        place = {"x": x, "y": y, "color": coloured, "detail": detail}
+        band = {**place, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
+        layers.insert(0, {"mark": {"type": "area", "opacity": 0.18}, "encoding": band})
+        layers += arrows(every, "y", {**place, "tooltip": tip})
     layers = [*_behind(behind, scale, x, y), *layers]
     return view(220, layers, every)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from steelyard import quantities as fmt
 from steelyard.bundle.series.columns import rows
+from steelyard.report.charts.domain import domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
 from steelyard.report.charts.marks import colour, nominal, paint, plain_axis, quantitative, view
 from steelyard.report.presented.palette import Palette
@@ -54,7 +55,8 @@ def _panel(name: str, data: list[dict[str, Any]], order: list[str], palette: Pal
 def _bars(data: list[dict[str, Any]], order: list[str], palette: Palette, above: bool) -> Spec:
     drawn = [{**row, "text": fmt.significant(row["per_s"])} for row in data]
     shown = [option for option in order if option in {row["option"] for row in data}]
-    top = max(row["per_s"] for row in data) or 1
+    # room for the numbers beside the bars
+    scale = domain_of((row["per_s"] for row in data), pad=0.2).scale
     y = nominal(
         "option",
         None,
@@ -62,11 +64,19 @@ def _bars(data: list[dict[str, Any]], order: list[str], palette: Palette, above:
         scale={"domain": shown},
         axis=None if above else {},
     )
-    x = quantitative("per_s", None, scale={"domain": [0, top * 1.2]}, axis=plain_axis(tickCount=5))
+    x = quantitative("per_s", None, scale=scale, axis=plain_axis(tickCount=5))
     layers: list[Spec] = [
         {
             "mark": {"type": "bar", "height": 12},
-            "encoding": {"y": y, "x": x, "color": colour(palette, legend=not palette.by_option)},
+            "encoding": {
+                "y": y,
+                "x": x,
+                "color": colour(palette, legend=not palette.by_option),
+                "tooltip": [
+                    {"field": "option", "type": "nominal"},
+                    {"field": "text", "type": "nominal", "title": "per second"},
+                ],
+            },
         },
         {
             "mark": {"type": "text", "align": "left", "dx": 5, "style": "ink"},

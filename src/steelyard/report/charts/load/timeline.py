@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from typing import Any
 
 from steelyard import quantities as fmt
 from steelyard.bundle.series.columns import rows
 from steelyard.report.about.about import About
+from steelyard.report.charts.domain import Domain, domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec
-from steelyard.report.charts.marks import colour, nominal, paint, plain_axis, quantitative, view
+from steelyard.report.charts.marks import colour, dots, nominal, paint, plain_axis, quantitative, view
+from steelyard.report.charts.steps import DOTS_MAX, steps
+from steelyard.report.charts.zoom import FROM, SCALE, TO, zoomable
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
 from steelyard.report.text_table import Table
 
 _ROWS_MAX = 4000
 _LABELS_MAX = 32
+_TEXT = 0.1  # height of a line of text in the chart of CPU
 _LEFT = 34  # px: both panels begin at the same place
 _CLOCK = (
     "(datum.value >= 3600"
@@ -47,7 +52,8 @@ def figure(presented: Presented) -> Figure | None:
         caption=(
             f"{fmt.count(len(runs), 'run')} in the order of execution; set-up and warm-up are left "
             f"out.{named} "
-            "Within a run the line should be level; a slope from left to right is drift."
+            "Each step is a mean over its time. Within a run the line should be level; a slope from left to"
+            " right is drift."
         ),
         panels=tuple(panels),
         table=_table(runs, cpu, about),
@@ -80,54 +86,50 @@ def _runs(tps: Rows) -> Rows:
 
 
 def _tps(tps: Rows, runs: Rows, end: float, palette: Palette) -> Spec:
-    data = paint(_thinned(tps, ("run",), "tps"), palette)
-    top = max((row["tps"] or 0 for row in data), default=1.0)
-    y = quantitative(
-        "tps", None, axis=plain_axis(tickCount=5, minExtent=_LEFT), scale={"domain": [0, top * 1.08]}
-    )
-    line: Spec = {
-        "mark": {"type": "line", "interpolate": "monotone", "clip": True},
-        "encoding": {
-            "x": _time(end),
-            "y": y,
-            "detail": {"field": "run"},
-            "color": colour(palette, legend=len(runs) > _LABELS_MAX or not palette.by_option),
-            "tooltip": [
-                {"field": "option", "type": "nominal"},
-                {"field": "run", "type": "quantitative"},
-                {"field": "tps", "type": "quantitative", "format": ",.0f"},
-            ],
-        },
+    data = paint(steps(_thinned(tps, ("run",), "tps"), ("run",)), palette)
+    encoding: Spec = {
+        "y": quantitative(
+            "tps",
+            None,
+            axis=plain_axis(tickCount=5, minExtent=_LEFT),
+            scale=domain_of((row["tps"] for row in data), pad=0.08).scale,
+        ),
+        "color": colour(palette, legend=len(runs) > _LABELS_MAX or not palette.by_option),
     }
-    return view(200, [*_ground(runs, end), line, *_labels(runs, end, line["encoding"]["color"])], data)
+    tip = [
+        {"field": "option", "type": "nominal"},
+        {"field": "run", "type": "quantitative"},
+        {"field": "tps", "type": "quantitative", "title": "per second", "format": ",.3~r"},
+    ]
+    layers = [*_ground(runs), *_drawn(data, encoding, tip, 2), *_labels(runs, encoding["color"])]
+    return zoomable(view(200, layers, data), 0, end)
 
 
 def _cpu(cpu: Rows, runs: Rows, end: float, palette: Palette) -> Spec:
-    drawn = [row for row in cpu if row["role"] != "idle"] or cpu
-    data = paint(_thinned(drawn, ("run", "role"), "percent"), palette)
+    kept = [row for row in cpu if row["role"] != "idle"] or cpu
+    lines = ("run", "role")
+    data = paint(steps(_thinned(kept, lines, "percent"), lines, until=True), palette)
     roles = sorted({str(row["role"]) for row in data}, key=lambda role: (role != "server", role))
-    line: Spec = {
-        "mark": {"type": "line", "interpolate": "monotone", "strokeWidth": 1.75},
-        "encoding": {
-            "x": _time(end),
-            "y": quantitative("percent", None, axis={"tickCount": 5, "minExtent": _LEFT}),
-            "detail": {"field": "run"},
-            "color": colour(palette, legend=False),
-            "strokeDash": nominal(
-                "role",
-                None,
-                scale={"domain": roles, "range": [[1, 0], [3, 2], [1, 3], [8, 2, 2, 2]][: len(roles)]},
-                legend=None,
-            ),
-            "tooltip": [
-                {"field": "option", "type": "nominal"},
-                {"field": "role", "type": "nominal"},
-                {"field": "percent", "type": "quantitative", "format": ".1f"},
-            ],
-        },
+    shown = domain_of(row["percent"] for row in data)
+    dashes = [[1, 0], [3, 2], [1, 3], [8, 2, 2, 2]][: len(roles)]
+    encoding: Spec = {
+        "y": quantitative(
+            "percent",
+            None,
+            axis={"tickCount": 5, "minExtent": _LEFT},
+            scale=shown.scale,
+        ),
+        "color": colour(palette, legend=False),
+        "strokeDash": nominal("role", None, scale={"domain": roles, "range": dashes}, legend=None),
     }
+    tip = [
+        {"field": "option", "type": "nominal"},
+        {"field": "run", "type": "quantitative"},
+        {"field": "role", "type": "nominal"},
+        {"field": "percent", "type": "quantitative", "title": "% of one core", "format": ".1f"},
+    ]
     names: Spec = {
-        "data": {"values": _last(data, roles) if len(roles) > 1 else []},
+        "data": {"values": _last(data, roles, shown) if len(roles) > 1 else []},
         "mark": {"type": "text", "align": "left", "dx": 6, "style": "muted"},
         "encoding": {
             "x": {"value": "width"},
@@ -135,41 +137,63 @@ def _cpu(cpu: Rows, runs: Rows, end: float, palette: Palette) -> Spec:
             "text": {"field": "role"},
         },
     }
-    return view(150, [*_ground(runs, end), line, names], data)
+    layers = [*_ground(runs), *_drawn(data, encoding, tip, 1.75), names]
+    return zoomable(view(150, layers, data), 0, end)
 
 
-def _last(data: Rows, roles: list[str]) -> Rows:
-    """The last known row of each role: its name is written there."""
-    known = {str(row["role"]): row for row in data if row["percent"] is not None}
-    return [{"role": role, "percent": known[role]["percent"]} for role in roles if role in known]
+def _drawn(data: Rows, encoding: Spec, tip: list[Spec], width_px: float) -> list[Spec]:
+    """Steps, and a point in the middle of each; of very many, points are only under the pointer."""
+    points = {name: part for name, part in encoding.items() if name != "strokeDash"}
+    mark = {"type": "line", "interpolate": "step-after", "clip": True, "strokeWidth": width_px}
+    samples = sum(row["middle_s"] is not None for row in data)
+    return [
+        {"mark": mark, "encoding": {"x": _time("t_s"), **encoding, "detail": {"field": "piece"}}},
+        {
+            "transform": [{"filter": "isValid(datum.middle_s)"}],
+            **dots({"x": _time("middle_s"), **points}, tip, seen=samples <= DOTS_MAX),
+        },
+    ]
 
 
-def _time(end: float) -> Spec:
+def _last(data: Rows, roles: list[str], shown: Domain) -> Rows:
+    """The last known value of each role, where its name is written; a line of text apart from the next."""
+    known = {str(row["role"]): row["percent"] for row in data if row["percent"] is not None}
+    apart = _TEXT * (shown.high - shown.low)
+    out: Rows = []
+    at = -math.inf
+    for role in sorted((role for role in roles if role in known), key=lambda role: known[role]):
+        at = max(known[role], at + apart)
+        out.append({"role": role, "percent": at})
+    return out
+
+
+def _time(name: str) -> Spec:
     return quantitative(
-        "t_s",
+        name,
         "time in the study (min:s)",
-        scale={"domain": [0, end], "nice": False},
+        scale=SCALE,
         axis={"labelExpr": _CLOCK, "tickCount": 8, "labelOverlap": True},
     )
 
 
-def _ground(runs: Rows, end: float) -> list[Spec]:
+def _ground(runs: Rows) -> list[Spec]:
     stripes = [run for run in runs if run["parity"]] if len(runs) <= 2 * _LABELS_MAX else []
     return [
         {
             "data": {"values": stripes},
-            "mark": {"type": "rect", "style": "faint", "opacity": 0.08},
-            "encoding": {"x": {**_time(end), "field": "start"}, "x2": {"field": "end"}},
+            "mark": {"type": "rect", "style": "faint", "opacity": 0.08, "clip": True},
+            "encoding": {"x": _time("start"), "x2": {"field": "end"}},
         }
     ]
 
 
-def _labels(runs: Rows, end: float, colour: Spec) -> list[Spec]:
+def _labels(runs: Rows, colour: Spec) -> list[Spec]:
     if len(runs) > _LABELS_MAX:
         return []
     return [
         {
             "data": {"values": runs},
+            "transform": [{"filter": f"datum.middle >= {FROM} && datum.middle <= {TO}"}],
             "mark": {
                 "type": "text",
                 "angle": 270,
@@ -180,7 +204,7 @@ def _labels(runs: Rows, end: float, colour: Spec) -> list[Spec]:
                 "clip": False,
             },
             "encoding": {
-                "x": {**_time(end), "field": "middle"},
+                "x": _time("middle"),
                 "y": {"value": -5},
                 "text": {"field": "option"},
                 "color": colour,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Comparison, Judgement, QueryRow
 from steelyard.report.about.about import About
+from steelyard.report.charts.domain import cut_note
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.forest import forest
 from steelyard.report.charts.queries.order import ROW_PX, longest_first, streams
@@ -23,27 +24,28 @@ def figure(presented: Presented) -> Figure | None:
     if not compared:
         return None
     places = list(dict.fromkeys((row.clients, row.option) for row, _ in compared))
+    panels = tuple(
+        Panel(
+            f"queries-{clients}-{option}",
+            f"{option}, {streams(clients, about)}",
+            _ratios([c for row, c in compared if (row.clients, row.option) == (clients, option)], palette,
+                    longest_first(judgement, clients)),
+        )
+        for clients, option in places
+    )  # fmt: skip
     return Figure(
         name="queries",
         title=f"Query by query, compared with {judgement.baseline}",
         caption=(
             "Ratio of the time of each query to that under the baseline, with an interval that holds for the"
             f" {len(compared)} comparisons together: of the differences marked ▲ or ▼, 5 % may be chance"
-            " (false discovery rate). Longest query on top."
+            f" (false discovery rate). Longest query on top.{cut_note(panels)}"
         ),
-        panels=tuple(
-            Panel(
-                f"queries-{clients}-{option}",
-                f"{option}, {streams(clients, about)}",
-                _ratios([c for row, c in compared if (row.clients, row.option) == (clients, option)], palette,
-                        longest_first(judgement, clients)),
-            )
-            for clients, option in places
-        ),
+        panels=panels,
         table=_table(judgement, about),
         layout="grid" if len(places) <= 2 else "tabs",
         key="none",
-    )  # fmt: skip
+    )
 
 
 def _ratios(items: Sequence[Comparison], palette: Palette, order: list[str]) -> Spec:

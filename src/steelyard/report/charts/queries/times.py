@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Judgement, QueryRow
 from steelyard.report.about.about import About
+from steelyard.report.charts.domain import domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import colour, nominal, paint, quantitative, shape, view
 from steelyard.report.charts.queries.order import ROW_PX, longest_first, streams
@@ -57,9 +58,8 @@ def _times(items: Sequence[QueryRow], palette: Palette, order: list[str]) -> Spe
         palette,
     )
     y = nominal("query", None, sort=order, scale={"domain": order, "paddingOuter": 0.3}, axis={"grid": True})
-    x = quantitative(
-        "ms", "milliseconds", scale={"type": "log", "nice": False}, axis={"tickCount": 6, "grid": True}
-    )
+    scale = domain_of((row["ms"] for row in rows), log=True).scale
+    x = quantitative("ms", "milliseconds", scale=scale, axis={"tickCount": 6, "grid": True})
     point: Spec = {
         "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
         "encoding": {
