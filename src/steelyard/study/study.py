@@ -134,17 +134,18 @@ def _workload(value: Any) -> str:
     kind: Any = getattr(value, "kind", None)
     if isinstance(value, dict):
         kind = cast("dict[str, Any]", value).get("kind")
-    return kind if kind in _KINDS else "statements"
+    return f"of {kind}" if kind in _KINDS else "of statements"
 
 
+# tags stand in the paths of errors, so none may be a key: a key holds no blank here
 AnyWorkload = Annotated[
-    Annotated[StatementWorkload, Tag("statements")]
-    | Annotated[CacheWorkload, Tag("cache")]
-    | Annotated[KeyValueWorkload, Tag("key-value")]
-    | Annotated[ProgramWorkload, Tag("program")]
-    | Annotated[PublishedWorkload, Tag("published")]
-    | Annotated[QueriesWorkload, Tag("queries")]
-    | Annotated[ThreadsWorkload, Tag("threads")],
+    Annotated[StatementWorkload, Tag("of statements")]
+    | Annotated[CacheWorkload, Tag("of cache")]
+    | Annotated[KeyValueWorkload, Tag("of key-value")]
+    | Annotated[ProgramWorkload, Tag("of program")]
+    | Annotated[PublishedWorkload, Tag("of published")]
+    | Annotated[QueriesWorkload, Tag("of queries")]
+    | Annotated[ThreadsWorkload, Tag("of threads")],
     Discriminator(_workload),
 ]
 
