@@ -94,6 +94,8 @@ def _bundle_page() -> str:
         "- `runs/0001/run.json`: the identity of run 1: the bundle's id, its number, option, block, attempt",
         "  and status, and the SHA-256 of each table",
         "- `logs/0001.log`: the server's last words, where run 1 is void",
+        "- `files/`: copies of the files that the study names (SQL, data), each up to 64 MiB; their checksums are",
+        "  in `bundle.json`",
         "- `report.html`: the report, written again by `steelyard report`",
         "",
         *_BELONGS,

@@ -51,6 +51,7 @@ ROOMS = {
     "study": """
         errors key_types locate renamed
         host_settings passwords probes source
+        files
         workloads
         study
         validation_errors
@@ -79,7 +80,7 @@ ROOMS = {
         engines observe
         finished_run within_guest
         environment
-        machine
+        machine statement_check
         doctor runner
         reboots
     """,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Any, get_args, get_origin
+from typing import Any, cast, get_args, get_origin
 
 import pytest
 import tomli_w
@@ -77,7 +77,7 @@ def levels(table: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tup
         yield path
     for key, value in table.items():
         if isinstance(value, dict):
-            yield from levels(value, (*path, key))
+            yield from levels(cast("dict[str, Any]", value), (*path, key))
 
 
 def levels_of(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -116,8 +116,8 @@ CASES = [(kind, path) for kind, whole in WHOLE.items() for path in levels(whole)
 def test_a_wrong_key_is_named_with_its_line_and_the_nearest_right_one(
     kind: str, path: tuple[str, ...]
 ) -> None:
-    workload = {"kind": kind, **copy.deepcopy(WHOLE[kind])}
-    table = workload
+    workload: dict[str, Any] = {"kind": kind, **copy.deepcopy(WHOLE[kind])}
+    table: dict[str, Any] = workload
     for part in path:
         table = table[part]
     right = next((key for key in table if key != "kind"), "kind")

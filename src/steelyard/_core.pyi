@@ -21,8 +21,9 @@ def load_run(plan_json: str, on_event: Callable[[str], None]) -> str:
     phase begins, {"event": "tick", "t_ns", "point", "phase", "transactions", "errors"} once a second
     (cumulative) during load, and {"event": "alive", "t_ns", "point", "phase"} after each second without
     another event. Times are of CLOCK_MONOTONIC. The result holds columns: phases, throughput (seconds
-    negative in the warm-up), latency (HdrHistogram V2, base64), clients, errors, inspect, engine; asides, the
-    transactions of the phases scheduling-trace and latch-count.
+    negative in the warm-up), latency (HdrHistogram V2, base64), clients, transactions (by kind, in measure,
+    with the first error), errors, inspect, engine; asides, the transactions of the phases scheduling-trace
+    and latch-count.
     A transaction counts where it ends; what ends after the point's end is not counted.
     engine.reconnections counts replaced connections of the measured load, whatever ended the old ones.
     engine.connections_lost counts, in all load (warm-up, measure, diagnostic phases), connections that the
@@ -51,6 +52,15 @@ def load_run(plan_json: str, on_event: Callable[[str], None]) -> str:
 
 def load_check(plan_json: str) -> None:
     """Raises PlanError (`field: cause`) for a plan that `load_run` would refuse."""
+
+def load_trial(plan_json: str) -> str:
+    """Executes each transaction of a plan once, on a connection of its own, and rolls it back.
+
+    The statements that the server refused as JSON: columns transaction, statement, code, message; a
+    transaction stops at its first error, and one that takes longer than deadline_ms is no refusal. Texts,
+    values and the way to send them are those of `load_run`. Raises PlanError; LoadError where it cannot
+    connect.
+    """
 
 def sqlite_facts(database_json: str) -> str:
     """Opens the database of a plan's `sqlite` and sets what is set there; what it says then, as JSON.

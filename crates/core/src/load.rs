@@ -29,6 +29,12 @@ fn load_check(plan_json: &str) -> PyResult<()> {
 }
 
 #[pyfunction]
+fn load_trial(py: Python<'_>, plan_json: &str) -> PyResult<String> {
+    let job = Job::parse(plan_json).map_err(refuse)?;
+    py.detach(|| job.trial()).map_err(|error| LoadError::new_err(error.to_string()))
+}
+
+#[pyfunction]
 fn sqlite_facts(py: Python<'_>, database_json: &str) -> PyResult<String> {
     py.detach(|| sqlite::facts(database_json)).map_err(|error| LoadError::new_err(error.to_string()))
 }
@@ -67,6 +73,7 @@ fn stub_serve(py: Python<'_>, address: &str, config_json: &str, ready: Py<PyAny>
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load_run, module)?)?;
     module.add_function(wrap_pyfunction!(load_check, module)?)?;
+    module.add_function(wrap_pyfunction!(load_trial, module)?)?;
     module.add_function(wrap_pyfunction!(sqlite_facts, module)?)?;
     module.add_function(wrap_pyfunction!(statement_parameters, module)?)?;
     module.add_function(wrap_pyfunction!(stub_serve, module)?)?;

@@ -181,7 +181,8 @@ impl<P: Protocol> Client<P> {
         self.transport = None;
         while self.busy {
             let recipe = &work.transactions[self.transaction];
-            record.failed(index, recipe.statements.get(self.position).copied(), now_ns, code, message);
+            let statement = recipe.statements.get(self.position).copied();
+            record.failed(index, self.transaction, statement, now_ns, code, message);
             self.busy = self.follow();
         }
         self.armed = false;
@@ -191,15 +192,13 @@ impl<P: Protocol> Client<P> {
 
     fn end(&mut self, recipe: &Recipe, now_ns: u64, record: &mut Record, index: usize) -> Next {
         match self.failure.take() {
-            None => record.transaction_done(index, now_ns, now_ns.saturating_sub(self.started_ns)),
+            None => {
+                let latency_ns = now_ns.saturating_sub(self.started_ns);
+                record.transaction_done(index, self.transaction, now_ns, latency_ns);
+            }
             Some(error) => {
-                record.failed(
-                    index,
-                    recipe.statements.get(self.position).copied(),
-                    now_ns,
-                    &error.code,
-                    &error.message,
-                );
+                let statement = recipe.statements.get(self.position).copied();
+                record.failed(index, self.transaction, statement, now_ns, &error.code, &error.message);
             }
         }
         self.busy = self.follow();

@@ -9,25 +9,38 @@ use crate::protocol::Protocol;
 use crate::protocol::mysql::Mysql;
 use crate::protocol::postgres::Postgres;
 use crate::protocol::resp::Resp;
+use crate::record::result::{Refused, refused_columns};
 use crate::statements::template::Dialect;
 use crate::statements::work::Work;
 use crate::{engine, sqlite};
 
 static PROTOCOLS: [Driver; 3] = [Driver::of::<Postgres>(), Driver::of::<Mysql>(), Driver::of::<Resp>()];
 
-static SQLITE: Driver =
-    Driver { name: "sqlite", dialect: sqlite::DIALECT, check: sqlite::check, run: sqlite::run };
+static SQLITE: Driver = Driver {
+    name: "sqlite",
+    dialect: sqlite::DIALECT,
+    check: sqlite::check,
+    trial: sqlite::trial::trial,
+    run: sqlite::run,
+};
 
 struct Driver {
     name: &'static str,
     dialect: Dialect,
     check: fn(&Plan) -> Result<(), PlanError>,
+    trial: fn(&Work) -> Result<Vec<Refused>, LoadError>,
     run: fn(&Work, &mut dyn Listener) -> Result<String, LoadError>,
 }
 
 impl Driver {
     const fn of<P: Protocol>() -> Self {
-        Self { name: P::NAME, dialect: P::DIALECT, check: P::check, run: engine::run::<P> }
+        Self {
+            name: P::NAME,
+            dialect: P::DIALECT,
+            check: P::check,
+            trial: engine::trial::<P>,
+            run: engine::run::<P>,
+        }
     }
 
     fn find(plan: &Plan) -> Result<&'static Self, PlanError> {
@@ -55,6 +68,12 @@ impl Job {
         let driver = Driver::find(&plan)?;
         (driver.check)(&plan)?;
         Ok(Self { work: Work::new(plan, driver.dialect)?, driver })
+    }
+
+    /// Executes every transaction once; the statements that were refused as JSON (see `load_trial` in Python).
+    pub fn trial(&self) -> Result<String, LoadError> {
+        let refused = (self.driver.trial)(&self.work)?;
+        Ok(refused_columns(&refused, &self.work.plan).to_string())
     }
 
     /// Runs the plan; the result as JSON (see the documentation of `load_run` in Python).

@@ -20,6 +20,9 @@ use crate::statements::work::Work;
 
 mod rounds;
 mod sessions;
+mod trial;
+
+pub use trial::trial;
 
 /// Threads get this long to begin before the point's clock starts.
 const LEAD_NS: u64 = 5_000_000;

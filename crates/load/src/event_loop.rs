@@ -76,6 +76,7 @@ pub fn run<P: Protocol>(
         window,
         work.plan.transactions_max,
         work.plan.statements.len(),
+        work.transactions.len(),
         clients.iter().map(|client| client.number),
     );
     let schedule = match work.plan.arrival {

@@ -79,7 +79,15 @@ impl ClientRecord {
     }
 }
 
-/// Counts by second, latencies by statement, clients, errors. The last statement of each list is
+/// One kind of transaction in the measure phase.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct KindRecord {
+    pub count: Count,
+    /// Code and message of its first error.
+    pub failure: Option<(String, String)>,
+}
+
+/// Counts by second, latencies by statement, clients, kinds of transactions, errors. The last statement of each list is
 /// the whole transaction.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Record {
@@ -92,6 +100,7 @@ pub struct Record {
     #[serde(with = "packed::many")]
     pub histograms: Vec<Histogram<u64>>,
     pub clients: Vec<ClientRecord>,
+    pub kinds: Vec<KindRecord>,
     pub errors: BTreeMap<String, (u64, String)>,
     /// All transactions and errors so far, warm-up included, for the live view.
     pub total: Count,
@@ -111,6 +120,7 @@ impl Record {
         window: Window,
         transactions_max: Option<u64>,
         statements: usize,
+        transactions: usize,
         clients: impl Iterator<Item = usize>,
     ) -> Self {
         let small = || {
@@ -128,6 +138,7 @@ impl Record {
             clients: clients
                 .map(|number| ClientRecord { number, count: Count::default(), sum_ns: 0, histogram: small() })
                 .collect(),
+            kinds: vec![KindRecord::default(); transactions],
             errors: BTreeMap::new(),
             total: Count::default(),
             backlog: 0,
@@ -157,10 +168,11 @@ impl Record {
         }
     }
 
-    pub fn transaction_done(&mut self, client: usize, now_ns: u64, latency_ns: u64) {
+    pub fn transaction_done(&mut self, client: usize, transaction: usize, now_ns: u64, latency_ns: u64) {
         self.total.done += 1;
         self.statement_done(self.histograms.len() - 1, now_ns, latency_ns);
         if self.measures(now_ns) {
+            self.kinds[transaction].count.done += 1;
             let client = &mut self.clients[client];
             client.count.done += 1;
             client.sum_ns += latency_ns;
@@ -185,6 +197,7 @@ impl Record {
     pub fn failed(
         &mut self,
         client: usize,
+        transaction: usize,
         statement: Option<usize>,
         now_ns: u64,
         code: &str,
@@ -192,15 +205,18 @@ impl Record {
     ) {
         self.total.errors += 1;
         let measures = self.measures(now_ns);
-        let transaction = self.histograms.len() - 1;
+        let whole = self.histograms.len() - 1;
         if let Some(second) = self.second(now_ns) {
-            second[transaction].errors += 1;
+            second[whole].errors += 1;
             if let Some(statement) = statement {
                 second[statement].errors += 1;
             }
         }
         if measures {
             self.clients[client].count.errors += 1;
+            let kind = &mut self.kinds[transaction];
+            kind.count.errors += 1;
+            kind.failure.get_or_insert_with(|| (code.into(), message.into()));
             let kinds = self.errors.len();
             if let Some(known) = self.errors.get_mut(code) {
                 known.0 += 1;
@@ -247,14 +263,14 @@ mod tests {
     const WINDOW: Window = Window { start_ns: 0, measure_ns: 2 * S, last_begin_ns: 4 * S, end_ns: 4 * S };
 
     fn record() -> Record {
-        Record::new(WINDOW, None, 1, 0..1)
+        Record::new(WINDOW, None, 1, 1, 0..1)
     }
 
     #[test]
     fn warm_up_is_counted_by_negative_seconds_and_left_out_of_latency() {
         let mut record = record();
         for now_ns in [S / 2, S + 1, 2 * S, 3 * S, 4 * S] {
-            record.transaction_done(0, now_ns, 1000);
+            record.transaction_done(0, 0, now_ns, 1000);
         }
         let by_second: Vec<(i64, u64)> =
             (0..record.seconds.len()).map(|n| (record.second_of(n), record.seconds[n][1].done)).collect();
@@ -264,9 +280,9 @@ mod tests {
 
     #[test]
     fn a_point_of_so_many_transactions_ends_with_the_last_of_them() {
-        let mut record = Record::new(WINDOW, Some(2), 1, 0..1);
+        let mut record = Record::new(WINDOW, Some(2), 1, 1, 0..1);
         for now_ns in [S, 2 * S + 1, 2 * S + 2, 2 * S + 3, 3 * S] {
-            record.transaction_done(0, now_ns, 1000);
+            record.transaction_done(0, 0, now_ns, 1000);
         }
         assert_eq!(record.window.end_ns, 2 * S + 3);
         assert_eq!((record.clients[0].count.done, record.histograms[1].len()), (2, 2));
@@ -276,12 +292,12 @@ mod tests {
 
     #[test]
     fn of_replies_read_at_once_no_more_are_measured_than_were_left() {
-        let mut record = Record::new(WINDOW, Some(2), 1, 0..1);
+        let mut record = Record::new(WINDOW, Some(2), 1, 1, 0..1);
         for _ in 0..3 {
             record.statement_done(0, 3 * S, 1000);
-            record.transaction_done(0, 3 * S, 1000);
+            record.transaction_done(0, 0, 3 * S, 1000);
         }
-        record.failed(0, Some(0), 3 * S, "57014", "canceled");
+        record.failed(0, 0, Some(0), 3 * S, "57014", "canceled");
         assert_eq!(record.window.end_ns, 3 * S + 1);
         assert_eq!(record.histograms.iter().map(|one| one.len()).collect::<Vec<_>>(), [2, 2]);
         assert_eq!(record.seconds.last().map(|second| (second[1].done, second[1].errors)), Some((2, 0)));
@@ -289,10 +305,21 @@ mod tests {
     }
 
     #[test]
+    fn a_kind_of_transaction_keeps_its_first_error() {
+        let mut record = record();
+        record.failed(0, 0, Some(0), S, "40001", "in the warm-up");
+        record.failed(0, 0, Some(0), 3 * S, "42P01", "no such table");
+        record.failed(0, 0, Some(0), 3 * S, "40P01", "deadlock");
+        let kind = &record.kinds[0];
+        assert_eq!((kind.count.done, kind.count.errors), (0, 2));
+        assert_eq!(kind.failure, Some(("42P01".into(), "no such table".into())));
+    }
+
+    #[test]
     fn codes_without_end_are_counted_as_others() {
         let mut record = record();
         for number in 0..1000 {
-            record.failed(0, Some(0), 3 * S, &number.to_string(), "made up");
+            record.failed(0, 0, Some(0), 3 * S, &number.to_string(), "made up");
         }
         assert_eq!((record.errors.len(), record.errors["other"].0), (ERROR_KINDS_MAX + 1, 900));
     }

@@ -6,6 +6,7 @@
 //! - [`gate`]: the signals for clients to begin and to leave
 //! - [`client`]: the closed loop of one client
 //! - [`statements`]: each way of handling statements as calls of SQLite
+//! - [`trial`]: every transaction once, before any load
 //! - [`workers`]: the clients of one point, as threads or processes
 
 use std::sync::atomic::Ordering;
@@ -35,6 +36,7 @@ pub mod database;
 pub mod gate;
 pub mod state;
 pub mod statements;
+pub mod trial;
 pub mod workers;
 
 /// An interrupted statement gets this long to come to its end.

@@ -21,9 +21,11 @@ from steelyard.bundle.storage.head import read_head
 from steelyard.bundle.storage.identity import identify
 from steelyard.bundle.storage.inventory import Inventory, take_inventory
 from steelyard.bundle.storage.open_folder import Place, readable
+from steelyard.bundle.storage.study_files import kept_files
 from steelyard.bundle.storage.views import connect
 from steelyard.declared_metrics import Declared, built_in, parsed
 from steelyard.study.errors import InputError, typed
+from steelyard.study.files import StudyFiles
 from steelyard.study.load_study import plan_study
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
@@ -38,6 +40,11 @@ class Bundle:
         self.path = path
         self.head, self._id, self.environment, self.study_text, self._older = read_head(path)
 
+    @property
+    def files(self) -> StudyFiles:
+        """Copies of the files that the study names. Raises InputError."""
+        return kept_files(self.path, self.head)
+
     @cached_property
     def study(self) -> Study:
         """The study that was run. Raises InputError."""
@@ -50,7 +57,8 @@ class Bundle:
 
     @cached_property
     def _planned(self) -> tuple[Study, tuple[Option, ...]]:
-        study, resolved = plan_study(self.study_text, str(self.path / "study.toml"), self._older)
+        origin = str(self.path / "study.toml")
+        study, resolved = plan_study(self.study_text, origin, self._older, self.files)
         by_levels = {tuple(option.levels.items()): option for option in resolved}
         found: list[Option] = []
         for head in self.head["options"]:

@@ -26,6 +26,7 @@ from steelyard.bundle.storage.head import read_environment, read_facts, study_sh
 from steelyard.bundle.storage.identity import RUN_FILE
 from steelyard.bundle.storage.inventory import run_folders
 from steelyard.bundle.storage.open_folder import Place
+from steelyard.bundle.storage.study_files import copy_files
 from steelyard.run_tables.rows import Columns, check_names
 from steelyard.run_tables.schema import BY_NAME, FORMAT_VERSION, Column
 from steelyard.study.errors import InputError, typed
@@ -55,9 +56,13 @@ class BundleWriter:
         options: Sequence[Option],
         baseline: str,
         environment: Mapping[str, Any],
+        files: Mapping[str, Path] | None = None,
     ) -> BundleWriter:
-        """A new bundle. Raises InputError when path exists, or cannot be created."""
-        head = {
+        """A new bundle. Raises InputError when path exists, or cannot be created.
+
+        files: those that the study names, by the name that it gives them.
+        """
+        head: dict[str, Any] = {
             "format": FORMAT_VERSION,
             "id": uuid.uuid4().hex,
             "steelyard": __version__,
@@ -76,6 +81,8 @@ class BundleWriter:
                 # a folder may be writable without being readable
                 _sync(path.absolute().parent)
             _write_text(path / "study.toml", study_text)
+            if files:
+                head["files"] = copy_files(path, files)
             _write_json(path / "environment.json", seal(environment))
             # bundle.json is written last: a folder that has it is a bundle
             _write_json(path / "bundle.json", seal(head))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from pathlib import Path
+
 import click
 
 
@@ -19,5 +23,12 @@ def command(study: str) -> None:
     from steelyard.study.load_study import find_study
     from steelyard.subjects import load_statements
 
-    for statement in load_statements(find_study(study)[0]):
-        click.echo(statement.rstrip().rstrip(";") + ";")
+    for part in load_statements(find_study(study)[0]):
+        if isinstance(part, Path):
+            sys.stdout.flush()
+            with part.open("rb") as content:
+                shutil.copyfileobj(content, sys.stdout.buffer)
+            sys.stdout.buffer.write(b"\n")
+            sys.stdout.flush()
+        else:
+            click.echo(part.rstrip().rstrip(";") + ";")

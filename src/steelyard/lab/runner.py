@@ -25,6 +25,7 @@ from steelyard.lab.engines.result_tables import (
     backlog_notices,
     engine_samples,
     error_notices,
+    never_succeeded,
     noticed,
     run_tables,
     why_nothing,
@@ -90,7 +91,7 @@ class Laboratory:
         attempt: number of the first attempt; done: options that it has already run; void: number of
         earlier attempts, 0 or 1, that ended with a void run; redo: how often it may be repeated as disturbed,
         after that its runs are kept. Raises StudyFailed after the second void run, and at once when no
-        transaction of a run succeeded: a repetition would fail too; BootNeeded.
+        transaction of a run, or of a kind, succeeded: a repetition would fail too; BootNeeded.
         """
         for number in itertools.count(attempt):
             for slot in slots:
@@ -134,9 +135,9 @@ class Laboratory:
             self.subject.reset()
             facts = redact(load.facts)
             self.admit(slot.option.label, facts)
-            tables = self._load(slot, load, origin_ns)
+            tables, cause = self._load(slot, load, origin_ns)
             tps = work_done(tables, slot.option.workload.lower_is_better)
-            cause = "" if tps else why_nothing(tables)
+            cause = cause if tps else why_nothing(tables)
             status = "void" if cause else "done"
             run = replace(run, status=status, cause=cause, tps=tps, tables=tables, server_facts=facts)
         except (LoadFailed, TimedOut, *self.kind.driver_errors) as error:
@@ -151,7 +152,8 @@ class Laboratory:
         )
         return redacted_run(run, self.study)
 
-    def _load(self, slot: Slot, load: Load, origin_ns: int) -> dict[str, Columns]:
+    def _load(self, slot: Slot, load: Load, origin_ns: int) -> tuple[dict[str, Columns], str]:
+        """The tables of a run, and why they are no result all the same ('': they are one)."""
         plan = engine_plan(self.study, slot, self.work, load)
         set_up_end_ns = time.monotonic_ns() - origin_ns
         engine = LoadProcess(load.engine, plan, _cpus(load, self.placement))
@@ -178,9 +180,10 @@ class Laboratory:
             engine.stop()
             monitoring.stop()
             probing.stop()
+        cause = never_succeeded(result) if slot.option.workload.steady else ""
         data_notices = tuple(("data", text) for text in self.work.remarks)
         if load.own_clock:
-            return noticed(run_tables(result, 0), (*data_notices, *_no_probes(self.study, load)))
+            return noticed(run_tables(result, 0), (*data_notices, *_no_probes(self.study, load))), cause
         phases = (("set-up", 0, set_up_end_ns), ("after", after_ns, time.monotonic_ns() - origin_ns))
         tables = _with_phases(run_tables(result, origin_ns), phases)
         parts = (monitoring.columns(), engine_samples(result, after_ns), probing.samples(origin_ns))
@@ -193,7 +196,7 @@ class Laboratory:
         tables = noticed(tables, (*notices, *error_notices(tables, self.kind.error_meanings)))
         if latches := monitored_latches(tables["samples"], tables["phases"]):
             tables["latches"] = latches
-        return tables | probing.tables()
+        return tables | probing.tables(), cause
 
     def _probes(self, load: Load) -> Mapping[str, Any]:
         return {} if load.own_clock else self.study.probes.of_the_kernel

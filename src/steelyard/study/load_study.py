@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
+from steelyard.study.files import StudyFiles, with_files
 from steelyard.study.locate import line_of
 from steelyard.study.passwords import password_written
 from steelyard.study.plan import Option, options
@@ -52,10 +53,13 @@ def parse_study(text: str, origin: str) -> Study:
     return plan_study(text, origin)[0]
 
 
-def plan_study(text: str, origin: str, older: bool = False) -> tuple[Study, list[Option]]:
+def plan_study(
+    text: str, origin: str, older: bool = False, files: StudyFiles | None = None
+) -> tuple[Study, list[Option]]:
     """The study in a TOML text and its options, resolved. Raises InputError.
 
-    older: the text is of an older version: renamed keys are read under their new names.
+    older: the text is of an older version: renamed keys are read under their new names. files: those that
+    it names; default: those beside origin.
     """
     raw = toml_of(text, origin)
     if older:
@@ -67,8 +71,10 @@ def plan_study(text: str, origin: str, older: bool = False) -> tuple[Study, list
             f"{origin}:{line}: subject.dsn: a password in the study would be copied into every bundle",
             "write ${NAME} in its place and set NAME in the environment",
         )
+    with located(text, origin):
+        whole = with_files(raw, files or StudyFiles.beside(origin))
     try:
-        study = Study.model_validate(raw)
+        study = Study.model_validate(whole)
     except ValidationError as error:
         raise InputError(
             all_placed(error, raw, text, origin),

@@ -95,7 +95,10 @@ class Load:
 
 @dataclass(frozen=True)
 class Bench:
-    """Resources of a subject: the study, its options and work, a folder, CPUs, the guard."""
+    """Resources of a subject: the study, its options and work, a folder, CPUs, the guard.
+
+    source: the study as given on the command line, for commands in hints.
+    """
 
     study: Study
     options: Sequence[Option]
@@ -103,6 +106,7 @@ class Bench:
     folder: Path
     placement: Placement
     guard: Guard
+    source: str = "STUDY"
 
 
 class Subject(Protocol):
@@ -133,9 +137,13 @@ class Kind:
     in_process: whether the measured work runs within the engine, so that the load needs no separate CPUs.
     boots_itself: whether it boots kernels itself, instead of this machine. set_up_s: typical length of a run
     without its phases, on two cores; run_s: typical length of a whole run whose phases are in simulated time.
-    load_statements: SQL that creates and fills the tables of a work; None: it has no tables.
+    load_statements: SQL and data files that create and fill the tables of a work; None: it has no tables.
     driver_errors: exceptions of its driver, which make a run void. error_meanings: effect of a server error
-    on the results, by the beginning of its message. findings: the doctor's findings for it.
+    on the results, by the beginning of its message. statement_errors: patterns of error codes that other
+    values would not avoid (syntax, missing table); (): statements are not checked before the first run.
+    no_table: codes for a missing table. client: the command that executes SQL on a server at an address.
+    no_sql: the command that loads a data file which is not SQL; '' for SQL. findings: the doctor's findings
+    for it.
     latch_program: a program on this machine whose latches the kernel's probes can identify.
     """
 
@@ -152,9 +160,13 @@ class Kind:
     boots_itself: bool = False
     set_up_s: float = 1.5
     run_s: float | None = None
-    load_statements: Callable[[Work], list[str]] | None = None
+    load_statements: Callable[[Work], list[str | Path]] | None = None
     driver_errors: tuple[type[Exception], ...] = ()
     error_meanings: Mapping[str, str] = field(default_factory=dict[str, str])
+    statement_errors: tuple[str, ...] = ()
+    no_table: tuple[str, ...] = ()
+    client: str = ""
+    no_sql: Callable[[Path], str] = lambda _: ""
     findings: Callable[[], Iterable[Finding]] = tuple
     latch_program: Callable[[], Path | None] = lambda: None
 
@@ -211,8 +223,8 @@ def check(study: Study, options: Sequence[Option]) -> None:
     kind.check(study, options)
 
 
-def load_statements(study: Study) -> list[str]:
-    """SQL of the subject's kind that creates and fills the tables of the workload. Raises InputError."""
+def load_statements(study: Study) -> list[str | Path]:
+    """SQL and data files that create and fill the tables of the workload. Raises InputError."""
     kind, work = kind_of(study), work_of(study.workload)
     if kind.load_statements is None:
         raise InputError(f"{kind.name} has no tables to fill", at=("subject", "kind"))
@@ -222,6 +234,8 @@ def load_statements(study: Study) -> list[str]:
             "fill them from the files of tpchgen-cli, with the same columns",
             ("workload", "kind"),
         )
+    if work.data is not None and (command := kind.no_sql(work.data)):
+        raise InputError(f"{work.data} is no SQL", command, ("workload", "data_file"))
     return kind.load_statements(work)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.bundle.reader import Bundle
+from steelyard.bundle.storage.study_files import changed_files
 from steelyard.study.errors import InputError
 from steelyard.workflow.prepare import PreparedStudy
 
@@ -58,6 +59,11 @@ def refuse_changed(bundle: Bundle, prepared: PreparedStudy) -> None:
         raise InputError(
             f"{bundle.path}: the study was edited since the start; runs of two studies cannot be mixed",
             "start a new bundle with `steelyard run`, or resume the bundle without naming the study",
+        )
+    if changed := changed_files(bundle.head, prepared.files):
+        raise InputError(
+            f"{bundle.path}: {', '.join(changed)} changed since the study began",
+            "start it anew with `steelyard run`, or resume the bundle without naming the study",
         )
     labels = [option["label"] for option in bundle.head["options"]]
     if labels != [option.label for option in prepared.options]:

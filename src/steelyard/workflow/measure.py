@@ -28,8 +28,9 @@ from steelyard.lab.finished_run import Run
 from steelyard.lab.machine.boots import Boot, BootNeeded, boot_facts
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.runner import Laboratory, Progress, StudyFailed
+from steelyard.lab.statement_check import check_statements
 from steelyard.monitors import MONITORS, declared
-from steelyard.study.errors import InputError, brief
+from steelyard.study.errors import InputError, brief, typed
 from steelyard.study.load_study import located
 from steelyard.study.plan import baseline, redone_blocks_max
 from steelyard.study.study import Study
@@ -66,6 +67,7 @@ def start(prepared: PreparedStudy, path: Path, progress: Watcher, interrupts: In
         prepared.options,
         baseline(prepared.study, prepared.options),
         {**environment(), "placement": _facts(_placement(prepared)), "metrics": _declared()},
+        prepared.files,
     )
     try:
         with reboots.unit_while_paused(prepared.study.reboots):
@@ -147,7 +149,8 @@ def _run_blocks(
         Guard() as guard,
         _folder(guard) as folder,
     ):
-        bench = Bench(study, prepared.options, work_of(study.workload), folder, placement, guard)
+        work = work_of(study.workload)
+        bench = Bench(study, prepared.options, work, folder, placement, guard, typed(Path(prepared.origin)))
         kind = kind_of(study)
         subject = kind.make(bench)
         host = Host(guard, placement, Boot.now() if prepared.boots else None)
@@ -157,6 +160,7 @@ def _run_blocks(
         whole = sum(attempt.number == 0 for attempt in attempts.values())
         try:
             try:
+                check_statements(bench, kind, subject)
                 for slots in prepared.blocks:
                     attempt = attempts.get(slots[0].block, ANEW)
                     if attempt.number == 0:

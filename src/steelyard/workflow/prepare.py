@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from steelyard.lab.machine.refused_settings import permitted
 from steelyard.monitors import MONITORS
 from steelyard.recordings.model import catalogue as published
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import check_effects
+from steelyard.study.files import StudyFiles, named_files
 from steelyard.study.host_settings import boot_of
 from steelyard.study.load_study import located, plan_study
 from steelyard.study.plan import Option, Slot, blocks, with_absent_arguments
+from steelyard.study.source import toml_of
 from steelyard.study.study import Reboots, Study
 from steelyard.subjects import check, kind_of
 from steelyard.workloads import work_of
@@ -25,7 +28,8 @@ _NEEDED_TO_SEE = {"host", "processes"}
 class PreparedStudy:
     """A study ready to run. options: in the order of the study; blocks: all of them, planned.
 
-    refused: host settings of the study that this machine refuses, one sentence per setting.
+    refused: host settings of the study that this machine refuses, one sentence per setting. files: those
+    that the study names, by the name that it gives them.
     """
 
     study: Study
@@ -34,6 +38,7 @@ class PreparedStudy:
     options: Sequence[Option]
     blocks: Sequence[Sequence[Slot]]
     refused: Sequence[str] = ()
+    files: Mapping[str, Path] = field(default_factory=dict[str, Path])
 
     @property
     def boots(self) -> bool:
@@ -48,9 +53,13 @@ class PreparedStudy:
         return set(monitors) >= _NEEDED_TO_SEE and study.subject.dsn is None
 
     @classmethod
-    def of(cls, text: str, origin: str) -> PreparedStudy:
-        """Plans the study in a text; origin: its name in messages. Raises InputError."""
-        study, found = plan_study(text, origin)
+    def of(cls, text: str, origin: str, files: StudyFiles | None = None) -> PreparedStudy:
+        """Plans the study in a text; origin: its name in messages; files: default: those beside origin.
+
+        Raises InputError.
+        """
+        files = files or StudyFiles.beside(origin)
+        study, found = plan_study(text, origin, files=files)
         with located(text, origin):
             workloads = [option.workload for option in found]
             somewhere = anywhere(kind_of(study).protocol)
@@ -69,7 +78,8 @@ class PreparedStudy:
                 found = with_absent_arguments(found)
             found, refused = permitted(study, found)
             order = list(blocks(study, found, boots_apart))
-            prepared = cls(study, text, origin, found, order, refused)
+            named = {name: files.place(name) for _, name in named_files(toml_of(text, origin))}
+            prepared = cls(study, text, origin, found, order, refused, named)
             requested = "disturbed" in study.plan.model_fields_set and study.plan.disturbed != "keep"
             if requested and not prepared.sees_disturbance:
                 raise InputError(

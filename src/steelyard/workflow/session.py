@@ -54,8 +54,11 @@ def run_study(
 
 def resume_study(bundle: Path, study: str | None, as_json: bool = False) -> None:
     """Continues a stopped study."""
-    text = find_study(study)[1] if study else Bundle(bundle).study_text
-    prepared = PreparedStudy.of(text, study or str(bundle / "study.toml"))
+    if study:
+        prepared = PreparedStudy.of(find_study(study)[1], study)
+    else:
+        found = Bundle(bundle)
+        prepared = PreparedStudy.of(found.study_text, str(bundle / "study.toml"), found.files)
     _finish(partial(resume, bundle, prepared), prepared, bundle, as_json)
 
 

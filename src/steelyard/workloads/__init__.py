@@ -52,8 +52,9 @@ class FileTable:
 class Work:
     """The data of a run and its statements. script: SQL executed once after the tables are filled.
 
-    read_only: no statement changes the data, so runs can share them. remarks: on the data and this
-    machine, for readers of the results.
+    script_file: its file, if it is not in the study. data: data file, loaded after the script. directory:
+    data directory to start from; database: the one in it that is used. read_only: no statement changes the
+    data, so runs can share them. remarks: on the data and this machine, for readers of the results.
     """
 
     statements: Mapping[str, Statement]
@@ -61,6 +62,10 @@ class Work:
     tables: tuple[DataTable, ...] = ()
     files: tuple[FileTable, ...] = ()
     script: str = ""
+    script_file: str = ""
+    data: Path | None = None
+    directory: Path | None = None
+    database: str = ""
     read_only: bool = False
     remarks: tuple[str, ...] = ()
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 from steelyard import _core
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.workloads.statements import Statement, StatementWorkload
@@ -31,7 +34,30 @@ def sql(workload: StatementWorkload) -> Work:
             "put {tag} into the SQL, for example in an alias: select 1 as a{tag}",
             ("workload", "statements"),
         )
-    return Work(workload.statements, workload.transactions, script=workload.schema_sql)
+    return Work(
+        workload.statements,
+        workload.transactions,
+        script=workload.schema_sql,
+        script_file=workload.schema_file or "",
+        data=_there("data_file", workload.data_file, Path.is_file),
+        directory=_there("data_directory", workload.data_directory, Path.is_dir),
+        database=workload.data_database,
+    )
+
+
+def _there(key: str, name: str | None, is_kind: Callable[[Path], bool]) -> Path | None:
+    if name is None:
+        return None
+    place = Path(name).absolute()
+    try:
+        found = is_kind(place)
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror}", at=("workload", key)) from None
+    if not found:
+        what = "file" if key == "data_file" else "folder"
+        hint = "paths count from the folder of the study file; a study of a bundle is resumed by its file too"
+        raise InputError(f"{name}: no such {what}", hint, ("workload", key))
+    return place
 
 
 def _check_parameters(name: str, statement: Statement) -> None:

@@ -25,6 +25,27 @@ pub struct Told {
     pub value: f64,
 }
 
+/// A statement that the server refused when it was tried; transaction and statement by number.
+pub struct Refused {
+    pub transaction: usize,
+    pub statement: usize,
+    pub code: String,
+    pub message: String,
+}
+
+/// Statements that were refused, as columns.
+pub fn refused_columns(refused: &[Refused], plan: &Plan) -> Value {
+    let rows = refused.iter().map(|one| {
+        [
+            json!(plan.transactions[one.transaction].name),
+            json!(plan.statements[one.statement].name),
+            json!(one.code),
+            json!(one.message),
+        ]
+    });
+    columns(["transaction", "statement", "code", "message"], rows)
+}
+
 /// The result of a run.
 #[derive(Default)]
 pub struct Outcome {
@@ -66,6 +87,7 @@ impl Outcome {
             "throughput": self.throughput(&names),
             "latency": self.latency(&names),
             "clients": self.clients(),
+            "transactions": self.transactions(plan),
             "errors": self.errors(),
             "notices": columns(["code", "text"], notices),
             "inspect": columns(["client", "name", "metric", "value"], inspect),
@@ -127,6 +149,30 @@ impl Outcome {
             }));
         }
         columns(["point", "client", "transactions", "errors", "mean_ns", "p99_ns"], rows)
+    }
+
+    fn transactions(&self, plan: &Plan) -> Value {
+        let mut rows = Vec::new();
+        for (point, records) in self.points() {
+            for (number, transaction) in plan.transactions.iter().enumerate() {
+                let sum = |of: fn(&Count) -> u64| -> u64 {
+                    records.iter().map(|record| of(&record.kinds[number].count)).sum()
+                };
+                let failure = records.iter().find_map(|record| record.kinds[number].failure.as_ref());
+                let (code, message) =
+                    failure.map_or(("", ""), |(code, message)| (code.as_str(), message.as_str()));
+                let (done, errors) = (sum(|count| count.done), sum(|count| count.errors));
+                rows.push([
+                    json!(point),
+                    json!(transaction.name),
+                    json!(done),
+                    json!(errors),
+                    json!(code),
+                    json!(message),
+                ]);
+            }
+        }
+        columns(["point", "transaction", "count", "errors", "code", "message"], rows)
     }
 
     fn errors(&self) -> Value {

@@ -21,7 +21,7 @@ use crate::statements::draw::Draw;
 use crate::statements::work::Work;
 
 /// Steps of SQLite's machine between two looks at the clock: about a millisecond.
-const STEPS: i32 = 10_000;
+pub const STEPS: i32 = 10_000;
 /// What is under way at the end may end, uncounted, within this time.
 const DRAIN_NS: u64 = 2_000_000_000;
 
@@ -89,7 +89,13 @@ impl<'a> Client<'a> {
             rollback: connection.prepare("rollback")?,
             draw: Draw::new(work, number),
             pauses: work.chance(number, 2),
-            record: Record::new(window, None, work.plan.statements.len(), std::iter::once(number)),
+            record: Record::new(
+                window,
+                None,
+                work.plan.statements.len(),
+                work.transactions.len(),
+                std::iter::once(number),
+            ),
             limit_ns,
             deadline_ns: (work.plan.deadline_ms * 1e6) as u64,
             window,
@@ -120,7 +126,8 @@ impl<'a> Client<'a> {
 
     /// One transaction from `start_ns`; when it ended.
     fn transaction(&mut self, start_ns: u64) -> u64 {
-        let recipe = &self.work.transactions[self.draw.transaction(self.work)];
+        let kind = self.draw.transaction(self.work);
+        let recipe = &self.work.transactions[kind];
         let limit_ns = (start_ns + self.deadline_ns).min(self.window.end_ns + DRAIN_NS);
         self.limit_ns.store(limit_ns, Ordering::Relaxed);
         let (mut now, mut at) = (start_ns, None);
@@ -155,10 +162,13 @@ impl<'a> Client<'a> {
         }
         match outcome {
             Ok(()) if now - start_ns <= self.deadline_ns => {
-                self.record.transaction_done(0, now, now - start_ns);
+                self.record.transaction_done(0, kind, now, now - start_ns);
             }
-            Ok(()) => self.record.failed(0, at, now, "deadline", "it took longer than workload.deadline_ms"),
-            Err(error) => self.record.failed(0, at, now, &code_of(&error), &error.to_string()),
+            Ok(()) => {
+                let cause = "it took longer than workload.deadline_ms";
+                self.record.failed(0, kind, at, now, "deadline", cause);
+            }
+            Err(error) => self.record.failed(0, kind, at, now, &code_of(&error), &error.to_string()),
         }
         now
     }

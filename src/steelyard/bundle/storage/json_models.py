@@ -21,6 +21,11 @@ class _Option(_Loose):
     levels: dict[str, str]
 
 
+class _File(_Loose):
+    copied_to: str = Field(alias="copy", pattern=r"^(files/[^/]+)?$")
+    sha256: str
+
+
 class HeadShape(_Loose):
     """bundle.json."""
 
@@ -29,6 +34,7 @@ class HeadShape(_Loose):
     options: list[_Option] = Field(min_length=1)
     id: str = ""
     study_sha256: str = ""
+    files: dict[str, _File] = {}
 
 
 class _Place(_Loose):

@@ -9,6 +9,9 @@ from steelyard.lab.engines.latch_families import latch_families
 from steelyard.lab.engines.result import ENGINE_TABLES, EngineResult
 from steelyard.run_tables.rows import Columns, Rows
 
+# a rare transaction that failed once or twice may succeed the next time
+_FAILURES_MIN = 3
+
 
 def run_tables(result: EngineResult, origin_ns: int) -> dict[str, Columns]:
     """The tables of the bundle in an engine's result; times of phases and samples count from origin_ns."""
@@ -69,6 +72,25 @@ def why_nothing(tables: Mapping[str, Columns]) -> str:
         return "no transaction ended in the measure phase: raise plan.measure_s or workload.deadline_ms"
     count, code, message = kinds[0]
     return f"no transaction succeeded; {count} failed with {code}: {message}"
+
+
+def never_succeeded(result: EngineResult) -> str:
+    """Why a run is no result though most of its work succeeds: a kind of transaction that never does."""
+    if "transactions" not in result.tables:
+        return ""
+    table = result.tables["transactions"]
+    done: dict[str, int] = {}
+    failed: dict[str, tuple[int, str]] = {}
+    columns = (table[name] for name in ("transaction", "count", "errors", "code", "message"))
+    for name, count, errors, code, message in zip(*columns, strict=True):
+        done[name] = done.get(name, 0) + count
+        if errors:
+            before, why = failed.get(name, (0, f"{code}: {message}"))
+            failed[name] = before + errors, why
+    for name, (errors, why) in failed.items():
+        if errors >= _FAILURES_MIN and not done[name]:
+            return f'the transaction "{name}" never succeeded; {errors} failed, the first with {why}'
+    return ""
 
 
 def work_done(tables: Mapping[str, Columns], lower_is_better: bool) -> float:

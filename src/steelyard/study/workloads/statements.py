@@ -5,23 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from steelyard.study.key_types import SqlText, Strict
 from steelyard.study.workloads.arrival import ClientWorkload
 from steelyard.study.workloads.generators import Generator
 from steelyard.study.workloads.workload import KeyPath
 
+# of kind = 'sql' alone
+_OWN_KEYS = (
+    "statements", "transactions", "schema_file", "schema_sql", "data_file", "data_directory", "data_database",
+)  # fmt: skip
+
 
 class Statement(Strict):
     """One statement; `:name` marks a parameter, `{tag}` becomes a number that makes texts differ."""
 
-    sql: SqlText
+    sql: SqlText = Field(default="", description="its text; needed, or sql_file")
+    sql_file: str | None = Field(
+        default=None, min_length=1, description="file that holds the text, from the folder of the study file"
+    )
     weight: float = Field(default=1.0, ge=1e-9, le=1e9)
     parameters: dict[str, Generator] = Field(
         default_factory=dict[str, Generator],
         description="generator by parameter: {kind = 'uniform', low = 1, high = 9}",
     )
+
+    @model_validator(mode="after")
+    def _has_text(self) -> Statement:
+        if not self.sql.strip():
+            raise ValueError('the text is needed: sql = "..." or sql_file = "NAME.sql"')
+        return self
 
 
 class Transaction(Strict):
@@ -67,13 +81,36 @@ class StatementWorkload(ClientWorkload):
         description="kind = 'sql': transactions by name; default: one per statement",
     )
     schema_sql: str = Field(default="", description="kind = 'sql': script that makes and fills the tables")
+    schema_file: str | None = Field(
+        default=None, min_length=1, description="kind = 'sql': file that holds schema_sql"
+    )
+    data_file: str | None = Field(
+        default=None,
+        min_length=1,
+        description="kind = 'sql': data, loaded after the schema: SQL (with COPY ... FROM stdin), a dump by"
+        " pg_dump (plain or custom) or mysqldump, an SQLite file",
+    )
+    data_directory: str | None = Field(
+        default=None,
+        min_length=1,
+        description="kind = 'sql': data directory of a stopped server, which is copied and never changed",
+    )
+    data_database: str = Field(
+        default="", description="kind = 'sql': the database in data_directory that the statements use"
+    )
+
+    @model_validator(mode="after")
+    def _names_database(self) -> StatementWorkload:
+        if bool(self.data_directory) != bool(self.data_database):
+            raise ValueError("data_directory and data_database belong together: give both or neither")
+        return self
 
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
         """Keys of other kinds of workload, text and arrival."""
         if self.kind == "sql":
-            yield ("rows",), "kind = 'sql' has its data in schema_sql"
+            yield ("rows",), "kind = 'sql' has its data in schema_sql or data_file"
         else:
-            for key in ("statements", "transactions", "schema_sql"):
+            for key in _OWN_KEYS:
                 yield (key,), f"kind '{self.kind}' has its own; to give yours, use kind = 'sql'"
         if self.text != "distinct":
             yield ("distinct_texts",), f"text is '{self.text}'; distinct_texts belongs to text = 'distinct'"

@@ -6,11 +6,13 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pymysql
+from pymysql.constants import CLIENT
 
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError
@@ -20,6 +22,8 @@ from steelyard.study.study import Study
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.mariadb.binaries import beside, find_server, version_of
 from steelyard.subjects.mariadb.by_address import ForeignMariaDB
+from steelyard.subjects.mariadb.data_directory import admit, check_directory
+from steelyard.subjects.mariadb.data_file import load_file
 from steelyard.subjects.mariadb.interruption import continuity
 from steelyard.subjects.mariadb.session import (
     INSPECT,
@@ -35,6 +39,8 @@ from steelyard.subjects.postgres.binaries import identity_of, named_bindirs
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
+from steelyard.subjects.servers.directory import copied
+from steelyard.workloads import work_of
 
 _DATABASE = "steelyard"
 _SQL_S = 30.0
@@ -61,6 +67,7 @@ def check(study: Study, _options: Sequence[Option]) -> None:
             beside(find_server(bindir), "mariadb-install-db")
         except InputError as error:
             raise InputError(str(error), error.hint, error.at or at) from None
+    check_directory(work_of(study.workload))
 
 
 def make(bench: Bench) -> Subject:
@@ -81,6 +88,7 @@ class MariaDB:
         self._own = self._account.private(bench.folder / "sockets")
         self._socket = self._own / "mariadb.sock"
         self._data = bench.folder / "data"
+        self._database = bench.work.database or _DATABASE
         check_socket(self._socket)
 
     def start(self, option: Option) -> Load:
@@ -95,7 +103,7 @@ class MariaDB:
         pid = self._launch(server, self._data, settings)
 
         def read_back() -> dict[str, str]:
-            with closing(self._connect(_DATABASE)) as connection:
+            with closing(self._connect(self._database)) as connection:
                 shown = variables(connection, "global")
                 refuse_not_taken(shown, settings, option)
                 read_back_session(connection, option)
@@ -103,7 +111,7 @@ class MariaDB:
 
         try:
             shown = within(_SQL_S, "reading the settings back", read_back)
-            interruption = continuity(lambda: self._connect(_DATABASE), self._server.ended)
+            interruption = continuity(lambda: self._connect(self._database), self._server.ended)
         except pymysql.MySQLError as error:
             raise SubjectFailed(f"option {option.label}: {error_text(error)}") from error
         under_load = Server(
@@ -112,9 +120,9 @@ class MariaDB:
             host="localhost",
             port=3306,
             user=self._user,
-            database=_DATABASE,
+            database=self._database,
             pid=pid,
-            dsn=f"mysql://{quote(self._user)}@localhost/{_DATABASE}?socket={self._socket}",
+            dsn=f"mysql://{quote(self._user)}@localhost/{quote(self._database)}?socket={self._socket}",
             session=session_statements(option),
             inspect=INSPECT,
             interruption=interruption,
@@ -144,8 +152,35 @@ class MariaDB:
             return template
         draft = template.with_suffix(".draft")
         shutil.rmtree(draft, ignore_errors=True)
-        self._account.private(draft)
         limit_s = self._bench.study.plan.set_up_limit_s
+        if self._bench.work.directory is None:
+            self._install(server, draft, limit_s)
+        else:
+            copied(self._bench.work.directory, draft, self._account)
+            self._launch(server, draft, {**_DEFAULTS, "skip_grant_tables": True})
+            try:
+                within(limit_s, "opening the data", lambda: admit(self._connect(""), self._user))
+                self._server.wait()
+            finally:
+                self.stop()
+        self._launch(server, draft, {**_DEFAULTS, **_DURABILITY_OFF, "innodb_fast_shutdown": 0})
+        try:
+            within(limit_s, "loading the data", partial(self._load, server))
+            self._server.wait()
+        except OSError as error:
+            raise SubjectFailed(f"the data could not be loaded: {error}") from error
+        except pymysql.MySQLError as error:
+            raise SubjectFailed(f"the data could not be loaded: {error_text(error)}") from error
+        except TimedOut as error:
+            raise SubjectFailed(f"{error} (plan.set_up_limit_s)") from None
+        finally:
+            self.stop()
+        draft.rename(template)
+        return template
+
+    def _install(self, server: Path, draft: Path, limit_s: float) -> None:
+        """A new data directory."""
+        self._account.private(draft)
         made = finish(
             self._bench.guard,
             self._account,
@@ -159,26 +194,28 @@ class MariaDB:
         )  # fmt: skip
         if made.returncode:
             raise SubjectFailed(f"mariadb-install-db failed: {(made.stderr or made.stdout).strip()[-500:]}")
-        self._launch(server, draft, {**_DEFAULTS, **_DURABILITY_OFF, "innodb_fast_shutdown": 0})
-        try:
-            within(limit_s, "loading the data", self._load)
-            self._server.wait()
-        except OSError as error:
-            raise SubjectFailed(f"the data could not be loaded: {error}") from error
-        except pymysql.MySQLError as error:
-            raise SubjectFailed(f"the data could not be loaded: {error_text(error)}") from error
-        except TimedOut as error:
-            raise SubjectFailed(f"{error} (plan.set_up_limit_s)") from None
-        finally:
-            self.stop()
-        draft.rename(template)
-        return template
 
-    def _load(self) -> None:
-        with closing(self._connect("")) as connection, connection.cursor() as cursor:
-            cursor.execute(f"create database {_DATABASE}")
-            cursor.execute(f"use {_DATABASE}")
-            load(connection, self._bench.work, self._bench.folder)
+    def _load(self, server: Path) -> None:
+        bench, loader = self._bench, self._account.owner
+        with closing(self._connect("", CLIENT.MULTI_STATEMENTS)) as connection, connection.cursor() as cursor:
+            if bench.work.directory is None:
+                cursor.execute(f"create database {_DATABASE}")
+            cursor.execute(f"use `{self._database}`")
+            if loader != self._user:
+                cursor.execute(f"create or replace user '{loader}'@'localhost' identified via unix_socket")
+                cursor.execute(f"grant all on *.* to '{loader}'@'localhost'")
+            # the server's own processes are to be told from those of the client that fills it
+            run = partial(
+                finish, bench.guard, self._account, home=self._own, limit_s=bench.study.plan.set_up_limit_s
+            )
+            load(
+                connection,
+                bench.work,
+                bench.folder,
+                lambda file: load_file(file, server, self._socket, loader, self._database, run),
+            )
+            if loader != self._user:
+                cursor.execute(f"drop user '{loader}'@'localhost'")
             cursor.execute("shutdown")
 
     def _launch(self, server: Path, data: Path, settings: dict[str, Setting]) -> int:
@@ -203,9 +240,13 @@ class MariaDB:
             return True
         return False
 
-    def _connect(self, database: str) -> pymysql.Connection[Any]:
+    def _connect(self, database: str, flags: int = 0) -> pymysql.Connection[Any]:
         return pymysql.connect(
-            unix_socket=str(self._socket), user=self._user, database=database or None, connect_timeout=2
+            unix_socket=str(self._socket),
+            user=self._user,
+            database=database or None,
+            connect_timeout=2,
+            client_flag=flags,
         )
 
 
@@ -224,6 +265,9 @@ KIND = Kind(
     monitors=("host", "processes", "disturbance", "mariadb"),
     set_up_s=2.0,
     load_statements=load_statements,
+    statement_errors=("42*", "0A*", "3D*", "21S01", "22007", "25006"),
+    no_table=("42S02",),
+    client="mariadb DATABASE",
     error_meanings={
         "(1461)": "max_prepared_stmt_count is reached: statements were prepared and never closed; failed"
         " statements cost little, so the results of this run do not describe the workload",

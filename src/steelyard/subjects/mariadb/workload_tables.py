@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pymysql
+from pymysql.cursors import Cursor
 
+from steelyard.subjects.mariadb.session import error_text
+from steelyard.subjects.servers.scripts import script_error
 from steelyard.workloads import DataTable, FileTable, Work
 
 _TYPES = {"integer": "int", "text": "varchar(255)"}
 
 
-def load(connection: pymysql.Connection[Any], work: Work, folder: Path) -> None:
-    """Fills an empty database. folder: for files, where the server can read them.
+def load(
+    connection: pymysql.Connection[Any], work: Work, folder: Path, load_file: Callable[[Path], None]
+) -> None:
+    """Fills an empty database over a connection that takes several statements at once.
 
-    Raises pymysql.MySQLError, OSError.
+    folder: for files, where the server can read them; load_file: takes a file of data. Raises
+    pymysql.MySQLError, OSError; InputError where the study's own script fails.
     """
     with connection.cursor() as cursor:
         for table in work.files:
@@ -24,17 +31,35 @@ def load(connection: pymysql.Connection[Any], work: Work, folder: Path) -> None:
                 cursor.execute(statement)
             connection.commit()
             path.unlink()
-        for statement in load_statements(work):
-            cursor.execute(statement)
+        for part in load_statements(work):
+            if isinstance(part, Path):
+                connection.commit()
+                load_file(part)
+            elif part == work.script:
+                _run_script(cursor, work)
+            else:
+                cursor.execute(part)
         connection.commit()
 
 
-def load_statements(work: Work) -> list[str]:
-    """SQL that creates and fills the tables of a workload, in order, without those from files."""
+def _run_script(cursor: Cursor, work: Work) -> None:
+    try:
+        cursor.execute(work.script)
+        while cursor.nextset():
+            pass
+    except pymysql.MySQLError as error:
+        raise script_error(work, error_text(error)) from None
+
+
+def load_statements(work: Work) -> list[str | Path]:
+    """SQL and a data file for the tables of a workload, in order, without those from programs."""
     # values are written in standard SQL, where || joins texts
-    statements = ["set session sql_mode = concat(@@sql_mode, ',PIPES_AS_CONCAT')"]
+    statements: list[str | Path] = ["set session sql_mode = concat(@@sql_mode, ',PIPES_AS_CONCAT')"]
     statements += [text for table in work.tables for text in _create(table)]
-    statements += [text for text in work.script.split(";") if text.strip()]
+    if work.script.strip():
+        statements.append(work.script)
+    if work.data is not None:
+        statements.append(work.data)
     names = ", ".join(table.name for table in (*work.files, *work.tables))
     return [*statements, f"analyze table {names}"] if names else statements
 

@@ -32,6 +32,11 @@ def make_cluster(bindir: Path, data: Path, account: Account, guard: Guard, limit
     )  # fmt: skip
     if made.returncode:
         raise SubjectFailed(f"initdb failed: {made.stderr.strip() or made.stdout.strip()}")
+    admit(data, account)
+
+
+def admit(data: Path, account: Account) -> None:
+    """Lets the lab in, and nobody else."""
     (data / "pg_hba.conf").write_text(f"local all all peer map={_MAP}\n", encoding="utf-8")
     lines = [f'{_MAP} "{name}" {SUPERUSER}' for name in account.admitted]
     (data / "pg_ident.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")

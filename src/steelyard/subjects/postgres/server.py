@@ -6,6 +6,7 @@ import shutil
 import signal
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -25,7 +26,9 @@ from steelyard.subjects.postgres.binaries import (
     version_of,
 )
 from steelyard.subjects.postgres.by_address import ForeignPostgres
-from steelyard.subjects.postgres.cluster import SUPERUSER, make_cluster
+from steelyard.subjects.postgres.cluster import SUPERUSER, admit, make_cluster
+from steelyard.subjects.postgres.data_directory import check_directory, copy_directory, rename_database
+from steelyard.subjects.postgres.data_file import load_file, restoring
 from steelyard.subjects.postgres.facts import facts_of
 from steelyard.subjects.postgres.findings import findings, latch_program
 from steelyard.subjects.postgres.interruption import continuity
@@ -42,7 +45,8 @@ from steelyard.subjects.postgres.settings_read_back import written
 from steelyard.subjects.postgres.workload_tables import load, load_statements
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
-from steelyard.subjects.servers.daemon import Daemon, check_socket
+from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
+from steelyard.workloads import work_of
 
 TEMPLATE = "steelyard_template"
 _DATABASE = "steelyard"
@@ -67,6 +71,7 @@ def check(study: Study, options: Sequence[Option]) -> None:
             find_bindir(bindir)
         except InputError as error:
             raise InputError(str(error), error.hint, at) from None
+    check_directory(work_of(study.workload), options)
     check_settings(study, options)
 
 
@@ -160,10 +165,14 @@ class Postgres:
             return data
         draft, limit_s = data.with_suffix(".draft"), self._bench.study.plan.set_up_limit_s
         shutil.rmtree(draft, ignore_errors=True)
-        make_cluster(bindir, draft, self._account, self._bench.guard, limit_s)
+        if self._bench.work.directory is None:
+            make_cluster(bindir, draft, self._account, self._bench.guard, limit_s)
+        else:
+            copy_directory(self._bench.work.directory, draft, self._account)
+            admit(draft, self._account)
         self._launch(bindir, draft, _LOADING)
         try:
-            within(limit_s, "loading the data", self._load)
+            within(limit_s, "loading the data", partial(self._load, bindir))
         except (psycopg.Error, OSError) as error:
             raise SubjectFailed(f"the data could not be loaded: {error}") from error
         except TimedOut as error:
@@ -173,11 +182,24 @@ class Postgres:
         draft.rename(data)
         return data
 
-    def _load(self) -> None:
-        with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
-            connection.execute(f"create database {TEMPLATE}")
+    def _load(self, bindir: Path) -> None:
+        bench = self._bench
+        # one that is renamed may be called postgres, and must have no session
+        with psycopg.connect(self._dsn("template1"), autocommit=True) as connection:
+            if bench.work.directory is None:
+                connection.execute(f"create database {TEMPLATE}")
+            else:
+                rename_database(connection, bench.work.database, TEMPLATE)
         with psycopg.connect(self._dsn(TEMPLATE), autocommit=True) as connection:
-            load(connection, self._bench.work, self._bench.folder)
+            # the server's own processes are to be told from those of the program that fills it
+            run = partial(
+                finish,
+                bench.guard,
+                self._account,
+                home=self._sockets,
+                limit_s=bench.study.plan.set_up_limit_s,
+            )
+            load(connection, bench.work, bench.folder, lambda file: load_file(connection, file, bindir, run))
             connection.execute("checkpoint")
 
     def _launch(self, bindir: Path, data: Path, settings: dict[str, Setting]) -> int:
@@ -199,7 +221,10 @@ class Postgres:
         return False
 
     def _dsn(self, database: str) -> str:
-        return make_conninfo(host=str(self._sockets), port=_PORT, user=SUPERUSER, dbname=database)
+        # of a database in SQL_ASCII psycopg gives bytes for texts
+        return make_conninfo(
+            host=str(self._sockets), port=_PORT, user=SUPERUSER, dbname=database, client_encoding="UTF8"
+        )
 
 
 def _fatal(log: str) -> str:
@@ -216,6 +241,12 @@ KIND = Kind(
     monitors=("host", "processes", "disturbance", "postgres", "postgres-waits"),
     load_statements=load_statements,
     driver_errors=(psycopg.Error,),
+    # syntax and access rules, features, no such database or schema, wrong types, a server that only reads:
+    # https://www.postgresql.org/docs/current/errcodes-appendix.html
+    statement_errors=("42*", "0A*", "3D*", "3F*", "22P0?", "22007", "25006", "08P01"),
+    no_table=("42P01", "3F000"),
+    client='psql "$DSN"',
+    no_sql=restoring,
     findings=findings,
     latch_program=latch_program,
 )

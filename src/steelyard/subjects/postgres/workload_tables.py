@@ -2,28 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, LiteralString, cast
 
 import psycopg
 
+from steelyard.subjects.servers.scripts import script_error
 from steelyard.workloads import DataTable, FileTable, Work
 
 
-def load(connection: psycopg.Connection[Any], work: Work, folder: Path) -> None:
-    """Fills an empty database. folder: for temporary files. Raises psycopg.Error, OSError."""
+def load(
+    connection: psycopg.Connection[Any], work: Work, folder: Path, load_file: Callable[[Path], None]
+) -> None:
+    """Fills an empty database. folder: for temporary files; load_file: loads a data file.
+
+    Raises psycopg.Error, OSError; InputError where the study's own script fails.
+    """
     for table in work.files:
         _fill(connection, table, folder)
-    for statement in load_statements(work):
-        connection.execute(cast(LiteralString, statement))
+    for part in load_statements(work):
+        if isinstance(part, Path):
+            load_file(part)
+        elif part == work.script:
+            _run_script(connection, work)
+        else:
+            connection.execute(cast(LiteralString, part))
 
 
-def load_statements(work: Work) -> list[str]:
-    """SQL that creates and fills the tables of a workload, in order, without those from files."""
-    statements = [text for table in work.tables for text in _create(table)]
+def load_statements(work: Work) -> list[str | Path]:
+    """SQL and a data file for the tables of a workload, in order, without those from programs."""
+    statements: list[str | Path] = [text for table in work.tables for text in _create(table)]
     if work.script.strip():
         statements.append(work.script)
+    if work.data is not None:
+        statements.append(work.data)
     return [*statements, "vacuum analyze"]
+
+
+def _run_script(connection: psycopg.Connection[Any], work: Work) -> None:
+    try:
+        connection.execute(cast(LiteralString, work.script))
+    except psycopg.Error as error:
+        position = error.diag.statement_position
+        line = 1 + work.script.count("\n", 0, int(position) - 1) if position else 0
+        hint = "data_file takes COPY ... FROM stdin" if "COPY" in str(error).upper() else ""
+        words = error.diag.message_primary or str(error)
+        raise script_error(work, f"{words} ({error.sqlstate})", hint, line) from None
 
 
 def _create(table: DataTable) -> list[str]:

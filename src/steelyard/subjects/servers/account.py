@@ -46,9 +46,14 @@ class Account:
         return 0 if self.user is None else self.user.pw_uid
 
     @property
+    def owner(self) -> str:
+        """Name of the user that the servers run as."""
+        return self.caller if self.user is None else self.user.pw_name
+
+    @property
     def admitted(self) -> list[str]:
         """Names of the system's users that servers admit: the caller, root, and the servers' user."""
-        return sorted({"root", self.caller, self.caller if self.user is None else self.user.pw_name})
+        return sorted({"root", self.caller, self.owner})
 
     def own(self, place: Path) -> None:
         """Gives a file or folder to this user."""

@@ -5,10 +5,17 @@ from __future__ import annotations
 from steelyard.study.errors import InputError
 from steelyard.study.factors import settings_given
 from steelyard.study.study import Study
+from steelyard.workloads import work_of
 
 
 def check_foreign(study: Study) -> None:
     """Raises InputError for a factor or setting that acts on a server at an address."""
+    if work_of(study.workload).directory is not None:
+        raise InputError(
+            "subject.dsn names a server at an address: its own database is used",
+            "leave data_directory out",
+            ("workload", "data_directory"),
+        )
     for name, factor in study.factors.items():
         if factor.scope in ("version", "server"):
             raise InputError(

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from steelyard.host.cpus.placement import pin
 from steelyard.host.processes.guard import Guard
@@ -62,7 +62,11 @@ class Daemon:
         self._promise = self._bench.guard.stop_marked(self._mark, self._ends_by)
         with os.fdopen(_private(self._log), "wb") as log:
             self._process = process = subprocess.Popen[bytes](
-                command, stdout=log, stderr=log, **_apart(self._account, self._mark)
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                **_apart(self._account, self._mark),
             )
         self._mark = self._mark.started(process.pid)
         self._bench.guard.started(self._promise, self._mark)
@@ -108,11 +112,17 @@ class Daemon:
 
 
 def finish(
-    guard: Guard, account: Account, command: Sequence[str | Path], home: Path, limit_s: float
+    guard: Guard,
+    account: Account,
+    command: Sequence[str | Path],
+    home: Path,
+    limit_s: float,
+    stdin: BinaryIO | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program that creates a server's data to its end; its output.
 
-    The guard ends it if the lab ends meanwhile. home: the working folder of its processes.
+    The guard ends it if the lab ends meanwhile. home: the working folder of its processes; stdin: its
+    standard input.
     Raises SubjectFailed when it takes longer than limit_s.
     """
     with _promised(guard, Mark.of_server(home, Path(command[0]), account.own_uid)) as mark:
@@ -124,6 +134,7 @@ def finish(
                 errors="replace",
                 check=False,
                 timeout=limit_s,
+                stdin=subprocess.DEVNULL if stdin is None else stdin,
                 **_apart(account, mark),
             )
         except subprocess.TimeoutExpired:
@@ -134,7 +145,6 @@ def finish(
 def _apart(account: Account, mark: Mark) -> dict[str, Any]:
     """Arguments that start a server's program: separate from the lab, as its account, with its mark."""
     return {
-        "stdin": subprocess.DEVNULL,
         "cwd": "/",
         "start_new_session": True,
         # the study's SQL may read the server's environment

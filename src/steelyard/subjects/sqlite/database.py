@@ -21,7 +21,7 @@ from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, SubjectFailed
-from steelyard.subjects.sqlite.workload_tables import load_statements
+from steelyard.subjects.sqlite.workload_tables import load, load_statements
 from steelyard.workloads import work_of
 from steelyard.workloads.load_plan import check_load
 
@@ -50,6 +50,9 @@ def check(study: Study, options: Sequence[Option]) -> None:
     known = _known()
     for at, key, value in settings_given(study, "server"):
         _check_setting(key, value, known, at)
+    if work_of(study.workload).directory is not None:
+        hint = "data_file takes an SQLite file, which is copied"
+        raise InputError("SQLite has no data directory", hint, ("workload", "data_directory"))
     for option in options:
         database = _database(_settings(option), _FILE)
         check_load(study, option, work_of(option.workload), {"sqlite": database})
@@ -103,12 +106,7 @@ class SQLite:
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir()
         try:
-            with closing(sqlite3.connect(draft / _FILE, isolation_level=None)) as connection:
-                for key, value in made.items():
-                    connection.execute(f"pragma {key} = '{_written(value)}'")
-                connection.executescript(self._bench.work.script)
-                for statement in load_statements(self._bench.work):
-                    connection.execute(statement)
+            load(draft / _FILE, {key: _written(value) for key, value in made.items()}, self._bench.work)
         except sqlite3.Error as error:
             raise SubjectFailed(f"the data could not be loaded: {error}") from None
         return draft.rename(template)
@@ -165,4 +163,6 @@ KIND = Kind(
     },
     in_process=True,
     load_statements=load_statements,
+    # SQLITE_ERROR, SQLITE_MISMATCH, SQLITE_RANGE: https://www.sqlite.org/rescode.html
+    statement_errors=("SQLITE_1", "SQLITE_20", "SQLITE_25", "SQLITE_READONLY", "SQLITE_MISUSE"),
 )

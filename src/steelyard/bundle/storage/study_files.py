@@ -1,0 +1,62 @@
+"""Copies of the files that a study names: a bundle is complete without the originals."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from steelyard.study.errors import InputError
+from steelyard.study.files import StudyFiles
+
+# of a larger file the checksum alone
+_COPIED_BYTES_MAX = 64 << 20
+_FOLDER = "files"
+_LOST = "take this file from a copy of the bundle"
+
+
+def kept_files(bundle: Path, head: Mapping[str, Any]) -> StudyFiles:
+    """The copies in a bundle; what was too large for it is looked for in it by its name.
+
+    Raises InputError for a copy that is missing or damaged.
+    """
+    kept: dict[str, Path] = {}
+    for name, facts in _known(head).items():
+        if facts["copy"]:
+            place = bundle / facts["copy"]
+            if _sha256(place) != facts["sha256"]:
+                raise InputError(f"{place}: it was edited since the study began, or is damaged", _LOST)
+            kept[name] = place
+    return StudyFiles(bundle, kept)
+
+
+def copy_files(bundle: Path, files: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
+    """Copies them into a bundle; what its head says of each, by its name in the study. Raises OSError."""
+    found: dict[str, dict[str, Any]] = {}
+    for number, (name, place) in enumerate(files.items(), start=1):
+        size_bytes = place.stat().st_size
+        copy = f"{_FOLDER}/{number}-{place.name}" if size_bytes <= _COPIED_BYTES_MAX else ""
+        if copy:
+            (bundle / _FOLDER).mkdir(exist_ok=True)
+            shutil.copyfile(place, bundle / copy)
+        found[name] = {"copy": copy, "sha256": _sha256(place), "bytes": size_bytes}
+    return found
+
+
+def changed_files(head: Mapping[str, Any], files: Mapping[str, Path]) -> Sequence[str]:
+    """Names of the files that are others than when the study began."""
+    return [name for name, facts in _known(head).items() if _sha256(files[name]) != facts["sha256"]]
+
+
+def _known(head: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    return head.get("files", {})
+
+
+def _sha256(place: Path) -> str:
+    try:
+        with place.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{place}: cannot be read: {error.strerror}", _LOST) from None

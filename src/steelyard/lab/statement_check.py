@@ -1,0 +1,107 @@
+"""Every statement once on the real server before the first run: one that cannot run is an error of the study.
+
+The load engine does it, so text, values and the way to send them are those of the load. Each transaction is
+rolled back where the server can; the data come anew for each run where the server is ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from steelyard import _core
+from steelyard.host.processes.limits import TimedOut, within
+from steelyard.lab.engines.plan import engine_plan
+from steelyard.lab.environment.redaction import redact_text
+from steelyard.study.errors import InputError
+from steelyard.study.plan import Option, Slot
+from steelyard.study.study import Study
+from steelyard.study.workloads.statements import Statement, StatementWorkload
+from steelyard.subjects import Bench, Kind, Load, Subject
+
+# connecting, for each transaction
+_CONNECT_S = 15.0
+
+
+def check_statements(bench: Bench, kind: Kind, subject: Subject) -> None:
+    """Raises InputError for statements that the server refuses, with its words; SubjectFailed.
+
+    One start of the server per version and session; whatever else goes wrong is left to the runs to report.
+    """
+    if not kind.statement_errors or not bench.work.statements:
+        return
+    for alike in _alike(bench.options):
+        try:
+            load = subject.start(alike[0])
+            subject.reset()
+            for option in _distinct(alike):
+                refused = _refused(bench, kind, option, load)
+                if refused:
+                    raise _error(bench, kind, option, refused)
+        except (TimedOut, _core.LoadError, *kind.driver_errors):
+            continue
+        finally:
+            subject.stop()
+
+
+def _alike(options: Iterable[Option]) -> Iterator[Sequence[Option]]:
+    """Options with rounds of long queries have texts of ours: they are not tried."""
+    found: dict[str, list[Option]] = {}
+    for option in options:
+        if option.workload.steady:
+            found.setdefault(repr((option.bindir, dict(option.session))), []).append(option)
+    yield from found.values()
+
+
+def _distinct(options: Iterable[Option]) -> Iterable[Option]:
+    """One per way to send statements."""
+    keys = ("handle", "text", "parameters")
+    return {tuple((o.workload.load_keys() or {}).get(k) for k in keys): o for o in options}.values()
+
+
+def _refused(bench: Bench, kind: Kind, option: Option, load: Load) -> list[Mapping[str, str]]:
+    """What cannot run whatever values are drawn: transaction, statement, code, message of each."""
+    plan = json.dumps(engine_plan(bench.study, Slot(1, 1, option), bench.work, load))
+    transactions = len(bench.work.transactions) or len(bench.work.statements)
+    limit_s = transactions * (_CONNECT_S + option.workload.longest_s)
+    tried: Mapping[str, list[str]] = json.loads(
+        within(limit_s, "trying the statements", lambda: _core.load_trial(plan))
+    )
+    rows = [dict(zip(tried, row, strict=True)) for row in zip(*tried.values(), strict=True)]
+    return [row for row in rows if any(fnmatchcase(row["code"], code) for code in kind.statement_errors)]
+
+
+def _error(bench: Bench, kind: Kind, option: Option, refused: Sequence[Mapping[str, str]]) -> InputError:
+    first, study = refused[0], bench.study
+    name = first["statement"]
+    others = sorted({row["statement"] for row in refused} - {name})
+    cause = redact_text(f"{first['message']} ({first['code']})", study)
+    text = f'option {option.label}: the statement "{name}" cannot run: {cause}'
+    if others:
+        text += f"; nor can {', '.join(others)}"
+    hint = ""
+    if first["code"] in kind.no_table:
+        hint = (
+            f"to make and fill the tables: steelyard data {bench.source} | {kind.client}"
+            if study.subject.dsn
+            else "workload.schema_sql, schema_file or data_file makes the tables"
+        )
+    own = _own(study, name)
+    if own is None:
+        return InputError(text, hint, ("workload", "kind"))
+    if own.sql_file:
+        text = f"{own.sql_file}:{_first_line(own.sql)}: {text}"
+    return InputError(text, hint, ("workload", "statements", name, "sql_file" if own.sql_file else "sql"))
+
+
+def _own(study: Study, name: str) -> Statement | None:
+    workload = study.workload
+    return workload.statements.get(name) if isinstance(workload, StatementWorkload) else None
+
+
+def _first_line(sql: str) -> int:
+    """Number of the first line that is neither empty nor a comment."""
+    lines = sql.split("\n")
+    spoken = (n for n, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("--"))
+    return next(spoken, 1)

@@ -1,0 +1,90 @@
+"""Files that a study names beside itself: SQL in files of its own, data, a data directory.
+
+Paths count from the folder of the study file. A bundle keeps copies, so it is complete without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from steelyard.study.errors import InputError
+from steelyard.study.source import text_of
+
+# the key of a file: the key of the text that it holds
+_TEXTS = {"schema_file": "schema_sql", "sql_file": "sql"}
+_PLACES = ("data_file", "data_directory")
+_TEXT_BYTES_MAX = 16 << 20
+
+KeyPath = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StudyFiles:
+    """Where files are that a study names.
+
+    folder: of the study file; kept: places of the copies that a bundle has, by the name in the study.
+    """
+
+    folder: Path
+    kept: Mapping[str, Path] = field(default_factory=dict[str, Path])
+
+    @classmethod
+    def beside(cls, origin: str) -> StudyFiles:
+        """Those of the study file at a path."""
+        return cls(Path(origin).parent)
+
+    def place(self, name: str) -> Path:
+        """Where the file is that the study calls by this name."""
+        return self.kept.get(name) or self.folder / Path(name).expanduser()
+
+
+def named_files(raw: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+    """Key and name of each file that a study names; raw: the study as TOML."""
+    for at, table in _tables(raw):
+        for key in (*_TEXTS, "data_file"):
+            if isinstance(name := table.get(key), str) and name:
+                yield (*at, key), name
+
+
+def with_files(raw: dict[str, Any], files: StudyFiles) -> dict[str, Any]:
+    """The study with the texts of its SQL files, and its paths as seen from here. Raises InputError."""
+    found = deepcopy(raw)
+    for at, table in _tables(found):
+        for key in (*_TEXTS, *_PLACES):
+            if not isinstance(name := table.get(key), str) or not name:
+                continue
+            place = files.place(name)
+            table[key] = str(place)
+            if text := _TEXTS.get(key):
+                if text in table:
+                    raise InputError(f"{text} is given as well", "give one of the two", (*at, key))
+                table[text] = _text(place, (*at, key))
+    return found
+
+
+def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
+    """Tables of a study that may name files."""
+    workload: Any = raw.get("workload")
+    if not isinstance(workload, dict):
+        return
+    table = cast("dict[str, Any]", workload)
+    yield ("workload",), table
+    statements = table.get("statements")
+    for name, statement in cast("dict[str, Any]", statements if isinstance(statements, dict) else {}).items():
+        if isinstance(statement, dict):
+            yield ("workload", "statements", name), cast("dict[str, Any]", statement)
+
+
+def _text(place: Path, at: KeyPath) -> str:
+    try:
+        return text_of(place, _TEXT_BYTES_MAX)
+    except FileNotFoundError:
+        raise InputError(
+            f"{place}: no such file", "paths count from the folder of the study file", at
+        ) from None
+    except InputError as error:
+        raise InputError(str(error), error.hint, at) from None

@@ -1,0 +1,55 @@
+"""A data directory of another MariaDB as the start of a study's data: copied, never changed."""
+
+from __future__ import annotations
+
+import fcntl
+from contextlib import closing
+from typing import Any
+
+import pymysql
+
+from steelyard.study.errors import InputError
+from steelyard.subjects.mariadb.session import error_text
+from steelyard.subjects.servers.directory import refuse_links
+from steelyard.workloads import Work
+
+_AT = ("workload", "data_directory")
+_TABLESPACE = "ibdata1"
+
+
+def check_directory(work: Work) -> None:
+    """It is one, of a server that does not run. Raises InputError."""
+    directory = work.directory
+    if directory is None:
+        return
+    try:
+        with (directory / _TABLESPACE).open("rb") as tablespace:
+            # InnoDB holds a lock on it as long as a server runs
+            fcntl.lockf(tablespace, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError(
+            f"{directory}: a server runs on it", "stop it first, or dump the database with mysqldump", _AT
+        ) from None
+    except OSError as error:
+        hint = f"the folder that holds {_TABLESPACE}, readable for you"
+        raise InputError(f"{directory}: no data directory: {error.strerror}", hint, _AT) from None
+    if not (directory / work.database).is_dir():
+        others = ", ".join(sorted(place.name for place in directory.iterdir() if place.is_dir()))
+        raise InputError(
+            f'data_directory has no database "{work.database}"',
+            f"it has: {others}",
+            (_AT[0], "data_database"),
+        )
+    refuse_links(directory, "dump the database with mysqldump", _AT)
+
+
+def admit(connection: pymysql.Connection[Any], user: str) -> None:
+    """Lets the lab in by its user of the system; the server was started without a look at its users."""
+    with closing(connection), connection.cursor() as cursor:
+        try:
+            cursor.execute("flush privileges")
+            cursor.execute(f"create or replace user '{user}'@'localhost' identified via unix_socket")
+            cursor.execute(f"grant all on *.* to '{user}'@'localhost' with grant option")
+            cursor.execute("shutdown")
+        except pymysql.MySQLError as error:
+            raise InputError(f"data_directory: {error_text(error)}", at=_AT) from None
