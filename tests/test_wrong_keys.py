@@ -53,6 +53,7 @@ WHOLE: dict[str, dict[str, Any]] = {
         "variables": {"heap": 1},
         "score": {"pattern": "(.*)"},
         "time": {"json_path": "a.b"},
+        "scores": {"p99": {"pattern": "(.*)", "unit": "ms"}},
     },
     "published": {"work": "transaction"},
     "threads": {
@@ -61,7 +62,7 @@ WHOLE: dict[str, dict[str, Any]] = {
     },
 }
 # tables whose keys are names of the user's own
-_NAMED_BY_USER = ("statements", "transactions", "parameters", "groups", "variables", "environment")
+_NAMED_BY_USER = ("scores", "statements", "transactions", "parameters", "groups", "variables", "environment")
 
 STUDY: dict[str, Any] = {
     "name": "mine",
