@@ -40,7 +40,9 @@ impl Client {
             messages::sync(&mut parse);
             client.stream.write_all(&parse)?;
             client.await_ready()?;
-            messages::bind_execute(&mut client.message, b"s", 1, |_, out| out.extend_from_slice(&key));
+            messages::bind_execute(&mut client.message, b"s", [&key].into_iter(), |key, out| {
+                out.extend_from_slice(key);
+            });
             messages::sync(&mut client.message);
         } else {
             messages::query(&mut client.message, |out| {

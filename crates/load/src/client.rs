@@ -9,7 +9,8 @@ use crate::plan::Arrival;
 use crate::protocol::{Control, Dialogue, Next, Protocol, Reply, ServerError};
 use crate::record::Record;
 use crate::statements::draw::Draw;
-use crate::statements::work::{Recipe, Work};
+use crate::statements::recipe::Recipe;
+use crate::statements::work::Work;
 
 /// The message that the next reply answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +73,7 @@ impl<P: Protocol> Client<P> {
             Arrival::Rounds => self.number % work.transactions.len(),
             _ => self.draw.transaction(work),
         };
+        self.draw.begin(work, self.transaction);
         self.position = 0;
         self.failure = None;
         self.busy = true;
@@ -85,8 +87,9 @@ impl<P: Protocol> Client<P> {
         // a pipeline's transactions are one request each: the protocol has refused others
         for _ in 1..work.plan.pipeline {
             let transaction = self.draw.transaction(work);
+            self.draw.begin(work, transaction);
             self.draw.statement(work, work.transactions[transaction].statements[0]);
-            self.dialogue.begin(work, &mut self.draw, &mut self.out);
+            self.dialogue.begin(work, &self.draw, &mut self.out);
             self.batch.push_back(transaction);
         }
     }
@@ -112,7 +115,7 @@ impl<P: Protocol> Client<P> {
                 if self.batch.is_empty() {
                     self.clear();
                 }
-                if self.dialogue.go_on(work, &mut self.draw, failed, &mut self.out) == Next::Send {
+                if self.dialogue.go_on(work, &self.draw, failed, &mut self.out) == Next::Send {
                     return Next::Send;
                 }
                 if !failed {
@@ -153,7 +156,7 @@ impl<P: Protocol> Client<P> {
         self.statement_ns = if is_first { self.started_ns } else { now_ns };
         self.draw.statement(work, recipe.statements[self.position]);
         self.clear();
-        self.dialogue.begin(work, &mut self.draw, &mut self.out);
+        self.dialogue.begin(work, &self.draw, &mut self.out);
         self.stage = Stage::Statement;
     }
 

@@ -117,6 +117,9 @@ pub struct Transaction {
     pub statements: Vec<String>,
     #[serde(default)]
     pub begin: bool,
+    /// Drawn once per transaction, for the parameters of its statements that have no generator of their own.
+    #[serde(default)]
+    pub values: BTreeMap<String, Generator>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

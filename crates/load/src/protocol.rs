@@ -71,11 +71,11 @@ pub trait Dialogue: Sized + Send {
     fn new(work: &Work) -> Self;
 
     /// Appends the first request of the statement that was drawn.
-    fn begin(&mut self, work: &Work, draw: &mut Draw, out: &mut Vec<u8>);
+    fn begin(&mut self, work: &Work, draw: &Draw, out: &mut Vec<u8>);
 
     /// After a reply within a statement: appends its next request, or is done with it. `failed`: it, or an
     /// earlier one of this statement, was an error.
-    fn go_on(&mut self, work: &Work, draw: &mut Draw, failed: bool, out: &mut Vec<u8>) -> Next;
+    fn go_on(&mut self, work: &Work, draw: &Draw, failed: bool, out: &mut Vec<u8>) -> Next;
 
     /// Appends a request that begins or ends a transaction.
     fn control(&mut self, control: Control, out: &mut Vec<u8>);

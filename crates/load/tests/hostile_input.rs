@@ -10,10 +10,11 @@ fn plan() -> Value {
                    "tls": "disable", "ca_file": null},
         "session": ["set a = 1"],
         "text": "distinct", "distinct_texts": 3, "parameters": "client", "handle": "named",
-        "statements": [{"name": "s", "sql": "select :a, ':b' -- :c\n {tag} :b::int", "parameters": {
+        "statements": [{"name": "s", "sql": "select :a, ':b' -- :c\n {tag} :b::int, :d", "parameters": {
             "a": {"kind": "zipf", "low": 1, "high": 9, "exponent": 0.5},
             "b": {"kind": "choice", "values": ["x", 1, true]}}}],
-        "transactions": [{"name": "t", "weight": 1, "statements": ["s"], "begin": true}],
+        "transactions": [{"name": "t", "weight": 1, "statements": ["s"], "begin": true, "values": {
+            "d": {"kind": "uniform", "low": 1, "high": 9}}}],
         "arrival": {"kind": "open", "rate_per_s": 10, "spacing": "poisson"},
         "points": [1, 2], "connect_s": 1, "warm_up_s": 0, "measure_s": 1, "cool_down_s": 0,
         "deadline_ms": 100, "threads": 1, "seed": 1, "inspect": [{"name": "i", "sql": "select 1"}],
@@ -72,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn no_value_anywhere_makes_the_plan_panic(places in proptest::collection::vec((0usize..60, anything()), 1..4)) {
+    fn no_value_anywhere_makes_the_plan_panic(places in proptest::collection::vec((0usize..68, anything()), 1..4)) {
         let mut tree = plan();
         for (mut at, put) in places {
             replace(&mut tree, &mut at, &put);

@@ -26,6 +26,7 @@ pub fn trial<P: Protocol>(work: &Work) -> Result<Vec<Refused>, LoadError> {
         let mut conversation = Conversation::<P>::open(work, &opening)?;
         let mut failure = conversation.control(Control::Begin);
         let mut failed_at = None;
+        draw.begin(work, number);
         for statement in recipe.statements.iter().copied() {
             if !matches!(failure, Ok(None)) {
                 break;

@@ -96,6 +96,9 @@ impl Plan {
                     return refuse(&field, &format!("no statement `{name}`"));
                 }
             }
+            for (name, generator) in &transaction.values {
+                generator.check().map_err(|cause| PlanError::new(format!("{field}.values.{name}"), cause))?;
+            }
         }
         for (index, statement) in self.statements.iter().enumerate() {
             let field = format!("statements.{}", statement.name);

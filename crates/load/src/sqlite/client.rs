@@ -127,6 +127,7 @@ impl<'a> Client<'a> {
     /// One transaction from `start_ns`; when it ended.
     fn transaction(&mut self, start_ns: u64) -> u64 {
         let kind = self.draw.transaction(self.work);
+        self.draw.begin(self.work, kind);
         let recipe = &self.work.transactions[kind];
         let limit_ns = (start_ns + self.deadline_ns).min(self.window.end_ns + DRAIN_NS);
         self.limit_ns.store(limit_ns, Ordering::Relaxed);
@@ -142,7 +143,7 @@ impl<'a> Client<'a> {
             }
             at = Some(statement);
             self.draw.statement(self.work, statement);
-            outcome = self.statements.execute(&mut self.draw);
+            outcome = self.statements.execute(&self.draw);
             let begin_ns = std::mem::replace(&mut now, now_ns());
             if outcome.is_ok() {
                 self.record.statement_done(statement, now, now - begin_ns);

@@ -5,8 +5,8 @@ use std::hint::black_box;
 use rusqlite::{Connection, Error, PrepFlags, Statement, ffi};
 
 use crate::plan::Handle;
-use crate::statements::distributions::Value;
 use crate::statements::draw::Draw;
+use crate::statements::value::Value;
 use crate::statements::work::Work;
 
 pub struct Statements<'a> {
@@ -17,7 +17,6 @@ pub struct Statements<'a> {
     /// Prepared and never finalised while the client is there.
     left: Vec<Statement<'a>>,
     text: Vec<u8>,
-    values: Vec<Value>,
 }
 
 impl<'a> Statements<'a> {
@@ -30,14 +29,12 @@ impl<'a> Statements<'a> {
             named: (0..named).map(|_| (0..texts).map(|_| None).collect()).collect(),
             left: Vec::new(),
             text: Vec::with_capacity(256),
-            values: Vec::new(),
         }
     }
 
     /// Executes the statement that was drawn, and fetches all its rows.
-    pub fn execute(&mut self, draw: &mut Draw) -> Result<(), Error> {
+    pub fn execute(&mut self, draw: &Draw) -> Result<(), Error> {
         let (statement, tag) = (draw.statement, draw.tag as usize);
-        draw.values(self.work, &mut self.values);
         match self.work.plan.handle {
             Handle::Named => {
                 if self.named[statement][tag].is_none() {
@@ -45,16 +42,16 @@ impl<'a> Statements<'a> {
                     self.named[statement][tag] = Some(prepared);
                 }
                 let kept = self.named[statement][tag].as_mut();
-                kept.map_or(Ok(()), |statement| step(statement, &self.values))
+                kept.map_or(Ok(()), |statement| step(statement, draw.bound(self.work)))
             }
             Handle::Left => {
                 let mut prepared = self.prepare(draw, PrepFlags::empty())?;
-                let outcome = step(&mut prepared, &self.values);
+                let outcome = step(&mut prepared, draw.bound(self.work));
                 self.left.push(prepared);
                 outcome
             }
             Handle::None | Handle::Unnamed | Handle::PerUse => {
-                step(&mut self.prepare(draw, PrepFlags::empty())?, &self.values)
+                step(&mut self.prepare(draw, PrepFlags::empty())?, draw.bound(self.work))
             }
         }
     }
@@ -68,13 +65,13 @@ impl<'a> Statements<'a> {
 }
 
 /// Binds, fetches the rows with their columns, and resets.
-fn step(statement: &mut Statement, values: &[Value]) -> Result<(), Error> {
+fn step<'v>(statement: &mut Statement, values: impl Iterator<Item = &'v Value>) -> Result<(), Error> {
     // to SQLite `$1` is a name; it numbers names by first occurrence, as the template does
-    for (index, value) in values.iter().enumerate() {
-        match value {
-            Value::Integer(number) => statement.raw_bind_parameter(index + 1, number)?,
-            Value::Text(text) => {
-                let text = std::str::from_utf8(text).map_err(Error::Utf8Error)?;
+    for (index, value) in values.enumerate() {
+        match value.integer {
+            Some(number) => statement.raw_bind_parameter(index + 1, number)?,
+            None => {
+                let text = std::str::from_utf8(&value.text).map_err(Error::Utf8Error)?;
                 statement.raw_bind_parameter(index + 1, text)?;
             }
         }

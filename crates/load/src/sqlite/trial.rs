@@ -27,9 +27,10 @@ pub fn trial(work: &Work) -> Result<Vec<Refused>, LoadError> {
         }
         let mut statements = Statements::new(work, &connection);
         let mut draw = Draw::new(work, 0);
+        draw.begin(work, number);
         for statement in recipe.statements.iter().copied() {
             draw.statement(work, statement);
-            if let Err(error) = statements.execute(&mut draw) {
+            if let Err(error) = statements.execute(&draw) {
                 let (code, message) = (code_of(&error), error.to_string());
                 refused.push(Refused { transaction: number, statement, code, message });
                 break;

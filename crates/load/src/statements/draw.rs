@@ -1,4 +1,7 @@
 //! What one client draws: its transactions, and the texts and values of its statements.
+//!
+//! Values are drawn when their transaction or statement begins, whichever way they are sent: the sequence of
+//! draws depends on neither handle nor server.
 
 use std::sync::atomic::Ordering;
 
@@ -6,13 +9,15 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 
 use crate::plan::Text;
-use crate::statements::distributions::Value;
+use crate::statements::distributions::Source;
+use crate::statements::value::Value;
 use crate::statements::work::Work;
 
 pub struct Draw {
-    values: SmallRng,
+    chance: SmallRng,
     texts: SmallRng,
-    literals: Vec<Vec<u8>>,
+    /// By place: values of the transaction, then the statement's own.
+    values: Vec<Value>,
     /// The statement drawn last.
     pub statement: usize,
     /// Which of its texts.
@@ -22,9 +27,9 @@ pub struct Draw {
 impl Draw {
     pub fn new(work: &Work, client: usize) -> Self {
         Self {
-            values: work.chance(client, 0),
+            chance: work.chance(client, 0),
             texts: work.chance(client, 1),
-            literals: Vec::new(),
+            values: vec![Value::default(); work.places],
             statement: 0,
             tag: 0,
         }
@@ -32,10 +37,15 @@ impl Draw {
 
     /// A transaction, by weight.
     pub fn transaction(&mut self, work: &Work) -> usize {
-        work.draw(self.values.random())
+        work.draw(self.chance.random())
     }
 
-    /// A use of this statement: which text it has, and the values that are literals in it.
+    /// The beginning of this transaction: the values that its statements share.
+    pub fn begin(&mut self, work: &Work, transaction: usize) {
+        self.fill(&work.transactions[transaction].values);
+    }
+
+    /// A use of this statement: which text it has, and the values of its own.
     pub fn statement(&mut self, work: &Work, statement: usize) {
         self.statement = statement;
         self.tag = match work.plan.text {
@@ -43,21 +53,27 @@ impl Draw {
             Text::Distinct => self.texts.random_range(0..work.plan.distinct_texts),
             Text::Unique => work.next_tag.fetch_add(1, Ordering::Relaxed),
         };
-        work.templates[statement].draw_literals(&mut self.values, &mut self.literals);
+        self.fill(work.templates[statement].sources());
+    }
+
+    fn fill(&mut self, sources: &[(usize, Source)]) {
+        for (place, source) in sources {
+            source.draw(&mut self.chance, &mut self.values[*place]);
+        }
     }
 
     /// Appends the statement's text.
     pub fn write_text(&self, work: &Work, out: &mut Vec<u8>) {
-        work.templates[self.statement].write_text(self.tag, &self.literals, out);
+        work.templates[self.statement].write_text(self.tag, &self.values, out);
     }
 
-    /// Appends a new bound value of the statement's parameter `index`.
-    pub fn write_value(&mut self, work: &Work, index: usize, out: &mut Vec<u8>) {
-        work.templates[self.statement].write_value(index, &mut self.values, out);
+    /// Values by place.
+    pub fn values(&self) -> &[Value] {
+        &self.values
     }
 
-    /// New bound values of the statement, by parameter.
-    pub fn values(&mut self, work: &Work, values: &mut Vec<Value>) {
-        work.templates[self.statement].draw_values(&mut self.values, values);
+    /// The bound values of the statement, by number of the parameter.
+    pub fn bound(&self, work: &Work) -> impl ExactSizeIterator<Item = &Value> {
+        work.templates[self.statement].bound().iter().map(|place| &self.values[*place])
     }
 }

@@ -5,16 +5,17 @@
 
 use std::collections::BTreeMap;
 
-use rand::rngs::SmallRng;
 use steelyard_engine::error::PlanError;
 
 use crate::plan::{Parameters, Statement};
-use crate::statements::distributions::{Source, Value, write_integer};
+use crate::statements::distributions::Source;
+use crate::statements::value::{Value, write_integer};
 
 #[derive(Debug, PartialEq, Eq)]
 enum Piece {
     Text(String),
     Tag,
+    /// By number of the parameter; in a template, by place of its value.
     Parameter(usize),
 }
 
@@ -33,25 +34,38 @@ pub struct Dialect {
 #[derive(Debug)]
 pub struct Template {
     pieces: Vec<Piece>,
-    sources: Vec<Source>,
-    /// The parameter of each place of the text, where they are bound.
+    /// Of the statement's own values, with their places.
+    sources: Vec<(usize, Source)>,
+    /// Place of each parameter's value.
+    places: Vec<usize>,
+    /// Place of the value for each occurrence in the text, where values are bound.
     occurrences: Vec<usize>,
     bound: bool,
     dialect: Dialect,
 }
 
 impl Template {
-    pub fn new(statement: &Statement, parameters: Parameters, dialect: Dialect) -> Result<Self, PlanError> {
+    /// `shared`: names of the values that transactions give, by place; the statement's own come after them.
+    pub fn new(
+        statement: &Statement,
+        shared: &[&str],
+        parameters: Parameters,
+        dialect: Dialect,
+    ) -> Result<Self, PlanError> {
         let (mut pieces, names) = parse(&statement.sql);
         let field = || format!("statements.{}", statement.name);
         let mut generators: BTreeMap<&str, _> =
             statement.parameters.iter().map(|(name, generator)| (name.as_str(), generator)).collect();
-        let mut sources = Vec::new();
+        let (mut sources, mut places) = (Vec::new(), Vec::new());
         for name in &names {
-            let Some(generator) = generators.remove(name.as_str()) else {
+            if let Some(generator) = generators.remove(name.as_str()) {
+                places.push(shared.len() + sources.len());
+                sources.push((shared.len() + sources.len(), Source::new(generator)));
+            } else if let Some(place) = shared.iter().position(|known| known == name) {
+                places.push(place);
+            } else {
                 return Err(PlanError::new(field(), format!("`:{name}` has no entry under parameters")));
-            };
-            sources.push(Source::new(generator));
+            }
         }
         if let Some(name) = generators.keys().next() {
             return Err(PlanError::new(
@@ -60,59 +74,49 @@ impl Template {
             ));
         }
         let (bound, mut occurrences) = (parameters == Parameters::Client, Vec::new());
-        for piece in pieces.iter_mut().filter(|_| bound) {
-            if let Piece::Parameter(index) = *piece {
-                occurrences.push(index);
-                *piece = Piece::Text((dialect.placeholder)(index + 1));
-            }
+        for piece in &mut pieces {
+            let Piece::Parameter(index) = *piece else { continue };
+            *piece = if bound {
+                occurrences.push(places[index]);
+                Piece::Text((dialect.placeholder)(index + 1))
+            } else {
+                Piece::Parameter(places[index])
+            };
         }
-        Ok(Self { pieces, sources, occurrences, bound, dialect })
+        Ok(Self { pieces, sources, places, occurrences, bound, dialect })
     }
 
-    /// Number of parameters that are bound.
-    pub fn bound(&self) -> usize {
-        if self.bound { self.sources.len() } else { 0 }
+    /// Places of the values that are bound, by number of the parameter.
+    pub fn bound(&self) -> &[usize] {
+        if self.bound { &self.places } else { &[] }
     }
 
-    /// Appends the text. `literals`: the values of this use, from [`Template::draw_literals`].
-    pub fn write_text(&self, tag: u64, literals: &[Vec<u8>], out: &mut Vec<u8>) {
-        for piece in &self.pieces {
-            match piece {
-                Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
-                Piece::Tag => write_integer(tag as i64, out),
-                Piece::Parameter(index) => out.extend_from_slice(&literals[*index]),
-            }
-        }
+    /// Places of the values that the transaction gives, of `shared` in all.
+    pub fn shared(&self, shared: usize) -> impl Iterator<Item = usize> {
+        self.places.iter().copied().filter(move |place| *place < shared)
     }
 
-    /// Draws the values of one use as literals, one for each parameter wherever it occurs.
-    pub fn draw_literals(&self, rng: &mut SmallRng, literals: &mut Vec<Vec<u8>>) {
-        if self.bound {
-            return;
-        }
-        literals.resize_with(self.sources.len().max(literals.len()), Vec::new);
-        for (source, literal) in self.sources.iter().zip(literals) {
-            literal.clear();
-            source.write_literal(rng, self.dialect.quote, self.dialect.doubled, literal);
-        }
+    /// Generators of the statement's own values, with their places.
+    pub fn sources(&self) -> &[(usize, Source)] {
+        &self.sources
     }
 
-    /// The parameter of each place of the text, in order, where they are bound.
+    /// Place of the value for each occurrence in the text, in order, where values are bound.
     pub fn occurrences(&self) -> &[usize] {
         &self.occurrences
     }
 
-    /// Draws the values of one use, by parameter.
-    pub fn draw_values(&self, rng: &mut SmallRng, values: &mut Vec<Value>) {
-        values.clear();
-        if self.bound {
-            values.extend(self.sources.iter().map(|source| source.draw(rng)));
+    /// Appends the text, with values that are not bound as literals. `values`: by place.
+    pub fn write_text(&self, tag: u64, values: &[Value], out: &mut Vec<u8>) {
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
+                Piece::Tag => write_integer(tag as i64, out),
+                Piece::Parameter(place) => {
+                    values[*place].write_literal(self.dialect.quote, self.dialect.doubled, out);
+                }
+            }
         }
-    }
-
-    /// Appends the bound value of a parameter.
-    pub fn write_value(&self, index: usize, rng: &mut SmallRng, out: &mut Vec<u8>) {
-        self.sources[index].write(rng, out);
     }
 }
 
@@ -183,6 +187,7 @@ fn parse(sql: &str) -> (Vec<Piece>, Vec<String>) {
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
+    use rand::rngs::SmallRng;
 
     use super::*;
 
@@ -194,11 +199,11 @@ mod tests {
             "name": "s", "sql": sql, "parameters": {"id": {"kind": "uniform", "low": 7, "high": 7}}
         }))
         .unwrap();
-        let template = Template::new(&statement, parameters, NUMBERED).unwrap();
-        let mut literals = Vec::new();
-        template.draw_literals(&mut SmallRng::seed_from_u64(1), &mut literals);
+        let template = Template::new(&statement, &[], parameters, NUMBERED).unwrap();
+        let mut value = Value::default();
+        template.sources()[0].1.draw(&mut SmallRng::seed_from_u64(1), &mut value);
         let mut out = Vec::new();
-        template.write_text(tag, &literals, &mut out);
+        template.write_text(tag, &[value], &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -219,7 +224,7 @@ mod tests {
     fn a_parameter_without_generator_is_refused_by_name() {
         let statement: Statement =
             serde_json::from_value(serde_json::json!({"name": "s", "sql": "select :x"})).unwrap();
-        let error = Template::new(&statement, Parameters::Client, NUMBERED).unwrap_err();
+        let error = Template::new(&statement, &["y"], Parameters::Client, NUMBERED).unwrap_err();
         assert_eq!(error.to_string(), "statements.s: `:x` has no entry under parameters");
     }
 }

@@ -1,5 +1,6 @@
 //! What all clients share: the plan made ready.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;
 
 use rand::SeedableRng;
@@ -8,6 +9,7 @@ use steelyard_engine::error::PlanError;
 
 use crate::plan::Plan;
 use crate::shared_memory::Shared;
+use crate::statements::recipe::Recipe;
 use crate::statements::template::{Dialect, Template};
 
 /// See the module.
@@ -15,36 +17,33 @@ pub struct Work {
     pub plan: Plan,
     pub templates: Vec<Template>,
     pub transactions: Vec<Recipe>,
+    /// How many values a client keeps: those of transactions by name, then the statement's own.
+    pub places: usize,
     weight: f64,
     /// Of unique texts: one sequence for all clients.
     pub next_tag: Shared<AtomicU64>,
 }
 
-/// One kind of transaction.
-pub struct Recipe {
-    cumulative_weight: f64,
-    pub statements: Vec<usize>,
-    pub begin: bool,
-}
-
 impl Work {
     pub fn new(plan: Plan, dialect: Dialect) -> Result<Self, PlanError> {
-        let templates = plan
+        let names: BTreeSet<&str> =
+            plan.transactions.iter().flat_map(|one| one.values.keys().map(String::as_str)).collect();
+        let names = Vec::from_iter(names);
+        let templates: Vec<Template> = plan
             .statements
             .iter()
-            .map(|statement| Template::new(statement, plan.parameters, dialect))
+            .map(|statement| Template::new(statement, &names, plan.parameters, dialect))
             .collect::<Result<_, _>>()?;
         let mut weight = 0.0;
         let mut transactions = Vec::new();
         for transaction in &plan.transactions {
             weight += transaction.weight;
-            transactions.push(Recipe {
-                cumulative_weight: weight,
-                statements: transaction.statements.iter().filter_map(|name| plan.statement(name)).collect(),
-                begin: transaction.begin,
-            });
+            transactions.push(Recipe::new(&plan, transaction, &templates, &names, weight)?);
         }
-        Ok(Self { plan, templates, transactions, weight, next_tag: Shared::new(AtomicU64::new(0)) })
+        let own = templates.iter().map(|template| template.sources().len()).max().unwrap_or_default();
+        let places = names.len() + own;
+        let next_tag = Shared::new(AtomicU64::new(0));
+        Ok(Self { plan, templates, transactions, places, weight, next_tag })
     }
 
     /// The transaction for a number of 0..1, by weight.

@@ -1,6 +1,6 @@
 //! Commands of MySQL, appended to what is to be sent.
 
-use crate::statements::distributions::Value;
+use crate::statements::value::Value;
 
 /// COM_QUIT.
 pub const QUIT: &[u8] = b"\x01\0\0\0\x01";
@@ -40,15 +40,16 @@ pub fn execute(out: &mut Vec<u8>, statement: u32, values: &[Value], places: &[us
         out.resize(out.len() + places.len().div_ceil(8), 0); // none is NULL
         out.push(1); // types follow
         for place in places {
-            out.extend_from_slice(match &values[*place] {
-                Value::Integer(_) => &[TYPE_LONGLONG, 0],
-                Value::Text(_) => &[TYPE_VAR_STRING, 0],
+            out.extend_from_slice(match values[*place].integer {
+                Some(_) => &[TYPE_LONGLONG, 0],
+                None => &[TYPE_VAR_STRING, 0],
             });
         }
         for place in places {
-            match &values[*place] {
-                Value::Integer(number) => out.extend_from_slice(&number.to_le_bytes()),
-                Value::Text(text) => {
+            let Value { integer, text, .. } = &values[*place];
+            match integer {
+                Some(number) => out.extend_from_slice(&number.to_le_bytes()),
+                None => {
                     write_length(text.len() as u64, out);
                     out.extend_from_slice(text);
                 }
@@ -87,7 +88,10 @@ mod tests {
     #[test]
     fn execute_binds_by_type() {
         let mut out = Vec::new();
-        execute(&mut out, 7, &[Value::Text(b"ab".to_vec()), Value::Integer(-1)], &[1, 0]);
+        let mut values = [Value::default(), Value::default()];
+        values[0].set_text(true).extend_from_slice(b"ab");
+        values[1].set_integer(-1);
+        execute(&mut out, 7, &values, &[1, 0]);
         let head: &[u8] = b"\x1b\0\0\0\x17\x07\0\0\0\0\x01\0\0\0\0\x01\x08\0\xfd\0";
         assert_eq!(out[..20], *head);
         assert_eq!(out[20..], *b"\xff\xff\xff\xff\xff\xff\xff\xff\x02ab"[..out.len() - 20].to_vec());

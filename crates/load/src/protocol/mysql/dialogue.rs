@@ -6,7 +6,6 @@ use super::commands::{self, LAST};
 use super::scanner::{Answer, Scanner};
 use crate::plan::Handle;
 use crate::protocol::{self, Control, Next, Reply, ServerError};
-use crate::statements::distributions::Value;
 use crate::statements::draw::Draw;
 use crate::statements::work::Work;
 
@@ -20,7 +19,6 @@ pub struct Dialogue {
     numbers: Vec<Vec<u32>>,
     /// To be closed by the next command: a close has no answer to wait for.
     used: Option<u32>,
-    values: Vec<Value>,
 }
 
 impl protocol::Dialogue for Dialogue {
@@ -32,11 +30,10 @@ impl protocol::Dialogue for Dialogue {
             answered: 0,
             numbers: vec![vec![0; texts as usize]; work.templates.len()],
             used: None,
-            values: Vec::new(),
         }
     }
 
-    fn begin(&mut self, work: &Work, draw: &mut Draw, out: &mut Vec<u8>) {
+    fn begin(&mut self, work: &Work, draw: &Draw, out: &mut Vec<u8>) {
         self.close_used(out);
         let handle = work.plan.handle;
         if handle == Handle::Named {
@@ -65,7 +62,7 @@ impl protocol::Dialogue for Dialogue {
         }
     }
 
-    fn go_on(&mut self, work: &Work, draw: &mut Draw, failed: bool, out: &mut Vec<u8>) -> Next {
+    fn go_on(&mut self, work: &Work, draw: &Draw, failed: bool, out: &mut Vec<u8>) -> Next {
         if !self.preparing || failed {
             return Next::Done;
         }
@@ -104,9 +101,8 @@ impl protocol::Dialogue for Dialogue {
 }
 
 impl Dialogue {
-    fn execute(&mut self, work: &Work, draw: &mut Draw, number: u32, out: &mut Vec<u8>) {
-        draw.values(work, &mut self.values);
-        commands::execute(out, number, &self.values, work.templates[draw.statement].occurrences());
+    fn execute(&mut self, work: &Work, draw: &Draw, number: u32, out: &mut Vec<u8>) {
+        commands::execute(out, number, draw.values(), work.templates[draw.statement].occurrences());
         self.preparing = false;
         self.scanner.expect(Answer::Result, None);
     }

@@ -6,8 +6,8 @@ use super::messages;
 use super::scanner::Scanner;
 use crate::plan::Handle;
 use crate::protocol::{self, Control, Next, Reply, ServerError};
-use crate::statements::distributions::write_integer;
 use crate::statements::draw::Draw;
+use crate::statements::value::{Value, write_integer};
 use crate::statements::work::Work;
 
 /// The message that the next reply answers.
@@ -43,7 +43,7 @@ impl protocol::Dialogue for Dialogue {
         }
     }
 
-    fn begin(&mut self, work: &Work, draw: &mut Draw, out: &mut Vec<u8>) {
+    fn begin(&mut self, work: &Work, draw: &Draw, out: &mut Vec<u8>) {
         let name = &mut self.name;
         name.clear();
         match work.plan.handle {
@@ -79,7 +79,7 @@ impl protocol::Dialogue for Dialogue {
         }
     }
 
-    fn go_on(&mut self, work: &Work, draw: &mut Draw, failed: bool, out: &mut Vec<u8>) -> Next {
+    fn go_on(&mut self, work: &Work, draw: &Draw, failed: bool, out: &mut Vec<u8>) -> Next {
         match (self.stage, work.plan.handle) {
             (Stage::Parse, _) if !failed => self.execute(work, draw, out),
             (Stage::Execute, Handle::PerUse) => {
@@ -120,9 +120,8 @@ impl protocol::Dialogue for Dialogue {
 }
 
 impl Dialogue {
-    fn execute(&mut self, work: &Work, draw: &mut Draw, out: &mut Vec<u8>) {
-        let values = work.templates[draw.statement].bound();
-        messages::bind_execute(out, &self.name, values, |index, out| draw.write_value(work, index, out));
+    fn execute(&mut self, work: &Work, draw: &Draw, out: &mut Vec<u8>) {
+        messages::bind_execute(out, &self.name, draw.bound(work), Value::write);
         messages::sync(out);
         self.stage = Stage::Execute;
     }

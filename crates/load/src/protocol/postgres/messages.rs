@@ -31,22 +31,22 @@ pub fn parse(out: &mut Vec<u8>, name: &[u8], text: impl FnOnce(&mut Vec<u8>)) {
 }
 
 /// Bind and Execute of a prepared statement through the unnamed portal; values in text format.
-pub fn bind_execute(
+pub fn bind_execute<V>(
     out: &mut Vec<u8>,
     name: &[u8],
-    values: usize,
-    mut value: impl FnMut(usize, &mut Vec<u8>),
+    values: impl ExactSizeIterator<Item = V>,
+    write: impl Fn(V, &mut Vec<u8>),
 ) {
     message(b'B', out, |out| {
         out.push(0);
         out.extend_from_slice(name);
         out.push(0);
         out.extend_from_slice(&[0, 0]);
-        out.extend_from_slice(&(values as u16).to_be_bytes());
-        for index in 0..values {
+        out.extend_from_slice(&(values.len() as u16).to_be_bytes());
+        for value in values {
             let at = out.len();
             out.extend_from_slice(&[0; 4]);
-            value(index, out);
+            write(value, out);
             let length = (out.len() - at - 4) as u32;
             out[at..at + 4].copy_from_slice(&length.to_be_bytes());
         }
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn bind_carries_its_values_in_text() {
         let mut out = Vec::new();
-        bind_execute(&mut out, b"s", 1, |_, out| out.extend_from_slice(b"42"));
+        bind_execute(&mut out, b"s", [b"42"].into_iter(), |value, out| out.extend_from_slice(value));
         let bind: &[u8] = b"B\0\0\0\x13\0s\0\0\0\0\x01\0\0\0\x0242\0\0";
         let execute: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
         assert_eq!(out, [bind, execute].concat());

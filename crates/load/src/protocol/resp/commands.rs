@@ -2,8 +2,8 @@
 //!
 //! https://valkey.io/topics/protocol/
 
-use crate::statements::distributions::write_integer;
 use crate::statements::template::parameters;
+use crate::statements::value::write_integer;
 
 pub const QUIT: &[u8] = b"*1\r\n$4\r\nQUIT\r\n";
 

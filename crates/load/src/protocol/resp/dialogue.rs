@@ -26,7 +26,8 @@ impl protocol::Dialogue for Dialogue {
     fn new(work: &Work) -> Self {
         // `check` has refused what is no command
         let commands = work.plan.statements.iter().map(|one| Command::parse(&one.sql).unwrap_or_default());
-        let parameters = work.templates.iter().map(|template| template.bound()).max().unwrap_or_default();
+        let parameters =
+            work.templates.iter().map(|template| template.bound().len()).max().unwrap_or_default();
         Self {
             scanner: Scanner::new(work.plan.message_bytes_max(), false),
             commands: commands.collect(),
@@ -36,17 +37,16 @@ impl protocol::Dialogue for Dialogue {
         }
     }
 
-    fn begin(&mut self, work: &Work, draw: &mut Draw, out: &mut Vec<u8>) {
-        let parameters = work.templates[draw.statement].bound();
-        for (index, value) in self.values[..parameters].iter_mut().enumerate() {
-            value.clear();
-            draw.write_value(work, index, value);
+    fn begin(&mut self, work: &Work, draw: &Draw, out: &mut Vec<u8>) {
+        for (text, value) in self.values.iter_mut().zip(draw.bound(work)) {
+            text.clear();
+            value.write(text);
         }
         self.commands[draw.statement].write(&self.values, out);
         self.awaited += 1;
     }
 
-    fn go_on(&mut self, _: &Work, _: &mut Draw, _: bool, _: &mut Vec<u8>) -> Next {
+    fn go_on(&mut self, _: &Work, _: &Draw, _: bool, _: &mut Vec<u8>) -> Next {
         Next::Done
     }
 
@@ -95,7 +95,7 @@ mod tests {
         let mut out = Vec::new();
         for _ in 0..2 {
             draw.statement(&work, 0);
-            dialogue.begin(&work, &mut draw, &mut out);
+            dialogue.begin(&work, &draw, &mut out);
         }
         (dialogue, String::from_utf8(out).unwrap())
     }
