@@ -138,6 +138,7 @@ proptest! {
         }
         // as literals: the values that have no quotes, wherever they are
         plan["parameters"] = json!("none");
+        plan["handle"] = json!("left");
         for ((kind, texts), (like, values)) in drawn(&plan, Mysql::DIALECT, 50).iter().zip(&expected) {
             prop_assert_eq!(kind, like);
             for (text, values) in texts.iter().zip(values) {
@@ -193,6 +194,7 @@ fn a_value_that_is_missing_given_twice_or_unused_is_refused_by_its_field() {
             json!({"kind": "uniform", "low": 2, "high": 1}),
             "transactions.pay.values.id: low 2 is above high 1",
         ),
+        ("/parameters", json!("none"), "parameters: handle `named` prepares a text once, with the literals"),
         ("/statements/1/sql", json!("insert :id :why :amount :n :m"), "statements.book: `:m` has no entry"),
     ] {
         let refused = refused(path, put);

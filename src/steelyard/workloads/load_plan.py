@@ -88,7 +88,7 @@ def _streams(orders: Sequence[Sequence[str]]) -> Iterator[dict[str, Any]]:
 def _transactions(work: Work) -> Iterator[dict[str, Any]]:
     """The transactions of the work; without any, one per statement."""
     for name, transaction in work.transactions.items():
-        yield {"name": name, **transaction.model_dump(include={"weight", "statements", "begin"})}
+        yield {"name": name, **transaction.model_dump(include={"weight", "statements", "begin", "values"})}
     if not work.transactions:
         for name, statement in work.statements.items():
             yield {"name": name, "weight": statement.weight, "statements": [name], "begin": False}

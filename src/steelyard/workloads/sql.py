@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from steelyard import _core
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.workloads.statements import Statement, StatementWorkload
+from steelyard.study.workloads.statements import Statement, StatementWorkload, Transaction
 from steelyard.workloads import Work
 
 
@@ -27,7 +27,8 @@ def sql(workload: StatementWorkload) -> Work:
                     at=("workload", "transactions", name, "statements"),
                 )
     for name, statement in workload.statements.items():
-        _check_parameters(name, statement)
+        users = {key: one for key, one in workload.transactions.items() if name in one.statements}
+        _check_parameters(name, statement, users)
     if workload.text != "identical" and not any(map(_varies, workload.statements.values())):
         raise InputError(
             f"text is '{workload.text}', but no statement contains {{tag}}",
@@ -60,17 +61,26 @@ def _there(key: str, name: str | None, is_kind: Callable[[Path], bool]) -> Path 
     return place
 
 
-def _check_parameters(name: str, statement: Statement) -> None:
-    """Each `:name` needs its generator, and each generator its `:name`."""
+def _check_parameters(name: str, statement: Statement, users: Mapping[str, Transaction]) -> None:
+    """Each `:name` needs its generator, in the statement or in every transaction that uses it.
+
+    Each generator of the statement needs its `:name`; the engine checks those of transactions.
+    """
     at = ("workload", "statements", name)
     named = _core.statement_parameters(statement.sql)
     for parameter in named:
-        if parameter not in statement.parameters:
-            raise InputError(
-                f"no generator for :{parameter}",
-                f'parameters.{parameter} = {{ kind = "uniform", low = 1, high = 100 }}',
-                (*at, "sql"),
-            )
+        without = [key for key, transaction in users.items() if parameter not in transaction.values]
+        if parameter in statement.parameters or (users and not without):
+            continue
+        generator = f'parameters.{parameter} = {{ kind = "uniform", low = 1, high = 100 }}'
+        if not without:
+            raise InputError(f"no generator for :{parameter}", generator, (*at, "sql"))
+        raise InputError(
+            f'no generator for :{parameter} in transaction "{without[0]}"',
+            f"{generator}; to draw it once per transaction, put it into "
+            f"[workload.transactions.{without[0]}.values]",
+            (*at, "sql"),
+        )
     for parameter in statement.parameters:
         if parameter not in named:
             raise InputError(

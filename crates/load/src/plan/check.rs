@@ -2,7 +2,7 @@
 
 use steelyard_engine::error::PlanError;
 
-use super::{Arrival, Handle, Io, Parameters, Plan, Text, Tls};
+use super::{Arrival, Handle, Io, Parameters, Plan, Text, Tls, Transaction};
 
 /// Limits beyond which a plan is a mistake, or does not fit in memory.
 const MOST_TEXTS: u64 = 1_000_000;
@@ -22,6 +22,17 @@ impl Plan {
         }
         if self.handle == Handle::Named && self.text == Text::Unique {
             return refuse("text", "handle `named` with unique texts prepares once what is never seen again");
+        }
+        let shares = |transaction: &Transaction| !transaction.values.is_empty();
+        if self.handle == Handle::Named
+            && self.parameters == Parameters::None
+            && self.transactions.iter().any(shares)
+        {
+            return refuse(
+                "parameters",
+                "handle `named` prepares a text once, with the literals of its first use: values of transactions \
+                 need parameters `client`",
+            );
         }
         if self.text == Text::Distinct && !(1..=MOST_TEXTS).contains(&self.distinct_texts) {
             return refuse("distinct_texts", &format!("must be 1 to {MOST_TEXTS}"));

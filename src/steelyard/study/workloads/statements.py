@@ -44,6 +44,10 @@ class Transaction(Strict):
     statements: list[str] = Field(min_length=1)
     weight: float = Field(default=1.0, ge=1e-9, le=1e9)
     begin: bool = Field(default=False, description="wrap in BEGIN and COMMIT")
+    values: dict[str, Generator] = Field(
+        default_factory=dict[str, Generator],
+        description="generator by parameter: drawn once per transaction, the same for its statements",
+    )
 
 
 class StatementWorkload(ClientWorkload):
