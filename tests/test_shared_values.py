@@ -116,12 +116,13 @@ class File:
             return [connection.execute(sql).fetchall() for sql in statements]
 
     def plan(self, workers: str = "threads", **changes: Any) -> dict[str, Any]:
+        """Of the ledger's work, unless changed."""
         target = {
             "file": str(self.file), "workers": workers, "threading": "serialized", "shared_cache": False,
             "begin": "immediate", "memory_status": True,
             "pragmas": [["journal_mode", "wal"], ["synchronous", "off"]],
         }  # fmt: skip
-        work = plan({}, **WORK, **changes)
+        work = plan({}, **{**WORK, **changes})
         del work["server"]
         return {**work, "sqlite": target}
 
@@ -211,6 +212,44 @@ def test_mariadb_ledger_agrees_with_its_accounts_by_every_handle(expected: Rows)
             assert list(rows(FIRST)[0]) == expected, how
 
 
+DAY = {
+    "statements": [{"name": "note", "sql": "insert into calendar values (:day)"}],
+    "transactions": [
+        {
+            "name": "note",
+            "weight": 1,
+            "statements": ["note"],
+            "values": {"day": {"kind": "choice", "values": ["2026-01-31", "2026-02-28"]}},
+        }
+    ],
+}
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("handle", ["none", "unnamed"])
+def test_a_statement_is_tried_on_postgres_with_a_value_of_its_transaction(
+    server: Server, handle: str
+) -> None:
+    server.ask("create table if not exists calendar (day date)")
+    assert refused(plan(server.endpoint(), **DAY, handle=handle)) == []
+    assert server.ask("select count(*) from calendar") == 0
+
+
+def test_a_statement_is_tried_on_sqlite_with_a_value_of_its_transaction(file: File) -> None:
+    file.rows("create table calendar (day text check (length(day) = 10))")
+    assert refused(file.plan(**DAY, handle="per-use")) == []
+
+
+def refused(asked: dict[str, Any]) -> list[str]:
+    """What the server refuses when each transaction is tried once; by a process of its own."""
+    script = "import sys; from steelyard import _core; print(_core.load_trial(sys.stdin.read()))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=json.dumps(asked), capture_output=True, text=True, timeout=60,
+        check=True,
+    )  # fmt: skip
+    return json.loads(done.stdout)["message"]
+
+
 STUDY = """\
 name = "own"
 question = "Which?"
@@ -269,6 +308,11 @@ def test_a_study_gives_the_engine_the_values_of_its_transactions() -> None:
             'values = { id = { kind = "sequence" }, idd = { kind = "unique" } }',
             "my.toml:21: workload.transactions.note.values.idd: has no effect: no statement of the"
             " transaction contains `:idd`",
+        ),
+        (
+            'kind = "uniform", low = 1, high = 9 }\n\n[workload.transactions.note]',
+            'kind = "uniform", lo = 1, high = 9 }\n\n[workload.transactions.note]',
+            "my.toml:17: workload.transactions.pay.values.id.lo",
         ),
         (
             "low = 1, high = 9 }\n\n[workload.transactions.note]",

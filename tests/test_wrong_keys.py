@@ -43,7 +43,13 @@ WHOLE: dict[str, dict[str, Any]] = {
                 "parameters": {kind: {"kind": kind, **keys} for kind, keys in _GENERATORS.items()},
             }
         },
-        "transactions": {"pair": {"statements": ["one"], "begin": True}},
+        "transactions": {
+            "pair": {
+                "statements": ["one"],
+                "begin": True,
+                "values": {"id": {"kind": "zipf", **_GENERATORS["zipf"]}},
+            }
+        },
     },
     "key-value": {"keys": 10, "arrival": _ARRIVAL},
     "queries": {"scale_factor": 0.1},
@@ -62,7 +68,9 @@ WHOLE: dict[str, dict[str, Any]] = {
     },
 }
 # tables whose keys are names of the user's own
-_NAMED_BY_USER = ("scores", "statements", "transactions", "parameters", "groups", "variables", "environment")
+_NAMED_BY_USER = (
+    "scores", "statements", "transactions", "parameters", "values", "groups", "variables", "environment",
+)  # fmt: skip
 
 STUDY: dict[str, Any] = {
     "name": "mine",
