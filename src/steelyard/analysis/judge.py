@@ -24,6 +24,7 @@ from steelyard.analysis.metrics.dispatcher import simulation_notices
 from steelyard.analysis.metrics.guests import instruction_notices
 from steelyard.analysis.metrics.headlines import headlines
 from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics
+from steelyard.analysis.metrics.storage import storage_notices
 from steelyard.analysis.validity.disturbance import disturbance_notices, disturbed
 from steelyard.analysis.validity.gauges import gauge_notices
 from steelyard.analysis.validity.harness import harness_notices
@@ -110,6 +111,7 @@ def _study_notices(evidence: Evidence) -> list[Notice]:
         *_plan_notices(evidence),
         *_durability_notices(evidence),
         *_clock_notices(evidence),
+        *storage_notices(evidence),
     ]
 
 

@@ -146,6 +146,7 @@ class Bundle:
             placement={} if self.study.subject.dsn else placement_of(self.environment),
             redone=self.columns("select run, block, cause from runs where status = 'disturbed' order by run"),
             calibration=self.environment.get("calibration", {}),
+            storage={} if self.study.subject.dsn else self.environment.get("storage", {}),
             declared=self.declared,
             instruction_time=counts_instructions(self.environment),
             scores=self.columns(

@@ -19,6 +19,7 @@ class Source:
     """
 
     metric: Metric
+    kind: CostKind
     monitor: str
     entity: str
     counter: str
@@ -65,6 +66,7 @@ def _source(monitor: str, metric: DeclaredMetric, cost: Cost) -> Source:
     unit, scale = _UNITS.get(metric.unit, ("1/txn", 1.0))
     return Source(
         Metric(cost.name, cost.title, unit, cost.better, _FLOORS[cost.kind]),
+        cost.kind,
         monitor,
         cost.entity or metric.entity,
         metric.name,

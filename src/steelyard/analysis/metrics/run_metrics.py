@@ -21,6 +21,7 @@ from steelyard.analysis.metrics.guests import INSTRUCTION_TIME, instruction_metr
 from steelyard.analysis.metrics.latches import latch_costs
 from steelyard.analysis.metrics.programs import SCORE, program_metrics
 from steelyard.analysis.metrics.queries import GEOMEAN, query_metrics, query_times, time_of
+from steelyard.analysis.metrics.storage import without_storage
 from steelyard.analysis.statistics.distributions import Floats, Ints
 from steelyard.bundle.evidence.evidence import Columns, Evidence
 from steelyard.study.study import Study
@@ -109,7 +110,8 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
 
     values: dict[str, Floats] = {THROUGHPUT.name: per_s}
     values |= _latencies(evidence.latency, row_of)
-    declared = sources(evidence.declared)
+    disregarded = without_storage(evidence)
+    declared = [source for source in sources(evidence.declared) if source.metric.name not in disregarded]
     for source in declared:
         rate = _summed(evidence.rates, row_of, source.monitor, source.entity, source.counter)
         if np.isfinite(rate).any():

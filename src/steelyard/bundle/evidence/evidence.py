@@ -88,6 +88,7 @@ class Evidence:
         (hand_over_ns, wake_up_ns, spin_turn_ns; wakes: rows of asleep_ns, wake_ns, post_ns, slept; pauses:
         pause_ns, common; cpus and cpus_share: the two CPUs, and what they share); empty where not
         measured.
+    storage: where the data folder is (data_dir, filesystem, device ...); empty where not known.
     scores: run, point, instance, score, seconds, cpu_ns: instances of a program, where one was run.
     further_scores: run, point, instance, name, value.
     declared: metrics that the monitors declare, by monitor.
@@ -139,6 +140,7 @@ class Evidence:
     probed: Probed = field(default_factory=Probed)
     topology: Topology = Topology()
     calibration: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    storage: Mapping[str, Any] = field(default_factory=dict[str, Any])
     declared: Declared = field(default_factory=built_in)
     placement: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     redone: Columns = field(default_factory=lambda: _none("run", "block", "cause"))

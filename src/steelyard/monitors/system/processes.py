@@ -58,12 +58,12 @@ _METRICS = (
     ),
     _metric(
         "read_bytes_total",
-        "Bytes read from storage",
+        "Bytes that storage read for the processes",
         _server("read_bytes_per_txn", "bytes read from storage", "storage"),
     ),
     _metric(
         "written_bytes_total",
-        "Bytes written to storage",
+        "Bytes written directly, and of pages made dirty, which may never reach storage",
         _server("written_bytes_per_txn", "bytes written to storage", "storage"),
     ),
     DeclaredMetric("memory_private_bytes", "*", "Anonymous memory", chart="server", fills=True),
