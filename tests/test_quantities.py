@@ -53,6 +53,14 @@ def test_an_interval_shares_one_unit_and_tells_its_ends_apart() -> None:
     assert fmt.interval(5.0, 4.0, math.inf) == "5.00 [4.00–∞]"
 
 
+def test_an_exact_ratio_needs_no_more_places() -> None:
+    assert fmt.ratio(3.0, 3.0, 3.0) == "3.00 [3.00–3.00]"
+    assert fmt.ratio(3.0, 3.0 - 1e-9, 3.0 + 1e-9) == "3.00 [3.00–3.00]"
+    assert fmt.ratio(1.0, 0.9996, 1.0004) == "1.0000 [0.9996–1.0004]"
+    # no more places than tell apart what can be
+    assert fmt.ratio(1.001, 1.001 - 1e-9, 1.002) == "1.001 [1.001–1.002]"
+
+
 def test_the_rounding_of_a_computer_is_no_quantity() -> None:
     assert fmt.interval(-1.27e-14, -0.5, 0.4, "ms") == "0 µs [−500 to 400]"
     assert fmt.quantity(-1.27e-14, "ms") == "0 ns"

@@ -31,17 +31,16 @@ def significant(value: float, digits: int = 3) -> str:
 def together(values: Sequence[float], digits: int = 3) -> list[str]:
     """Values that are read side by side: all with the decimal places that the first one needs.
 
-    Where that would print different values alike, up to three more places are given.
+    Where that would print different values alike, up to three more places are given, if they tell more of
+    them apart: an exact ratio stays `3.00`.
     """
     finite = [value for value in values if math.isfinite(value)]
     if not finite:
         return [_text(value, 0) for value in values]
     lead = next((value for value in finite if value), 0.0)
     places = _places(lead, digits)
-    for _ in range(3):
-        if len({_fixed(value, places) for value in finite}) == len(set(finite)):
-            break
-        places += 1
+    apart = [len({_fixed(value, places + more) for value in finite}) for more in range(4)]
+    places += apart.index(max(apart))
     return [_text(value, places) for value in values]
 
 

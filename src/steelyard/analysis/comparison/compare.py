@@ -86,7 +86,7 @@ class PairTests:
         self._fit = fit(block_table(run_metrics, metric.name, options, point))
         self._metric, self._margin = metric, margin
         self._clients = None if point is None else points_of(run_metrics)[point]
-        self._notices = PairNotices(run_metrics, metric, self._fit, point)
+        self._notices = PairNotices(run_metrics, metric, self._fit)
         self.options = self._fit.table.options
         self.logs = self._fit.logs
 

@@ -27,19 +27,24 @@ def estimates(
     clients = None if point is None else points_of(run_metrics)[point]
     if metric.summary == "maximum":
         return _highest(run_metrics, metric, options, point, clients)
-    table = block_table(run_metrics, metric.name, options, point)
-    columns = list(zip(table.options, table.values.T, strict=True))
-    if not table.blocks:
-        columns = []
+    columns = values_of(run_metrics, metric.name, options, point)
+    return tuple(_estimate(metric, label, clients, values) for label, values in columns.items())
+
+
+def values_of(
+    run_metrics: RunMetrics, metric: str, options: Sequence[str], point: int | None = None
+) -> dict[str, Floats]:
+    """The values behind an option's level, one per complete block; options without any are left out.
+
+    Every figure of an option is made of them: estimates, scaling, latencies of statements, bundles compared.
+    """
+    table = block_table(run_metrics, metric, options, point)
+    columns = dict(zip(table.options, table.values.T, strict=True)) if table.blocks else {}
     for label in options:
-        if label in table.options and table.blocks:
-            continue
-        alone = block_table(run_metrics, metric.name, [label], point)
-        if alone.blocks:
-            columns.append((label, alone.values[:, 0]))
-    place = {label: i for i, label in enumerate(options)}
-    columns.sort(key=lambda column: place[column[0]])
-    return tuple(_estimate(metric, label, clients, values) for label, values in columns)
+        if label not in columns:
+            alone = block_table(run_metrics, metric, [label], point)
+            columns |= {label: alone.values[:, 0]} if alone.blocks else {}
+    return {label: columns[label] for label in options if label in columns}
 
 
 def _highest(

@@ -2,14 +2,17 @@
 
 Over all load points together the metrics that a verdict counts are as many chances to err, so Holm's
 procedure (1979) goes over them, and each interval has the level of its step: it leaves out 1 exactly when
-the metric counts for the verdict. All other intervals have the level of the study.
+the metric counts for the verdict. At single load points, these are as many chances (Bonferroni). All other
+intervals have the level of the study.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
+from steelyard.analysis.comparison.block_table import points_of
 from steelyard.analysis.comparison.compare import Compared, Difference, Pair, PairTests
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.metrics.run_metrics import RunMetrics
@@ -46,8 +49,11 @@ class Intervals:
         self, metric: Metric, pairs: Sequence[Pair], point: int | None = None
     ) -> tuple[Comparison, ...]:
         """Of every pair (option, baseline) that is comparable."""
-        alphas = [self._level(metric, pair) if point is None else self.alpha for pair in pairs]
-        return self.tests(metric, point).comparisons(pairs, alphas)
+        if point is None:
+            return self.tests(metric).comparisons(pairs, [self._level(metric, pair) for pair in pairs])
+        points = len(points_of(self.run_metrics))
+        found = self.tests(metric, point).comparisons(pairs, [self.alpha / points] * len(pairs))
+        return tuple(replace(c, p_value=min(1.0, c.p_value * points)) for c in found)
 
     def against(self, metric: Metric, baseline: str, point: int | None = None) -> Compared:
         """Every option against the baseline, and what could not be compared."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.analysis.comparison.block_table import block_table
 from steelyard.analysis.comparison.fit import Fit
 from steelyard.analysis.judgement.results import Metric, Notice
 from steelyard.analysis.metrics.run_metrics import FAILED, HEADLINES, RunMetrics
@@ -20,7 +19,7 @@ _OF_HEADLINES = ("drift", "unequal-variances", "zeros")
 class PairNotices:
     """The notices of one metric at one point: those of all its pairs, and those of one pair."""
 
-    def __init__(self, run_metrics: RunMetrics, metric: Metric, fitted: Fit, point: int | None) -> None:
+    def __init__(self, run_metrics: RunMetrics, metric: Metric, fitted: Fit) -> None:
         self._shared = tuple(
             Notice(code, text)
             for code, text in (
@@ -32,12 +31,7 @@ class PairNotices:
             )
             if text and (metric.name in HEADLINES or code not in _OF_HEADLINES)
         )
-        failed = block_table(run_metrics, FAILED, fitted.table.options, point)
-        self._failed = (
-            dict(zip(failed.options, failed.values.mean(axis=0).tolist(), strict=True))
-            if failed.blocks
-            else {}
-        )
+        self._failed = error_rates(run_metrics)
 
     def of(self, option: str, baseline: str) -> tuple[Notice, ...]:
         """The notices of this pair."""
@@ -52,6 +46,16 @@ class PairNotices:
             if self._failed.get(label, 0.0) > 0
         )
         return (*self._shared, *errors)
+
+
+def error_rates(run_metrics: RunMetrics) -> dict[str, float]:
+    """Share of the transactions that failed, by option: the mean over its runs and points."""
+    share = run_metrics.values.get(FAILED)
+    if share is None:
+        return {}
+    labels = dict.fromkeys(map(str, run_metrics.option.tolist()))
+    found = {label: share[(run_metrics.option == label) & np.isfinite(share)] for label in labels}
+    return {label: float(known.mean()) for label, known in found.items() if len(known)}
 
 
 def _few_blocks(fitted: Fit) -> tuple[str, str]:

@@ -13,14 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-import numpy as np
-
 from steelyard.analysis.comparison.compare import Pair
 from steelyard.analysis.comparison.intervals import Intervals
+from steelyard.analysis.comparison.notices import error_rates
 from steelyard.analysis.judgement.results import Comparison, Metric, Outcome
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.queries import GEOMEAN
-from steelyard.analysis.metrics.run_metrics import ERRORS, FAILED, RunMetrics, foremost
+from steelyard.analysis.metrics.run_metrics import ERRORS, RunMetrics, foremost
 from steelyard.study.study import Study
 
 _OPPOSITE: dict[Outcome, Outcome] = {"better": "worse", "worse": "better"}
@@ -157,16 +156,6 @@ def inverted(comparison: Comparison) -> Comparison:
         high=1 / c.low if c.low > 0 else float("inf"),
         outcome=_OPPOSITE.get(c.outcome, c.outcome),
     )
-
-
-def error_rates(run_metrics: RunMetrics) -> dict[str, float]:
-    """Share of the transactions that failed, by option: the mean over its runs and points."""
-    share = run_metrics.values.get(FAILED)
-    if share is None:
-        return {}
-    labels = dict.fromkeys(map(str, run_metrics.option.tolist()))
-    found = {label: share[(run_metrics.option == label) & np.isfinite(share)] for label in labels}
-    return {label: float(known.mean()) for label, known in found.items() if len(known)}
 
 
 def _pairs(intervals: Intervals, metric: Metric, baseline: str) -> list[Pair]:

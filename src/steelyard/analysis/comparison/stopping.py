@@ -59,15 +59,15 @@ def whole_blocks(evidence: Evidence) -> int:
 def widest_half_width_percent(evidence: Evidence) -> float:
     """Half-width, in percent, of the widest interval of a ratio so far; inf if unknown.
 
-    Intervals are those that the report will show: simultaneous over options, each point by itself.
+    Intervals are those that the report will show: simultaneous over options and load points.
     """
     run_metrics = compute_run_metrics(evidence)
     metric = foremost(evidence.study, run_metrics)
     options = [option.label for option in evidence.options]
     points = points_of(run_metrics)
     # of one point the report shows the verdict's intervals; the first step of Holm's procedure is the widest
-    metrics = metrics_that_count(evidence.study, run_metrics) if len(points) == 1 else ()
-    alpha = level(evidence.study) / max(len(metrics), 1)
+    chances = len(points) if len(points) > 1 else len(metrics_that_count(evidence.study, run_metrics))
+    alpha = level(evidence.study) / max(chances, 1)
     return max(
         (_half_width_percent(run_metrics, metric, options, point, alpha) for point in points),
         default=math.inf,

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.analysis.comparison.block_table import block_table, points_of
+from steelyard.analysis.comparison.block_table import points_of
+from steelyard.analysis.comparison.estimates import values_of
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.judgement.scaling import Curve, Interval, MeasuredMaximum, Scaling, ScalingPoint
 from steelyard.analysis.load.scaling_text import (
@@ -32,6 +33,7 @@ from steelyard.bundle.evidence.evidence import Evidence, Topology
 
 _PRIOR_DF = 4.0  # how far a point's own variance is drawn to that of all points
 _CLIENTS = PointUnit("client", "clients")
+_NONE: Floats = np.zeros(0)
 
 
 def scalings(evidence: Evidence, run_metrics: RunMetrics) -> tuple[Scaling, ...]:
@@ -46,17 +48,19 @@ def scalings(evidence: Evidence, run_metrics: RunMetrics) -> tuple[Scaling, ...]
     # a client that thinks does not compete for a CPU
     topology = Topology() if workload.thinks else evidence.topology
     unit = PointUnit(workload.point_is, workload.points_are)
+    labels = [option.label for option in evidence.options]
+    by_point = {
+        clients: values_of(run_metrics, THROUGHPUT.name, labels, point) for point, clients in points.items()
+    }
+    levels = values_of(run_metrics, THROUGHPUT.name, labels)
     found: list[Scaling] = []
     for option in evidence.options:
-        seen = {
-            clients: block_table(run_metrics, THROUGHPUT.name, [option.label], point).values.ravel()
-            for point, clients in points.items()
-        }
+        seen = {clients: values.get(option.label, _NONE) for clients, values in by_point.items()}
         seen = {clients: x for clients, x in seen.items() if len(x) and (x > 0).all()}
         if len(seen) > 1:
             logs = [np.log(values) for values in seen.values()]
             means = [math.exp(float(each.mean())) for each in logs]
-            level = _level_error(block_table(run_metrics, THROUGHPUT.name, [option.label]).values.ravel())
+            level = _level_error(levels.get(option.label, _NONE))
             found.append(scaling(option.label, list(seen), means, topology, _weights(logs), level, unit))
     return tuple(found)
 

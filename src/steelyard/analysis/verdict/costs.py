@@ -16,13 +16,13 @@ import numpy as np
 from steelyard.analysis.comparison.compare import ALPHA, Difference
 from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.pairwise import PairResult
-from steelyard.analysis.judgement.results import CostDifference, Metric
+from steelyard.analysis.judgement.results import CostDifference, Metric, Outcome
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.dispatcher import COSTS as SIMULATED
 from steelyard.analysis.metrics.dispatcher import LONGEST_WAIT
 from steelyard.analysis.metrics.latches import COSTS as LATCHES
 from steelyard.analysis.metrics.programs import COSTS
-from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT, WAIT_PREFIX
+from steelyard.analysis.metrics.run_metrics import HEADLINES, P99, THROUGHPUT, WAIT_PREFIX
 from steelyard.analysis.statistics import distributions
 from steelyard.quantities import quantity
 
@@ -99,7 +99,6 @@ class Costs:
 
     def of(self, pair: PairResult) -> list[Cost]:
         """Every cost of one pair."""
-        judged = {metric.name for metric, _ in pair.by_metric}
         found: list[tuple[Metric, CostDifference, float]] = []
         for metric in self._metrics:
             tested = self._difference(metric, pair)
@@ -116,12 +115,18 @@ class Costs:
             Cost(
                 metric,
                 _shared(difference, whole),
-                # a metric of the verdict is not one of many that are searched
-                p_value=_judged_p(difference) if metric.name in judged else float(p),
+                # a headline metric is not one of many that are searched
+                p_value=_judged_p(difference) if metric.name in HEADLINES else float(p),
                 smallest=max(metric.smallest_effect, matters_us if difference.unit == "us" else 0.0),
             )
             for (metric, difference, _), p in zip(found, adjusted, strict=True)
         ]
+
+    def outcome(self, metric: Metric, pair: PairResult) -> Outcome | None:
+        """What the tables call this difference; None where the two have no ratio."""
+        if not self._intervals.tests(metric).comparable((pair.option, pair.other)):
+            return None
+        return self._intervals.comparisons(metric, [(pair.option, pair.other)])[0].outcome
 
     def throughput(self, pair: PairResult) -> Difference | None:
         """Of the two, where it was measured."""
@@ -133,11 +138,10 @@ class Costs:
         metric = self._run_metrics.metric(P99.name)
         if metric is None:
             return None
-        found = self._intervals.comparisons(metric, [(pair.option, pair.other)])
         difference = self._difference(metric, pair)
-        if difference is None or not found or found[0].outcome not in ("better", "worse"):
+        if difference is None or self.outcome(metric, pair) not in ("better", "worse"):
             return None
-        return Cost(metric, _cost_of(metric, pair, difference), found[0].p_value, smallest=0.0)
+        return Cost(metric, _cost_of(metric, pair, difference), difference.p_value, smallest=0.0)
 
     def _difference(self, metric: Metric, pair: PairResult) -> Difference | None:
         key = pair.option, pair.other

@@ -43,6 +43,13 @@ class Findings:
         return min(c.blocks for pair in self.pairwise.pairs.values() for _, c in pair.by_metric)
 
     @property
+    def over(self) -> str:
+        """`1 to 8 clients`: the load points of which one figure is a mean; '' where there is one."""
+        clients = sorted(set(self.run_metrics.clients.tolist()))
+        points_are = self.evidence.study.workload.points_are
+        return f"{clients[0]} to {clients[-1]} {points_are}" if len(clients) > 1 else ""
+
+    @property
     def enough(self) -> bool:
         """Whether there are blocks enough for a verdict."""
         return self.blocks >= FEWEST_BLOCKS
@@ -63,7 +70,8 @@ class Findings:
     def reasons(self, pair: PairResult) -> tuple[str, ...]:
         """What goes with the difference between two options, one sentence each."""
         workload = self.evidence.study.workload
-        return reasons(self.costs, pair, closed_loop=not workload.open_loop and workload.steady)
+        closed_loop = not workload.open_loop and workload.steady
+        return reasons(self.costs, pair, closed_loop, f" over {self.over}" if self.over else "")
 
     def further_reasons(self, winner: str | None) -> tuple[str, ...]:
         """Reasons of any verdict: the profile of the winner, and what an option does not release."""

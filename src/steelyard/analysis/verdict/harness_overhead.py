@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.analysis.comparison.block_table import block_table
+from steelyard.analysis.comparison.estimates import estimates
 from steelyard.analysis.judgement.results import Verdict
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
@@ -55,16 +56,12 @@ def _cost(evidence: Evidence, run_metrics: RunMetrics) -> str:
 
 
 def _levels(evidence: Evidence, run_metrics: RunMetrics, name: str, unit: str) -> str:
-    """From the least to the most that an option takes: geometric means over runs and points."""
-    column = run_metrics.values.get(name)
-    if column is None:
+    """From the least to the most that an option takes, as the table of options has it."""
+    metric = run_metrics.metric(name)
+    if metric is None:
         return ""
-    means: list[float] = []
-    for option in evidence.options:
-        mine = column[(run_metrics.option == option.label) & (column > 0)]
-        if len(mine):
-            means.append(float(np.exp(np.log(mine).mean())))
-    return span_of(means, lambda value: quantity(value, unit)) if means else ""
+    levels = [found.value for found in estimates(run_metrics, metric, [o.label for o in evidence.options])]
+    return span_of(levels, lambda value: quantity(value, unit)) if levels else ""
 
 
 def _noise(evidence: Evidence, run_metrics: RunMetrics) -> str:

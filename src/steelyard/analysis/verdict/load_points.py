@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from steelyard.analysis.comparison.compare import ALPHA
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import listed, significant
@@ -31,8 +30,6 @@ def _of(evidence: Evidence, metric: Metric, comparisons: Sequence[Comparison]) -
             at.setdefault(c.clients, []).append(c)
     if all(c.blocks == 1 for mine in at.values() for c in mine):
         return _in_one_block(evidence, metric, at)
-    # one test per load point (Bonferroni)
-    at = {n: [c for c in mine if c.p_value * len(at) < ALPHA] for n, mine in at.items()}
     findings = [(n, _proven(at[n])) for n in sorted(at)]
     alike = [[n for n, _ in group] for _, group in groupby(findings, key=lambda item: item[1])]
     if len(alike) < 2:

@@ -34,9 +34,10 @@ def gains(findings: Findings, pair: PairResult) -> str:
         parts.append(f"{percent(abs(pair.failures))} {less} of its transactions fail")
     parts += [_untold(findings, m, c) or _no_difference(m, c, margin) for m, c in others]
     blocks = shown[0][1].blocks
+    over = f"geometric mean over {findings.over}, " if findings.over else ""
     if blocks == 1:
-        return f"{'; '.join(parts)} (one block: no interval)"
-    return f"{'; '.join(parts)} (95 % interval{'s' * (len(shown) > 1)}, {blocks} blocks)"
+        return f"{'; '.join(parts)} ({over}one block: no interval)"
+    return f"{'; '.join(parts)} ({over}95 % interval{'s' * (len(shown) > 1)}, {blocks} blocks)"
 
 
 def _difference(metric: Metric, c: Comparison) -> str:

@@ -10,6 +10,7 @@ import math
 
 from steelyard.analysis.comparison.compare import Difference
 from steelyard.analysis.comparison.pairwise import PairResult
+from steelyard.analysis.judgement.results import Outcome
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.verdict.costs import PARTS, SYSTEM, USER, Cost, Costs
 from steelyard.quantities import percent, significant
@@ -18,22 +19,24 @@ _LEAST_CHANGE = 0.05  # relative change of a cost
 _MOST_SENTENCES = 6
 
 
-def reasons(costs: Costs, pair: PairResult, closed_loop: bool = True) -> tuple[str, ...]:
-    """One sentence per cost, CPU first.
+def reasons(costs: Costs, pair: PairResult, closed_loop: bool = True, over: str = "") -> tuple[str, ...]:
+    """One sentence per cost, CPU first; what the tables call equivalent is no reason.
 
-    closed_loop: clients send as soon as they are answered, so that throughput can follow from CPU.
+    closed_loop: clients send as soon as they are answered, so that throughput can follow from CPU. over: the
+    load points of which each figure is a mean, ` over 1 to 8 clients`.
     """
     by_name = {cost.metric.name: cost for cost in costs.of(pair)}
     found: list[str] = []
-    if SERVER_CPU.name in by_name:
-        found.append(_cpu(by_name, pair))
-        found += _pace(by_name[SERVER_CPU.name], costs.throughput(pair)) if closed_loop else ()
-    found += _p99(costs.p99(pair), pair) if closed_loop else ()
+    if cpu := by_name.get(SERVER_CPU.name):
+        found.append(_cpu(by_name, pair, costs.outcome(cpu.metric, pair), over))
+        found += _pace(cpu, costs.throughput(pair)) if closed_loop else ()
+    found += _p99(costs.p99(pair), pair, over) if closed_loop else ()
     rest = [cost for name, cost in by_name.items() if name not in (SERVER_CPU.name, *PARTS)]
     rest = [c for c in rest if c.proven and c.material and c.relative >= _LEAST_CHANGE]
+    rest = [c for c in rest if costs.outcome(c.metric, pair) != "equivalent"]
     # times first, the longest before the others; then what is counted, by relative change
     rest.sort(key=lambda c: (not c.timed, -abs(c.change) if c.timed else 0.0))
-    found += [_other(cost, pair) for cost in rest[: _MOST_SENTENCES - len(found)]]
+    found += [_other(cost, pair, over) for cost in rest[: _MOST_SENTENCES - len(found)]]
     return tuple(found)
 
 
@@ -48,32 +51,35 @@ def _pace(cpu: Cost, work: Difference | None) -> tuple[str, ...]:
     )
 
 
-def _p99(cost: Cost | None, pair: PairResult) -> tuple[str, ...]:
+def _p99(cost: Cost | None, pair: PairResult, over: str) -> tuple[str, ...]:
     """The slowest transactions, which the verdict on a closed loop does not count."""
     if cost is None or cost.relative < _LEAST_CHANGE:
         return ()
     d = cost.difference
     return (
-        f"Latency p99: {cost.text(d.after)} under {pair.option}, {cost.text(d.before)} under {pair.other}"
+        f"Latency p99{over}: {cost.text(d.after)} under {pair.option},"
+        f" {cost.text(d.before)} under {pair.other}"
         f" ({percent(abs(cost.change) / d.before)} {'lower' if cost.change < 0 else 'higher'}).",
     )
 
 
-def _cpu(costs: dict[str, Cost], pair: PairResult) -> str:
+def _cpu(costs: dict[str, Cost], pair: PairResult, outcome: Outcome | None, over: str) -> str:
+    """In the words of the tables: outcome is what they call it."""
     option, other = pair.option, pair.other
     cost = costs[SERVER_CPU.name]
     d = cost.difference
     title = cost.metric.full_title
-    whole = title[:1].upper() + title[1:]
+    whole = title[:1].upper() + title[1:] + over
     if not math.isfinite(d.high):
         after, before = cost.text(d.after), cost.text(d.before)
         return f"{whole}: {after} under {option}, {before} under {other}, in one block."
     if not cost.proven:
+        alike = "equivalent, " if outcome == "equivalent" else ""
         return (
             f"{whole}: {cost.text(d.after)} under {option}, {cost.text(d.before)} under {other};"
-            f" no difference is shown ({cost.text(d.low)} to {cost.text(d.high)})."
+            f" {alike}no difference is shown ({cost.text(d.low)} to {cost.text(d.high)})."
         )
-    if not cost.material:
+    if outcome == "equivalent":
         return (
             f"{whole} differs too little to matter: {cost.text(d.after)} under {option},"
             f" {cost.text(d.before)} under {other} ({_signed(cost)})."
@@ -82,7 +88,7 @@ def _cpu(costs: dict[str, Cost], pair: PairResult) -> str:
     verb, more = ("saves", "") if cost.change < 0 else ("costs", "more ")
     text = (
         f"{option} {verb} {cost.text(abs(cost.change))} {more or 'of '}{title} against"
-        f" {other} ({_signed(cost)}, from {cost.text(d.before)} to"
+        f" {other}{over} ({_signed(cost)}, from {cost.text(d.before)} to"
         f" {cost.text(d.after)}; 95 % interval of the difference {cost.text(ends[0])} to"
         f" {cost.text(ends[1])})"
     )
@@ -100,7 +106,7 @@ def _signed(cost: Cost) -> str:
     return f"{'−' if cost.change < 0 else '+'}{percent(abs(cost.change) / cost.difference.before)}"
 
 
-def _other(cost: Cost, pair: PairResult) -> str:
+def _other(cost: Cost, pair: PairResult, over: str) -> str:
     d = cost.difference
     option, other = pair.option, pair.other
     less = "less" if cost.change < 0 else "more"
@@ -110,6 +116,6 @@ def _other(cost: Cost, pair: PairResult) -> str:
     relative = percent(abs(cost.change) / d.before) if d.before > 0 else ""
     how_much = f" ({relative} {less})" if relative else f" ({less})"
     return (
-        f"{title[0].upper()}{title[1:]}: {cost.text(d.after)} {cost.metric.each} under {option},"
+        f"{title[0].upper()}{title[1:]}{over}: {cost.text(d.after)} {cost.metric.each} under {option},"
         f" {cost.text(d.before)} under {other}{how_much}."
     )

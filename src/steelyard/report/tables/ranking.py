@@ -20,9 +20,10 @@ def table(presented: Presented) -> Table:
     head = ["option"]
     if roles.work:
         head += [f"{work_over_points(roles.work, presented.about)} [95 % interval]", "ratio to the baseline"]
+    over = presented.about.over(", ")
     if roles.cpu:
-        head.append(heading(roles.cpu))
-    head += [name for name, metric in (("p50", roles.p50), ("p99", roles.p99)) if metric]
+        head.append(f"{heading(roles.cpu)}{over}")
+    head += [f"{name}{over}" for name, metric in (("p50", roles.p50), ("p99", roles.p99)) if metric]
     return Table(tuple(head), tuple(_cells(presented, row) for row in presented.ranking))
 
 

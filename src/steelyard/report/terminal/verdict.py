@@ -87,7 +87,8 @@ def _lab(judgement: Judgement, about: About) -> str:
     parts: list[str] = []
     if engine:
         low, high = fmt.together([min(engine), max(engine)])
-        parts.append(f"engine {low if low == high else f'{low} to {high}'} µs CPU per transaction")
+        mean = about.over(" over ")
+        parts.append(f"engine {low if low == high else f'{low} to {high}'} µs CPU per transaction{mean}")
     known = [monitor.cpu_percent for monitor in about.monitors if monitor.cpu_percent is not None]
     if known:
         parts.append(f"monitors {fmt.significant(sum(known))} % of a CPU")
@@ -176,8 +177,9 @@ def _factors(presented: Presented, console: Console) -> None:
     console.print()
     _line(
         console,
-        [(f"  What matters: share of the variation in {heading(metric).lower()}, 95 % interval", "dim")],
+        [(f"  What matters: share of the variation in {heading(metric).lower()}, 95 % interval;", "dim")],
     )
+    _line(console, [("  each level against the geometric mean of all options", "dim")])
     drawn = [effect for effect in effects if effect.share >= 0.005][:8]
     names = [" × ".join(effect.factors) for effect in drawn]
     width = max((len(name) for name in names), default=0)

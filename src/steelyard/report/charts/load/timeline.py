@@ -240,7 +240,7 @@ def _table(runs: Rows, cpu: Rows, about: About) -> Table:
             "time",
             "run",
             "option",
-            f"{about.work_is}s/s, mean",
+            f"{about.work_is}s/s, mean of the seconds of this run",
             f"CPU of the {about.who_works}, % of one core",
         ),
         tuple(
