@@ -11,6 +11,7 @@ from steelyard.declared_metrics import BUILT_IN, Declaration, DeclaredMetric, as
 from steelyard.monitors import MONITORS, declared
 from steelyard.recordings import probes
 from steelyard.recordings.model import TableRecording
+from steelyard.run_tables.derived import DERIVED
 from steelyard.run_tables.schema import TABLES
 from steelyard.study.load_study import json_schema
 
@@ -104,7 +105,7 @@ def _bundle_page() -> str:
         "every other one is a gauge, and `x_limit` is the most that gauge `x` can reach.",
         "",
     ]
-    for table in TABLES:
+    for table in (*TABLES, *DERIVED):
         lines += [f"## {table.name}", "", f"A row is {table.row}.", ""]
         lines += ["| column | type | meaning |", "|---|---|---|"]
         lines += [f"| `{c.name}` | {c.type} | {c.text} |" for c in table.columns]

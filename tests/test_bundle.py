@@ -23,6 +23,7 @@ from steelyard.bundle.series import load
 from steelyard.bundle.storage.checksum import read_sealed, seal
 from steelyard.bundle.storage.head import study_sha256
 from steelyard.bundle.writer import BundleWriter
+from steelyard.run_tables.derived import DERIVED
 from steelyard.run_tables.schema import TABLES
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study, parse_study, plan_study
@@ -389,7 +390,7 @@ def test_a_newer_format_is_refused(writer: BundleWriter) -> None:
 def test_every_table_is_exported(writer: BundleWriter, tmp_path: Path, kind: str) -> None:
     writer.write_run(1, {"same": "A"}, {"runs": head("A", 1)})
     places = list(export(Bundle(writer.path), tmp_path / "out", kind))
-    assert [place.name for place in places] == [f"{table.name}.{kind}" for table in TABLES]
+    assert [place.name for place in places] == [f"{table.name}.{kind}" for table in (*TABLES, *DERIVED)]
     assert all(place.exists() for place in places)
 
 

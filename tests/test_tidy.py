@@ -74,7 +74,7 @@ ROOMS = {
     "monitors": "system postgres mariadb valkey",
     "run_tables": """
         schema disturbance
-        rows
+        derived rows
     """,
     "lab": """
         engines observe

@@ -20,9 +20,10 @@ def command(what: str) -> None:
 
         click.echo(json.dumps(judgement_schema(), indent=2))
     else:
+        from steelyard.run_tables.derived import DERIVED
         from steelyard.run_tables.schema import TABLES
 
-        for table in TABLES:
+        for table in (*TABLES, *DERIVED):
             click.echo(f"{table.name}: {table.row}")
             for column in table.columns:
                 click.echo(f"    {column.name:14} {column.type:8} {column.text}".rstrip())

@@ -11,7 +11,8 @@ import duckdb
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.storage.files import replacing
 from steelyard.bundle.storage.open_folder import Place
-from steelyard.run_tables.schema import BY_NAME, TABLES, Table
+from steelyard.run_tables.derived import DERIVED
+from steelyard.run_tables.schema import TABLES, Table
 from steelyard.study.errors import InputError, nearest
 
 _FORMATS = {"csv": "format csv, header", "parquet": "format parquet", "json": "format json, array"}
@@ -20,18 +21,20 @@ _FORMATS = {"csv": "format csv, header", "parquet": "format parquet", "json": "f
 def export(bundle: Bundle, folder: Path, kind: str, tables: Sequence[str] = ()) -> Iterator[Path]:
     """Writes each table (all when none is named); yields the files. Raises InputError.
 
-    kind: csv, parquet or json. A histogram is written as hexadecimal where the format is text.
+    kind: csv, parquet or json. A histogram is written as hexadecimal where the format is text; its
+    percentiles are numbers in the table `percentiles`.
     """
+    known = {table.name: table for table in (*TABLES, *DERIVED)}
     for name in tables:
-        if name not in BY_NAME:
-            raise InputError(f'no table "{name}"{nearest(name, BY_NAME)}')
+        if name not in known:
+            raise InputError(f'no table "{name}"{nearest(name, known)}')
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{folder}: cannot be made: {why}", "name another folder") from None
     with closing(Place(folder)) as place:
-        for table in TABLES:
+        for table in known.values():
             if not tables or table.name in tables:
                 yield _written(bundle, table, place, kind)
 

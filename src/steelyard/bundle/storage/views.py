@@ -10,6 +10,7 @@ import duckdb
 from steelyard.bundle.evidence.histograms import file_of
 from steelyard.bundle.storage.inventory import Inventory
 from steelyard.bundle.storage.open_folder import Place
+from steelyard.bundle.storage.percentiles import add_percentiles
 from steelyard.run_tables.schema import TABLES, Table
 from steelyard.study.errors import InputError
 
@@ -39,7 +40,7 @@ _MEASURES = """
 
 
 def connect(place: Place, inventory: Inventory, older: bool) -> duckdb.DuckDBPyConnection:
-    """Every table of the bundle as a view, `used_runs` and `measures`. place: its folder `runs`.
+    """Every table of the bundle as a view, `used_runs`, `measures`, `percentiles`. place: its folder `runs`.
 
     older: the bundle has names of formats 1 and 2 for phases and roles; the views show the new names.
 
@@ -68,6 +69,7 @@ def connect(place: Place, inventory: Inventory, older: bool) -> duckdb.DuckDBPyC
         connection.execute("insert into lost values (?, ?)", attempt)
     for statement in (_USED_RUNS, _MEASURES, "drop table lost"):
         connection.execute(statement)
+    add_percentiles(connection)
     return connection
 
 
