@@ -12,7 +12,8 @@ import click
 @click.argument("there", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--force", is_flag=True, help="Compare even if the workloads differ.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
-def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool) -> None:
+@click.option("--html", type=click.Path(path_type=Path), help="Write a page too. Default: none.")
+def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool, html: Path | None) -> None:
     """Compare each bundle THERE with the bundle HERE, option by option.
 
     For the same study on another machine, kernel or day. Differences between the machines are
@@ -22,24 +23,24 @@ def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool) -> 
 
     from steelyard.analysis.comparison.bundles import BundleComparison, compare_bundles, unlike_work
     from steelyard.bundle.reader import Bundle
+    from steelyard.report.page.comparison import write_comparison
     from steelyard.report.terminal.bundles import print_bundle_comparison
     from steelyard.study.errors import InputError
 
-    base = Bundle(here)
-    found: list[BundleComparison] = []
-    for path in there:
-        other = Bundle(path)
+    base, others = Bundle(here), [Bundle(path) for path in there]
+    for other in others:
         if (unlike := unlike_work(base.study, other.study)) and not force:
             raise InputError(
-                f"{here} and {path} have different workloads: {'; '.join(unlike)}",
+                f"{here} and {other.path} have different workloads: {'; '.join(unlike)}",
                 "--force compares them anyway",
             )
-        found.append(
-            compare_bundles(
-                (str(here), base.evidence(), base.environment),
-                (str(path), other.evidence(), other.environment),
-            )
-        )
+    named = [(str(bundle.path), bundle.evidence(), bundle.environment) for bundle in (base, *others)]
+    found = compare_bundles(named[0], named[1:])
+    if html is not None:
+        try:
+            write_comparison(html, found)
+        except OSError as error:
+            raise InputError(f"{html}: cannot be written: {error.strerror}") from None
     if as_json:
         from pydantic import TypeAdapter
 

@@ -279,7 +279,7 @@ def test_bundles_that_were_not_measured_alike_are_compared_with_a_remark():
         (name, evidence_of(study, {"A": Truth(), "B": Truth()}, blocks=2), {})
         for name, study in (("here", plain), ("there", fewer))
     )
-    told = {notice.code: notice.text for notice in compare_bundles(here, there).notices}
+    told = {notice.code: notice.text for notice in compare_bundles(here, [there])[0].notices}
     assert told["probes-differ"] == "probes.locks: False here, True there"
     assert told["blocks-differ"].startswith("plan.blocks: ")
-    assert {notice.code for notice in compare_bundles(here, here).notices} == {"not-interleaved"}
+    assert {notice.code for notice in compare_bundles(here, [here])[0].notices} == {"not-interleaved"}

@@ -1,14 +1,16 @@
 """Compares bundles of the same study: another machine, another kernel, another day.
 
 Runs of two bundles were not interleaved, so nothing separates the option from the hour and the
-place where it ran: Welch's t on logs of run values (Welch 1947), corrected by Holm over options,
-and every fact that differs between the two is listed beside the result.
+place where it ran: Welch's t on the values behind the report's own figures, corrected by Holm (1979) over all
+metrics, options, load points and bundles that are printed together. An interval has the level of its step in
+Holm's procedure: it leaves out 1 exactly where a difference is proven. Every fact that differs between the
+two is listed beside the result.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +18,12 @@ import numpy as np
 
 from steelyard.analysis.comparison.block_table import points_of
 from steelyard.analysis.comparison.compare import ALPHA
-from steelyard.analysis.judgement.results import Comparison, Metric, Notice
+from steelyard.analysis.comparison.estimates import estimates, values_of
+from steelyard.analysis.comparison.welch import Welch, welch
+from steelyard.analysis.judgement.results import Comparison, Estimate, Metric, Notice, Outcome
 from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics
 from steelyard.analysis.statistics import distributions
+from steelyard.analysis.statistics.distributions import Floats
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.study import Study
 
@@ -39,13 +44,19 @@ FACTS = (
     ("steelyard", "version"),
 )
 
+_WIDE = 500.0  # half-width of an interval of logarithms beyond which it has no end
 
-_ROUNDING = 1e-12
+Named = tuple[str, Evidence, Mapping[str, Any]]
+"""A bundle: name, evidence, environment."""
 
 
 @dataclass(frozen=True)
 class BundleComparison:
-    """Options of `there` against the same of `here`. In comparisons, baseline is the bundle's name."""
+    """Options of `there` against the same of `here`. In comparisons, baseline is the bundle's name.
+
+    levels_here, levels_there: the option's own level in each, one per comparison, in the same order. tests:
+    number of comparisons that intervals and p-values are corrected for, those of other bundles included.
+    """
 
     here: str
     there: str
@@ -53,6 +64,17 @@ class BundleComparison:
     comparisons: tuple[Comparison, ...]
     notices: tuple[Notice, ...]
     points_are: str = "clients"
+    levels_here: tuple[Estimate, ...] = ()
+    levels_there: tuple[Estimate, ...] = ()
+    tests: int = 0
+
+
+@dataclass(frozen=True)
+class _Test:
+    metric: Metric
+    here: Estimate
+    there: Estimate
+    found: Welch
 
 
 def unlike_facts(
@@ -88,37 +110,98 @@ def unlike_work(here: Study, there: Study) -> list[str]:
     return found
 
 
-def compare_bundles(
-    here: tuple[str, Evidence, Mapping[str, Any]], there: tuple[str, Evidence, Mapping[str, Any]]
-) -> BundleComparison:
-    """Compares two bundles, each given as name, evidence, environment."""
-    (name, evidence, facts), (other_name, other_evidence, other_facts) = here, there
-    one, other = compute_run_metrics(evidence), compute_run_metrics(other_evidence)
-    common = [
-        option.label
-        for option in evidence.options
-        if option.label in {found.label for found in other_evidence.options}
+def compare_bundles(here: Named, others: Sequence[Named]) -> list[BundleComparison]:
+    """Compares each of the other bundles with the one here."""
+    tests = [list(_tests(here[1], other[1])) for other in others]
+    p_values = [test.found.p_value for mine in tests for test in mine]
+    corrected = iter(
+        zip(distributions.holm(p_values), distributions.holm_levels(p_values, ALPHA), strict=True)
+    )
+    margin = here[1].study.plan.smallest_effect_percent / 100
+    return [
+        BundleComparison(
+            here=here[0],
+            there=other[0],
+            metrics=tuple(dict.fromkeys(test.metric for test in mine)),
+            comparisons=tuple(
+                _comparison(test, here[0], margin, *map(float, next(corrected))) for test in mine
+            ),
+            notices=tuple(_notices(here, other)),
+            points_are=here[1].study.workload.points_are,
+            levels_here=tuple(test.here for test in mine),
+            levels_there=tuple(test.there for test in mine),
+            tests=len(p_values),
+        )
+        for other, mine in zip(others, tests, strict=True)
     ]
-    notices = [Notice("not-interleaved", "the runs of the two bundles were not interleaved")]
-    notices += [
-        Notice("hidden-factor-differs", f"{fact}: {a} here, {b} there")
-        for fact, a, b in unlike_facts(facts, other_facts)
-    ]
-    notices += [
-        Notice(str(code), f"{bundle}: {text}")
-        for bundle, found in ((name, evidence), (other_name, other_evidence))
-        for run, code, text in zip(*(found.notices[key] for key in ("run", "code", "text")), strict=True)
-        if int(run) == 0
-    ]
-    notices += _unlike_plans(evidence.study, other_evidence.study)
-    metrics = tuple(metric for metric in one.headlines if other.metric(metric.name))
-    points_are = evidence.study.workload.points_are
-    margin = evidence.study.plan.smallest_effect_percent / 100
-    comparisons: list[Comparison] = []
-    for metric in metrics:
+
+
+def _tests(here: Evidence, there: Evidence) -> Iterator[_Test]:
+    """Every headline metric that both have, at each number of clients, of each option of both."""
+    one, other = compute_run_metrics(here), compute_run_metrics(there)
+    point_there = {clients: point for point, clients in points_of(other).items()}
+    for metric in one.headlines:
+        if other.metric(metric.name) is None:
+            continue
         for point, clients in points_of(one).items():
-            comparisons += _compare(one, other, metric, common, point, clients, margin, (name, other_name))
-    return BundleComparison(name, other_name, metrics, tuple(comparisons), tuple(notices), points_are)
+            if clients in point_there:
+                sides = _side(here, one, metric, point), _side(there, other, metric, point_there[clients])
+                for option, (mine, values) in sides[0].items():
+                    theirs, others = sides[1].get(option, (None, values))
+                    found = theirs and welch(_logs(values), _logs(others))
+                    if theirs and found:
+                        yield _Test(metric, mine, theirs, found)
+
+
+def _side(
+    evidence: Evidence, run_metrics: RunMetrics, metric: Metric, point: int
+) -> dict[str, tuple[Estimate, Floats]]:
+    """By option, its level as the bundle's own report has it, and the values behind it."""
+    labels = [option.label for option in evidence.options]
+    values = values_of(run_metrics, metric.name, labels, point)
+    found = estimates(run_metrics, metric, labels, point)
+    return {level.option: (level, values[level.option]) for level in found if level.option in values}
+
+
+def _logs(values: Floats) -> Floats:
+    return np.log(values[values > 0])
+
+
+def _comparison(test: _Test, baseline: str, margin: float, p_value: float, alpha: float) -> Comparison:
+    """p_value: corrected. alpha: of the interval."""
+    found, difference = test.found, test.found.difference
+    wide, narrow = found.half_width(alpha), found.half_width(2 * ALPHA)
+    outcome: Outcome = "better" if (difference > 0) == (test.metric.better == "higher") else "worse"
+    if p_value >= ALPHA:
+        outcome = "inconclusive"
+    if abs(difference) + narrow < math.log1p(margin):
+        outcome = "equivalent"
+    return Comparison(
+        metric=test.metric.name,
+        option=test.here.option,
+        baseline=baseline,
+        clients=test.here.clients,
+        ratio=math.exp(difference),
+        low=math.exp(difference - wide),
+        high=math.exp(difference + wide) if wide < _WIDE else math.inf,
+        p_value=p_value,
+        blocks=found.runs,
+        margin=margin,
+        outcome=outcome,
+    )
+
+
+def _notices(here: Named, there: Named) -> Iterator[Notice]:
+    """What differs but the work: the hour, the machine, what was left out of either, the plan."""
+    yield Notice("not-interleaved", "the runs of the two bundles were not interleaved")
+    for fact, a, b in unlike_facts(here[2], there[2]):
+        yield Notice("hidden-factor-differs", f"{fact}: {a} here, {b} there")
+    for bundle, evidence, _ in (here, there):
+        table = evidence.notices
+        for run, code, text in zip(*(table[key] for key in ("run", "code", "text")), strict=True):
+            if int(run) == 0:
+                yield Notice(str(code), f"{bundle}: {text}")
+    yield from _unlike_plans(here[1].study, there[1].study)
 
 
 def _unlike_plans(here: Study, there: Study) -> list[Notice]:
@@ -133,79 +216,3 @@ def _unlike_plans(here: Study, there: Study) -> list[Notice]:
         text = f"plan.blocks: {here.plan.blocks} here, {there.plan.blocks} there"
         found.append(Notice("blocks-differ", text))
     return found
-
-
-def _compare(
-    here: RunMetrics,
-    there: RunMetrics,
-    metric: Metric,
-    options: Sequence[str],
-    point: int,
-    clients: int,
-    margin: float,
-    names: tuple[str, str],
-) -> list[Comparison]:
-    found: list[Comparison] = []
-    tests = [
-        (option, *_welch(_logs(here, metric, option, point), _logs(there, metric, option, point)))
-        for option in options
-    ]
-    tests = [test for test in tests if math.isfinite(test[1])]
-    if not tests:
-        return found
-    p_values = distributions.holm([p for _, _, _, _, p, _ in tests]).tolist()
-    for (option, difference, error, df, _, runs), p_value in zip(tests, p_values, strict=True):
-        wide = error * distributions.t_critical(df, ALPHA / len(tests))
-        narrow = error * distributions.t_critical(df, 2 * ALPHA)
-        ratio = math.exp(difference)
-        inside = abs(difference) + narrow < math.log1p(margin)
-        better = (difference > 0) == (metric.better == "higher")
-        found.append(
-            Comparison(
-                metric=metric.name,
-                option=option,
-                baseline=names[0],
-                clients=clients,
-                ratio=ratio,
-                low=math.exp(difference - wide),
-                high=math.exp(difference + wide),
-                p_value=p_value,
-                blocks=runs,
-                margin=margin,
-                outcome="equivalent"
-                if inside
-                else "inconclusive"
-                if p_value >= ALPHA
-                else "better"
-                if better
-                else "worse",
-            )
-        )
-    return found
-
-
-def _logs(run_metrics: RunMetrics, metric: Metric, option: str, point: int) -> np.ndarray[Any, Any]:
-    chosen = (run_metrics.option == option) & (run_metrics.point == point)
-    values = run_metrics.values[metric.name][chosen]
-    return np.log(values[values > 0])
-
-
-def _welch(here: np.ndarray[Any, Any], there: np.ndarray[Any, Any]) -> tuple[float, float, float, float, int]:
-    """Difference of means, its standard error, degrees of freedom, p-value, fewest runs.
-
-    One run has a difference, of unknown error: it is infinite.
-    """
-    runs = min(len(here), len(there))
-    if not runs:
-        return math.nan, math.nan, math.nan, math.nan, runs
-    if runs < 2:
-        return float(there.mean() - here.mean()), math.inf, 0.0, 1.0, runs
-    a, b = here.var(ddof=1) / len(here), there.var(ddof=1) / len(there)
-    error = math.sqrt(a + b)
-    difference = float(there.mean() - here.mean())
-    if error == 0:
-        # exact values: what differs beyond rounding differs for certain
-        return difference, 0.0, 1.0, 0.0 if abs(difference) > _ROUNDING else 1.0, runs
-    df = (a + b) ** 2 / (a**2 / (len(here) - 1) + b**2 / (len(there) - 1))
-    p_value = float(distributions.t_two_sided(difference / error, df))
-    return difference, error, float(df), p_value, runs

@@ -16,6 +16,7 @@ from steelyard.analysis.comparison.block_table import points_of
 from steelyard.analysis.comparison.compare import Compared, Difference, Pair, PairTests
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.metrics.run_metrics import RunMetrics
+from steelyard.analysis.statistics.distributions import holm_levels
 
 
 class Intervals:
@@ -86,11 +87,7 @@ def _holm_steps(by_metric: Mapping[str, PairTests], alpha: float) -> dict[tuple[
         p_values |= {(metric, pair): p for pair, p in zip(pairs, found, strict=True)}
     levels: dict[tuple[str, frozenset[str]], float] = {}
     for pair in dict.fromkeys(pair for _, pair in p_values):
-        left = sorted((m for m in by_metric if (m, pair) in p_values), key=lambda m: p_values[m, pair])
-        while left:
-            step = alpha / len(left)
-            # where this one fails, those after it fail at the same step
-            failed = p_values[left[0], pair] > step
-            levels |= {(metric, frozenset(pair)): step for metric in (left if failed else left[:1])}
-            left = [] if failed else left[1:]
+        metrics = [metric for metric in by_metric if (metric, pair) in p_values]
+        steps = holm_levels([p_values[metric, pair] for metric in metrics], alpha).tolist()
+        levels |= {(metric, frozenset(pair)): step for metric, step in zip(metrics, steps, strict=True)}
     return levels

@@ -66,6 +66,20 @@ def holm(p_values: ArrayLike) -> Floats:
     return adjusted
 
 
+def holm_levels(p_values: ArrayLike, alpha: float) -> Floats:
+    """Level of each test's step in Holm's procedure: p <= level exactly where it is found. Holm 1979."""
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    steps = alpha / np.arange(len(p), 0, -1)
+    failed = np.flatnonzero(p[order] > steps)
+    if len(failed):
+        # where one fails, those after it fail at the same step
+        steps[failed[0] :] = steps[failed[0]]
+    levels = np.empty_like(p)
+    levels[order] = steps
+    return levels
+
+
 def benjamini_hochberg(p_values: ArrayLike) -> Floats:
     """Adjusted p-values that hold the false discovery rate. Benjamini & Hochberg 1995."""
     p = np.asarray(p_values, dtype=np.float64)

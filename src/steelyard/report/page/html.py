@@ -36,7 +36,7 @@ def render(presented: Presented) -> str:
     sentence, further = answer.sentences(judgement.verdict.sentence)
     options = ranking.table(presented)
     return (
-        _environment()
+        environment()
         .get_template("template.html.j2")
         .render(
             about=about,
@@ -70,7 +70,8 @@ def render(presented: Presented) -> str:
     )
 
 
-def _environment() -> Any:
+def environment() -> Any:
+    """Templates of this folder; text is escaped."""
     import jinja2
 
     return jinja2.Environment(

@@ -1,0 +1,61 @@
+"""Two bundles side by side: a table per metric, absolute values beside ratios."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from steelyard import quantities as fmt
+from steelyard.analysis.comparison.bundles import BundleComparison
+from steelyard.analysis.judgement.results import Comparison, Estimate, Metric
+from steelyard.report.presented.marks import MARKS, MARKS_MEAN
+
+
+@dataclass(frozen=True)
+class Row:
+    """One option at one number of clients. here, there: its level in each bundle, with its interval."""
+
+    comparison: Comparison
+    option: str
+    clients: str
+    here: str
+    there: str
+    ratio: str
+    p_value: str
+    runs: str
+
+    @property
+    def mark(self) -> str:
+        """The outcome as one sign."""
+        return MARKS[self.comparison.outcome]
+
+
+def head(found: BundleComparison) -> tuple[str, ...]:
+    """Headings of the columns after the mark."""
+    return ("option", found.points_are, "here", "there", "ratio", "p, corrected", "n")
+
+
+def rows(found: BundleComparison, metric: Metric) -> list[Row]:
+    """The rows of one metric."""
+    every = zip(found.comparisons, found.levels_here, found.levels_there, strict=True)
+    return [_row(metric, *row) for row in every if row[0].metric == metric.name]
+
+
+def footnote(found: BundleComparison) -> str:
+    """What marks, figures and intervals are."""
+    return (
+        f"{MARKS_MEAN}; geometric means over blocks; ratio: there / here, 95 % intervals, Welch's t on run"
+        f" values; intervals and p-values corrected for {fmt.count(found.tests, 'test')} (Holm)"
+    )
+
+
+def _row(metric: Metric, item: Comparison, here: Estimate, there: Estimate) -> Row:
+    return Row(
+        comparison=item,
+        option=item.option,
+        clients=str(item.clients),
+        here=fmt.quantity(here.value, metric.unit),
+        there=fmt.quantity(there.value, metric.unit),
+        ratio=fmt.ratio_or_none(item.ratio, item.low, item.high),
+        p_value=fmt.probability(item.p_value),
+        runs=str(item.blocks),
+    )

@@ -1,0 +1,131 @@
+"""`steelyard compare`: absolute values, all tests corrected, a page."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from evidence import Truth, evidence_of, study_of
+from steelyard.analysis.comparison.bundles import BundleComparison, Named, compare_bundles
+from steelyard.analysis.judge import judge
+from steelyard.analysis.statistics.distributions import holm, holm_levels
+from steelyard.report.page.comparison import bars, render, write_comparison
+from steelyard.report.tables import bundles
+from steelyard.report.terminal.bundles import print_bundle_comparison
+
+STUDY = study_of({"f": "AB"}, clients=(2, 8))
+
+
+def bundle(name: str, a: Truth, b: Truth, seed: int, noise: float = 0.01) -> Named:
+    return name, evidence_of(STUDY, {"A": a, "B": b}, seed=seed, noise=noise), {}
+
+
+@pytest.fixture(scope="module")
+def named() -> list[Named]:
+    quicker = Truth(throughput_per_s=15_000, user_us=20)
+    return [
+        bundle("here", Truth(), Truth(), 1),
+        bundle("there", Truth(), quicker, 2),
+        bundle("again", Truth(), Truth(), 3),
+    ]
+
+
+@pytest.fixture(scope="module")
+def found(named: list[Named]) -> list[BundleComparison]:
+    return compare_bundles(named[0], named[1:])
+
+
+def printed(found: BundleComparison) -> str:
+    out = io.StringIO()
+    print_bundle_comparison(found, Console(file=out, width=100))
+    return out.getvalue()
+
+
+def test_values_are_those_of_the_bundles_own_reports(
+    named: list[Named], found: list[BundleComparison]
+) -> None:
+    levels = [
+        {(e.metric, e.option, e.clients): e for e in judge(evidence).estimates}
+        for _, evidence, _ in named[:2]
+    ]
+    for c, here, there in zip(found[0].comparisons, found[0].levels_here, found[0].levels_there, strict=True):
+        key = c.metric, c.option, c.clients
+        assert (here, there) == (levels[0][key], levels[1][key])
+        assert c.ratio == pytest.approx(there.value / here.value)
+    text = printed(found[0])
+    (row,) = [line for line in text.splitlines() if re.match(r"▲ +B +8 ", line) and "/s" in line]
+    assert re.search(r"8 +4\d,\d00/s +[56]\d,\d00/s +1\.\d+ \[", row)
+
+
+def test_values_of_a_bundle_that_lost_a_run_are_still_those_of_its_report() -> None:
+    lost = evidence_of(STUDY, {"A": Truth(), "B": Truth()}, void=[(2, "B")], block_noise=0.5)
+    (found,) = compare_bundles(bundle("here", Truth(), Truth(), 1), [("there", lost, {})])
+    by_key = {(e.metric, e.option, e.clients): e for e in judge(lost).estimates}
+    assert all(e == by_key[e.metric, e.option, e.clients] for e in found.levels_there)
+
+
+def test_all_tests_that_are_printed_are_corrected_together(found: list[BundleComparison]) -> None:
+    # throughput, p99 and CPU, of two options at two load points, in two bundles
+    assert {one.tests for one in found} == {3 * 2 * 2 * 2} == {sum(len(one.comparisons) for one in found)}
+    for c in (c for one in found for c in one.comparisons):
+        assert (c.low > 1 or c.high < 1) == (c.p_value < 0.05)
+        assert (c.outcome in ("better", "worse")) <= (c.p_value < 0.05)
+    assert "corrected for 24 tests (Holm)" in " ".join(printed(found[0]).split())
+    throughput = [c for c in found[0].comparisons if c.metric == "throughput_per_s" and c.option == "B"]
+    assert {c.outcome for c in throughput} == {"better"}
+
+
+def test_more_tests_make_wider_intervals(named: list[Named], found: list[BundleComparison]) -> None:
+    (alone,) = compare_bundles(named[0], named[2:])
+    pairs = list(zip(alone.comparisons, found[1].comparisons, strict=True))
+    assert all(one.p_value <= more.p_value and one.high <= more.high for one, more in pairs)
+    assert any(one.high < more.high for one, more in pairs)
+
+
+def test_equal_bundles_rarely_differ_in_any_test() -> None:
+    wrong = 0
+    for seed in range(60):
+        (one,) = compare_bundles(
+            bundle("a", Truth(), Truth(), 2 * seed, noise=0.05),
+            [bundle("b", Truth(), Truth(), 2 * seed + 1, 0.05)],
+        )
+        wrong += any(c.p_value < 0.05 for c in one.comparisons)
+    assert wrong <= 7  # 5 % of 60 studies of 12 tests each; without correction about half
+
+
+def test_a_level_of_holm_finds_what_its_p_value_finds() -> None:
+    for p in ([0.001, 0.02, 0.04], [0.03, 0.03], [0.2], [0.01, 0.06, 0.011, 0.9], []):
+        assert ((holm(p) <= 0.05) == (np.asarray(p) <= holm_levels(p, 0.05))).all()
+
+
+def test_the_page_is_one_offline_file_with_the_numbers(found: list[BundleComparison], tmp_path: Path) -> None:
+    page = write_comparison(tmp_path / "compared.html", found).read_text(encoding="utf-8")
+    assert not re.search(r"""(src|href|action)=|<script|@import|url\(""", page)
+    assert "default-src 'none'" in page
+    for one in found:
+        for metric in one.metrics:
+            for row in bundles.rows(one, metric):
+                assert all(f">{cell}</td>" in page for cell in (row.here, row.there, row.ratio))
+    assert page.count('<svg class="interval"') == 24
+    assert "corrected for 24 tests (Holm)" in page
+    assert "the runs of the two bundles were not interleaved" in page
+
+
+def test_the_page_takes_hostile_names_as_text(found: list[BundleComparison]) -> None:
+    page = render([replace(found[0], there="<script>alert(1)</script>")])
+    assert "<script" not in page and "&lt;script&gt;alert(1)" in page
+
+
+def test_intervals_on_the_page_lie_within_the_picture(found: list[BundleComparison]) -> None:
+    endless = replace(found[0].comparisons[0], low=0.0, high=float("inf"))
+    one = replace(found[0], comparisons=(endless, *found[0].comparisons[1:]))
+    for metric in one.metrics:
+        for bar in bars(bundles.rows(one, metric)):
+            assert 0 <= bar.low <= bar.ratio <= bar.high <= 180
+            assert 0 < bar.one < 180
