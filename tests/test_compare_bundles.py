@@ -60,7 +60,7 @@ def test_values_are_those_of_the_bundles_own_reports(
         assert c.ratio == pytest.approx(there.value / here.value)
     text = printed(found[0])
     (row,) = [line for line in text.splitlines() if re.match(r"▲ +B +8 ", line) and "/s" in line]
-    assert re.search(r"8 +4\d,\d00/s +[56]\d,\d00/s +1\.\d+ \[", row)
+    assert re.search(r"8 +\d\d,\d00/s +\d\d,\d00/s +1\.\d+ \[", row)
 
 
 def test_values_of_a_bundle_that_lost_a_run_are_still_those_of_its_report() -> None:
@@ -106,6 +106,7 @@ def test_a_level_of_holm_finds_what_its_p_value_finds() -> None:
 
 def test_the_page_is_one_offline_file_with_the_numbers(found: list[BundleComparison], tmp_path: Path) -> None:
     page = write_comparison(tmp_path / "compared.html", found).read_text(encoding="utf-8")
+    page = page.replace("\u00a0", " ")
     assert not re.search(r"""(src|href|action)=|<script|@import|url\(""", page)
     assert "default-src 'none'" in page
     for one in found:

@@ -55,7 +55,7 @@ def _row(metric: Metric, item: Comparison, here: Estimate, there: Estimate) -> R
         clients=str(item.clients),
         here=fmt.quantity(here.value, metric.unit),
         there=fmt.quantity(there.value, metric.unit),
-        ratio=fmt.ratio_or_none(item.ratio, item.low, item.high),
+        ratio=fmt.ratio(item.ratio, item.low, item.high),
         p_value=fmt.probability(item.p_value),
         runs=str(item.blocks),
     )
