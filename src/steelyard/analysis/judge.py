@@ -20,6 +20,7 @@ from steelyard.analysis.kernel.scheduling import scheduling
 from steelyard.analysis.latches.table import latches
 from steelyard.analysis.load.fairness import fairness
 from steelyard.analysis.load.scaling import scaling_notices, scalings
+from steelyard.analysis.load.statements import statement_latencies
 from steelyard.analysis.metrics.dispatcher import simulation_notices
 from steelyard.analysis.metrics.guests import instruction_notices
 from steelyard.analysis.metrics.headlines import headlines
@@ -85,6 +86,7 @@ def judge(evidence: Evidence) -> Judgement:
         what_if=latch.what_if,
         latch_costs=latch.costs,
         win_map=cells,
+        statements=statement_latencies(evidence, run_metrics),
         queries=by_query(run_metrics, labels, baseline, margin),
         profile=profile(evidence),
         locks=locks(evidence),

@@ -216,6 +216,21 @@ class QueryRow:
 
 
 @dataclass(frozen=True)
+class StatementLatency:
+    """A statement of an option at one load point; `transaction`: the whole. count: over all its runs.
+
+    p50_ns, p99_ns: geometric means over blocks, as the estimates of latency are.
+    """
+
+    statement: str
+    option: str
+    clients: int
+    count: int
+    p50_ns: float
+    p99_ns: float
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The answer. winner is None when no option is shown to be better than all others.
 
@@ -264,6 +279,7 @@ class Judgement:
     latch_costs: LatchCosts | None = None
     win_map: tuple[WinMapCell, ...] = ()
     queries: tuple[QueryRow, ...] = ()
+    statements: tuple[StatementLatency, ...] = ()
     profile: tuple[ProfileRow, ...] = ()
     locks: tuple[LockRow, ...] = ()
     scheduling: tuple[SchedulingRow, ...] = ()

@@ -17,7 +17,7 @@ from steelyard.report.page.method import facts_of
 from steelyard.report.page.vega import vega_script
 from steelyard.report.presented.marks import MARKS_MEAN
 from steelyard.report.presented.presented import Presented
-from steelyard.report.tables import programs, ranking
+from steelyard.report.tables import programs, ranking, statements
 
 # charts that answer stand above the table of options
 _ANSWERS = ("ratios", "effects")
@@ -55,6 +55,7 @@ def render(presented: Presented) -> str:
             marks_mean=MARKS_MEAN,
             blocks=_blocks(presented.blocks),
             instances=programs.table(presented),
+            statements=statements.page_table(presented),
             notices=presented.footnotes,
             first=first,
             figures=drawn[len(first) :],

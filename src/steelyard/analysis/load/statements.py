@@ -1,0 +1,62 @@
+"""Latency by statement, where transactions have several: estimated as the latency of transactions is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.analysis.comparison.block_table import points_of
+from steelyard.analysis.comparison.estimates import estimates
+from steelyard.analysis.judgement.results import Estimate, Metric, StatementLatency
+from steelyard.analysis.metrics.run_metrics import RunMetrics
+from steelyard.analysis.statistics.distributions import Floats
+from steelyard.bundle.evidence.evidence import Evidence
+
+_WHOLE = "transaction"
+_COLUMNS = ("count", "p50_ns", "p99_ns")
+
+
+def statement_latencies(evidence: Evidence, run_metrics: RunMetrics) -> tuple[StatementLatency, ...]:
+    """One row per load point, statement and option, whole transactions last; none of a single statement."""
+    names = [name for name in dict.fromkeys(map(str, evidence.latency["statement"])) if name != _WHOLE]
+    if len(names) < 2 or not evidence.study.workload.steady:
+        return ()
+    columns = {name: _columns(evidence, run_metrics, name) for name in (*names, _WHOLE)}
+    return tuple(
+        row
+        for point, clients in points_of(run_metrics).items()
+        for name, values in columns.items()
+        for row in _rows(replace(run_metrics, values=values), evidence, name, point, clients)
+    )
+
+
+def _rows(
+    values: RunMetrics, evidence: Evidence, statement: str, point: int, clients: int
+) -> Iterator[StatementLatency]:
+    labels = [option.label for option in evidence.options]
+
+    def by_option(column: str) -> dict[str, Estimate]:
+        metric = Metric(column, column, "ns", "lower")
+        return {level.option: level for level in estimates(values, metric, labels, point)}
+
+    half, slow = by_option("p50_ns"), by_option("p99_ns")
+    for option in half:
+        mine = (values.option == option) & (values.point == point)
+        count = int(np.nansum(values.values["count"][mine]))
+        yield StatementLatency(statement, option, clients, count, half[option].value, slow[option].value)
+
+
+def _columns(evidence: Evidence, run_metrics: RunMetrics, statement: str) -> dict[str, Floats]:
+    """The statement's latencies and count by run and load point; NaN where it did not run."""
+    at = zip(run_metrics.run.tolist(), run_metrics.point.tolist(), strict=True)
+    row_of = {key: row for row, key in enumerate(at)}
+    found = {name: np.full(len(row_of), np.nan) for name in _COLUMNS}
+    table = evidence.latency
+    for i in np.flatnonzero(table["statement"] == statement):
+        row = row_of.get((int(table["run"][i]), int(table["point"][i])))
+        if row is not None:
+            for name, column in found.items():
+                column[row] = table[name][i]
+    return found

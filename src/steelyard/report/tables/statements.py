@@ -1,0 +1,46 @@
+"""Latency by statement: how often each ran, its p50 and its p99, one row per statement and option."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard import quantities as fmt
+from steelyard.analysis.judgement.results import StatementLatency
+from steelyard.report.presented.presented import Presented
+from steelyard.report.text_table import Table, whole
+
+_OPTIONS_MAX = 8
+
+
+def table(presented: Presented) -> Table | None:
+    """At the most clients; None of a single statement, or of many options: then the page has them."""
+    found, about = presented.judgement.statements, presented.about
+    if not found or len(presented.judgement.options) > _OPTIONS_MAX:
+        return None
+    most = max(row.clients for row in found)
+    rows = [row for row in found if row.clients == most]
+    return Table(
+        (
+            f"  statement at {fmt.count(most, about.point_is, about.points_are)}",
+            "option",
+            "count",
+            "p50",
+            "p99",
+        ),
+        tuple((f"  {row.statement}", row.option, *_cells(row)) for row in rows),
+    )
+
+
+def page_table(presented: Presented) -> Table | None:
+    """The same at every load point and of all options."""
+    found: Sequence[StatementLatency] = presented.judgement.statements
+    if not found:
+        return None
+    return Table(
+        ("statement", "option", presented.about.points_are, "count", "p50", "p99"),
+        tuple((row.statement, row.option, str(row.clients), *_cells(row)) for row in found),
+    )
+
+
+def _cells(row: StatementLatency) -> tuple[str, str, str]:
+    return whole(row.count), fmt.quantity(row.p50_ns, "ns"), fmt.quantity(row.p99_ns, "ns")

@@ -1,0 +1,105 @@
+"""Latency by statement: one estimator, that of transactions, in the judgement, the terminal, page and JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import replace
+
+import builders
+import numpy as np
+import pytest
+from rich.console import Console
+
+from evidence import Truth, evidence_of, study_of
+from steelyard.analysis.judge import judge
+from steelyard.analysis.judgement.results import Judgement, StatementLatency
+from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.series.columns import Series
+from steelyard.report.export.judgement_json import judgement_json
+from steelyard.report.page.html import render
+from steelyard.report.presented.presented import Presented, present
+from steelyard.report.tables import statements
+from steelyard.report.terminal.verdict import print_verdict
+
+
+def with_statements(shares: dict[str, float]) -> Evidence:
+    """Two load points; each statement takes a share of the transaction's time."""
+    study = study_of({"f": "AB"}, clients=(2, 8))
+    found = evidence_of(study, {"A": Truth(), "B": Truth(p99_ns=3_000_000)}, block_noise=0.3, void=[(3, "B")])
+    whole = found.latency
+    parts = [
+        {
+            name: np.full(len(column), part, dtype=object)
+            if name == "statement"
+            else column * (share if name.endswith("_ns") else 1)
+            for name, column in whole.items()
+        }
+        for part, share in shares.items()
+    ]
+    table = {name: np.concatenate([whole[name], *(part[name] for part in parts)]) for name in whole}
+    return replace(found, latency=table)
+
+
+@pytest.fixture(scope="module")
+def judged() -> Judgement:
+    return judge(with_statements({"read": 0.25, "write": 0.5}))
+
+
+def presented(judgement: Judgement) -> Presented:
+    about = replace(builders.two()[2], phases=replace(builders.two()[2].phases, clients=(2, 8)))
+    return present(judgement, Series(), about)
+
+
+def test_a_statement_is_estimated_as_its_transaction_is(judged: Judgement) -> None:
+    by = {(row.statement, row.option, row.clients): row for row in judged.statements}
+    assert len(by) == 3 * 2 * 2
+    for e in judged.estimates:
+        if e.metric == "p99_ns" and e.clients:
+            assert by["transaction", e.option, e.clients].p99_ns == pytest.approx(e.value)
+            assert by["read", e.option, e.clients].p99_ns == pytest.approx(0.25 * e.value)
+            assert by["write", e.option, e.clients].p99_ns == pytest.approx(0.5 * e.value)
+    assert [row.statement for row in judged.statements[:6]] == ["read"] * 2 + ["write"] * 2 + [
+        "transaction"
+    ] * 2
+
+
+def test_counts_are_those_of_all_runs(judged: Judgement) -> None:
+    evidence = with_statements({"read": 0.25, "write": 0.5})
+    done = evidence.points["transactions"][evidence.points["clients"] == 8].sum()
+    assert sum(r.count for r in judged.statements if r.statement == "read" and r.clients == 8) == done
+
+
+def test_a_single_statement_is_its_transaction_and_has_no_table() -> None:
+    found = judge(with_statements({"lookup": 1.0}))
+    assert found.statements == ()
+    assert statements.table(presented(found)) is None
+    assert "Latency by statement" not in render(presented(found))
+
+
+def test_terminal_page_and_json_show_the_same(judged: Judgement) -> None:
+    shown = presented(judged)
+    out = io.StringIO()
+    print_verdict(shown, Console(file=out, width=100))
+    lines = [
+        line for line in out.getvalue().splitlines() if re.match(r"  (read|write|transaction) +[AB] ", line)
+    ]
+    page = render(shown).replace("\u00a0", " ")
+    section = page[page.index('id="statement-latency"') :].partition("</section>")[0]
+    short, table = statements.table(shown), statements.page_table(shown)
+    assert short and table
+    assert [tuple(line.split(maxsplit=2)[:2]) for line in lines] == [(r[0].strip(), r[1]) for r in short.rows]
+    for row in table.rows:
+        assert all(f">{cell}</td>" in section for cell in row[1:])
+    assert {row[2] for row in table.rows} == {"2", "8"}
+    at_most = [(f"  {row[0]}", row[1], *row[3:]) for row in table.rows if row[2] == "8"]
+    assert list(short.rows) == at_most
+    found = json.loads(json.dumps(judgement_json(shown)))["judgement"]["statements"]
+    assert [StatementLatency(**row) for row in found] == list(judged.statements)
+
+
+def test_many_options_have_their_statements_on_the_page_alone(judged: Judgement) -> None:
+    many = replace(judged, options=("A", "B", *(f"O{i}" for i in range(7))))
+    assert statements.table(presented(many)) is None
+    assert statements.page_table(presented(many)) is not None
