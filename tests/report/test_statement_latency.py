@@ -1,4 +1,4 @@
-"""Latency by statement: one estimator, that of transactions, in the judgement, the terminal, page and JSON."""
+"""Latency by statement in the judgement, the terminal, page and JSON, with the estimator of transactions."""
 
 from __future__ import annotations
 
