@@ -72,7 +72,7 @@ def storage_notices(evidence: Evidence) -> list[Notice]:
         Notice(
             "storage-contradicted",
             f"{found.metric.title} are disregarded: the disks moved less than half of what the kernel counted"
-            " for the server's processes, which includes pages that never left memory",
+            " for the server's processes, which includes pages that had not left memory",
             found.option,
             detail=_compared(found),
         )

@@ -27,7 +27,7 @@ def table(presented: Presented) -> Table | None:
     often = [sum(row.sleeps_per_txn or 0.0 for row in rows) for rows in mine.values()]
     if len(mine) > _OPTIONS_MAX or max(often, default=0.0) < _SLEEPS_PER_TXN_MIN:
         return None
-    head = f"  sleeps at {fmt.count(most, about.point_is, about.points_are)}, all runs together"
+    head = f"  sleeps at {fmt.count(most, about.point_is, about.points_are)}, pooled"
     return Table(
         (head, f"per {about.work_is}", "time asleep", "most of it for latch"),
         tuple(
