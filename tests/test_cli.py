@@ -60,7 +60,9 @@ def test_export_names_the_files(made: Lab) -> None:
 
 
 def test_a_bundle_is_compared_with_itself(made: Lab) -> None:
-    done = made.run("compare", made.bundle, made.bundle, "--json")
+    page = made.folder / "compared.html"
+    done = made.run("compare", made.bundle, made.bundle, "--json", "--html", page)
+    assert "corrected for" in page.read_text(encoding="utf-8")
     ratios = [c["ratio"] for c in json.loads(done.stdout)[0]["comparisons"]]
     assert ratios == [1.0] * len(ratios) != []
 
