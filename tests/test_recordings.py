@@ -16,7 +16,7 @@ from analysis.published import I7, T2, latch, lookups_per_s
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Judgement
 from steelyard.bundle.reader import Bundle
-from steelyard.cli import cli
+from steelyard.cli.commands import cli
 from steelyard.recordings import FORMATS, importer_of
 from steelyard.recordings.model import catalogue, example
 from steelyard.recordings.write import write_recording

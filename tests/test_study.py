@@ -309,7 +309,7 @@ def test_the_schema_describes_every_key() -> None:
 
 
 def test_what_the_command_line_changes_is_written_into_the_study() -> None:
-    text, _ = adjusted("aa", blocks=3, clients="1,8", measure_s=0.5)
+    text = adjusted("aa", blocks=3, clients="1,8", measure_s=0.5).text
     plan = parse_study(text, "aa").plan
     assert (plan.blocks, plan.clients, plan.measure_s) == (3, [1, 8], 0.5)
 

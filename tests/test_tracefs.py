@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from laboratory import Lab, small_study
 from steelyard.host.kernel.tracefs import FOLDERS
 from steelyard.host.kernel.uprobes import new_group, standing, take_away
 
@@ -51,12 +52,29 @@ def test_root_has_tracepoints_where_tracefs_was_not_mounted() -> None:
 
 
 @needs_mounts
+def test_a_run_of_root_has_its_probes_where_tracefs_was_not_mounted(lab: Lab) -> None:
+    run = f"{sys.executable} -m steelyard.cli run {small_study(lab.folder)} --locks --scheduling-trace"
+    in_namespace(f"{WITHOUT}{run} --bundle {lab.bundle}")
+    found = lab.run("sql", lab.bundle, "select text from notices where code = 'probe-unavailable'", "--json")
+    assert not [row for row in json.loads(found.stdout) if "tracefs" in row["text"]]
+
+
+@needs_mounts
+def test_a_dry_run_names_the_probes_that_root_is_refused(lab: Lab) -> None:
+    run = f"{sys.executable} -m steelyard.cli run {small_study(lab.folder)} --locks --dry-run"
+    said = in_namespace(f"{WITHOUT}setpriv --bounding-set=-sys_admin {run} 2>&1; echo code $?")
+    assert "error: probe locks: tracefs cannot be mounted: unshare" in said
+    assert "code 2" in said
+    assert "as root" not in said
+
+
+@needs_mounts
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv gives up capabilities")
 def test_root_that_may_not_mount_is_told_why_and_not_to_be_root() -> None:
     said = doctor("setpriv --bounding-set=-sys_admin")
     assert "unshare: Operation not permitted" in said["tracefs"]
     assert "tracefs cannot be mounted: unshare" in said["probe: locks"]
-    assert "run as root" not in said["probe: locks"] + said["probe: sched"] + said["tracefs"]
+    assert not [name for name, text in said.items() if "as root" in text]
 
 
 @needs_mounts

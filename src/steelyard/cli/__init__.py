@@ -1,95 +1,21 @@
-"""The command line: one file per command, loaded when the command runs."""
+"""The command line: one file per command, loaded when the command runs; `commands` lists them."""
 
 from __future__ import annotations
 
-import io
-import sys
-from importlib import import_module
-
-import click
-
-from steelyard import __version__
-from steelyard.study.errors import InputError
-from steelyard.workflow.complaint import complain, say
-from steelyard.workflow.exit_codes import Exit
-
-# command: (module, one line for --help), so that --help imports none of them
-_COMMANDS = {
-    "try": ("try_", "First result in seconds: the null subject shows the lab's own cost."),
-    "run": ("run", "Run a study, built-in or your own; verdict, bundle, report."),
-    "resume": ("resume", "Continue an interrupted study."),
-    "report": ("report", "Print the verdict of a bundle and write its report again."),
-    "compare": ("compare", "Compare the same study from two or more bundles."),
-    "recording": ("recording", "Turn published measurements into a bundle, to report or overlay."),
-    "sql": ("sql", "Query a bundle with SQL."),
-    "export": ("export", "Export the tables of a bundle as CSV, Parquet or JSON."),
-    "studies": ("studies", "List the built-in studies; `studies NAME` prints a study file."),
-    "schema": ("schema", "JSON Schema of study files, of --json, or the tables of a bundle."),
-    "data": ("data", "Print the SQL that creates and fills the tables of a study's workload."),
-    "dispatch": ("dispatch", "Print a dispatch table, or trace a thread under it."),
-    "calibrate": ("calibrate", "Measure the cost of a context switch and a cache miss on this machine."),
-    "doctor": ("doctor", "Check what this machine and user permit, with remedies."),
-}
-
-
-class _Lazy(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        return import_module(f"steelyard.cli.{_COMMANDS[cmd_name][0]}").command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            from steelyard.study.errors import nearest
-
-            raise InputError(f'no command "{args[0]}"{nearest(args[0], _COMMANDS)}', "steelyard --help")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
-
-
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="steelyard")
-def cli() -> None:
-    """Weigh database servers under load, side by side.
-
-    \b
-    steelyard try              first result in seconds, nothing installed
-    steelyard run demo         four ways of handling statements, in three minutes
-    steelyard run my.toml      your own question
-
-    Exit codes: 0 done, 1 study failed, 2 bad input, 3 interrupted (finished runs are kept),
-    4 paused: boot the named kernel, then resume.
-    """
-
 
 def main() -> None:
-    """Runs the command line; every failure ends with a message, a hint and a documented exit code."""
+    """Runs the command line. Ctrl-C ends it with a message from the first moment on: imports take a while."""
     try:
-        cli(standalone_mode=False)
-    except InputError as error:
-        complain(str(error), error.hint)
-        sys.exit(Exit.BAD_INPUT)
-    except click.exceptions.Exit as leave:
-        sys.exit(leave.exit_code)
-    except click.ClickException as error:
-        shown = io.StringIO()
-        error.show(shown)
-        say(shown.getvalue().rstrip("\n"))
-        if isinstance(error, click.NoSuchOption):
-            say("hint: write ./-NAME for a file whose name begins with -")
-        sys.exit(Exit.BAD_INPUT)
-    except (KeyboardInterrupt, click.Abort):
-        complain("interrupted")
+        from steelyard.cli.commands import run
+
+        run()
+    except KeyboardInterrupt:
+        import signal
+        import sys
+
+        # a second Ctrl-C must not interrupt the message
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        from steelyard.workflow.exit_codes import Exit
+
+        sys.stderr.write("error: interrupted\n")
         sys.exit(Exit.INTERRUPTED)
-    except BrokenPipeError:
-        # the reader of the output has closed the pipe, as `| head` does: no error
-        sys.stderr.close()
-        sys.exit(Exit.DONE)

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from steelyard.cli.completion import bundles
+
 
 @click.command()
-@click.argument("here", type=click.Path(path_type=Path))
-@click.argument("there", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("here", type=click.Path(path_type=Path), shell_complete=bundles)
+@click.argument("there", type=click.Path(path_type=Path), nargs=-1, required=True, shell_complete=bundles)
 @click.option("--force", is_flag=True, help="Compare even if the workloads differ.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write a page too. Default: none.")

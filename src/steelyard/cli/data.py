@@ -8,9 +8,11 @@ from pathlib import Path
 
 import click
 
+from steelyard.cli.completion import studies
+
 
 @click.command()
-@click.argument("study")
+@click.argument("study", shell_complete=studies)
 def command(study: str) -> None:
     """Print the SQL that creates and fills the tables of STUDY's workload.
 

@@ -25,7 +25,7 @@ def command(as_json: bool) -> None:
         json.dump([asdict(finding) for finding in findings], sys.stdout, indent=2)
         sys.stdout.write("\n")
         return
-    styles = {"ok": "green", "warning": "yellow", "missing": "red"}
+    styles = {"ok": "green", "warning": "yellow", "optional": "dim", "missing": "red"}
     table = Table(box=None, pad_edge=False, show_header=False)
     for finding in findings:
         idle = not finding.hint or finding.hint.startswith("nothing to do")

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from steelyard.cli.completion import bundles, tables
+
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("bundle", type=click.Path(path_type=Path), shell_complete=bundles)
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
     "--format",
@@ -17,8 +19,8 @@ import click
     default="csv",
     show_default=True,
 )
-@click.option("--table", "tables", multiple=True, help="Only this table. Repeatable.")
-def command(bundle: Path, folder: Path, kind: str, tables: tuple[str, ...]) -> None:
+@click.option("--table", "names", multiple=True, shell_complete=tables, help="Only this table. Repeatable.")
+def command(bundle: Path, folder: Path, kind: str, names: tuple[str, ...]) -> None:
     """Write the tables of BUNDLE to FOLDER, one file per table, with the runs of all options.
 
     speedscope, folded: the profile instead, one file per option (https://www.speedscope.app).
@@ -30,6 +32,6 @@ def command(bundle: Path, folder: Path, kind: str, tables: tuple[str, ...]) -> N
 
     found = opened(bundle)
     for place in (
-        export_stacks(found, folder, kind) if kind in FORMATS else export(found, folder, kind, tables)
+        export_stacks(found, folder, kind) if kind in FORMATS else export(found, folder, kind, names)
     ):
         click.echo(printable(str(place)))

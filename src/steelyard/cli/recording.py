@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from steelyard.cli.completion import recordings
+
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=recordings)
 @click.option("--to", type=click.Path(path_type=Path), help="Folder to write. Default: NAME.bundle here.")
 @click.option("--example", is_flag=True, help="Print a TOML file to start from.")
 def command(name: str | None, to: Path | None, example: bool) -> None:

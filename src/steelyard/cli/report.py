@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from steelyard.cli.completion import bundles, overlays
+
 if TYPE_CHECKING:
     from steelyard.workflow.show import Form
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("bundle", type=click.Path(path_type=Path), shell_complete=bundles)
 @click.option(
     "--html",
     type=click.Path(path_type=Path),
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     "--overlay",
     multiple=True,
     metavar="BUNDLE",
+    shell_complete=overlays,
     help="Draw the curves of another bundle, or of a recording by name, behind these. Repeatable.",
 )
 @click.option(

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from steelyard.cli.completion import bundles, studies
+
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path))
-@click.argument("study", required=False)
+@click.argument("bundle", type=click.Path(path_type=Path), shell_complete=bundles)
+@click.argument("study", required=False, shell_complete=studies)
 @click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
 def command(bundle: Path, study: str | None, as_json: bool) -> None:
     """Continue the study in BUNDLE where it stopped.

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import click
 
+from steelyard.cli.completion import studies, subjects
+
 # not 100: a server's own timers run at round rates, and would be sampled always or never
 _PROFILE_HZ = 99
 _DIAGNOSTIC_S = 2.0
 
 
 @click.command()
-@click.argument("study")
+@click.argument("study", shell_complete=studies)
 @click.option(
     "--bundle",
     type=click.Path(path_type=Path),
@@ -23,7 +25,16 @@ _DIAGNOSTIC_S = 2.0
 )
 @click.option("--clients", help="Load points (numbers of clients), instead of the plan's: 1,8,64.")
 @click.option("--measure", type=click.FloatRange(0.1), help="Seconds measured, instead of the plan's.")
-@click.option("--subject", help="Run the study on another server: `statements --subject mariadb`.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Fewer blocks and shorter load points, for a first look; says what it loses.",
+)
+@click.option(
+    "--subject",
+    shell_complete=subjects,
+    help="Run the study on another server: `statements --subject mariadb`.",
+)
 @click.option("--profile", is_flag=True, help="CPU profile: 99 stacks per second and CPU.")
 @click.option("--locks", is_flag=True, help="Record waits for kernel locks, by lock and call site.")
 @click.option(
@@ -36,7 +47,9 @@ _DIAGNOSTIC_S = 2.0
     is_flag=True,
     help="Count gets of PostgreSQL's latches in a diagnostic phase of 2 s after each load point.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the plan and what is missing; run nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the plan and all that is missing (then exit code 2); run nothing."
+)
 @click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
 def command(
     study: str,
@@ -44,6 +57,7 @@ def command(
     blocks: int | None,
     clients: str | None,
     measure: float | None,
+    quick: bool,
     subject: str | None,
     profile: bool,
     locks: bool,
@@ -67,7 +81,13 @@ def command(
         ("latch_count_s", latch_count, _DIAGNOSTIC_S),
     )
     probes = {key: value for key, enabled, value in requested if enabled}
-    text, origin = adjusted(
-        study, blocks=blocks, clients=clients, measure_s=measure, subject=subject, probes=probes
+    chosen = adjusted(
+        study,
+        blocks=blocks,
+        clients=clients,
+        measure_s=measure,
+        subject=subject,
+        probes=probes,
+        quick=quick,
     )
-    run_study(text, origin, bundle, dry_run=dry_run, as_json=as_json)
+    run_study(chosen, bundle, dry_run=dry_run, as_json=as_json)

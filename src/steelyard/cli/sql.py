@@ -8,11 +8,13 @@ from pathlib import Path
 
 import click
 
+from steelyard.cli.completion import bundles
+
 _ENDLESS = 100_000
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("bundle", type=click.Path(path_type=Path), shell_complete=bundles)
 @click.argument("query", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Rows as JSON objects.")
 def command(bundle: Path, query: str | None, as_json: bool) -> None:

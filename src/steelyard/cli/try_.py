@@ -19,5 +19,4 @@ def command(bundle: Path | None, as_json: bool) -> None:
     from steelyard.study.overrides import adjusted
     from steelyard.workflow.session import run_study
 
-    text, origin = adjusted("try")
-    run_study(text, origin, bundle, as_json=as_json)
+    run_study(adjusted("try"), bundle, as_json=as_json)

@@ -44,7 +44,7 @@ from steelyard.run_tables.rows import Columns, Rows
 from steelyard.study.host_settings import cpus_by_role
 from steelyard.study.plan import Slot
 from steelyard.study.study import Study
-from steelyard.subjects import Kind, Load, Subject
+from steelyard.subjects import Kind, Load, Subject, started
 from steelyard.workloads import Work
 
 _AFTER_S = 0.3
@@ -131,8 +131,7 @@ class Laboratory:
         run = Run(slot, attempt, "void", "", started_at, 0.0)
         try:
             self.host.change(slot.option)
-            load = self.subject.start(slot.option)
-            self.subject.reset()
+            load = started(self.subject, slot.option)
             facts = redact(load.facts)
             self.admit(slot.option.label, facts)
             tables, cause = self._load(slot, load, origin_ns)

@@ -18,7 +18,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.plan import Option, Slot
 from steelyard.study.study import Study
 from steelyard.study.workloads.statements import Statement, StatementWorkload
-from steelyard.subjects import Bench, Kind, Load, Subject
+from steelyard.subjects import Bench, Kind, Load, Subject, started
 
 # connecting, for each transaction
 _CONNECT_S = 15.0
@@ -33,8 +33,7 @@ def check_statements(bench: Bench, kind: Kind, subject: Subject) -> None:
         return
     for alike in _alike(bench.options):
         try:
-            load = subject.start(alike[0])
-            subject.reset()
+            load = started(subject, alike[0])
             for option in _distinct(alike):
                 refused = _refused(bench, kind, option, load)
                 if refused:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import tomli_w
@@ -15,9 +16,19 @@ from pydantic import ValidationError
 
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import catalogue, find_study
+from steelyard.study.quick import quick_changes, quick_text
 from steelyard.study.study import Plan
 
 _OPTIONS = {"blocks": "--blocks", "clients": "--clients", "measure_s": "--measure"}
+
+
+@dataclass(frozen=True)
+class Adjusted:
+    """A study as it will run. origin: its name in messages; lost: what --quick costs, '' without it."""
+
+    text: str
+    origin: str
+    lost: str = ""
 
 
 def adjusted(
@@ -27,15 +38,17 @@ def adjusted(
     measure_s: float | None = None,
     subject: str | None = None,
     probes: Mapping[str, Any] | None = None,
-) -> tuple[str, str]:
-    """Text of the study, and its origin for messages. Raises InputError.
+    quick: bool = False,
+) -> Adjusted:
+    """The study with these changes. Raises InputError.
 
     subject: selects the built-in study `NAME-SUBJECT`, which has the same question for another server:
     settings and levels differ between servers, so a study has a variant for each.
-    probes: keys of the study's [probes] to replace.
+    probes: keys of the study's [probes] to replace. quick: fewer blocks and less time per load point, but
+    for those that are given.
     """
     name = _variant(name, subject)
-    _, text = find_study(name)
+    study, text = find_study(name)
     changes: dict[str, Any] = {}
     if blocks is not None:
         changes["blocks"] = blocks
@@ -48,13 +61,18 @@ def adjusted(
             raise InputError(
                 f"--clients {clients}: expected whole numbers separated by commas: 1,8,64"
             ) from None
-    if not changes and not probes:
-        return text, name
     _check(changes)
+    lost = ""
+    if quick:
+        shorter = quick_changes(study.plan, changes)
+        lost = quick_text(study.plan.model_copy(update=changes), shorter)
+        changes |= shorter
+    if not changes and not probes:
+        return Adjusted(text, name, lost)
     raw = tomllib.loads(text)
     raw["plan"] = {**raw.get("plan", {}), **changes}
     raw["probes"] = {**raw.get("probes", {}), **(probes or {})}
-    return tomli_w.dumps(raw), name
+    return Adjusted(tomli_w.dumps(raw), name, lost)
 
 
 def _variant(name: str, subject: str | None) -> str:

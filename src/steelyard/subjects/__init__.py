@@ -136,7 +136,8 @@ class Kind:
     it, each with its settings. monitors: its default monitors.
     in_process: whether the measured work runs within the engine, so that the load needs no separate CPUs.
     boots_itself: whether it boots kernels itself, instead of this machine. set_up_s: typical length of a run
-    without its phases, on two cores; run_s: typical length of a whole run whose phases are in simulated time.
+    without its phases, on two cores; round_s: of a round of long queries, per unit of scale; run_s: typical
+    length of a whole run that has its own clock.
     load_statements: SQL and data files that create and fill the tables of a work; None: it has no tables.
     driver_errors: exceptions of its driver, which make a run void. error_meanings: effect of a server error
     on the results, by the beginning of its message. statement_errors: patterns of error codes that other
@@ -159,7 +160,8 @@ class Kind:
     in_process: bool = False
     boots_itself: bool = False
     set_up_s: float = 1.5
-    run_s: float | None = None
+    round_s: float = 30.0
+    run_s: Callable[[Study, Sequence[Option]], float] | None = None
     load_statements: Callable[[Work], list[str | Path]] | None = None
     driver_errors: tuple[type[Exception], ...] = ()
     error_meanings: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -221,6 +223,31 @@ def check(study: Study, options: Sequence[Option]) -> None:
                 ("factors", name, "scope"),
             )
     kind.check(study, options)
+
+
+def started(subject: Subject, option: Option) -> Load:
+    """The subject with its data, ready for the load. Raises SubjectFailed, which names the option."""
+    try:
+        load = subject.start(option)
+        subject.reset()
+    except SubjectFailed as error:
+        where = f"option {option.label}: "
+        raise SubjectFailed(where + str(error).removeprefix(where)) from error
+    return load
+
+
+def expected_run_s(study: Study, options: Sequence[Option]) -> float | None:
+    """Typical length of a run; None: only the first run can show it. options: of a study that was checked."""
+    kind, plan = kind_of(study), study.plan
+    if kind.run_s is not None:
+        return kind.run_s(study, options)
+    phases = plan.warm_up_s, plan.measure_s, kind.round_s
+    points = [study.workload.point_s(clients, *phases) for clients in plan.clients]
+    known = [seconds for seconds in points if seconds is not None]
+    if len(known) < len(points) or plan.transactions is not None:
+        return None
+    diagnostic_s = study.probes.scheduling_trace_s + study.probes.latch_count_s
+    return sum(known) + len(points) * diagnostic_s + plan.cool_down_s + kind.set_up_s
 
 
 def load_statements(study: Study) -> list[str | Path]:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,8 +16,8 @@ from typing import Any, Protocol
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
 from steelyard.declared_metrics import as_json
-from steelyard.host.cpus.placement import Placement, place
-from steelyard.host.processes.guard import Guard, GuardLost
+from steelyard.host.cpus.placement import Placement
+from steelyard.host.processes.guard import GuardLost
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab import reboots
 from steelyard.lab.environment.environment import environment
@@ -30,11 +28,11 @@ from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.runner import Laboratory, Progress, StudyFailed
 from steelyard.lab.statement_check import check_statements
 from steelyard.monitors import MONITORS, declared
-from steelyard.study.errors import InputError, brief, typed
+from steelyard.study.errors import InputError, brief
 from steelyard.study.load_study import located
 from steelyard.study.plan import baseline, redone_blocks_max
 from steelyard.study.study import Study
-from steelyard.subjects import Bench, SubjectFailed, kind_of
+from steelyard.subjects import SubjectFailed, kind_of
 from steelyard.workflow.attempts import (
     ANEW,
     Attempt,
@@ -43,8 +41,8 @@ from steelyard.workflow.attempts import (
     refuse_other,
     refuse_other_server,
 )
+from steelyard.workflow.bench import bench_of, placement_of
 from steelyard.workflow.prepare import PreparedStudy
-from steelyard.workloads import work_of
 
 # length of a cause of failure: logs of programs and servers are long
 _FAILURE_CHARACTERS_MAX = 2000
@@ -66,7 +64,7 @@ def start(prepared: PreparedStudy, path: Path, progress: Watcher, interrupts: In
         prepared.text,
         prepared.options,
         baseline(prepared.study, prepared.options),
-        {**environment(), "placement": _facts(_placement(prepared)), "metrics": _declared()},
+        {**environment(), "placement": _facts(placement_of(prepared)), "metrics": _declared()},
         prepared.files,
     )
     try:
@@ -102,7 +100,7 @@ def resume(path: Path, prepared: PreparedStudy, progress: Watcher, interrupts: I
         refuse_changed(bundle, prepared)
         found = attempts_of(bundle, prepared)
         if any(found.get(slots[0].block, ANEW).number for slots in prepared.blocks):
-            now = {**environment(), "placement": _facts(_placement(prepared))}
+            now = {**environment(), "placement": _facts(placement_of(prepared))}
             then = bundle.environment
             if prepared.boots:
                 # kernels may differ between boots, but not between runs of one boot: see boot_facts
@@ -110,6 +108,15 @@ def resume(path: Path, prepared: PreparedStudy, progress: Watcher, interrupts: I
             # facts of the server are compared when it has started
             refuse_other(path, then, {**then, **now})
         _run(prepared, writer, found, progress, interrupts)
+
+
+def is_finished(path: Path, prepared: PreparedStudy) -> bool:
+    """Whether the bundle has all that the plan wants. Raises InputError when the study has changed."""
+    bundle = Bundle(path)
+    refuse_changed(bundle, prepared)
+    found = attempts_of(bundle, prepared)
+    whole = [found.get(slots[0].block, ANEW).number == 0 for slots in prepared.blocks]
+    return all(whole) or _narrow_enough(prepared.study, path, sum(whole))
 
 
 def _run(
@@ -143,14 +150,8 @@ def _run_blocks(
 ) -> None:
     """attempts: of each block that is not new."""
     study = prepared.study
-    placement = _placement(prepared)
-    with (
-        located(prepared.text, prepared.origin),
-        Guard() as guard,
-        _folder(guard) as folder,
-    ):
-        work = work_of(study.workload)
-        bench = Bench(study, prepared.options, work, folder, placement, guard, typed(Path(prepared.origin)))
+    with located(prepared.text, prepared.origin), bench_of(prepared) as bench:
+        guard, placement = bench.guard, bench.placement
         kind = kind_of(study)
         subject = kind.make(bench)
         host = Host(guard, placement, Boot.now() if prepared.boots else None)
@@ -222,13 +223,6 @@ def _redos_left(study: Study, path: Path) -> int:
     return max(0, redone_blocks_max(study.plan) - int(done))
 
 
-def _placement(prepared: PreparedStudy) -> Placement:
-    """The same for all options: enough CPUs for the option with the most threads."""
-    study = prepared.study
-    threads = max(option.workload.engine_threads for option in prepared.options)
-    return place(0 if kind_of(study).in_process else threads, study.plan.pin)
-
-
 def _facts(placement: Placement) -> dict[str, Any]:
     return {
         "server_cpus": sorted(placement.server),
@@ -240,15 +234,3 @@ def _facts(placement: Placement) -> dict[str, Any]:
 def _declared() -> dict[str, Any]:
     """By monitor, so that the bundle itself documents its samples."""
     return {name: as_json(declared(name).metrics) for name in MONITORS}
-
-
-@contextmanager
-def _folder(guard: Guard) -> Generator[Path]:
-    """A folder for the study's servers, always removed at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="steelyard-"))
-    promise = guard.remove_folder(folder)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        guard.forget(promise)

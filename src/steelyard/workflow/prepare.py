@@ -17,11 +17,13 @@ from steelyard.study.load_study import located, plan_study
 from steelyard.study.plan import Option, Slot, blocks, with_absent_arguments
 from steelyard.study.source import toml_of
 from steelyard.study.study import Reboots, Study
-from steelyard.subjects import check, kind_of
+from steelyard.subjects import check, expected_run_s, kind_of
 from steelyard.workloads import work_of
 from steelyard.workloads.load_plan import anywhere, check_load
 
 _NEEDED_TO_SEE = {"host", "processes"}
+# to compute the verdict and write the page
+_AFTER_S = 6.0
 
 
 @dataclass(frozen=True)
@@ -95,3 +97,9 @@ class PreparedStudy:
                     ("reboots",),
                 )
         return prepared
+
+
+def expected_s(prepared: PreparedStudy) -> float | None:
+    """Expected time to the verdict; None: only the first run can show it."""
+    run_s = expected_run_s(prepared.study, prepared.options)
+    return None if run_s is None else sum(map(len, prepared.blocks)) * run_s + _AFTER_S

@@ -18,53 +18,76 @@ from steelyard.report.terminal.plan import Expected, print_plan
 from steelyard.report.terminal.progress import MatrixPlan, Progress
 from steelyard.study.errors import InputError, typed
 from steelyard.study.load_study import find_study
-from steelyard.study.plan import redone_blocks_max, run_seconds
-from steelyard.study.study import Study
-from steelyard.subjects import kind_of
+from steelyard.study.overrides import Adjusted
+from steelyard.study.plan import redone_blocks_max
+from steelyard.subjects import expected_run_s, kind_of
 from steelyard.workflow.busy_machine import busy_machine
 from steelyard.workflow.complaint import complain, say
 from steelyard.workflow.exit_codes import Exit
-from steelyard.workflow.measure import resume, start
-from steelyard.workflow.prepare import PreparedStudy
+from steelyard.workflow.measure import is_finished, resume, start
+from steelyard.workflow.missing import check_bundle_folder, check_temporary_folder, missing
+from steelyard.workflow.prepare import PreparedStudy, expected_s
 from steelyard.workflow.program_name import program
 
-# to compute the verdict and write the page
-_AFTER_S = 6.0
 
-
-def run_study(
-    text: str, origin: str, bundle: Path | None, dry_run: bool = False, as_json: bool = False
-) -> None:
+def run_study(chosen: Adjusted, bundle: Path | None, dry_run: bool = False, as_json: bool = False) -> None:
     """Runs a new study. Exits with the codes of the command line."""
-    prepared = PreparedStudy.of(text, origin)
-    study = prepared.study
-    console = Console(stderr=True)
-    runs = sum(map(len, prepared.blocks))
-    after_s = 0.0 if study.workload.simulated else _AFTER_S
-    redone = redone_blocks_max(study.plan) if prepared.sees_disturbance else 0
-    redo_s = redone * len(prepared.options) * _run_s(study)
-    busy = "" if study.workload.simulated else busy_machine()
-    expected = Expected(runs * _run_s(study) + after_s, redo_s, prepared.refused, busy)
-    print_plan(study, prepared.options, expected, console)
     if dry_run:
+        _show_plan(chosen, bundle)
         return
-    path = bundle or Path(f"{study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")
+    check_temporary_folder()
+    prepared = PreparedStudy.of(chosen.text, chosen.origin)
+    _print_plan(prepared, chosen.lost)
+    path = bundle or Path(f"{prepared.study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")
     _finish(partial(start, prepared, path), prepared, path, as_json)
+
+
+def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
+    """Prints the plan, and all that is missing; exits with BAD_INPUT if anything is."""
+    problems: list[InputError] = []
+    checks = [check_temporary_folder, *([] if bundle is None else [partial(check_bundle_folder, bundle)])]
+    for check in checks:
+        try:
+            check()
+        except InputError as error:
+            problems.append(error)
+    try:
+        prepared = PreparedStudy.of(chosen.text, chosen.origin)
+    except InputError as error:
+        problems.insert(0, error)
+    else:
+        _print_plan(prepared, chosen.lost)
+        problems += missing(prepared)
+    for problem in problems:
+        complain(str(problem), problem.hint)
+    if problems:
+        sys.exit(Exit.BAD_INPUT)
+
+
+def _print_plan(prepared: PreparedStudy, lost: str) -> None:
+    study, console = prepared.study, Console(stderr=True)
+    run_s = expected_run_s(study, prepared.options)
+    redone = redone_blocks_max(study.plan) if prepared.sees_disturbance else 0
+    redo_s = redone * len(prepared.options) * (run_s or 0.0)
+    busy = "" if study.workload.simulated else busy_machine()
+    print_plan(
+        study, prepared.options, Expected(expected_s(prepared), redo_s, prepared.refused, busy), console
+    )
+    if lost:
+        say(f"quick: {lost}")
 
 
 def resume_study(bundle: Path, study: str | None, as_json: bool = False) -> None:
     """Continues a stopped study."""
+    check_temporary_folder()
     if study:
         prepared = PreparedStudy.of(find_study(study)[1], study)
     else:
         found = Bundle(bundle)
         prepared = PreparedStudy.of(found.study_text, str(bundle / "study.toml"), found.files)
+    if is_finished(bundle, prepared):
+        say(f"{bundle}: this study is finished: nothing is left to run")
     _finish(partial(resume, bundle, prepared), prepared, bundle, as_json)
-
-
-def _run_s(study: Study) -> float:
-    kind = kind_of(study)
-    return kind.run_s or run_seconds(study) + kind.set_up_s
 
 
 def _finish(
@@ -76,8 +99,9 @@ def _finish(
     labels = tuple(option.label for option in prepared.options)
     study = prepared.study
     # the clock of a guest may differ from ours
-    unit = None if kind_of(study).run_s else study.workload.rate_unit
-    progress.start(MatrixPlan(labels, len(prepared.blocks), _run_s(study), unit))
+    unit = None if kind_of(study).boots_itself else study.workload.rate_unit
+    run_s = expected_run_s(study, prepared.options)
+    progress.start(MatrixPlan(labels, len(prepared.blocks), run_s, unit))
     try:
         with interrupts.raised():
             work(progress, interrupts)
@@ -102,7 +126,9 @@ def _finish(
     from steelyard.workflow.show import show
 
     try:
-        show(path, form="json" if as_json else "terminal")
+        written = show(path, form="json" if as_json else "terminal")
+        if not written and code is Exit.DONE:
+            code = Exit.STUDY_FAILED
     except InputError:
         # without a finished run there is no verdict; the cause is already printed
         if code is Exit.DONE:

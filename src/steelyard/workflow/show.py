@@ -16,24 +16,24 @@ from rich.console import Console
 
 from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.analysis.judge import judge
+from steelyard.analysis.judgement.results import Judgement
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.read import read_series
-from steelyard.host.processes.limits import within
+from steelyard.host.processes.limits import TimedOut, within
 from steelyard.recordings.model import catalogue
 from steelyard.recordings.write import write_recording
 from steelyard.report.about.provenance import about_bundle
 from steelyard.report.export.judgement_json import judgement_json
 from steelyard.report.export.markdown import to_markdown
 from steelyard.report.page.html import write_report
-from steelyard.report.presented.presented import present
+from steelyard.report.presented.presented import Presented, present
 from steelyard.report.terminal.verdict import print_next, print_verdict
 from steelyard.study.errors import InputError, shown, typed
 from steelyard.workflow.complaint import complain
 from steelyard.workflow.program_name import opened, program
 
 _DRAWING_S = 3600.0
-_QUERY = '"select * from runs"'
 
 Form = Literal["terminal", "json", "markdown"]
 
@@ -56,15 +56,16 @@ def show(
     overlays = [(Path(other).stem, judge(_evidence(other)).scaling) for other in others]
     series = read_series(bundle, estimated_runs(evidence))
     page = html or path / "report.html"
+    judgement = judge(evidence)
     # the page is read elsewhere: its command is for its own folder, however far the bundle is moved
     beside = Path(os.path.relpath(path.resolve(), page.parent.resolve()))
     about = about_bundle(
         bundle,
         shown(page),
-        next_command=f"{program()} sql {typed(path)} {_QUERY}",
-        page_command=f"{program(page.parent)} sql {typed(beside)} {_QUERY}",
+        next_command=f"{program()} {_next(judgement, typed(path))}",
+        page_command=f"{program(page.parent)} {_next(judgement, typed(beside))}",
     )
-    presented = present(judge(evidence), series, about, overlays)
+    presented = present(judgement, series, about, overlays)
     console = Console()
     if form == "terminal":
         # first, because writing the page takes seconds
@@ -72,17 +73,13 @@ def show(
     try:
         # drawing is native code, which Ctrl-C does not interrupt: it may outlive this call
         within(_DRAWING_S, "drawing the report", partial(write_report, page, presented))
-    except OSError as error:
+    except (OSError, TimedOut) as error:
         # with a full disk the verdict is still printed
-        complain(f"{page}: the report could not be written: {error.strerror}")
+        why = error.strerror if isinstance(error, OSError) else error
+        complain(f"{page}: the report could not be written: {why}")
         presented = replace(presented, about=replace(about, report=""))
     if images is not None:
-        from steelyard.report.export.images import write_images
-
-        try:
-            within(_DRAWING_S, "drawing", partial(write_images, images, presented))
-        except OSError as error:
-            raise InputError(f"{error.filename or images}: cannot be written: {error.strerror}") from None
+        _write_images(images, presented)
     if form == "json":
         json.dump(judgement_json(presented), sys.stdout, indent=2)
         sys.stdout.write("\n")
@@ -91,6 +88,24 @@ def show(
     else:
         print_next(presented, console)
     return bool(presented.about.report)
+
+
+def _next(judgement: Judgement, bundle: str) -> str:
+    """The next command: compares a single option with another bundle; looks into the runs of several."""
+    if judgement.verdict.outcome == "measured":
+        return f"compare {bundle} OTHER.bundle"
+    return f'sql {bundle} "select * from runs"'
+
+
+def _write_images(folder: Path, presented: Presented) -> None:
+    from steelyard.report.export.images import write_images
+
+    try:
+        within(_DRAWING_S, "drawing", partial(write_images, folder, presented))
+    except OSError as error:
+        raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror}") from None
+    except TimedOut as error:
+        raise InputError(f"{folder}: {error}") from None
 
 
 def _evidence(name: str) -> Evidence:

@@ -23,7 +23,7 @@ from steelyard.analysis.statistics.profile_likelihood import parameter_intervals
 from steelyard.analysis.statistics.residuals import serial
 from steelyard.analysis.statistics.scaling_models import Observed, Usl, fit
 from steelyard.bundle.evidence.evidence import Topology
-from steelyard.cli import cli
+from steelyard.cli.commands import cli
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options

@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use perf_event_open_sys as perf;
 use perf_event_open_sys::bindings as sys;
 
-use crate::error::SourceError;
+use crate::error::{SourceError, privileged};
 
 /// All events share one layout of records, so that they can share a ring. Those that are no
 /// tracepoint have a raw part of zeros, which no tracepoint's number is.
@@ -140,9 +140,10 @@ fn hint(cause: &io::Error) -> String {
     match (cause.raw_os_error(), paranoid) {
         (_, Err(_)) => "this kernel is built without CONFIG_PERF_EVENTS".into(),
         (Some(libc::EACCES | libc::EPERM), Ok(level)) => format!(
-            "perf_event_paranoid is {}: sysctl kernel.perf_event_paranoid=-1, or CAP_PERFMON, or run as root; \
+            "perf_event_paranoid is {}: sysctl kernel.perf_event_paranoid=-1, or CAP_PERFMON, or {}; \
              in a container its seccomp profile must allow perf_event_open",
-            level.trim()
+            level.trim(),
+            privileged()
         ),
         (Some(libc::EMFILE), _) => "ulimit -n 65536".into(),
         _ => "the kernel refuses this event".into(),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import _core
-from steelyard.host.finding import Finding
+from steelyard.host.finding import Finding, privileged
 from steelyard.host.kernel.tracefs import mount_tracefs, tracefs_folder, with_cause
 from steelyard.host.kernel.uprobes import new_group
 from steelyard.host.processes.guard import Guard
@@ -48,7 +48,7 @@ def pressure() -> Finding:
     if cpu_stalled_us() is None:
         return Finding(
             "pressure stall",
-            "missing",
+            "optional",
             "/proc/pressure cannot be read: waits for CPU, disk and memory are not measured",
             "boot with psi=1 on a kernel with CONFIG_PSI",
         )
@@ -79,22 +79,14 @@ def io_uring() -> Finding:
         hint = "sudo sysctl kernel.io_uring_disabled=0"
     else:
         hint = "allow it in the container's seccomp profile, or use a kernel from 5.19"
-    return Finding("io_uring", "missing", f"refused: {why}; epoll is used instead", hint)
+    return Finding("io_uring", "optional", f"refused: {why}; epoll is used instead", hint)
 
 
 def kernel_probes() -> Iterator[Finding]:
     """Each kernel probe, by a trial."""
     latched = ((kind.name, kind.latch_program()) for kind in kinds())
     name_of_server, program = next((found for found in latched if found[1] is not None), ("", None))
-    plan: dict[str, Any] = {"profile_hz": 1, "locks": True, "sched": True, "roots": []}
-    no_tracefs = mount_tracefs()
-    with Guard() as guard:
-        if program is not None:
-            plan["latches"] = {"program": str(program), "group": new_group()}
-            guard.take_away(plan["latches"]["group"])
-        probe = _core.Probe(json.dumps(plan))
-        refused = {source: with_cause(why, no_tracefs) for source, why in probe.refused}
-        probe.finish()
+    refused = refused_probes(program)
     for name, use in (
         ("profile", "--profile: where CPU time goes"),
         ("locks", "--locks: waits for kernel locks, by call site"),
@@ -108,7 +100,24 @@ def kernel_probes() -> Iterator[Finding]:
             yield Finding(f"probe: {name}", "ok", f"permitted: {use}", "nothing to do")
         else:
             cause, _, hint = reason.rstrip(")").partition(" (")
-            yield Finding(f"probe: {name}", "missing", f"{cause}: no {use}", hint)
+            yield Finding(f"probe: {name}", "optional", f"{cause}: no {use}", hint)
+
+
+def refused_probes(program: Path | None) -> dict[str, str]:
+    """The kernel probes that this machine and user refuse, each with cause and remedy, by a trial.
+
+    program: a server whose latches can be probed; None: latches are not tried.
+    """
+    plan: dict[str, Any] = {"profile_hz": 1, "locks": True, "sched": True, "roots": []}
+    no_tracefs = mount_tracefs()
+    with Guard() as guard:
+        if program is not None:
+            plan["latches"] = {"program": str(program), "group": new_group()}
+            guard.take_away(plan["latches"]["group"])
+        probe = _core.Probe(json.dumps(plan))
+        refused = {source: with_cause(why, no_tracefs) for source, why in probe.refused}
+        probe.finish()
+    return refused
 
 
 def tracefs() -> Finding:
@@ -117,14 +126,12 @@ def tracefs() -> Finding:
     if not (cause := mount_tracefs()):
         text = f"{before} can be read" if before else "mounted privately by root while a command runs"
         return Finding("tracefs", "ok", text, "nothing to do")
-    hint = (
-        "sudo mount -t tracefs nodev /sys/kernel/tracing; sudo mount -o remount,mode=755 /sys/kernel/tracing"
-    )
     if os.geteuid() == 0:
-        hint = (
-            "run where CAP_SYS_ADMIN is permitted (docker run --privileged), on a kernel with CONFIG_FTRACE"
-        )
-    return Finding("tracefs", "missing", f"{cause}: no kernel locks and scheduling", hint)
+        hint = f"{privileged('CAP_SYS_ADMIN')}, on a kernel with CONFIG_FTRACE"
+    else:
+        mount = "mount -t tracefs nodev /sys/kernel/tracing"
+        hint = f"sudo {mount}; sudo mount -o remount,mode=755 /sys/kernel/tracing"
+    return Finding("tracefs", "optional", f"{cause}: no kernel locks and scheduling", hint)
 
 
 def host_settings() -> Iterator[Finding]:
@@ -146,7 +153,7 @@ def host_settings() -> Iterator[Finding]:
         if refused is None:
             yield Finding(name, "ok", f"permitted: {use}", "nothing to do")
         else:
-            yield Finding(name, "missing", f"{refused.setting}: {refused.why}", refused.hint)
+            yield Finding(name, "optional", f"{refused.setting}: {refused.why}", refused.hint)
 
 
 def capabilities() -> Iterator[Finding]:
@@ -157,9 +164,11 @@ def capabilities() -> Iterator[Finding]:
         else:
             yield Finding(
                 name,
-                "missing",
+                "optional",
                 f"not held: no {use}",
-                f"sudo setcap {name.lower()}+ep $(readlink -f $(command -v python3)), or run as root",
+                privileged(name)
+                if os.geteuid() == 0
+                else f"sudo setcap {name.lower()}+ep $(readlink -f $(command -v python3)), or {privileged()}",
             )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from steelyard.host.cpus.control_group import ControlGroup, dissolve
 from steelyard.host.cpus.scheduling import NotTaken, impose, schedule_of
+from steelyard.host.finding import privileged
 from steelyard.host.kernel.setting import value_of, write
 from steelyard.study.errors import InputError
 from steelyard.study.host_settings import Schedule, Share, host_settings
@@ -85,7 +86,8 @@ def refusals(settings: Mapping[str, Setting]) -> Iterator[Refusal]:
             yield Refusal(
                 f"{role}.nice",
                 "has no effect: the kernel schedules sessions as groups, and nice counts only within one",
-                f'[host] "{_AUTOGROUP}" = 0, as root, or sudo sysctl kernel.sched_autogroup_enabled=0',
+                f'[host] "{_AUTOGROUP}" = 0'
+                + ("" if os.geteuid() == 0 else " as root, or sudo sysctl kernel.sched_autogroup_enabled=0"),
             )
 
 
@@ -98,7 +100,7 @@ def _refused_file(name: str, path: Path, value: str) -> Refusal | None:
         mount = "; sudo mount -t debugfs nodev /sys/kernel/debug" if "/debug/" in str(path) else ""
         return Refusal(name, f"{path} does not exist", f"use a kernel that has it{mount}")
     except OSError as error:
-        return Refusal(name, f"{path}: {error.strerror}", "run as root, outside a container")
+        return Refusal(name, f"{path}: {error.strerror}", f"{privileged()}, outside a container")
     return None
 
 
@@ -143,11 +145,12 @@ def refused_share(share: Share) -> tuple[Refusal, ...]:
     return tuple(found)
 
 
+_NICE = f"{privileged('CAP_SYS_NICE')}, or sudo setcap"
 _HINTS = {
-    "share": "run as root, outside a container; version 2 of control groups:"
+    "share": f"{privileged()}, outside a container; version 2 of control groups:"
     " echo '+cpu +cpuset' >/sys/fs/cgroup/cgroup.subtree_control",
-    "policy": "run as root, or sudo setcap cap_sys_nice+ep on the interpreter, or ulimit -r 99",
-    "nice": "run as root, or sudo setcap cap_sys_nice+ep on the interpreter, or raise ulimit -e",
+    "policy": f"{_NICE} cap_sys_nice+ep on the interpreter, or ulimit -r 99",
+    "nice": f"{_NICE} cap_sys_nice+ep on the interpreter, or raise ulimit -e",
     "slice_ms": "Linux 6.12 or later",
     "cpus": "name CPUs that taskset -p 1 and the control group allow",
 }

@@ -14,16 +14,17 @@ from steelyard.study.plan import Option
 from steelyard.study.study import Study
 
 _LABELS_MAX = 8
+_UNKNOWN = "the time is estimated after the first run"
 
 
 @dataclass(frozen=True)
 class Expected:
-    """seconds: length of the study; redo_s: of the blocks that may be run again, more than that.
+    """seconds: length of the study, None: unknown; redo_s: additional, for blocks that may be run again.
 
     refused: what this machine refuses of the study. busy: what else the machine does; '': nothing.
     """
 
-    seconds: float
+    seconds: float | None
     redo_s: float = 0.0
     refused: Sequence[str] = ()
     busy: str = ""
@@ -49,9 +50,6 @@ def print_plan(study: Study, options: Sequence[Option], expected: Expected, cons
         say("refused", sentence)
     if expected.busy:
         say("busy", f"{expected.busy}: other work may disturb what is measured")
-    measured = f"{plan.measure_s:g} s"
-    if plan.transactions is not None:
-        measured = f"{plan.transactions:,} transactions (at most {measured})"
     labels = [option.label for option in options]
     more = f" and {len(labels) - _LABELS_MAX} more" if len(labels) > _LABELS_MAX else ""
     say("options", f"{len(labels)}: {', '.join(labels[:_LABELS_MAX])}{more}")
@@ -59,17 +57,29 @@ def print_plan(study: Study, options: Sequence[Option], expected: Expected, cons
     say(
         "plan",
         f"{fmt.count(plan.blocks, 'block')} x {fmt.count(len(labels), 'option')},"
-        f" {', '.join(map(str, plan.clients))}"
-        f" {who}, {plan.warm_up_s:g} s warm-up, {measured} measured per load point:"
-        + (" about " if study.workload.steady else " each round to its end, more than ")
-        + fmt.duration(round(expected.seconds))
-        + (" of simulated time" if study.workload.simulated else "")
-        + _redo(expected),
+        f" {', '.join(map(str, plan.clients))} {who}, {_phases(study)}: {_length(expected)}",
     )
 
 
-def _redo(expected: Expected) -> str:
+def _length(expected: Expected) -> str:
+    if expected.seconds is None:
+        return _UNKNOWN
+    about = f"about {fmt.duration(round(expected.seconds))}"
     if not expected.redo_s:
-        return ""
+        return about
     longest = fmt.duration(round(expected.seconds + expected.redo_s))
-    return f", at most {longest} if disturbed blocks are run again"
+    return f"{about}, at most {longest} if disturbed blocks are run again"
+
+
+def _phases(study: Study) -> str:
+    """The length of warm-up and measure at each load point."""
+    plan, workload = study.plan, study.workload
+    if workload.point_s(1, plan.warm_up_s, plan.measure_s, 0.0) is None:
+        return "each run to its end"
+    measured = f"{plan.measure_s:g} s"
+    if plan.transactions is not None:
+        measured = f"{plan.transactions:,} transactions (at most {measured})"
+    if not workload.steady:
+        measured = f"whole rounds within {measured}"
+    simulated = " in simulated time" if workload.simulated else ""
+    return f"{plan.warm_up_s:g} s warm-up, {measured} measured per load point{simulated}"

@@ -27,11 +27,14 @@ _BAR = 24
 
 @dataclass(frozen=True)
 class MatrixPlan:
-    """What is to be run. run_s: expected length of one run, set-up included; unit: of its rate."""
+    """What is to be run.
+
+    run_s: expected length of one run, set-up included (None: unknown); unit: of its rate.
+    """
 
     options: tuple[str, ...]
     blocks: int
-    run_s: float
+    run_s: float | None
     unit: str | None = "/s"
 
 
@@ -106,10 +109,12 @@ class Progress:
         """Runs that are done and count so far."""
         return sum(status == "done" for status in self._cells.values())
 
-    def left_s(self) -> float:
-        """Seconds that remain, by the pace so far (by the plan, until a run has ended)."""
+    def left_s(self) -> float | None:
+        """Seconds that remain, by the pace so far (by the plan, until a run has ended); None: unknown."""
         total = len(self._plan.options) * self._plan.blocks
         pace = (self._ended_at - self._started_at) / self._runs if self._runs else self._plan.run_s
+        if pace is None:
+            return None
         since = self._clock() - self._ended_at
         return max(0.0, max(0, total - self._ended) * pace - min(since, pace))
 
@@ -119,7 +124,7 @@ class Progress:
         total = len(plan.options) * plan.blocks
         filled = round(_BAR * self._ended / total) if total else 0
         text.append("━" * filled, "green").append("━" * (_BAR - filled), "dim")
-        text.append(f"  {self._ended} of {total} runs, {fmt.duration(round(self.left_s()))} left\n")
+        text.append(f"  {self._ended} of {total} runs{self._left()}\n")
         width = max((len(label) for label in plan.options), default=0)
         if len(plan.options) <= _ROWS_MAX and width + plan.blocks + 4 <= self._console.width:
             for label in plan.options:
@@ -135,6 +140,10 @@ class Progress:
             text.append(printable(f"  block {block}, run {slot}: {label}{rate}"))
         return text
 
+    def _left(self) -> str:
+        seconds = self.left_s()
+        return "" if seconds is None else f", {fmt.duration(round(seconds))} left"
+
     def _show(self) -> None:
         if self._live:
             self._live.update(self.render(), refresh=True)
@@ -148,8 +157,7 @@ class Progress:
         self._printed_at = now
         rated = status == "done" and self._plan.unit is not None
         rate = f"{fmt.significant(tps)}{self._plan.unit}" if rated else status
-        left = f"{fmt.duration(round(self.left_s()))} left"
         self._console.print(
-            Text(printable(f"{self._ended} of {total} runs, block {block}: {label} {rate}, {left}")),
+            Text(printable(f"{self._ended} of {total} runs, block {block}: {label} {rate}{self._left()}")),
             soft_wrap=True,
         )

@@ -217,6 +217,13 @@ class ProgramWorkload(Workload):
         """The deadline of an instance."""
         return self.deadline_s
 
+    def point_s(self, clients: int, warm_up_s: float, measure_s: float, round_s: float) -> float | None:
+        """The plan's seconds where the program takes them, else unknown: it runs to its end."""
+        used = self._used()
+        if "seconds" not in used:
+            return None
+        return measure_s + (warm_up_s if "warm_up_seconds" in used else 0.0)
+
     @property
     def rate_unit(self) -> str:
         """The score's own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
@@ -57,6 +58,12 @@ class QueriesWorkload(Workload):
     def longest_s(self) -> float:
         """The deadline of a round."""
         return self.deadline_s
+
+    def point_s(self, clients: int, warm_up_s: float, measure_s: float, round_s: float) -> float | None:
+        """Whole rounds: at least one warms up and one is measured."""
+        round_s *= self.scale_factor * max(1.0, clients / (os.cpu_count() or 1))
+        warming = max(warm_up_s, round_s) if warm_up_s else 0.0
+        return warming + max(measure_s, round_s)
 
     def load_keys(self) -> dict[str, Any]:
         """Plain texts, in rounds."""

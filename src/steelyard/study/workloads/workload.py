@@ -94,6 +94,13 @@ class Workload(Strict):
         """The deadline of a transaction in seconds; 0: none."""
         return 0.0
 
+    def point_s(self, clients: int, warm_up_s: float, measure_s: float, round_s: float) -> float | None:
+        """Expected length of warm-up and measure at a load point; None: only a run can show it.
+
+        round_s: of the subject, for a round of long queries per unit of scale.
+        """
+        return warm_up_s + measure_s
+
     def load_keys(self) -> dict[str, Any] | None:
         """Keys of the load engine's plan: how statements are sent; None: another engine runs the workload."""
         return None

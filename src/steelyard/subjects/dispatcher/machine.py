@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,6 +32,8 @@ _CLOCK = ("hz", "update_s")
 _TABLES = {"table": "TS", "rt_table": "RT", "fx_table": "FX"}
 _TRACE = ("trace_threads", "trace_s")
 _SET = "set."
+_TRIAL_S = 1.0  # simulated
+_START_S = 0.7  # of the engine's process
 _KNOWN = (*_MACHINE, *_CLOCK, *_TABLES, *_TRACE)
 
 
@@ -149,6 +152,21 @@ def _trial(option: Option, clients: int) -> dict[str, Any]:
     return {**plan, "groups": counted, "trace": trace, "warm_up_s": 0, "measure_s": 1e-3, "seed": 0}
 
 
+def _run_s(study: Study, options: Sequence[Option]) -> float:
+    """Real time of a run, from short simulations of the first and the last option."""
+    plan = study.plan
+    ends = [
+        (option, clients)
+        for option in (options[0], options[-1])
+        for clients in (min(plan.clients), max(plan.clients))
+    ]
+    started = time.perf_counter()
+    for option, clients in ends:
+        _core.dispatch_run(json.dumps({**_trial(option, clients), "measure_s": _TRIAL_S}), _ignored)
+    per_s = (time.perf_counter() - started) / (len(ends) * _TRIAL_S)
+    return _START_S + per_s * len(plan.clients) * (plan.warm_up_s + plan.measure_s)
+
+
 def _ignored(_line: str) -> None:
     """A trial has no listener."""
 
@@ -161,4 +179,5 @@ KIND = Kind(
     lacks=dict.fromkeys(("session", "bindir", "dsn"), "leave it out"),
     scopes={"server": "the machine and its tables", "client": "the threads"},
     monitors=(),
+    run_s=_run_s,
 )

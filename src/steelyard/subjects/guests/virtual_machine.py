@@ -252,6 +252,6 @@ KIND = Kind(
     monitors=(),
     boots_itself=True,
     # boot, load and end of an emulated guest
-    run_s=60.0,
+    run_s=lambda _study, _options: 60.0,
     load_statements=load_statements,
 )

@@ -264,6 +264,7 @@ KIND = Kind(
     durability_off=_DURABILITY_OFF,
     monitors=("host", "processes", "disturbance", "mariadb"),
     set_up_s=2.0,
+    round_s=65.0,
     load_statements=load_statements,
     statement_errors=("42*", "0A*", "3D*", "21S01", "22007", "25006"),
     no_table=("42S02",),

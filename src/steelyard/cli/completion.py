@@ -1,0 +1,72 @@
+"""What the shell completes: names of studies, tables and subjects, bundles, recordings."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+_BUNDLE_FILE = "bundle.json"
+
+
+def _starting(names: list[str], incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def _files(incomplete: str) -> list[CompletionItem]:
+    """The shell completes names of files itself."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+def studies(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Built-in studies, then files; without reading one, since a shell waits for the answer."""
+    folder = resources.files("steelyard.catalog")
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return _starting([name.removesuffix(".toml") for name in names], incomplete) + _files(incomplete)
+
+
+def bundles(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Bundles, and other folders, which may hold some, with a final slash."""
+    typed, name = os.path.split(incomplete)
+    found: list[str] = []
+    try:
+        entries = sorted(os.scandir(typed or "."), key=lambda entry: entry.name)
+    except OSError:
+        return []
+    for entry in entries:
+        hidden = entry.name.startswith(".") and not name.startswith(".")
+        if entry.name.startswith(name) and not hidden and entry.is_dir():
+            path = os.path.join(typed, entry.name)  # noqa: PTH118  keeps `./`, which Path removes
+            found.append(path if (Path(path) / _BUNDLE_FILE).is_file() else f"{path}/")
+    return [CompletionItem(path) for path in found]
+
+
+def tables(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Tables of a bundle."""
+    from steelyard.run_tables.schema import TABLES
+
+    return _starting([table.name for table in TABLES], incomplete)
+
+
+def subjects(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Kinds of subjects."""
+    from steelyard.subjects import SUBJECTS
+
+    return _starting(list(SUBJECTS), incomplete)
+
+
+def recordings(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Published recordings, then files."""
+    from steelyard.recordings.model import catalogue
+
+    return _starting(list(catalogue()), incomplete) + _files(incomplete)
+
+
+def overlays(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Published recordings and bundles."""
+    from steelyard.recordings.model import catalogue
+
+    return _starting(list(catalogue()), incomplete) + bundles(context, option, incomplete)
