@@ -26,7 +26,11 @@ pub enum SourceError {
     #[error("uprobe_events: {} ({}: this needs CAP_SYS_ADMIN, a writable tracefs, and a \
              kernel with CONFIG_UPROBE_EVENTS)", plain(.0), privileged())]
     NoUprobe(io::Error),
-    #[error("the ring of CPU {cpu} cannot be mapped: {} (ulimit -l unlimited, or {})", plain(cause), privileged())]
+    #[error(
+        "the ring of CPU {cpu} cannot be mapped: {} (ulimit -l unlimited, or {})",
+        plain(cause),
+        privileged()
+    )]
     NoRing { cpu: u32, cause: io::Error },
     #[error(
         "/proc/kallsyms shows no addresses: names of kernel functions would be wrong and are left out \

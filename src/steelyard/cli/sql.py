@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from steelyard.cli.completion import bundles
 
 _ENDLESS = 100_000
+# a query has no limit of its own
+_LONGEST_S = 1e6
 
 
 @click.command()
@@ -30,6 +33,7 @@ def command(bundle: Path, query: str | None, as_json: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from steelyard.host.processes.limits import within
     from steelyard.printable import printable
     from steelyard.study.errors import InputError, typed
     from steelyard.workflow.program_name import opened
@@ -40,10 +44,14 @@ def command(bundle: Path, query: str | None, as_json: bool) -> None:
             "select table_name as table, column_name as column, data_type as type"
             " from information_schema.columns order by 1, ordinal_position"
         )
-    try:
+
+    def answer() -> tuple[list[str], list[tuple[Any, ...]]]:
         result = found.duckdb.execute(query)
-        names = [entry[0] for entry in result.description or []]
-        rows = result.fetchall()
+        return [entry[0] for entry in result.description or []], result.fetchall()
+
+    try:
+        # native code hears Ctrl-C late or not at all: the query is left behind
+        names, rows = within(_LONGEST_S, "the query", answer)
     except duckdb.Error as error:
         raise InputError(str(error), f"steelyard sql {typed(bundle)} prints the tables and columns") from None
     if as_json:
