@@ -33,7 +33,6 @@ def render(presented: Presented) -> str:
     judgement, about = presented.judgement, presented.about
     drawn = uniquely_named(figures(presented))
     first = list(takewhile(lambda figure: figure.name in _ANSWERS, drawn))
-    sentence, further = answer.sentences(judgement.verdict.sentence)
     options = ranking.table(presented)
     return (
         environment()
@@ -42,8 +41,6 @@ def render(presented: Presented) -> str:
             about=about,
             judgement=judgement,
             verdict=judgement.verdict,
-            answer=sentence,
-            further=further,
             chip=answer.CHIPS[judgement.verdict.outcome],
             say=answer.speaker(judgement.options),
             tiles=answer.tiles(presented),
