@@ -284,12 +284,26 @@ def _series(
     for place, option in enumerate(options):
         for second in range(0, 11):
             full = min(100.0, 20 + second * (4 + 9 * (place % 4)))
-            gauges.append((option, float(second), "postgres", "statements", "cache_entries", full, 100.0, ""))
+            gauges.append(
+                (option, float(second), "postgres", "statements", "cache_entries", full, 100.0, "", "memory")
+            )
             lost = max(0.0, second * (4 + 9 * (place % 4)) - 80) * 30
-            gauges.append((option, float(second), "postgres", "statements", "evicted", lost, math.nan, ""))
+            gauges.append(
+                (option, float(second), "postgres", "statements", "evicted", lost, math.nan, "", "memory")
+            )
             memory = 8.4e6 * (1 + 0.02 * place) + second * 82_000 * (place % 3)
             gauges.append(
-                (option, float(second), "processes", "server", "memory_bytes", memory, math.nan, "bytes")
+                (
+                    option,
+                    float(second),
+                    "processes",
+                    "server",
+                    "memory_bytes",
+                    memory,
+                    math.nan,
+                    "bytes",
+                    "memory",
+                )
             )
     statements = [
         (option, statement, metrics[option][THROUGHPUT.name] * part)
@@ -317,7 +331,9 @@ def _series(
     return Series(
         throughput=tps,
         cpu=cpu,
-        gauges=_columns(("option", "t_s", "monitor", "entity", "metric", "value", "limit", "unit"), gauges),
+        gauges=_columns(
+            ("option", "t_s", "monitor", "entity", "metric", "value", "limit", "unit", "group"), gauges
+        ),
         statements=_columns(("option", "statement", "per_s"), statements),
         clients=_columns(("option", "clients", "client", "transactions"), served),
         latency=_columns(("option", "clients", "quantile", "ns"), latency),
