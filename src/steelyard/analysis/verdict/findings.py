@@ -13,7 +13,7 @@ from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.validity.disturbance import Disturbed
 from steelyard.analysis.validity.gauges import GaugeFinding
 from steelyard.analysis.verdict.costs import Costs
-from steelyard.analysis.verdict.reasons import reasons
+from steelyard.analysis.verdict.reasons import reasons, slower_tail
 from steelyard.bundle.evidence.evidence import Evidence
 
 _MEANING_MAX = 48  # characters: of more, the headline has the code alone
@@ -90,7 +90,15 @@ class Findings:
         """What goes with the difference between two options, one sentence each."""
         workload = self.evidence.study.workload
         closed_loop = not workload.open_loop and workload.steady
-        return reasons(self.costs, pair, closed_loop, f" over {self.over}" if self.over else "")
+        return reasons(self.costs, pair, closed_loop, self._over)
+
+    def slower_tail(self, pair: PairResult) -> str:
+        """Latency p99 of the option where it is worse; '' where it is not, or a metric of the verdict."""
+        return slower_tail(self.costs, pair, self._over)
+
+    @property
+    def _over(self) -> str:
+        return f" over {self.over}" if self.over else ""
 
 
 def names(text: str, label: str) -> bool:

@@ -14,7 +14,6 @@ from steelyard.analysis.verdict.gauges import with_severe_gauges
 from steelyard.analysis.verdict.headline import fitting, joined
 from steelyard.analysis.verdict.load_points import answers_by_point
 from steelyard.analysis.verdict.pair_sentences import PairSentences, missing
-from steelyard.analysis.verdict.reasons import slower_tail
 from steelyard.analysis.verdict.win_map import win_map_sentences
 from steelyard.quantities import listed, percent
 
@@ -100,7 +99,7 @@ def _won(findings: Findings, pair: PairResult, wins: str, ahead: str) -> Verdict
             f"{option} {lead.partition(':')[0]}.",
         ),
         interval=said.interval(),
-        consequence=joined(said.beside(), slower_tail(findings.costs, pair)),
+        consequence=joined(said.beside(), findings.slower_tail(pair)),
     )
 
 

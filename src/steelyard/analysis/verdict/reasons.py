@@ -41,10 +41,10 @@ def reasons(costs: Costs, pair: PairResult, closed_loop: bool = True, over: str 
     return tuple(found)
 
 
-def slower_tail(costs: Costs, pair: PairResult) -> str:
+def slower_tail(costs: Costs, pair: PairResult, over: str) -> str:
     """Latency p99 where it is worse and no metric of the verdict; '' where it is not."""
     cost = None if any(metric.name == P99.name for metric, _ in pair.by_metric) else costs.p99(pair)
-    return "".join(_p99(cost, pair)) if cost and cost.change > 0 else ""
+    return "".join(_p99(cost, pair, over)) if cost and cost.change > 0 else ""
 
 
 def _pace(cpu: Cost, work: Difference | None) -> tuple[str, ...]:
