@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import graphlib
 import re
 import subprocess
@@ -362,7 +363,8 @@ def test_a_chart_is_one_file_and_its_line() -> None:
 
     folder = SOURCE / "report" / "charts"
     drawn = {path for path in folder.rglob("*.py") if "figure" in {f.name for f in functions(path)}}
-    assert drawn == {Path(str(chart.__file__)) for chart in CHARTS}
+    # of the charts of one file, each group of gauges is a value
+    assert drawn == {Path(inspect.getfile(c if inspect.ismodule(c) else type(c))) for c in CHARTS}
     assert len(CHARTS) == len(drawn)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from steelyard import quantities as fmt
 from steelyard.bundle.series.columns import rows
-from steelyard.declared_metrics import GaugeGroup
 from steelyard.report.charts.domain import Domain, domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
 from steelyard.report.charts.marks import colour, dash, dots, paint, plain_axis, quantitative, view
@@ -24,9 +23,9 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class GaugeChart:
-    """The figure of one group of gauges. name, title: of the figure."""
+    """The figure of one group of gauges, as their monitors declare it. name, title: of the figure."""
 
-    group: GaugeGroup
+    group: str
     name: str
     title: str
 
