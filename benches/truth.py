@@ -107,7 +107,7 @@ def _answers(cell: Cell, labels: Sequence[str], judgement: Judgement) -> dict[st
     compared = [c for c in counting if c.metric == THROUGHPUT.name]
     best = max(labels, key=cell.ratio)
     alone = sum(math.isclose(cell.ratio(label), cell.ratio(best)) for label in labels) == 1
-    winner, sentence = judgement.verdict.winner, judgement.verdict.sentence
+    winner, sentence = judgement.verdict.winner, " ".join(judgement.verdict.lines)
     p99 = {c.option: c for c in judgement.comparisons if c.metric == P99.name}
     tails = [r for r in judgement.verdict.reasons if r.startswith("Latency p99")]
     answers = {

@@ -107,7 +107,7 @@ def test_runs_follow_one_another_on_the_axis_of_time_by_the_clock_of_the_machine
 def test_with_no_more_threads_than_cpus_the_tables_are_equivalent_and_it_says_why(lab: Lab) -> None:
     _, judged = ran(lab, STUDY.replace("[4, 16]", "[2, 4]"))
     assert judged.verdict.outcome == "tie"
-    assert "equivalent" in judged.verdict.sentence
+    assert "equivalent" in judged.verdict.headline
     (notice,) = [n for n in judged.notices if n.code == "table-cannot-matter"]
     assert "with 2 and 4 threads of worker" in notice.text
     assert "2 to 4 threads at most were runnable on 4 CPUs" in notice.text

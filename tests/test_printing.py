@@ -165,7 +165,13 @@ def test_markdown_takes_questions_labels_and_units_as_text() -> None:
 
 def test_a_text_at_the_beginning_of_a_line_of_markdown_makes_no_list() -> None:
     judgement, _, about = builders.two()
-    verdict = replace(judgement.verdict, sentence="1. first", reasons=("- one", "+ two", "plain"))
+    verdict = replace(
+        judgement.verdict,
+        headline="1. first",
+        interval="",
+        consequence="",
+        reasons=("- one", "+ two", "plain"),
+    )
     lines = to_markdown(present(replace(judgement, verdict=verdict), Series(), about)).split("\n")
     assert {r"1\. first", r"- \- one", r"- \+ two", "- plain"} <= set(lines)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import inspect
 import re
 import subprocess
 from collections.abc import Container, Iterator
@@ -362,8 +363,9 @@ def test_a_chart_is_one_file_and_its_line() -> None:
 
     folder = SOURCE / "report" / "charts"
     drawn = {path for path in folder.rglob("*.py") if "figure" in {f.name for f in functions(path)}}
-    assert drawn == {Path(str(chart.__file__)) for chart in CHARTS}
-    assert len(CHARTS) == len(drawn)
+    # of the charts of one file, each group of gauges is a value
+    assert drawn == {Path(inspect.getfile(c if inspect.ismodule(c) else type(c))) for c in CHARTS}
+    assert len(CHARTS) == len(set(CHARTS))
 
 
 def test_no_file_names_a_path_of_a_machine() -> None:

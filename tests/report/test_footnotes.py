@@ -83,3 +83,23 @@ def test_what_is_missing_of_many_metrics_is_one_footnote() -> None:
 def test_many_options_are_counted_beyond_eight() -> None:
     found = _of(builders.two()[0], *(Notice("c", "t", f"O{n}") for n in range(12)))
     assert found[0].sentence == "O0, O1, O2, O3, O4, O5, O6, O7 and 4 more: t"
+
+
+def test_severe_notices_come_first_and_limits_of_the_machine_last() -> None:
+    notices = [
+        Notice("probe-unavailable", "no tracefs"),
+        Notice("monitor-partial", "no pg_stat_statements"),
+        Notice("unequal-variances", "runs scatter unequally"),
+        Notice("may-be-small", "perhaps small", "A"),
+        Notice("gauge-full", "entries reached 100 % of its limit", "A"),
+        Notice("disturbed", "waited for a CPU", "B"),
+    ]
+    found = _of(builders.two()[0], *notices)
+    assert [note.code for note in found] == [
+        "disturbed",
+        "gauge-full",
+        "unequal-variances",
+        "may-be-small",
+        "monitor-partial",
+        "probe-unavailable",
+    ]

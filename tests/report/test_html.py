@@ -83,6 +83,34 @@ def test_every_figure_can_be_linked_to(page: _Page) -> None:
     assert {f"#{name}" for name in (*figures, "options", "method")} == set(links)
 
 
+def test_a_list_of_contents_leads_to_every_part(page: _Page) -> None:
+    names = [str(attrs["id"]) for attrs in (*page.of("figure"), *page.of("section")) if attrs.get("id")]
+    contents = [str(attrs["href"]) for attrs in page.of("a") if set(attrs) == {"href"}]
+    assert {f"#{name}" for name in names} == {href for href in contents if not href.startswith("#notice")}
+    # and every part can be closed
+    parts = [attrs for attrs in page.of("details") if attrs.get("class") == "part"]
+    assert len(parts) == len(names)
+    assert all("open" in attrs for attrs in parts)
+
+
+def test_of_many_options_eight_are_open_the_baseline_among_them() -> None:
+    text = render(present(*builders.matrix()))
+    options = text[text.index('<section id="options">') : text.index("<ol")]
+    shown, more = options.split('<details class="more">')
+    assert shown.count('<th scope="row">') == 8
+    assert '<tr class="baseline">' in shown and '<tr class="winner">' in shown
+    assert more.count('<th scope="row">') == len(builders.matrix()[0].options) - 8
+    assert "45 more options" in more
+
+
+def test_the_head_of_the_page_is_three_lines() -> None:
+    case = builders.two()
+    text = render(present(*case))
+    lines = case[0].verdict.lines
+    assert len(lines) == 3
+    assert text.count('<p class="further">') == 2
+
+
 def test_the_date_is_written_as_people_write_it(page: _Page) -> None:
     assert [attrs["datetime"] for attrs in page.of("time")] == ["2026-03-14T09:26:53Z"]
     assert "14 Mar 2026, 09:26 UTC" in page.words

@@ -228,12 +228,12 @@ def test_a_change_is_the_same_in_per_cent_and_as_a_ratio(presented: Presented) -
     change = f"{100 * (1 - ratio):.3g} %"
     (tile,) = [tile for tile in tiles(presented) if tile["title"].startswith("Server CPU")]
     assert number(tile["value"]) == pytest.approx(100 * (ratio - 1), abs=0.06)
-    assert f"{change} less server CPU per transaction" in presented.judgement.verdict.sentence
-    assert f"(−{change}, from" in presented.judgement.verdict.reasons[0]
+    assert f"{change} less server CPU per transaction" in presented.judgement.verdict.consequence
+    assert any(f"(−{change}, from" in reason for reason in presented.judgement.verdict.reasons)
 
 
 def test_figures_over_load_points_say_so(presented: Presented) -> None:
     verdict = presented.judgement.verdict
-    assert "(geometric mean over 1 to 8 clients, 95 % intervals, 6 blocks)" in verdict.sentence
+    assert verdict.interval.endswith("%, geometric mean over 1 to 8 clients, 6 blocks.")
     assert all(" over 1 to 8 clients" in reason for reason in verdict.reasons if " under " in reason)
     assert {"p50, 1 to 8 clients", "p99, 1 to 8 clients"} <= set(ranking.table(presented).head)

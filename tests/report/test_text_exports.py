@@ -59,7 +59,8 @@ def test_json_satisfies_its_published_schema(name: str) -> None:
     schema = judgement_schema()
     _check(data, schema, schema)
     assert data["schema"] == "steelyard/judgement/1"
-    assert data["judgement"]["verdict"]["sentence"] == judgement.verdict.sentence
+    for line in ("headline", "interval", "consequence"):
+        assert data["judgement"]["verdict"][line] == getattr(judgement.verdict, line)
 
 
 def test_schema_refuses_what_is_not_a_judgement() -> None:
@@ -83,7 +84,8 @@ def test_an_infinite_interval_is_null_in_json() -> None:
 def test_markdown_holds_verdict_and_a_row_an_option() -> None:
     judgement, _, about = builders.scaling()
     text = to_markdown(present(judgement, Series(), about))
-    assert judgement.verdict.sentence.split(" [")[0] in text
+    headline, interval, _ = judgement.verdict.lines
+    assert f"{headline}  \n{interval}  \n" in text
     rows = [line for line in text.splitlines() if line.startswith(("| ▲", "| =", "| ·", "| ~", "| ▼"))]
     assert len(rows) == len(judgement.options)
     assert {line.count("|") for line in rows} == {9}

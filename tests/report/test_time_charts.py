@@ -7,6 +7,7 @@ from typing import Any
 import builders
 import pytest
 
+from steelyard.declared_metrics import built_in
 from steelyard.report.charts import figures
 from steelyard.report.charts.dispatcher import trace
 from steelyard.report.charts.figure import Panel
@@ -54,14 +55,14 @@ def test_no_curve_is_smoothed() -> None:
 
 def test_few_samples_are_drawn_as_points() -> None:
     presented = present(*builders.two())
-    for chart in (timeline, gauges):
+    for chart in (timeline, gauges.MEMORY):
         drawn = chart.figure(presented)
         assert drawn is not None
         points = [layer["mark"] for layer in drawn.panels[0].spec["layer"]]
         assert [mark["opacity"] for mark in points if mark["type"] == "point"] == [1]
 
 
-@pytest.mark.parametrize("chart", [timeline, gauges, trace])
+@pytest.mark.parametrize("chart", [timeline, gauges.MEMORY, trace])
 def test_every_axis_of_time_can_be_zoomed(chart: Any) -> None:
     judgement, series, about = builders.two()
     stint = {"option": "NAMED", "thread": "t", "reason": "ran", "cpu": 0, "priority": 9}
@@ -119,9 +120,31 @@ def test_a_limit_far_above_its_gauge_is_named_at_the_edge() -> None:
     judgement, series, about = builders.two()
     limits = [None if value != value else 16_384.0 for value in series.gauges["limit"]]
     far = replace(series, gauges={**series.gauges, "limit": limits})
-    drawn = gauges.figure(present(judgement, far, about))
+    drawn = gauges.MEMORY.figure(present(judgement, far, about))
     assert drawn is not None
     panel = drawn.panels[0]
     top = panel.spec["layer"][0]["encoding"]["y"]["scale"]["domain"][1]
     assert top < 200
     assert panel.spec["layer"][-1]["data"]["values"] == [{"text": "↑ limit 16,400"}]
+
+
+def test_gauges_stand_in_the_figure_of_their_declared_group() -> None:
+    judgement, series, about = builders.two()
+    groups = {"cache_entries": "memory", "evicted": "", "memory_bytes": "cpu"}
+    declared = [groups[metric] for metric in series.gauges["metric"]]
+    grouped = replace(series, gauges={**series.gauges, "group": declared})
+    titles = {
+        figure.title: [panel.title for panel in figure.panels]
+        for figure in figures(present(judgement, grouped, about))
+    }
+    assert titles["Caches and memory"] == ["Cache entries, statements"]
+    assert titles["CPU and run queue"] == ["Memory, server"]
+    assert titles["Other gauges"] == ["Evicted, statements"]
+    assert "Connections" not in titles
+
+
+def test_the_run_queue_is_declared_a_matter_of_the_cpu() -> None:
+    charted = {m.name: m.group for metrics in built_in().values() for m in metrics if m.chart}
+    assert charted["runqueue_tasks"] == "cpu"
+    assert charted["memory_private_bytes"] == "memory"
+    assert all(charted.values())

@@ -89,7 +89,14 @@ def test_chart_and_sentence_judge_a_cell_by_the_smallest_effect_of_the_study(
     ratio: float, smallest_effect_percent: float, mark: str, winner: str | None, sentence: str
 ) -> None:
     judgement = judged(ratio, smallest_effect_percent)
-    assert judgement.verdict.sentence.startswith(sentence)
+    assert judgement.verdict.reasons[0].startswith(sentence)
+    headline = judgement.verdict.headline
+    assert len(headline.split()) <= 20
+    assert (
+        ("no table is shown to win" in headline)
+        if winner is None
+        else (f"{winner} wins in 4 of 4" in headline)
+    )
     assert {cell.winner for cell in judgement.win_map} == {winner}
     assert marks(judgement) == {mark}
     drawn = figure(present(judgement, Series(), builders.two()[2]))

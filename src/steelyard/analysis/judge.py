@@ -27,7 +27,7 @@ from steelyard.analysis.metrics.headlines import headlines
 from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics
 from steelyard.analysis.metrics.storage import storage_notices
 from steelyard.analysis.validity.disturbance import disturbance_notices, disturbed
-from steelyard.analysis.validity.gauges import gauge_notices
+from steelyard.analysis.validity.gauges import gauge_findings
 from steelyard.analysis.validity.harness import harness_notices
 from steelyard.analysis.validity.published_figures import published_figure_notices
 from steelyard.analysis.validity.stability import stability_notices
@@ -51,7 +51,7 @@ def judge(evidence: Evidence) -> Judgement:
     }
     comparisons = tuple(c for found in chain(*compared.values()) for c in found.comparisons)
     found_effects = tuple(e for m in run_metrics.headlines for e in effects(run_metrics, m, evidence.options))
-    gauges, by_others = gauge_notices(evidence), disturbed(evidence)
+    gauges, by_others = gauge_findings(evidence), disturbed(evidence)
     scaling, latch = scalings(evidence, run_metrics), latches(evidence)
     pairs = pairwise(evidence.study, intervals, baseline)
     costs, cells = Costs(intervals), win_map(evidence, run_metrics)
@@ -74,7 +74,7 @@ def judge(evidence: Evidence) -> Judgement:
             *disturbance_notices(evidence, by_others),
             *_study_notices(evidence),
             *stability_notices(evidence, run_metrics),
-            *gauges,
+            *(finding.notice for finding in gauges),
             *harness_notices(evidence, run_metrics),
             *(notice for found in compared[None] for notice in found.notices),
             *scaling_notices(scaling),

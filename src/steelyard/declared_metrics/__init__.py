@@ -27,6 +27,9 @@ CostKind = Literal[
 ]
 COST_KINDS: tuple[CostKind, ...] = get_args(CostKind)
 
+# what a gauge is of, for the charts; '': none of these
+GaugeGroup = Literal["", "memory", "cpu", "connections"]
+
 _TOTAL, _LIMIT = "_total", "_limit"
 _UNITS = ("ns", "us", "ms", "s", "bytes", "percent")
 BUILT_IN = Path(__file__).with_name("of_older_bundles.json")
@@ -54,9 +57,10 @@ class DeclaredMetric:
     """One metric of a monitor. Raises ValueError for a declaration that contradicts itself.
 
     name: with its unit, and `_total` if it is a counter. entity: its object; `*` matches any text.
-    meaning: one sentence. chart: the entity whose values are worth a chart; '': none. limit: `NAME_limit` is
-    read as well, the largest value that the gauge can reach. fills: the gauge is an amount that work can add
-    to, and that should be released. latch: the column of the table `latches` that the counter fills.
+    meaning: one sentence. chart: the entity whose values are worth a chart; '': none. group: which figure
+    has that chart. limit: `NAME_limit` is read as well, the largest value that the gauge can reach. fills:
+    the gauge is an amount that work can add to, and that should be released. latch: the column of the table
+    `latches` that the counter fills.
     """
 
     name: str
@@ -64,6 +68,7 @@ class DeclaredMetric:
     meaning: str
     costs: tuple[Cost, ...] = ()
     chart: str = ""
+    group: GaugeGroup = ""
     limit: bool = False
     fills: bool = False
     latch: str = ""
@@ -75,6 +80,8 @@ class DeclaredMetric:
                 f"{self.entity} {self.name}: costs and latch belong to counters (`_total`),"
                 " chart, limit and fills to gauges"
             )
+        if self.group and not self.chart:
+            raise ValueError(f"{self.entity} {self.name}: group belongs to a gauge with a chart")
         if self.name.endswith(_LIMIT):
             raise ValueError(f"{self.entity} {self.name}: declare the gauge with limit = True instead")
 

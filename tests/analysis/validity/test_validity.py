@@ -8,7 +8,7 @@ from evidence import Gauge, Truth, evidence_of, study_of, without_rows
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.metrics.run_metrics import compute_run_metrics
-from steelyard.analysis.validity.gauges import gauge_notices
+from steelyard.analysis.validity.gauges import gauge_findings
 from steelyard.analysis.validity.harness import harness_notices
 from steelyard.analysis.validity.stability import stability_notices, warm_up_left
 from steelyard.bundle.evidence.evidence import Evidence
@@ -40,7 +40,7 @@ def test_sound_runs_raise_no_notice():
 
 def test_a_leak_is_found_unaided_with_its_growth_a_transaction():
     leak = Truth(gauges={MEMORY: Gauge(1e8, 1e8 + 8196 * 1e5, cooled=1e8 + 8196 * 1e5, gone=1.1e8)})
-    fills, kept = gauge_notices(of_b(leak, noise=0, block_noise=0))
+    kept, fills = (f.notice for f in gauge_findings(of_b(leak, noise=0, block_noise=0)))
     assert (fills.code, fills.subject, len(fills.runs)) == ("gauge-fills", "B", RUNS)
     assert "server memory grew 8.00 KiB per transaction" in fills.text
     assert kept.code == "gauge-not-reclaimed"
@@ -53,29 +53,30 @@ def test_a_leak_is_found_unaided_with_its_growth_a_transaction():
 )
 def test_what_disconnecting_does_is_said(gone: float, words: str):
     held = Truth(gauges={MEMORY: Gauge(1e8, 5e8, cooled=4.9e8, gone=gone)})
-    assert words in gauge_notices(of_b(held))[-1].text
+    assert words in gauge_findings(of_b(held))[0].notice.text
 
 
 def test_memory_that_cool_down_gives_back_fills_but_is_reclaimed():
     breathing = Truth(gauges={MEMORY: Gauge(1e8, 5e8, cooled=1.2e8)})
-    assert [n.code for n in gauge_notices(of_b(breathing))] == ["gauge-fills"]
+    assert [f.notice.code for f in gauge_findings(of_b(breathing))] == ["gauge-fills"]
 
 
 def test_memory_that_jumps_once_is_no_steady_growth():
     jump = Truth(gauges={MEMORY: Gauge(1e8, 5e8, cooled=1e8, mean=4.9e8)})
-    assert gauge_notices(of_b(jump)) == []
+    assert gauge_findings(of_b(jump)) == []
 
 
 def test_growth_too_small_to_matter_is_not_told():
     small = Truth(gauges={MEMORY: Gauge(1e9, 1.05e9, cooled=1.05e9)})
-    assert gauge_notices(of_b(small)) == []
+    assert gauge_findings(of_b(small)) == []
 
 
 def test_private_memory_speaks_for_the_whole_and_shared_memory_is_left_alone():
     grown = Gauge(1e8, 5e8, cooled=5e8)
     shared = ("processes", "server", "memory_shared_bytes")
     texts = [
-        n.text for n in gauge_notices(of_b(Truth(gauges={MEMORY: grown, PRIVATE: grown, shared: grown})))
+        f.notice.text
+        for f in gauge_findings(of_b(Truth(gauges={MEMORY: grown, PRIVATE: grown, shared: grown})))
     ]
     assert len(texts) == 2
     assert all(text.startswith("server memory grew") for text in texts)
@@ -88,18 +89,18 @@ def test_tallies_states_and_the_labs_own_memory_fill_nothing():
         ("host", "host", "memory_cached_bytes"): Gauge(0, 1e9, cooled=1e9),
         ("processes", "monitors", "memory_bytes"): Gauge(0, 1e9, cooled=1e9),
     }
-    assert gauge_notices(of_b(Truth(gauges=tallies))) == []
+    assert gauge_findings(of_b(Truth(gauges=tallies))) == []
 
 
 def test_memory_that_grows_with_the_number_of_clients_is_no_finding():
     study = study_of({"f": "AB"}, clients=(1, 8))
     grown = Truth(gauges={MEMORY: Gauge(1e8, 5e8, cooled=5e8)})
-    assert gauge_notices(evidence_of(study, {"A": grown, "B": grown})) == []
+    assert gauge_findings(evidence_of(study, {"A": grown, "B": grown})) == []
 
 
 def test_a_cache_at_99_percent_of_its_limit_is_full():
     full = Truth(gauges={("postgres", "statements", "entries"): Gauge(95, 96, highest=99, limit=100)})
-    (notice,) = gauge_notices(of_b(full))
+    (notice,) = [f.notice for f in gauge_findings(of_b(full))]
     assert (notice.code, notice.subject) == ("gauge-full", "B")
     assert "99.0 % of its limit of 100" in notice.text
 

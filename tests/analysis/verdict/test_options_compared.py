@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -18,70 +19,77 @@ def verdict(truth: dict[str, Truth], study=TWO, **more) -> Verdict:
     return judge(evidence_of(study, truth, **more)).verdict
 
 
+def all_of(said: Verdict) -> str:
+    return " ".join((*said.lines, *said.reasons))
+
+
 def test_a_clear_winner_is_named_with_size_interval_and_blocks():
     said = verdict({"A": Truth(), "B": FASTER}, noise=0.002)
     assert (said.outcome, said.winner, said.ties) == ("winner", "B", ())
-    assert said.sentence.startswith("B (f = value B) wins: 6")
-    assert "% more throughput [" in said.sentence
-    assert "less server CPU per transaction [" in said.sentence
-    assert "than A, the baseline (95 % intervals, 6 blocks)" in said.sentence
+    assert re.fullmatch(
+        r"B \(f = value B\) wins: 6\d\.\d % more throughput than A \(f = value A\), the baseline\.",
+        said.headline,
+    )
+    assert re.fullmatch(r"95 % interval 5\d\.\d to 6\d\.\d %, 6 blocks\.", said.interval)
+    assert re.fullmatch(r"3\d\.\d % less server CPU per transaction \[.* %\]\.", said.consequence)
     assert said.reasons[0].startswith("B saves")
 
 
 def test_below_five_blocks_there_is_a_leaning_and_no_winner():
     few, enough = (verdict({"A": Truth(), "B": FASTER}, noise=0.002, blocks=n) for n in (4, 5))
     assert (few.outcome, few.winner) == ("leaning", None)
-    assert few.sentence.startswith("Leaning (only 4 blocks; a verdict needs 5): B (f = value B) is ahead: 6")
-    assert "wins" not in few.sentence
+    assert few.headline.startswith("Leaning: B (f = value B) is ahead: 6")
+    assert few.interval.endswith(" %, 4 blocks; a verdict needs 5.")
+    assert "wins" not in all_of(few)
     assert (enough.outcome, enough.winner) == ("winner", "B")
 
 
 def test_the_baseline_can_win():
     said = verdict({"A": FASTER, "B": Truth()})
     assert said.winner == "A"
-    assert "than B (95 % intervals" in said.sentence
+    assert said.headline.endswith("more throughput than B (f = value B).")
 
 
 def test_identical_options_are_equivalent():
     said = verdict({"A": Truth(), "B": Truth()}, noise=0.005)
     assert (said.outcome, said.winner) == ("tie", None)
-    assert "are equivalent, within the 3 % that matters" in said.sentence
+    assert "are equivalent, within the 3 % that matters" in said.headline
 
 
 def test_noise_makes_it_inconclusive_and_says_what_would_settle_it():
     said = verdict({"A": Truth(), "B": Truth()}, noise=0.03, seed=4)
     assert (said.outcome, said.winner) == ("inconclusive", None)
-    assert "blocks would settle whether 3 % is exceeded" in said.sentence
+    assert said.headline == "No winner between B (f = value B) and A (f = value A): no difference is shown."
+    assert "blocks would settle whether 3 % is exceeded" in said.consequence
 
 
 def test_cpu_decides_where_throughput_is_too_noisy():
     said = verdict({"A": Truth(), "B": Truth(user_us=20)}, noise=0.1, cpu_noise=0.01)
     assert said.winner == "B"
-    assert "less server CPU per transaction" in said.sentence
-    assert "throughput is inconclusive, ratio" in said.sentence
+    assert "less server CPU per transaction than A" in said.headline
+    assert said.consequence.startswith("Throughput is inconclusive, ratio")
 
 
 def test_two_measures_that_disagree_name_no_winner():
     said = verdict({"A": Truth(), "B": Truth(throughput_per_s=11_000, user_us=40)})
     assert (said.outcome, said.winner) == ("trade-off", None)
-    assert "are a trade-off" in said.sentence
-    assert "more throughput" in said.sentence
-    assert "but 2" in said.sentence
+    assert said.headline.startswith("B trades off against A: 10.")
+    assert " % more throughput, but 2" in said.headline
 
 
 def test_open_loop_is_judged_by_p99_and_cpu():
     study = study_of({"f": "AB"}, rate_per_s=1000)
     said = verdict({"A": Truth(), "B": Truth(p99_ns=1.5e6)}, study)
     assert said.winner == "B"
-    assert "% lower latency p99" in said.sentence
-    assert "throughput" not in said.sentence
+    assert "% lower latency p99 than A" in said.headline
+    assert "throughput" not in all_of(said)
 
 
 def test_of_many_options_one_that_beats_all_wins():
     study = study_of({"f": "ABCD"})
     said = verdict({"A": Truth(), "B": FASTER, "C": Truth(), "D": Truth(throughput_per_s=12_000)}, study)
     assert said.winner == "B"
-    assert "wins over all 3 others" in said.sentence
+    assert "wins over all 3 others" in said.headline
 
 
 def test_options_that_cannot_be_told_from_the_best_are_its_ties():
@@ -89,7 +97,7 @@ def test_options_that_cannot_be_told_from_the_best_are_its_ties():
     said = verdict({"A": Truth(), "B": FASTER, "C": FASTER, "D": Truth()}, study)
     assert (said.outcome, said.winner) == ("tie", None)
     assert set(said.ties) == {"B", "C"}
-    assert "it beats 2 others" in said.sentence
+    assert "it beats 2 others" in said.headline
 
 
 def test_a_factorial_study_says_which_factor_matters_most():
@@ -101,8 +109,8 @@ def test_a_factorial_study_says_which_factor_matters_most():
     }  # fmt: skip
     said = verdict(truth, study)
     assert set(said.ties) == {"H1_T1_P0", "H1_T1_P1"}
-    assert "What matters most is handle. Explained of the variation in throughput: handle 9" in said.sentence
-    assert "and text" in said.sentence
+    assert "What matters most is handle. Explained of the variation in throughput: handle 9" in all_of(said)
+    assert "and text" in all_of(said)
 
 
 def test_an_effect_of_two_factors_together_is_named_as_their_interaction():
@@ -111,7 +119,7 @@ def test_an_effect_of_two_factors_together_is_named_as_their_interaction():
     crossed = {"A0_B0": 1.2, "A1_B1": 1.2}
     truth |= {label: Truth(throughput_per_s=1e4 * ratio) for label, ratio in crossed.items()}
     said = verdict(truth, study)
-    assert "What matters most is the interaction of a and b. Explained of the variation" in said.sentence
+    assert "What matters most is the interaction of a and b. Explained of the variation" in all_of(said)
 
 
 def test_nothing_matters_most_where_all_options_are_equivalent():
@@ -119,14 +127,18 @@ def test_nothing_matters_most_where_all_options_are_equivalent():
     # proven and far below the 3 % that matters
     truth = {o.label: Truth(throughput_per_s=1e4 * (1.004 if "A1" in o.label else 1)) for o in options(study)}
     said = verdict(truth, study, noise=0.0005, cpu_noise=0.0005)
-    assert "All 4 options are equivalent" in said.sentence
-    assert "What matters most" not in said.sentence
+    assert "All 4 options are equivalent" in said.headline
+    assert "What matters most" not in all_of(said)
 
 
 def test_an_option_that_fails_more_cannot_win_and_its_error_rate_comes_first():
     said = verdict({"A": Truth(), "B": Truth(throughput_per_s=40_000, user_us=8, error_share=0.5)})
     assert (said.outcome, said.winner) == ("trade-off", None)
-    assert said.sentence.startswith(
+    assert (
+        said.headline
+        == "B trades off against A: 4.01 times the throughput, but 50.0 % more transactions fail."
+    )
+    assert said.consequence.startswith(
         "Failed transactions: B 50.0 % and A 0 %. B cannot win over an option that fails less."
         " All other figures are of those that succeeded."
     )
@@ -142,13 +154,13 @@ def test_the_study_says_how_much_may_fail(limit: float, wins: bool):
 def test_of_two_that_are_equal_the_one_that_fails_less_wins():
     said = verdict({"A": Truth(), "B": Truth(error_share=0.05)}, noise=0.003)
     assert said.winner == "A"
-    assert "5.00 % fewer of its transactions fail" in said.sentence
+    assert "5.00 % fewer transactions fail than under B" in said.headline
 
 
 def test_a_server_that_uses_no_cpu_under_one_option_still_gets_a_verdict():
     idle = Truth(user_us=0, system_us=0)
     for truth in ({"A": Truth(), "B": idle}, {"A": idle, "B": Truth()}):
-        assert verdict(truth).sentence
+        assert verdict(truth).headline
 
 
 def test_what_failed_wholly_counts_as_failed():
@@ -159,7 +171,7 @@ def test_what_failed_wholly_counts_as_failed():
     points = dict(evidence.points)
     points["errors"] = np.where(dead, 1000, points["errors"])
     points["transactions"] = np.where(dead, 0, points["transactions"])
-    assert judge(replace(evidence, points=points)).verdict.sentence.startswith(
+    assert judge(replace(evidence, points=points)).verdict.consequence.startswith(
         "Failed transactions: B 33.3 %"
     )
 
@@ -168,7 +180,7 @@ def test_one_option_alone_has_a_judgement():
     study = study_of({"f": "AB"}, plan={"clients": [8], "stop": {"half_width_percent": 1}})
     found = judge(evidence_of(study, {"A": Truth()}))
     assert found.verdict.outcome == "measured"
-    assert found.verdict.sentence.startswith("Throughput of A: 10,0")
+    assert found.verdict.headline.startswith("Throughput of A (f = value A): 10,0")
 
 
 def test_a_small_difference_from_the_baseline_is_told_of_the_option():
@@ -183,7 +195,7 @@ def test_a_small_difference_from_the_baseline_is_told_of_the_option():
 def test_options_that_fail_alike_are_compared_after_a_word_on_it():
     said = verdict({"A": Truth(error_share=0.9), "B": Truth(throughput_per_s=16_000, error_share=0.9)})
     assert said.winner == "B"
-    assert said.sentence.startswith("Failed transactions: B 90.0 % and A 90.0 %.")
+    assert said.consequence.startswith("Failed transactions: B 90.0 % and A 90.0 %.")
 
 
 def test_a_trade_off_among_several_options_is_named_as_one():
@@ -191,8 +203,8 @@ def test_a_trade_off_among_several_options_is_named_as_one():
     costly = Truth(throughput_per_s=12_000, user_us=43)
     said = verdict({"A": Truth(), "B": costly, "C": Truth()}, study, noise=0.003)
     assert said.outcome == "trade-off"
-    assert "B leads: it trades off against A and C" in said.sentence
-    assert "no difference" not in said.sentence
+    assert "leads: it trades off against A and C" in said.headline
+    assert "no difference" not in all_of(said)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -203,7 +215,7 @@ def test_a_pair_has_one_interval_and_one_outcome_in_the_verdict_and_in_the_table
         if c.metric in ("throughput_per_s", "server_cpu_us_per_txn"):
             ratio = f"ratio {c.ratio:.3f} [{c.low:.3f} to {c.high:.3f}]"
             proven = c.outcome in ("better", "worse")
-            assert (ratio in found.verdict.sentence) != proven
+            assert (ratio in all_of(found.verdict)) != proven
             assert proven == (c.low > 1 or c.high < 1) or c.outcome == "equivalent"
 
 
@@ -222,13 +234,13 @@ def test_costs_have_the_intervals_of_the_comparisons():
 def test_one_block_is_inconclusive():
     said = verdict({"A": Truth(), "B": FASTER}, blocks=1)
     assert said.outcome == "inconclusive"
-    assert "one block: no interval" in said.sentence
-    assert "1 block cannot show how many would settle it: begin with 5" in said.sentence
+    assert "one block: no interval" in said.interval
+    assert said.consequence.startswith("1 block cannot show how many would settle it: begin with 5")
 
 
 def test_how_many_blocks_would_settle_it_is_not_told_from_fewer_than_five():
     noisy = {"A": Truth(), "B": Truth()}
-    few, enough = (verdict(noisy, noise=0.1, blocks=n).sentence for n in (2, 5))
+    few, enough = (verdict(noisy, noise=0.1, blocks=n).consequence for n in (2, 5))
     assert "2 blocks cannot show how many would settle it: begin with 5" in few
     assert "At this scatter" not in few
     assert "At this scatter" in enough

@@ -237,7 +237,9 @@ class Verdict:
     outcome: "it depends" where other factors set the work, and the answer is one for each kind of it;
     "trade-off" where the leader is better by one metric and worse by another (failures are one); "leaning"
     where an answer rests on fewer than five blocks; "measured" where the study has one option.
-    sentence: which option wins, by how much, how sure (plain text, complete). reasons: why, a sentence each.
+    headline: the winner and by how much, one sentence of at most 20 words without an interval. interval: that
+    of the headline, and the blocks behind it. consequence: what the answer costs or risks, or what is missing
+    for one. reasons: why, a sentence each.
     ties: where there is no winner, the leading option and those that are not shown to differ from it.
     """
 
@@ -252,9 +254,16 @@ class Verdict:
         "nothing to compare",
     ]
     winner: str | None
-    sentence: str
-    reasons: tuple[str, ...]
+    headline: str
+    interval: str = ""
+    consequence: str = ""
+    reasons: tuple[str, ...] = ()
     ties: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Headline, interval and consequence, those that there are."""
+        return tuple(line for line in (self.headline, self.interval, self.consequence) if line)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from steelyard.quantities import percent, quantity, span_of
 
 FULL = 0.99
 KEPT = 0.9
+_GRAVEST_FIRST = ("gauge-not-reclaimed", "gauge-full", "gauge-fills")
 _GROWTH_THAT_COUNTS = 0.10  # of the level at the start; caches and heaps vary by less
 _LEAST_BYTES = 1_000_000.0
 _LEAST_PER_TXN = 0.001  # of things counted: three entries in 10,000 transactions are not the work's
@@ -79,26 +80,39 @@ class _Series:
         return quantity(value, self.unit)
 
 
-def gauge_notices(evidence: Evidence) -> list[Notice]:
-    """gauge-full, gauge-fills and gauge-not-reclaimed, one notice per gauge and option.
+@dataclass(frozen=True)
+class GaugeFinding:
+    """What a gauge shows under one option. brief: without a range, for the head of a verdict."""
+
+    notice: Notice
+    brief: str
+
+    @property
+    def severe(self) -> bool:
+        """Whether the gauge reached its limit, or kept what it took."""
+        return self.notice.code != _GRAVEST_FIRST[-1]
+
+
+def gauge_findings(evidence: Evidence) -> list[GaugeFinding]:
+    """gauge-not-reclaimed, gauge-full and gauge-fills, one finding per gauge and option, the gravest first.
 
     Growth is searched where the number of clients stays the same within a run (with more clients
     more memory is no finding), and reported when at least half of an option's runs show it.
     """
-    notices: list[Notice] = []
+    found: list[GaugeFinding] = []
     for series in _all_series(evidence):
         full = [g for g in series.runs if g.limit > 0 and g.highest >= FULL * g.limit]
         fills = [g for g in series.grown if g.steady]
         kept = [g for g in series.grown if g.cooled - g.start >= KEPT * g.growth]
-        for code, text, seen in (
-            ("gauge-full", _full, full),
-            ("gauge-fills", _fills, fills),
-            ("gauge-not-reclaimed", _not_reclaimed, kept),
+        for code, text, brief, seen in (
+            ("gauge-not-reclaimed", _not_reclaimed, _kept_brief, kept),
+            ("gauge-full", _full, _full_brief, full),
+            ("gauge-fills", _fills, _fills_brief, fills),
         ):
             if seen:
-                runs = tuple(g.run for g in seen)
-                notices.append(Notice(code, text(series, seen), series.option, runs))
-    return notices
+                notice = Notice(code, text(series, seen), series.option, tuple(g.run for g in seen))
+                found.append(GaugeFinding(notice, brief(series, seen)))
+    return sorted(found, key=lambda finding: _GRAVEST_FIRST.index(finding.notice.code))
 
 
 def _full(series: _Series, seen: Sequence[_Gauge]) -> str:
@@ -107,13 +121,32 @@ def _full(series: _Series, seen: Sequence[_Gauge]) -> str:
     return f"{series.title} reached {reached} of its limit of {limit}"
 
 
+def _full_brief(series: _Series, seen: Sequence[_Gauge]) -> str:
+    return f"{series.title} reached its limit of {series.amount(_median([g.limit for g in seen]))}"
+
+
 def _fills(series: _Series, seen: Sequence[_Gauge]) -> str:
     per_txn = span_of([g.growth / g.transactions for g in seen], series.amount)
-    start, end = (float(np.median([getattr(g, at) for g in seen])) for at in ("start", "end"))
+    start, end = (_median([getattr(g, at) for g in seen]) for at in ("start", "end"))
     return (
         f"{series.title} grew {per_txn} per transaction, steadily, from"
         f" {series.amount(start)} to {series.amount(end)} in a run"
     )
+
+
+def _fills_brief(series: _Series, seen: Sequence[_Gauge]) -> str:
+    return f"{series.title} grew by {series.amount(_median([g.growth for g in seen]))} per run"
+
+
+def _kept_brief(series: _Series, seen: Sequence[_Gauge]) -> str:
+    kept = _median([(g.cooled - g.start) / g.growth for g in seen])
+    # it may go on growing
+    share = percent(kept) if kept < 0.995 else "all"
+    return f"{_fills_brief(series, seen)} and kept {share} of it"
+
+
+def _median(values: Sequence[float]) -> float:
+    return float(np.median(values))
 
 
 def _not_reclaimed(series: _Series, seen: Sequence[_Gauge]) -> str:

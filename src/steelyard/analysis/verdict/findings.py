@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.comparison.pairwise import PairResult, Pairwise
-from steelyard.analysis.judgement.results import Comparison, Effect, Notice, WinMapCell
-from steelyard.analysis.kernel.profile import profile_reasons
+from steelyard.analysis.judgement.results import Comparison, Effect, WinMapCell
 from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.validity.disturbance import Disturbed
+from steelyard.analysis.validity.gauges import GaugeFinding
 from steelyard.analysis.verdict.costs import Costs
-from steelyard.analysis.verdict.reasons import reasons
+from steelyard.analysis.verdict.reasons import reasons, slower_tail
 from steelyard.bundle.evidence.evidence import Evidence
 
-_MOST_SEVERE = 3
+_MEANING_MAX = 48  # characters: of more, the headline has the code alone
+_EXPLANATION_MAX = 160  # and of more than that, as of SQL, no explanation is shorter than the study
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Findings:
     effects: Sequence[Effect]
     costs: Costs
     win_map: Sequence[WinMapCell]
-    gauges: Sequence[Notice]
+    gauges: Sequence[GaugeFinding]
     disturbed: Disturbed
 
     @property
@@ -54,27 +56,51 @@ class Findings:
         """Whether there are blocks enough for a verdict."""
         return self.blocks >= FEWEST_BLOCKS
 
+    @property
+    def too_few(self) -> str:
+        """Beside a number of blocks that makes no verdict; '' where there are enough."""
+        return "" if self.enough else f"; a verdict needs {FEWEST_BLOCKS}"
+
     def named(self, label: str) -> str:
-        """`B (handle = named)`: what a code stands for, where one factor makes the option."""
-        factors = self.evidence.study.factors
+        """`B (handle = named)`: a code with what it stands for, unless that is long or the code says it."""
+        meaning = self._meaning(label)
+        return f"{label} ({meaning})" if 0 < len(meaning) <= _MEANING_MAX else label
+
+    def explained(self, headline: str, labels: Sequence[str]) -> tuple[str, ...]:
+        """What those codes stand for that the headline names without room for it: a sentence each."""
+        said = ((label, self._meaning(label)) for label in dict.fromkeys(labels))
+        return tuple(
+            f"{label}: {meaning}."
+            for label, meaning in said
+            if meaning and f"({meaning})" not in headline and names(headline, label)
+        )
+
+    def _meaning(self, label: str) -> str:
+        """`handle = named, text = id`; '' where the code says it itself."""
+        settings: dict[str, object] = {}
         levels = self.evidence.option(label).levels
-        if len(factors) != 1:
-            return label
-        name, factor = next(iter(factors.items()))
-        level = factor.levels.get(levels.get(name, ""))
-        settings = level if isinstance(level, dict) else {factor.setting or name: level}
+        for name, factor in self.evidence.study.factors.items():
+            level = factor.levels.get(levels.get(name, ""))
+            settings |= level if isinstance(level, dict) else {factor.setting or name: level}
+        plain = all(value is None or str(value) == label for value in settings.values())
         meaning = ", ".join(f"{key} = {value}" for key, value in settings.items())
-        plain = level is None or str(level) == label or len(meaning) > 48
-        return label if plain else f"{label} ({meaning})"
+        return "" if plain or len(meaning) > _EXPLANATION_MAX else meaning
 
     def reasons(self, pair: PairResult) -> tuple[str, ...]:
         """What goes with the difference between two options, one sentence each."""
         workload = self.evidence.study.workload
         closed_loop = not workload.open_loop and workload.steady
-        return reasons(self.costs, pair, closed_loop, f" over {self.over}" if self.over else "")
+        return reasons(self.costs, pair, closed_loop, self._over)
 
-    def further_reasons(self, winner: str | None) -> tuple[str, ...]:
-        """Reasons of any verdict: the profile of the winner, and what an option does not release."""
-        severe = [n for n in self.gauges if n.code in ("gauge-full", "gauge-not-reclaimed")]
-        held = (f"{notice.subject}: {notice.text}." for notice in severe[:_MOST_SEVERE])
-        return (*profile_reasons(self.evidence, winner), *held)
+    def slower_tail(self, pair: PairResult) -> str:
+        """Latency p99 of the option where it is worse; '' where it is not, or a metric of the verdict."""
+        return slower_tail(self.costs, pair, self._over)
+
+    @property
+    def _over(self) -> str:
+        return f" over {self.over}" if self.over else ""
+
+
+def names(text: str, label: str) -> bool:
+    """Whether a text names an option, as a word by itself."""
+    return re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text) is not None

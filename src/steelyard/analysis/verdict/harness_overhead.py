@@ -13,6 +13,7 @@ from steelyard.analysis.judgement.results import Verdict
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
 from steelyard.analysis.verdict.findings import Findings
+from steelyard.analysis.verdict.headline import joined
 from steelyard.analysis.verdict.nothing_to_compare import nothing_to_compare
 from steelyard.analysis.verdict.options_compared import options_compared
 from steelyard.bundle.evidence.evidence import Evidence
@@ -26,33 +27,27 @@ def harness_overhead(findings: Findings) -> Verdict:
     """The cost of the harness and the noise of the machine; the answer on the options is its first reason."""
     answer = (options_compared if findings.pairwise.options else nothing_to_compare)(findings)
     evidence, run_metrics = findings.evidence, findings.run_metrics
-    found = [text for text in (_cost(evidence, run_metrics), _noise(evidence, run_metrics)) if text]
-    if not found:
+    engine = _levels(evidence, run_metrics, _ENGINE, "us")
+    server = _levels(evidence, run_metrics, SERVER_CPU.name, "us")
+    if not (engine or server):
         return answer
-    return replace(answer, sentence=" ".join(found), reasons=(answer.sentence, *answer.reasons))
+    of_server = f"A server that only answers takes {server} of CPU per transaction."
+    return replace(
+        answer,
+        headline=f"The load engine takes {engine} of CPU per transaction." if engine else of_server,
+        interval=joined(of_server if engine and server else "", _latency(evidence, run_metrics)),
+        consequence=_noise(evidence, run_metrics),
+        reasons=(joined(*answer.lines), *answer.reasons),
+    )
 
 
-def _cost(evidence: Evidence, run_metrics: RunMetrics) -> str:
-    """`Here a transaction takes 4.3 µs of CPU in the load engine and ...`; '' where neither was measured."""
-    parts = [
-        f"{level} {where}"
-        for name, unit, where in (
-            (_ENGINE, "us", "of CPU in the load engine"),
-            (SERVER_CPU.name, "us", "in a server that only answers"),
-        )
-        if (level := _levels(evidence, run_metrics, name, unit))
-    ]
-    if not parts:
-        return ""
+def _latency(evidence: Evidence, run_metrics: RunMetrics) -> str:
+    """`Half of the transactions are answered within 700 µs, with 8 clients.`; '' at several load points."""
     # a median over several load points is no latency
     clients = evidence.study.plan.clients
     half = _levels(evidence, run_metrics, _P50, "ns") if len(clients) == 1 else ""
-    waits = (
-        f"; half of them are answered within {half}, with {evidence.study.workload.counted(clients[0])}"
-        if half
-        else ""
-    )
-    return f"Here a transaction takes {listed(parts)}{waits}."
+    counted = evidence.study.workload.counted(clients[0])
+    return f"Half of the transactions are answered within {half}, with {counted}." if half else ""
 
 
 def _levels(evidence: Evidence, run_metrics: RunMetrics, name: str, unit: str) -> str:

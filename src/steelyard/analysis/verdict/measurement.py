@@ -8,7 +8,9 @@ from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Estimate, Metric, Verdict
 from steelyard.analysis.metrics.run_metrics import foremost
 from steelyard.analysis.verdict.findings import Findings
-from steelyard.quantities import count, interval
+from steelyard.analysis.verdict.gauges import with_severe_gauges
+from steelyard.analysis.verdict.headline import capitalised
+from steelyard.quantities import count, interval, quantity
 
 
 def measurement(findings: Findings) -> Verdict:
@@ -18,20 +20,23 @@ def measurement(findings: Findings) -> Verdict:
     points = points_of(run_metrics)
     levels = [estimate for point in points for estimate in estimates(run_metrics, metric, [label], point)]
     if not levels:
-        return Verdict("nothing to compare", None, f"Nothing was measured of {label}.", ())
+        return Verdict("nothing to compare", None, f"Nothing was measured of {label}.")
     blocks = min(estimate.blocks for estimate in levels)
     best = (min if metric.better == "lower" else max)(levels, key=lambda estimate: estimate.value)
     workload = evidence.study.workload
     at = f" with {workload.counted(best.clients)}" if best.clients else ""
     few = "" if blocks >= FEWEST_BLOCKS else ": too few for a safe interval"
-    return Verdict(
+    level = quantity(best.value, metric.unit)
+    found = Verdict(
         outcome="measured",
         winner=None,
-        sentence=f"{metric.title.capitalize()} of {label}: {_text(best, metric)}{at}"
-        f" (95 % interval, {count(blocks, 'block')}{few}).",
-        reasons=findings.further_reasons(None),
+        headline=f"{capitalised(metric.title)} of {findings.named(label)}: {level}{at}.",
+        interval=_interval(best, metric, f"{count(blocks, 'block')}{few}"),
     )
+    return with_severe_gauges(findings, found, [label])
 
 
-def _text(estimate: Estimate, metric: Metric) -> str:
-    return interval(estimate.value, estimate.low, estimate.high, metric.unit)
+def _interval(estimate: Estimate, metric: Metric, behind: str) -> str:
+    """`10,000/s [9,900–10,100], 95 % interval, 6 blocks.`"""
+    text = interval(estimate.value, estimate.low, estimate.high, metric.unit)
+    return f"{text}, 95 % interval, {behind}."

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from steelyard.analysis.judgement.results import Verdict
 from steelyard.analysis.verdict.findings import Findings
+from steelyard.analysis.verdict.gauges import with_severe_gauges
 
 
 def nothing_to_compare(findings: Findings) -> Verdict:
-    """There is no comparison; the reasons are those of any verdict."""
-    return Verdict(
-        outcome="nothing to compare",
-        winner=None,
-        sentence="There is nothing to compare: no block holds a finished run of two options.",
-        reasons=findings.further_reasons(None),
+    """There is no comparison; what options fill and keep is reported all the same."""
+    found = Verdict(
+        "nothing to compare", None, "Nothing to compare: no block holds a finished run of two options."
     )
+    return with_severe_gauges(findings, found, ())

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
-from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.comparison.pairwise import PairResult
 from steelyard.analysis.judgement.results import Verdict
+from steelyard.analysis.kernel.profile import profile_reasons
 from steelyard.analysis.verdict.factors import most_important_factor
 from steelyard.analysis.verdict.findings import Findings
+from steelyard.analysis.verdict.gauges import with_severe_gauges
+from steelyard.analysis.verdict.headline import fitting, joined
 from steelyard.analysis.verdict.load_points import answers_by_point
-from steelyard.analysis.verdict.pair_sentences import gains, missing
+from steelyard.analysis.verdict.pair_sentences import PairSentences, missing
 from steelyard.analysis.verdict.win_map import win_map_sentences
 from steelyard.quantities import listed, percent
-
-
-@dataclass(frozen=True)
-class _Answer:
-    outcome: Literal["winner", "leaning", "tie", "trade-off", "inconclusive"]
-    sentence: str
 
 
 def options_compared(findings: Findings) -> Verdict:
@@ -29,72 +24,118 @@ def options_compared(findings: Findings) -> Verdict:
     leader, pair = pairwise.leader, pairwise.leading(findings.evidence.baseline)
     open_to = pairwise.not_beaten_by(leader)
     answer = _two(findings, pair) if len(pairwise.options) == 2 else _many(findings, pair, open_to)
-    answer = _leaning(findings, answer)
-    winner = leader if answer.outcome == "winner" else None
+    won = answer.outcome == "winner"
     alike = all(pair.equal for pair in pairwise.pairs.values())
-    return Verdict(
-        outcome=answer.outcome,
-        winner=winner,
-        sentence=_joined(
-            _failures(findings),
-            answer.sentence,
-            "" if alike else most_important_factor(findings.effects, pairwise.metrics[0]),
-            answers_by_point(findings.evidence, findings.comparisons, pairwise.metrics),
-        ),
+    found = replace(
+        answer,
+        consequence=joined(_failures(findings), answer.consequence),
         reasons=(
+            *answer.reasons,
+            answers_by_point(findings.evidence, findings.comparisons, pairwise.metrics),
+            "" if alike else most_important_factor(findings.effects, pairwise.metrics[0]),
             *win_map_sentences(findings.win_map),
             *findings.reasons(pair),
-            *findings.further_reasons(winner),
+            *profile_reasons(findings.evidence, leader if won and findings.enough else None),
         ),
-        ties=() if winner else (leader, *open_to),
+        ties=() if won else (leader, *open_to),
     )
+    found = with_severe_gauges(findings, found, (leader, *(open_to or [pair.other])))
+    return _finished(findings, found, (leader, pair.other))
 
 
-def _two(findings: Findings, pair: PairResult) -> _Answer:
-    leader = pair.option
+def _finished(findings: Findings, found: Verdict, compared: Sequence[str]) -> Verdict:
+    """With codes explained that the headline has no room for; a leaning where blocks are few."""
+    explained = findings.explained(found.headline, compared)
+    reasons = [reason for reason in found.reasons if reason and reason not in found.consequence]
+    found = replace(found, reasons=(*explained, *reasons))
+    # so few blocks give a poor estimate of the scatter
+    if found.outcome == "inconclusive" or findings.enough:
+        return found
+    ties = found.ties or (found.winner or "",)
+    return replace(found, outcome="leaning", winner=None, headline=f"Leaning: {found.headline}", ties=ties)
+
+
+def _two(findings: Findings, pair: PairResult) -> Verdict:
     if pair.won:
-        wins = "wins" if findings.enough else "is ahead"
-        return _Answer("winner", f"{findings.named(leader)} {wins}: {gains(findings, pair)}.")
+        return _won(findings, pair, "wins", "is ahead")
     # the option against the baseline reads more naturally than the other way round
-    if leader == findings.evidence.baseline:
-        pair = findings.pairwise.pairs[pair.other, leader]
+    if pair.option == findings.evidence.baseline:
+        pair = findings.pairwise.pairs[pair.other, pair.option]
+    said = PairSentences(findings, pair)
     a, b = findings.named(pair.option), findings.named(pair.other)
-    text = gains(findings, pair)
+    both = f"{pair.option} and {pair.other}"
     if pair.mixed:
-        return _Answer("trade-off", f"{a} and {b} are a trade-off: {text}.")
-    if pair.equal:
-        return _Answer(
-            "tie", f"{a} and {b} are equivalent, within the {findings.margin} that matters: {text}."
+        headline = fitting(
+            f"{a} trades off against {b}: {said.trade()}.",
+            f"{pair.option} trades off against {pair.other}: {said.trade()}.",
+            f"{both} are a trade-off.",
         )
-    return _Answer(
-        "inconclusive", _joined(f"No winner between {a} and {b}: {text}.", missing(findings, pair))
+        return Verdict("trade-off", None, headline, said.differences())
+    if pair.equal:
+        within = f"are equivalent, within the {findings.margin} that matters"
+        headline = fitting(f"{a} and {b} {within}.", f"{both} {within}.")
+        return Verdict("tie", None, headline, said.differences())
+    none = "No winner between"
+    headline = fitting(
+        f"{none} {a} and {b}: no difference is shown.", f"{none} {both}: no difference is shown."
+    )
+    return Verdict("inconclusive", None, headline, said.differences(), missing(findings, pair))
+
+
+def _won(findings: Findings, pair: PairResult, wins: str, ahead: str) -> Verdict:
+    """A winner; costs and risks are the metrics that the headline leaves out, and latency that is worse."""
+    said, option, other = PairSentences(findings, pair), pair.option, pair.other
+    lead = f"{wins if findings.enough else ahead}: {said.size()}"
+    role = ", the next best" if len(findings.pairwise.options) > 2 else ""
+    role = ", the baseline" if other == findings.evidence.baseline else role
+    return Verdict(
+        outcome="winner",
+        winner=option,
+        headline=fitting(
+            f"{findings.named(option)} {lead} {findings.named(other)}{role}.",
+            f"{findings.named(option)} {lead} {findings.named(other)}.",
+            f"{findings.named(option)} {lead} {other}.",
+            f"{option} {lead} {other}.",
+            f"{option} {lead.partition(':')[0]}.",
+        ),
+        interval=said.interval(),
+        consequence=joined(said.beside(), findings.slower_tail(pair)),
     )
 
 
-def _many(findings: Findings, pair: PairResult, open_to: Sequence[str]) -> _Answer:
+def _many(findings: Findings, pair: PairResult, open_to: Sequence[str]) -> Verdict:
     pairs, leader = findings.pairwise.pairs, pair.option
-    count, text = len(findings.pairwise.options), gains(findings, pair)
+    number, said = len(findings.pairwise.options), PairSentences(findings, pair)
+    against = f"{leader} against {pair.other}: {said.differences()}"
     if not open_to:
-        wins = "wins over" if findings.enough else "is ahead of"
-        return _Answer("winner", f"{findings.named(leader)} {wins} all {count - 1} others: {text}.")
-    if all(p.equal for p in pairs.values()):
-        sentence = (
-            f"All {count} options are equivalent, within the {findings.margin} that matters: for {leader}"
-            f" against {pair.other}, {text}."
+        return _won(
+            findings, pair, f"wins over all {number - 1} others", f"is ahead of all {number - 1} others"
         )
-        return _Answer("tie", sentence)
+    if all(p.equal for p in pairs.values()):
+        headline = f"All {number} options are equivalent, within the {findings.margin} that matters."
+        return Verdict("tie", None, headline, against)
     left = [pairs[leader, o] for o in open_to]
-    beaten = count - 1 - len(open_to)
-    leads = f"{leader} leads: {_placed(left, beaten)}."
+    beaten = number - 1 - len(open_to)
+    placed = _placed(left, beaten)
+    headline = fitting(
+        f"{findings.named(leader)} leads: {placed}.",
+        f"{leader} leads: {placed}.",
+        f"{leader} leads {number} options, and is shown to beat {beaten} of them.",
+    )
+    full = () if placed in headline else (f"{leader} leads: {placed}.",)
     unknown = [p for p in left if p.open]
     if not unknown:
         outcome = "trade-off" if any(p.mixed for p in left) else "tie"
-        return _Answer(outcome, f"{leads} {leader}: {text}.")
+        return Verdict(outcome, None, headline, against, reasons=full)
     more = missing(findings, pair if pair.open else unknown[0])
     if beaten:
-        return _Answer("tie", _joined(f"{leads} {leader}: {text}.", more))
-    first = f"No winner among {count} options. {leads} Against {pair.other}: {text}."
-    return _Answer("inconclusive", _joined(first, more, _others_differ(findings)))
+        return Verdict("tie", None, headline, against, more, full)
+    headline = fitting(
+        f"No winner among {number} options: {leader} leads, and {placed}.",
+        f"No winner among {number} options: {leader} leads, but is not shown to beat any other.",
+    )
+    full = () if placed in headline else (f"{leader} leads: {placed}.",)
+    return Verdict("inconclusive", None, headline, against, joined(more, _others_differ(findings)), full)
 
 
 def _others_differ(findings: Findings) -> str:
@@ -103,10 +144,6 @@ def _others_differ(findings: Findings) -> str:
     others = [p for p in findings.pairwise.with_baseline(baseline) if p.option != leader]
     differ = any(not p.open and not p.equal for p in others)
     return "Some of the others do differ from the baseline: see the table." if differ else ""
-
-
-def _joined(*sentences: str) -> str:
-    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _placed(pairs: Sequence[PairResult], beaten: int) -> str:
@@ -127,14 +164,6 @@ def _placed(pairs: Sequence[PairResult], beaten: int) -> str:
         *([f"no difference from {listed(unknown)} is shown"] if unknown else []),
     ]
     return listed(parts)
-
-
-def _leaning(findings: Findings, answer: _Answer) -> _Answer:
-    """An answer from fewer than five blocks is no verdict: so few give a poor estimate of the scatter."""
-    if answer.outcome == "inconclusive" or findings.enough:
-        return answer
-    few = f"only {findings.blocks} blocks; a verdict needs {FEWEST_BLOCKS}"
-    return replace(answer, outcome="leaning", sentence=f"Leaning ({few}): {answer.sentence}")
 
 
 def _failures(findings: Findings) -> str:

@@ -3,56 +3,123 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.comparison.pairwise import PairResult
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.verdict.findings import Findings
-from steelyard.quantities import percent, says_nothing, significant
+from steelyard.analysis.verdict.headline import capitalised
+from steelyard.quantities import count, percent, says_nothing, significant
 
 _MOST_BLOCKS = 100
 
-
-def gains(findings: Findings, pair: PairResult) -> str:
-    """`18.3 % more throughput than B, the baseline (16.9 to 19.8 %), and ...; 95 % intervals, 6 blocks`."""
-    shown = pair.by_metric
-    proven = [(m, c) for m, c in shown if c.outcome in ("better", "worse")]
-    others = [(m, c) for m, c in shown if c.outcome not in ("better", "worse")]
-    good = [(m, c) for m, c in proven if c.outcome == "better"]
-    bad = [(m, c) for m, c in proven if c.outcome == "worse"]
-    role = "the baseline" if pair.other == findings.evidence.baseline else "the next best"
-    alone = len(findings.pairwise.options) == 2
-    than = f" than {pair.other}" + ("" if alone and role != "the baseline" else f", {role}")
-    parts: list[str] = []
-    if good or bad:
-        first = " and ".join(_difference(m, c) for m, c in good or bad)
-        second = " and ".join(_difference(m, c) for m, c in bad) if good else ""
-        parts.append(first + than + (f", but {second}" if second else ""))
-    margin = "" if pair.equal else findings.margin
-    if pair.failures:
-        less = "fewer" if pair.failures < 0 else "more"
-        parts.append(f"{percent(abs(pair.failures))} {less} of its transactions fail")
-    parts += [_untold(findings, m, c) or _no_difference(m, c, margin) for m, c in others]
-    blocks = shown[0][1].blocks
-    over = f"geometric mean over {findings.over}, " if findings.over else ""
-    if blocks == 1:
-        return f"{'; '.join(parts)} ({over}one block: no interval)"
-    return f"{'; '.join(parts)} ({over}95 % interval{'s' * (len(shown) > 1)}, {blocks} blocks)"
+Shown = tuple[Metric, Comparison]
 
 
-def _difference(metric: Metric, c: Comparison) -> str:
-    title = metric.full_title
+@dataclass(frozen=True)
+class PairSentences:
+    """The parts of a verdict on one pair. good, bad: what is proven of the option, better and worse."""
+
+    findings: Findings
+    pair: PairResult
+
+    @property
+    def good(self) -> list[Shown]:
+        """Metrics by which the option is better."""
+        return [(m, c) for m, c in self.pair.by_metric if c.outcome == "better"]
+
+    @property
+    def bad(self) -> list[Shown]:
+        """Metrics by which it is worse."""
+        return [(m, c) for m, c in self.pair.by_metric if c.outcome == "worse"]
+
+    def size(self) -> str:
+        """By how much the option is better; the name of the other follows: `18.3 % more throughput than`."""
+        if not self.good:
+            return f"{self._failing()} than under"
+        metric, c = self.good[0]
+        return f"{_size(metric, c)} {'of' if c.ratio >= 2 else 'than'}"
+
+    def trade(self) -> str:
+        """The foremost of each: `4.00 times the throughput, but 50.0 % more transactions fail`."""
+        good, bad = ([_size(m, c) for m, c in some] for some in (self.good, self.bad))
+        failing = [self._failing()] if self.pair.failures else []
+        good, bad = (failing + good, bad) if self.pair.failures < 0 else (good, failing + bad)
+        return f"{good[0]}, but {bad[0]}"
+
+    def interval(self) -> str:
+        """That of the size: `95 % interval 16.9 to 19.8 %, 6 blocks.`"""
+        shown = self._leading()
+        if not shown:
+            return self.differences()
+        return f"95 % interval {_ends(shown[0][1])}, {self._blocks()}."
+
+    def beside(self) -> str:
+        """The metrics that the headline leaves out, and failures: what the winner costs or saves."""
+        if not (leading := self._leading()):
+            return ""
+        parts = [self._difference(m, c) for m, c in self.pair.by_metric if (m, c) not in leading]
+        return sentence([*parts, *filter(None, [self._failing()])])
+
+    def differences(self) -> str:
+        """All metrics with their intervals: `Throughput: ratio 1.01 [0.98 to 1.04]; ...`."""
+        parts = [self._difference(m, c) for m, c in self.pair.by_metric]
+        if self.pair.failures:
+            parts.append(self._failing())
+        return f"{sentence(parts)[:-1]} ({self._confidence()})."
+
+    def _leading(self) -> list[Shown]:
+        return self.good[:1]
+
+    def _failing(self) -> str:
+        failures = self.pair.failures
+        less = "fewer" if failures < 0 else "more"
+        return f"{percent(abs(failures))} {less} transactions fail" if failures else ""
+
+    def _difference(self, metric: Metric, c: Comparison) -> str:
+        if c.outcome in ("better", "worse"):
+            return f"{_size(metric, c)} [{_ends(c)}]"
+        margin = "" if self.pair.equal else self.findings.margin
+        return _untold(self.findings, metric, c) or _no_difference(metric, c, margin)
+
+    def _blocks(self) -> str:
+        blocks = count(self.pair.by_metric[0][1].blocks, "block")
+        return f"{self._over()}{blocks}{self.findings.too_few}"
+
+    def _over(self) -> str:
+        return f"geometric mean over {self.findings.over}, " if self.findings.over else ""
+
+    def _confidence(self) -> str:
+        if self.pair.by_metric[0][1].blocks == 1:
+            return f"{self._over()}one block: no interval{self.findings.too_few}"
+        return f"95 % interval{'s' * (len(self.pair.by_metric) > 1)}, {self._blocks()}"
+
+
+def sentence(parts: Sequence[str]) -> str:
+    """`A; b.` of some parts; '' of none."""
+    return f"{capitalised('; '.join(parts))}." if parts else ""
+
+
+def _size(metric: Metric, c: Comparison) -> str:
+    """`18.3 % more throughput`, `3.50 times the throughput`, `12.0 % lower latency p99`."""
+    if c.ratio >= 2:
+        return f"{significant(c.ratio)} times the {metric.full_title}"
+    word = "more" if c.ratio > 1 else "less"
+    if metric.name.endswith(("_ns", "_ms")):
+        word = {"more": "higher", "less": "lower"}[word]
+    return f"{percent(abs(c.ratio - 1))} {word} {metric.full_title}"
+
+
+def _ends(c: Comparison) -> str:
+    """The interval of the size, in its own terms: `16.9 to 19.8 %`, `3.32 to 3.69`."""
     if c.ratio >= 2:
         # proven, though nothing is known of its upper end
         top = "or more" if says_nothing(c.low, c.high) else f"to {significant(c.high)}"
-        return f"{significant(c.ratio)} times the {title} [{significant(c.low)} {top}]"
-    if c.ratio > 1:
-        word, amount, low, high = "more", c.ratio - 1, c.low - 1, c.high - 1
-    else:
-        word, amount, low, high = "less", 1 - c.ratio, 1 - c.high, 1 - c.low
-    if metric.name.endswith(("_ns", "_ms")):
-        word = {"more": "higher", "less": "lower"}[word]
-    return f"{percent(amount)} {word} {title} [{significant(100 * low)} to {percent(high)}]"
+        return f"{significant(c.low)} {top}"
+    low, high = (c.low - 1, c.high - 1) if c.ratio > 1 else (1 - c.high, 1 - c.low)
+    return f"{significant(100 * low)} to {percent(high)}"
 
 
 def _no_difference(metric: Metric, c: Comparison, margin: str) -> str:

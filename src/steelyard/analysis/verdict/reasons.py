@@ -12,6 +12,7 @@ from steelyard.analysis.comparison.compare import Difference
 from steelyard.analysis.comparison.pairwise import PairResult
 from steelyard.analysis.judgement.results import Outcome
 from steelyard.analysis.metrics.costs import SERVER_CPU
+from steelyard.analysis.metrics.run_metrics import P99
 from steelyard.analysis.verdict.costs import PARTS, SYSTEM, USER, Cost, Costs
 from steelyard.quantities import percent, significant
 
@@ -38,6 +39,12 @@ def reasons(costs: Costs, pair: PairResult, closed_loop: bool = True, over: str 
     rest.sort(key=lambda c: (not c.timed, -abs(c.change) if c.timed else 0.0))
     found += [_other(cost, pair, over) for cost in rest[: _MOST_SENTENCES - len(found)]]
     return tuple(found)
+
+
+def slower_tail(costs: Costs, pair: PairResult, over: str) -> str:
+    """Latency p99 where it is worse and no metric of the verdict; '' where it is not."""
+    cost = None if any(metric.name == P99.name for metric, _ in pair.by_metric) else costs.p99(pair)
+    return "".join(_p99(cost, pair, over)) if cost and cost.change > 0 else ""
 
 
 def _pace(cpu: Cost, work: Difference | None) -> tuple[str, ...]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Verdict, WinMapCell
-from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.verdict.findings import Findings
-from steelyard.quantities import listed, percent, span_of
+from steelyard.analysis.verdict.gauges import with_severe_gauges
+from steelyard.quantities import count, listed, percent, ratio, span_of
 from steelyard.study.factors import table_factor
 
 
@@ -25,14 +26,38 @@ def win_map(findings: Findings) -> Verdict:
 
     option, other = label(most.level), label(most.baseline)
     pair = findings.pairwise.pairs.get((option, other))
-    answer = " ".join(win_map_sentences(cells)) or "No cell has a finished run of two tables."
-    return Verdict(
+    blocks = len(set(findings.run_metrics.block.tolist()))
+    few = "" if blocks >= FEWEST_BLOCKS else f"; a verdict needs {FEWEST_BLOCKS}"
+    found = Verdict(
         outcome="it depends",
         winner=None,
-        sentence=_few(findings.run_metrics) + answer,
-        reasons=(*(findings.reasons(pair) if pair else ()), *findings.further_reasons(None)),
+        headline=_headline(cells, leaning=bool(few)),
+        interval=f"95 % intervals decide each cell: {count(blocks, 'block')}{few}.",
+        consequence=f"{option} against {other} differs most: {_extent(most)}.",
+        reasons=(*win_map_sentences(cells), *(findings.reasons(pair) if pair else ())),
         ties=(option, other),
     )
+    return with_severe_gauges(findings, found, ())
+
+
+def _headline(cells: Sequence[WinMapCell], leaning: bool) -> str:
+    """Of the table that wins most cells, by the most."""
+    wins = [cell for cell in cells if cell.winner]
+    lead = "Leaning: it depends" if leaning else "It depends"
+    if not wins:
+        return f"{lead}: no table is shown to win in any of {count(len(cells), 'cell')}."
+    tally = Counter(cell.winner for cell in wins)
+    winner, won = tally.most_common(1)[0]
+    most = max(max(cell.ratio, 1 / cell.ratio) for cell in wins if cell.winner == winner)
+    of = [cell for cell in cells if winner in (cell.level, cell.baseline)]
+    lost = sum(cell.winner not in (winner, None) for cell in of)
+    loses = f" and loses in {lost}" if lost else ""
+    return f"{lead}: {winner} wins in {won} of {count(len(of), 'cell')}{loses}, by up to {percent(most - 1)}."
+
+
+def _extent(cell: WinMapCell) -> str:
+    text = f"throughput {ratio(cell.ratio, cell.low, cell.high)} times"
+    return f"{text} with {cell.clients} thread{'s' * (cell.clients != 1)}"
 
 
 def win_map_sentences(cells: Sequence[WinMapCell]) -> tuple[str, ...]:
@@ -57,13 +82,6 @@ def win_map_sentences(cells: Sequence[WinMapCell]) -> tuple[str, ...]:
                 f" {mine[0].baseline}, in {len(mine)} cells."
             )
     return tuple(found)
-
-
-def _few(run_metrics: RunMetrics) -> str:
-    blocks = len(set(run_metrics.block.tolist()))
-    return (
-        f"Leaning (only {blocks} blocks; a verdict needs {FEWEST_BLOCKS}): " if blocks < FEWEST_BLOCKS else ""
-    )
 
 
 def _where(cells: Sequence[WinMapCell]) -> list[str]:

@@ -24,7 +24,7 @@ class Series:
     throughput: option, t_s, run, tps. t_s: seconds of execution over all runs, one after another.
     cpu: run, option, t_s (as above), role (server, engine, monitors, idle ...), percent (of one core).
     gauges: option, t_s (since the start of measure), monitor, entity, metric, value, limit (NaN or
-        absent: none), unit ('': a number of things): median over runs.
+        absent: none), unit ('': a number of things), group (as declared): median over runs.
     statements: option, statement, per_s: geometric mean over runs and points, as estimates are.
     clients: option, clients, client, transactions: geometric mean over runs; of instances of a
         program, their scores stand as transactions.

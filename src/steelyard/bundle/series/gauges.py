@@ -28,15 +28,20 @@ _GAUGES = """
 
 
 def gauges(bundle: Bundle) -> Columns:
-    """Gauges that their monitors declare worth a chart, with their units."""
-    units = {
-        (monitor, metric.chart, metric.name): metric.unit
+    """Gauges that their monitors declare worth a chart, with their units and groups."""
+    charted = {
+        (monitor, metric.chart, metric.name): metric
         for monitor, metrics in bundle.declared.items()
         for metric in metrics
         if metric.chart
     }
-    wanted = [(*at, name) for *at, first in units for name in (first, f"{first}_limit")]
+    wanted = [(*at, name) for *at, first in charted for name in (first, f"{first}_limit")]
     lists = {name: [row[i] for row in wanted] for i, name in enumerate(("monitors", "entities", "metrics"))}
     found = bundle.columns(_GAUGES, lists)
     at = zip(*(found[name].tolist() for name in ("monitor", "entity", "metric")), strict=True)
-    return {**found, "unit": np.asarray([units[key] for key in at], dtype=object)}
+    metrics = [charted[key] for key in at]
+    return {
+        **found,
+        "unit": np.asarray([metric.unit for metric in metrics], dtype=object),
+        "group": np.asarray([metric.group for metric in metrics], dtype=object),
+    }

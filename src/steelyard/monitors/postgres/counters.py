@@ -45,7 +45,13 @@ _METRICS = (
     DeclaredMetric("timed_total", "checkpoints", "Checkpoints because of time"),
     DeclaredMetric("requested_total", "checkpoints", "Checkpoints because of WAL or on request"),
     DeclaredMetric(
-        "entries", "statements", "Entries of pg_stat_statements", chart="statements", limit=True, fills=True
+        "entries",
+        "statements",
+        "Entries of pg_stat_statements",
+        chart="statements",
+        group="memory",
+        limit=True,
+        fills=True,
     ),
     DeclaredMetric("held_calls", "statements", "Calls counted in the present entries"),
     DeclaredMetric(

@@ -47,7 +47,7 @@ _METRICS = (
     DeclaredMetric("context_switches_total", "host", "Context switches of all CPUs"),
     DeclaredMetric("interrupts_total", "host", "Interrupts"),
     DeclaredMetric("forks_total", "host", "Processes and threads started"),
-    DeclaredMetric("runqueue_tasks", "host", "Threads that run or wait for a CPU", chart="host"),
+    DeclaredMetric("runqueue_tasks", "host", "Threads that run or wait for a CPU", chart="host", group="cpu"),
     DeclaredMetric("blocked_tasks", "host", "Threads that wait for I/O"),
     DeclaredMetric("memory_available_bytes", "host", "Memory that programs can use without swapping"),
     DeclaredMetric("memory_dirty_bytes", "host", "File pages that wait to be written"),

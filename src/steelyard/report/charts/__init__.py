@@ -1,7 +1,7 @@
 """Every chart of a report, as Vega-Lite specifications: plain dicts, one idea a file.
 
-A chart is a module with `figure(presented) -> Figure | None` (None: there is no evidence for it), and its
-line in CHARTS.
+A chart is a module (or, of gauges, a value) with `figure(presented) -> Figure | None` (None: there is no
+evidence for it), and its line in CHARTS.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ CHARTS = (
     query_times,
     win_map,
     timeline,
+    gauges.CPU,
     scaling,
     priorities,
     trace,
@@ -37,7 +38,9 @@ CHARTS = (
     locks,
     scheduling,
     latency,
-    gauges,
+    gauges.MEMORY,
+    gauges.CONNECTIONS,
+    gauges.OTHER,
     statements,
     clients,
 )

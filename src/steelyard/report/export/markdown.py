@@ -17,7 +17,8 @@ _MACHINE = ("CPU", "cores", "kernel", "virtualisation")
 def to_markdown(presented: Presented) -> str:
     """Question, answer, reasons, table of options, notices."""
     judgement, about = presented.judgement, presented.about
-    lines = [f"**{_safe(judgement.question)}**", "", _safe(judgement.verdict.sentence), ""]
+    lines = [f"**{_safe(judgement.question)}**", ""]
+    lines += ["  \n".join(map(_safe, judgement.verdict.lines)), ""]
     lines += [f"- {_safe(reason)}" for reason in judgement.verdict.reasons]
     options = table(presented)
     heads = ["", *map(_cell, options.head), "blocks"]

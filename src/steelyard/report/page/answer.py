@@ -1,4 +1,4 @@
-"""The answer at the head of the page: its chip, its sentence and what the winner changes."""
+"""The answer at the head of the page: its chip, its codes and what the winner changes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,6 @@ CHIPS = {
     "measured": "measured",
     "nothing to compare": "nothing to compare",
 }
-
-
-def sentences(text: str) -> tuple[str, str]:
-    """The first sentence, which answers, and what follows it."""
-    answer, *further = re.split(r"(?<=[.!?])\s+", text, maxsplit=1)
-    return answer, further[0] if further else ""
 
 
 def speaker(labels: Iterable[str]) -> Any:

@@ -17,10 +17,14 @@ from steelyard.report.page.method import facts_of
 from steelyard.report.page.vega import vega_script
 from steelyard.report.presented.marks import MARKS_MEAN
 from steelyard.report.presented.presented import Presented
+from steelyard.report.presented.ranking import Row
 from steelyard.report.tables import programs, ranking, statements
 
 # charts that answer stand above the table of options
 _ANSWERS = ("ratios", "effects")
+_OPEN_MAX = 8  # rows of a table that are open at once
+
+Option = tuple[Row, tuple[str, ...]]
 
 
 def write_report(path: Path, presented: Presented) -> Path:
@@ -33,8 +37,16 @@ def render(presented: Presented) -> str:
     judgement, about = presented.judgement, presented.about
     drawn = uniquely_named(figures(presented))
     first = list(takewhile(lambda figure: figure.name in _ANSWERS, drawn))
-    sentence, further = answer.sentences(judgement.verdict.sentence)
-    options = ranking.table(presented)
+    options, instances = ranking.table(presented), programs.table(presented)
+    by_statement = statements.page_table(presented)
+    contents = [
+        *((figure.name, figure.title) for figure in first),
+        ("options", "Options"),
+        *([("instances", "Instances")] if instances else []),
+        *([("statement-latency", "Latency by statement")] if by_statement else []),
+        *((figure.name, figure.title) for figure in drawn[len(first) :]),
+        ("method", "How it was measured"),
+    ]
     return (
         environment()
         .get_template("template.html.j2")
@@ -42,20 +54,19 @@ def render(presented: Presented) -> str:
             about=about,
             judgement=judgement,
             verdict=judgement.verdict,
-            answer=sentence,
-            further=further,
             chip=answer.CHIPS[judgement.verdict.outcome],
             say=answer.speaker(judgement.options),
             tiles=answer.tiles(presented),
+            contents=contents,
             columns=options.head,
-            rows=list(zip(presented.ranking, options.rows, strict=True)),
-            rest=sum(not row.is_foremost for row in presented.ranking),
+            options=_split(list(zip(presented.ranking, options.rows, strict=True))),
+            open_max=_OPEN_MAX,
             over=about.over(" and "),
             legend=presented.legend,
             marks_mean=MARKS_MEAN,
             blocks=_blocks(presented.blocks),
-            instances=programs.table(presented),
-            statements=statements.page_table(presented),
+            instances=instances,
+            statements=by_statement,
             notices=presented.footnotes,
             first=first,
             figures=drawn[len(first) :],
@@ -69,6 +80,15 @@ def render(presented: Presented) -> str:
             fmt=fmt,
         )
     )
+
+
+def _split(rows: list[Option]) -> tuple[list[Option], list[Option]]:
+    """The options that are open at once, the best ones and the baseline, and those shown on demand."""
+    if len(rows) <= _OPEN_MAX:
+        return rows, []
+    best = rows[: _OPEN_MAX - 1]
+    shown = [option for option in rows if option in best or option[0].is_baseline]
+    return shown, [option for option in rows if option not in shown]
 
 
 def environment() -> Any:

@@ -2,6 +2,7 @@
 (() => {
   const { themes, specs, narrow } = JSON.parse(document.getElementById("charts").textContent);
   const shown = new Map();
+  const KEPT_OPEN = 2; // on a small screen: the first picture and the options
 
   async function draw(box) {
     const name = box.dataset.chart;
@@ -61,15 +62,23 @@
     });
     choose(tabs[0]);
   }
-  for (const more of document.querySelectorAll(".more")) {
-    const rest = [...document.querySelectorAll("tr.rest")];
-    for (const row of rest) row.hidden = true;
-    more.hidden = false;
-    more.firstElementChild.addEventListener("click", () => {
-      for (const row of rest) row.hidden = false;
-      more.remove();
-    });
+  // a small screen shows the answer and the titles; a part opens when it is tapped or linked to
+  const parts = [...document.querySelectorAll("details.part")];
+  const reveal = () => {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    const inside = target.querySelector(":scope > details.part");
+    if (inside) inside.open = true;
+    for (let at = target.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
+    target.scrollIntoView();
+  };
+  if (matchMedia("(max-width: 40rem)").matches) {
+    for (const part of parts.slice(KEPT_OPEN)) part.open = false;
   }
+  for (const part of parts) part.addEventListener("toggle", () => part.open && ready && drawAll(false));
+  addEventListener("hashchange", reveal);
+  addEventListener("beforeprint", () => parts.forEach((part) => (part.open = true)));
+  reveal();
   ready = true;
   drawAll(false);
 })();

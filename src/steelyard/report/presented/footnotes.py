@@ -10,6 +10,30 @@ from steelyard.analysis.judgement.results import Judgement, Notice
 from steelyard.quantities import listed, span_of
 from steelyard.report.about.about import About
 
+# what may overturn the verdict, the gravest first
+_SEVERE = (
+    "disturbed",
+    "server-error",
+    "errors",
+    "engine-saturated",
+    "backlog",
+    "steal",
+    "gauge-not-reclaimed",
+    "gauge-full",
+    "cache-thrash",
+    "few-blocks",
+    "study-unfinished",
+)
+# what the machine or the user did not permit, or what was not recorded for a time
+_LIMITS = (
+    "monitor-silent",
+    "monitor-lost",
+    "probe-lost",
+    "monitor-partial",
+    "monitor-unavailable",
+    "probes-differ",
+    "probe-unavailable",
+)
 _DETAILS_MAX = 4
 _RUNS = re.compile(r"\d+(?= runs\b)")
 
@@ -48,13 +72,24 @@ class Footnote:
 
 
 def footnotes(judgement: Judgement, about: About) -> list[Footnote]:
-    """Notices of the analysis, of the lab and of comparisons; first those of the whole study."""
+    """Notices of the analysis, of the lab and of comparisons.
+
+    By what matters to the verdict: severe ones first, limits of the machine last; of the others those of the
+    whole study before those of single options.
+    """
     warnings = (notice for item in judgement.comparisons for notice in item.notices)
     alike: dict[tuple[str, str], list[Notice]] = {}
     for notice in (*judgement.notices, *about.notices, *warnings):
         alike.setdefault((notice.code, _RUNS.sub("", notice.text)), []).append(notice)
     found = [_gathered(notices) for notices in alike.values()]
-    return sorted(found, key=lambda footnote: bool(footnote.about))
+    return sorted(found, key=_weight)
+
+
+def _weight(footnote: Footnote) -> tuple[int, int]:
+    """Less is weightier."""
+    if footnote.code in _SEVERE:
+        return 0, _SEVERE.index(footnote.code)
+    return (2, _LIMITS.index(footnote.code)) if footnote.code in _LIMITS else (1, bool(footnote.about))
 
 
 def _gathered(notices: Sequence[Notice]) -> Footnote:

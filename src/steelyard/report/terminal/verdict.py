@@ -38,7 +38,8 @@ def print_verdict(presented: Presented, console: Console) -> None:
     """
     verdict = presented.judgement.verdict
     _say(console, presented.judgement.question, "dim")
-    _say(console, verdict.sentence, "bold")
+    for number, line in enumerate(verdict.lines):
+        _say(console, line, "" if number else "bold")
     for reason in verdict.reasons:
         _say(console, reason, hang="  - ")
     console.print()

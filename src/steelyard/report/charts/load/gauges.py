@@ -1,7 +1,8 @@
-"""Caches, evictions, memory while the load went on: what fills, and what is never given back."""
+"""Gauges over time, one figure per group: what fills, what is not released, what waits for a CPU."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from steelyard import quantities as fmt
@@ -20,31 +21,48 @@ _DOTS_MAX = 120
 Key = tuple[str, str, str]
 
 
-def figure(presented: Presented) -> Figure | None:
-    """One panel per gauge, one line per option; the dashed line is the limit of the gauge."""
-    grouped: dict[Key, list[dict[str, Any]]] = {}
-    for row in rows(presented.series.gauges):
-        if row["value"] is not None:
-            key = (str(row["monitor"]), str(row["entity"]), str(row["metric"]))
-            grouped.setdefault(key, []).append(row)
-    if not grouped:
-        return None
-    return Figure(
-        name="gauges",
-        title="Caches and memory",
-        caption=(
-            "Medians over runs, from the start of measure. A dashed line marks the limit, where one is known."
-        ),
-        panels=tuple(
-            Panel(
-                f"gauge-{slug('-'.join(key))}", _title(key, data[0]["unit"]), _lines(data, presented.palette)
-            )
-            for key, data in grouped.items()
-        ),
-        table=_table(grouped),
-        layout="grid",
-        key="dash",
-    )
+@dataclass(frozen=True)
+class GaugeChart:
+    """The figure of one group of gauges, as their monitors declare it. name, title: of the figure."""
+
+    group: str
+    name: str
+    title: str
+
+    def figure(self, presented: Presented) -> Figure | None:
+        """One panel per gauge, one line per option; the dashed line is the limit of the gauge."""
+        grouped: dict[Key, list[dict[str, Any]]] = {}
+        for row in rows(presented.series.gauges):
+            if row["value"] is not None and row["group"] == self.group:
+                key = (str(row["monitor"]), str(row["entity"]), str(row["metric"]))
+                grouped.setdefault(key, []).append(row)
+        if not grouped:
+            return None
+        return Figure(
+            name=self.name,
+            title=self.title,
+            caption=(
+                "Medians over runs, from the start of measure."
+                " A dashed line marks the limit, where one is known."
+            ),
+            panels=tuple(
+                Panel(
+                    f"gauge-{slug('-'.join(key))}",
+                    _title(key, data[0]["unit"]),
+                    _lines(data, presented.palette),
+                )
+                for key, data in grouped.items()
+            ),
+            table=_table(grouped),
+            layout="grid",
+            key="dash",
+        )
+
+
+MEMORY = GaugeChart("memory", "gauges", "Caches and memory")
+CPU = GaugeChart("cpu", "cpu-gauges", "CPU and run queue")
+CONNECTIONS = GaugeChart("connections", "connections", "Connections")
+OTHER = GaugeChart("", "other-gauges", "Other gauges")
 
 
 def _title(key: Key, unit: str) -> str:
