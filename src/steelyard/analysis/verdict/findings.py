@@ -63,8 +63,8 @@ class Findings:
         name, factor = next(iter(factors.items()))
         level = factor.levels.get(levels.get(name, ""))
         settings = level if isinstance(level, dict) else {factor.setting or name: level}
-        meaning = ", ".join(f"{key} = {value}" for key, value in settings.items())
-        plain = level is None or str(level) == label or len(meaning) > 48
+        meaning = ", ".join(f"{key} = {value}" for key, value in settings.items() if value != "")
+        plain = not meaning or level is None or str(level) == label or len(meaning) > 48
         return label if plain else f"{label} ({meaning})"
 
     def reasons(self, pair: PairResult) -> tuple[str, ...]:
