@@ -95,7 +95,7 @@ def test_an_index_is_a_level_and_its_bytes_and_seconds_are_in_the_bundle(lab: La
     found = schemas(lab)
     assert found["NONE"]["tables_bytes"] == pytest.approx(found["IX"]["tables_bytes"], rel=0.2)
     assert found["IX"]["indexes_bytes"] >= found["NONE"]["indexes_bytes"] + 16384
-    assert found["NONE"]["sql_s"] < found["IX"]["sql_s"] < 30
+    assert found["NONE"]["sql_s"] == 0 < found["IX"]["sql_s"] < 30
     page = (lab.bundle / "report.html").read_text()
     assert "create index by_branch on item (branch)" in page and "as loaded" in page
     assert "its SQL took" in page
@@ -218,7 +218,9 @@ B = "{b}"
 
 
 def test_two_texts_of_a_statement_are_compared(lab: Lab) -> None:
-    study = own_study(lab.folder, "postgres", TEXTS.format(b="select 1 / (:b - :b)"))
+    study = own_study(
+        lab.folder, "postgres", TEXTS.format(b="select note from item where 1 / (branch - branch) = :b")
+    )
     failed = lab.run("run", study, "--bundle", lab.bundle)
     assert failed.returncode == 1
     assert 'option B: the transaction "one" never succeeded' in failed.stderr
@@ -228,7 +230,7 @@ def test_two_texts_of_a_statement_are_compared(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("b", "words"),
     [
-        ("select nothing, :b from item", 'option B: the statement "one" cannot run: no such column: nothing'),
+        ("select missing, :b from item", 'option B: the statement "one" cannot run: no such column: missing'),
         ("select 1", 'option B: statement "one": the SQL has no :b'),
     ],
 )

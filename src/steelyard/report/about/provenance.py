@@ -44,7 +44,11 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
         who_works=study.workload.WHO,
         server_version=", ".join(versions),
         kernels=_kernels(bundle.environment),
-        schemas={label: _cost(server["schema"]) for label, server in servers.items() if "schema" in server},
+        schemas={
+            label: _cost(servers[label]["schema"])
+            for label in (option["label"] for option in bundle.head["options"])
+            if "schema" in servers.get(label, {})
+        },
         report=report,
         next_command=next_command,
         page_command=page_command,
@@ -91,7 +95,8 @@ def _cost(schema: Mapping[str, float]) -> str:
         for name, size in schema.items()
         if name.endswith("_bytes")
     ]
-    return f"{', '.join(sizes)}; its SQL took {duration(schema['sql_s'])}"
+    took = f"; its SQL took {duration(schema['sql_s'])}" if schema["sql_s"] else ""
+    return ", ".join(sizes) + took
 
 
 def _shown(factor: Factor, code: str) -> str:

@@ -37,18 +37,21 @@ def copy_files(base: Path, to: Path) -> None:
 
 
 def apply_levels(study: Study, option: Option, execute: Callable[[str], tuple[str, int]]) -> float:
-    """Executes the SQL of the option's levels in the order of the factors; seconds that it took.
+    """Executes the SQL of the option's levels in the order of the factors; seconds that it took, 0 without SQL.
 
     execute: gives the server's words and the line within the SQL, from 1, where it fails; '' and 0
     otherwise; line 0: unknown. Raises InputError.
     """
-    begin_ns = time.monotonic_ns()
+    seconds = 0.0
     for name, sql in option.schema.items():
-        if sql.strip():
-            words, line = execute(sql)
-            if words:
-                raise _error(study, option, name, words, line)
-    return (time.monotonic_ns() - begin_ns) / 1e9
+        if not sql.strip():
+            continue
+        begin_ns = time.monotonic_ns()
+        words, line = execute(sql)
+        if words:
+            raise _error(study, option, name, words, line)
+        seconds += (time.monotonic_ns() - begin_ns) / 1e9
+    return seconds
 
 
 def _error(study: Study, option: Option, name: str, words: str, line: int) -> InputError:
