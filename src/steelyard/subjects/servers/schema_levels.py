@@ -37,7 +37,7 @@ def copy_files(base: Path, to: Path) -> None:
 
 
 def apply_levels(study: Study, option: Option, execute: Callable[[str], tuple[str, int]]) -> float:
-    """Executes the SQL of the option's levels in the order of the factors; seconds that it took, 0 without SQL.
+    """Executes the SQL of the option's levels in the order of the factors; seconds that it took (0: no SQL).
 
     execute: gives the server's words and the line within the SQL, from 1, where it fails; '' and 0
     otherwise; line 0: unknown. Raises InputError.
