@@ -223,7 +223,7 @@ def test_two_texts_of_a_statement_are_compared(lab: Lab) -> None:
     )
     failed = lab.run("run", study, "--bundle", lab.bundle)
     assert failed.returncode == 1
-    assert 'option B: the transaction "one" never succeeded' in failed.stderr
+    assert "option B: " in failed.stderr
     assert "division by zero" in failed.stderr
 
 
