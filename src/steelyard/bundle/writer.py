@@ -147,7 +147,7 @@ class BundleWriter:
 
         facts: version, settings by name, sources by name of those that are not the default;
         calibration, costs of operations on this machine, by name with unit; guest, facts of a virtual
-        machine.
+        machine; schema, what the SQL of scope schema took, by name with unit.
         """
         known = read_environment(self.path, self._facts)
         servers = known.setdefault("servers", {})
@@ -155,12 +155,14 @@ class BundleWriter:
             return
         settings = facts.get("settings", {})
         servers[option] = {
-            **({"guest": facts["guest"]} if "guest" in facts else {}),
+            **{key: facts[key] for key in ("guest", "schema") if key in facts},
             "version": facts.get("version", ""),
             "origin": facts.get("origin", ""),
             "set": {name: settings[name] for name in facts.get("sources", {})},
         }
-        known.setdefault("server", {name: fact for name, fact in facts.items() if name != "calibration"})
+        known.setdefault(
+            "server", {name: fact for name, fact in facts.items() if name not in ("calibration", "schema")}
+        )
         if "calibration" in facts:
             known.setdefault("calibration", facts["calibration"])
         self._write_environment(known)

@@ -10,12 +10,18 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:
+        import os
         import signal
         import sys
+        from contextlib import suppress
 
         # a second Ctrl-C must not interrupt the message
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         from steelyard.workflow.exit_codes import Exit
 
         sys.stderr.write("error: interrupted\n")
-        sys.exit(Exit.INTERRUPTED)
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        # a thread that was left behind in native code must not be torn down with the interpreter
+        os._exit(Exit.INTERRUPTED)

@@ -15,9 +15,11 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab.engines.plan import engine_plan
 from steelyard.lab.environment.redaction import redact_text
 from steelyard.study.errors import InputError
+from steelyard.study.factors import level_of_statement
 from steelyard.study.plan import Option, Slot
 from steelyard.study.study import Study
 from steelyard.study.workloads.statements import Statement, StatementWorkload
+from steelyard.study.workloads.workload import Workload
 from steelyard.subjects import Bench, Kind, Load, Subject, started
 
 # connecting, for each transaction
@@ -27,7 +29,8 @@ _CONNECT_S = 15.0
 def check_statements(bench: Bench, kind: Kind, subject: Subject) -> None:
     """Raises InputError for statements that the server refuses, with its words; SubjectFailed.
 
-    One start of the server per version and session; whatever else goes wrong is left to the runs to report.
+    One start of the server per version, schema and session; whatever else goes wrong is left to the runs to
+    report.
     """
     if not kind.statement_errors or not bench.work.statements:
         return
@@ -45,18 +48,24 @@ def check_statements(bench: Bench, kind: Kind, subject: Subject) -> None:
 
 
 def _alike(options: Iterable[Option]) -> Iterator[Sequence[Option]]:
-    """Options with rounds of long queries have texts of ours: they are not tried."""
+    """Options with rounds of long queries have texts of ours: only their SQL of scope schema is tried."""
     found: dict[str, list[Option]] = {}
     for option in options:
-        if option.workload.steady:
-            found.setdefault(repr((option.bindir, dict(option.session))), []).append(option)
+        if option.workload.steady or option.schema:
+            server = (option.bindir, dict(option.session), dict(option.schema))
+            found.setdefault(repr(server), []).append(option)
     yield from found.values()
 
 
 def _distinct(options: Iterable[Option]) -> Iterable[Option]:
-    """One per way to send statements."""
-    keys = ("handle", "text", "parameters")
-    return {tuple((o.workload.load_keys() or {}).get(k) for k in keys): o for o in options}.values()
+    """One per way to send statements and per set of their texts."""
+    return {_sent(option.workload): option for option in options if option.workload.steady}.values()
+
+
+def _sent(workload: Workload) -> str:
+    keys = workload.load_keys() or {}
+    texts = workload.statements if isinstance(workload, StatementWorkload) else {}
+    return repr([keys.get(key) for key in ("handle", "text", "parameters")] + list(texts.values()))
 
 
 def _refused(bench: Bench, kind: Kind, option: Option, load: Load) -> list[Mapping[str, str]]:
@@ -86,6 +95,8 @@ def _error(bench: Bench, kind: Kind, option: Option, refused: Sequence[Mapping[s
             if study.subject.dsn
             else "workload.schema_sql, schema_file or data_file makes the tables"
         )
+    if level := level_of_statement(study, option.levels, name):
+        return InputError(text, hint, level)
     own = _own(study, name)
     if own is None:
         return InputError(text, hint, ("workload", "kind"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -17,6 +18,8 @@ from steelyard.study.workloads.workload import Workload
 
 W = TypeVar("W", bound=Workload)
 
+# keys of a level of scope schema that is a table
+_SQL_KEYS = ("sql", "sql_file")
 # columns of the table `runs`, where factors become columns, and the key of an exclusion's reason
 _RESERVED = frozenset(
     ("run", "option", "block", "slot", "attempt", "status", "cause", "started_at", "seconds", "why")
@@ -123,7 +126,10 @@ def _is_set(workload: Workload, path: Sequence[str]) -> bool:
 
 
 def _check_levels(study: Study, name: str, factor: Factor) -> None:
-    """Client settings are checked now; settings of a server only when it has started."""
+    """Client settings are checked now; settings and SQL of a server only when it has started."""
+    if factor.scope == "schema":
+        _check_sql(name, factor)
+        return
     known: Sequence[str] | None = {
         "version": ["bindir"],
         "client": sorted(study.workload.client_settings()),
@@ -145,6 +151,21 @@ def _check_levels(study: Study, name: str, factor: Factor) -> None:
         if factor.scope == "host":
             for key, value in settings.items():
                 _check_host_setting(key, value, at)
+
+
+def _check_sql(name: str, factor: Factor) -> None:
+    if factor.setting is not None:
+        raise InputError(
+            "has no effect: a level of scope schema is SQL", "remove it", ("factors", name, "setting")
+        )
+    for code, level in factor.levels.items():
+        at = ("factors", name, "levels", code)
+        table = level if isinstance(level, dict) else {"sql": level}
+        for key in table:
+            if key not in _SQL_KEYS:
+                raise InputError(f'unknown key "{key}"{nearest(key, _SQL_KEYS)}', at=at)
+        if not isinstance(table.get("sql"), str):
+            raise InputError("expected SQL, a text in quotes", '"" leaves the data as they are', at)
 
 
 def _check_host_setting(key: str, value: Setting, at: Sequence[str]) -> None:
@@ -206,10 +227,41 @@ def _check_exclusion(study: Study, number: int, rule: Mapping[str, str | list[st
 
 def settings_of(name: str, factor: Factor) -> dict[str, Mapping[str, Setting]]:
     """The settings of each level, by its code."""
-    return {
-        code: level if isinstance(level, dict) else {factor.setting or name: level}
-        for code, level in factor.levels.items()
-    }
+    found: dict[str, Mapping[str, Setting]] = {}
+    for code, level in factor.levels.items():
+        if factor.scope == "schema":
+            found[code] = {name: level["sql"] if isinstance(level, dict) else level}
+        else:
+            found[code] = level if isinstance(level, dict) else {factor.setting or name: level}
+    return found
+
+
+def level_of_statement(study: Study, levels: Mapping[str, str], statement: str) -> tuple[str, ...] | None:
+    """The place of the level that gives a statement's text; None: the text is the workload's own.
+
+    levels: code by factor.
+    """
+    for name, code in levels.items():
+        factor = study.factors[name]
+        if factor.scope == "client" and f"statements.{statement}.sql" in settings_of(name, factor)[code]:
+            return ("factors", name, "levels", code)
+    return None
+
+
+@contextmanager
+def statements_located(study: Study, label: str, levels: Mapping[str, str]) -> Generator[None]:
+    """An InputError about a statement whose text is that of a level names the level and the option."""
+    try:
+        yield
+    except InputError as error:
+        match error.at:
+            case ("workload", "statements", str(name), *_):
+                at = level_of_statement(study, levels, name)
+            case _:
+                raise
+        if at is None:
+            raise
+        raise InputError(f'option {label}: statement "{name}": {error}', error.hint, at) from None
 
 
 def settings_given(study: Study, scope: Scope) -> Iterator[tuple[tuple[str, ...], str, Setting]]:

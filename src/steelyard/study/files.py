@@ -68,15 +68,21 @@ def with_files(raw: dict[str, Any], files: StudyFiles) -> dict[str, Any]:
 
 def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
     """Tables of a study that may name files."""
-    workload: Any = raw.get("workload")
-    if not isinstance(workload, dict):
-        return
-    table = cast("dict[str, Any]", workload)
-    yield ("workload",), table
-    statements = table.get("statements")
-    for name, statement in cast("dict[str, Any]", statements if isinstance(statements, dict) else {}).items():
-        if isinstance(statement, dict):
-            yield ("workload", "statements", name), cast("dict[str, Any]", statement)
+    workload = _table(raw, "workload")
+    yield ("workload",), workload
+    for name in (statements := _table(workload, "statements")):
+        yield ("workload", "statements", name), _table(statements, name)
+    for name in (factors := _table(raw, "factors")):
+        factor = _table(factors, name)
+        if factor.get("scope") == "schema":
+            for code in (levels := _table(factor, "levels")):
+                yield ("factors", name, "levels", code), _table(levels, code)
+
+
+def _table(raw: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """The table under a key; an empty one where the study has something else there."""
+    found: Any = raw.get(key)
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def _text(place: Path, at: KeyPath) -> str:

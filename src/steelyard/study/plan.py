@@ -31,7 +31,7 @@ class Option:
 
     levels: code by factor. workload: with the option's client settings. bindir: folder of the server's
     programs, None: the subject's default. server, session, host: settings by name, the study's own and
-    those of the levels.
+    those of the levels. schema: SQL after the data, by factor of scope schema; '' leaves them as they are.
     """
 
     label: str
@@ -41,6 +41,7 @@ class Option:
     server: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
     session: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
     host: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
+    schema: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ def _resolved(study: Study, levels: Mapping[str, str]) -> Option:
         server={**study.subject.settings, **changes.get("server", {})},
         session={**study.subject.session, **changes.get("session", {})},
         host={**study.host, **changes.get("host", {})},
+        schema={name: str(sql) for name, sql in changes.get("schema", {}).items()},
     )
 
 

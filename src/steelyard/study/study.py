@@ -21,7 +21,7 @@ from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.study.workloads.threads import ThreadsWorkload
 
-Scope = Literal["version", "server", "session", "client", "host"]
+Scope = Literal["version", "server", "schema", "session", "client", "host"]
 
 
 class Subject(Strict):
@@ -65,7 +65,11 @@ class Factor(Strict):
     setting: str | None = Field(
         default=None, description="the setting that the levels change; default: the factor's name"
     )
-    levels: dict[Code, Setting | Annotated[dict[str, Setting], BeforeValidator(flat)]] = Field(min_length=1)
+    levels: dict[Code, Setting | Annotated[dict[str, Setting], BeforeValidator(flat)]] = Field(
+        min_length=1,
+        description="by code: the value of the setting, or a table of settings; of scope schema: SQL that is"
+        " executed after the data are loaded, or {sql_file = 'NAME.sql'}",
+    )
 
 
 class Stop(Strict):

@@ -27,6 +27,7 @@ SQL_WORK = (StatementWorkload, QueriesWorkload)
 _SCOPES: Mapping[Scope, str] = {
     "version": "bindir",
     "server": "its settings",
+    "schema": "SQL after the data",
     "session": "settings of a session",
     "client": "those of the workload",
     "host": "those of this machine",

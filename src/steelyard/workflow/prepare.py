@@ -10,7 +10,7 @@ from steelyard.lab.machine.refused_settings import permitted
 from steelyard.monitors import MONITORS
 from steelyard.recordings.model import catalogue as published
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.factors import check_effects
+from steelyard.study.factors import check_effects, statements_located
 from steelyard.study.files import StudyFiles, named_files
 from steelyard.study.host_settings import boot_of
 from steelyard.study.load_study import located, plan_study
@@ -66,7 +66,8 @@ class PreparedStudy:
             workloads = [option.workload for option in found]
             somewhere = anywhere(kind_of(study).protocol)
             for option in found:
-                check_load(study, option, work_of(option.workload), somewhere)
+                with statements_located(study, option.label, option.levels):
+                    check_load(study, option, work_of(option.workload), somewhere)
             check_effects(study, workloads, [option.levels for option in found])
             for name in study.monitors or ():
                 if name not in MONITORS:

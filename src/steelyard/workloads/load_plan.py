@@ -10,6 +10,8 @@ from steelyard import _core
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
+from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.study.workloads.workload import Workload
 from steelyard.workloads import Work
 
 
@@ -40,7 +42,7 @@ def load_plan(study: Study, option: Option, work: Work) -> dict[str, Any]:
     orders = option.workload.orders(list(work.statements), max(plan.clients), plan.seed)
     return {
         **keys,
-        "statements": _texts(work),
+        "statements": _texts(option.workload, work),
         "transactions": list(_streams(orders) if orders else _transactions(work)),
         **phases,
     }
@@ -72,10 +74,12 @@ def check_load(study: Study, option: Option, work: Work, target: Mapping[str, An
         ) from None
 
 
-def _texts(work: Work) -> list[dict[str, Any]]:
+def _texts(workload: Workload, work: Work) -> list[dict[str, Any]]:
+    # levels of an option may give its statements other texts
+    own = workload.statements if isinstance(workload, StatementWorkload) else {}
     return [
         {"name": name, **statement.model_dump(include={"sql", "parameters"})}
-        for name, statement in work.statements.items()
+        for name, statement in {**work.statements, **own}.items()
     ]
 
 

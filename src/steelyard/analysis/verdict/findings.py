@@ -83,7 +83,7 @@ class Findings:
             level = factor.levels.get(levels.get(name, ""))
             settings |= level if isinstance(level, dict) else {factor.setting or name: level}
         plain = all(value is None or str(value) == label for value in settings.values())
-        meaning = ", ".join(f"{key} = {value}" for key, value in settings.items())
+        meaning = ", ".join(f"{key} = {value}" for key, value in settings.items() if value != "")
         return "" if plain or len(meaning) > _EXPLANATION_MAX else meaning
 
     def reasons(self, pair: PairResult) -> tuple[str, ...]:

@@ -60,6 +60,7 @@ class _Server(_Loose):
     version: str
     set: dict[str, Any]
     guest: dict[str, Any] = {}
+    schema_: dict[str, float] = Field(default={}, alias="schema")
 
 
 class _WholeServer(_Loose):

@@ -40,8 +40,9 @@ class About:
     code by factor, for each option. bundle, report: names as the user would type them; report
     is '' where none was written. point_is, points_are: what the plan's numbers of clients count, one
     and many; work_is: one of what they do; who_works: whose CPU counts. kernels: what each says of
-    itself, where several were booted. next_command: what to type next, here; page_command: the same,
-    in the folder of the report. notices: of the lab.
+    itself, where several were booted. schemas: size of the data by option, where
+    options differ in it. next_command: what to type next, here; page_command: the same, in the folder of
+    the report. notices: of the lab.
     """
 
     name: str
@@ -68,6 +69,7 @@ class About:
     monitors: tuple[MonitorCost, ...] = ()
     factors: tuple[FactorFacts, ...] = ()
     option_levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    schemas: Mapping[str, str] = field(default_factory=dict[str, str])
     notices: tuple[Notice, ...] = ()
 
     def over(self, before: str = "") -> str:

@@ -8,10 +8,11 @@ from typing import Any
 from steelyard.analysis.judgement.results import Notice
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.facts import run_facts
+from steelyard.quantities import duration, quantity
 from steelyard.report.about.about import About, FactorFacts, Phases
 from steelyard.report.about.machine import machine_rows
 from steelyard.study.errors import shown
-from steelyard.study.key_types import Setting
+from steelyard.study.study import Factor
 
 
 def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_command: str = "") -> About:
@@ -43,6 +44,11 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
         who_works=study.workload.WHO,
         server_version=", ".join(versions),
         kernels=_kernels(bundle.environment),
+        schemas={
+            label: _cost(servers[label]["schema"])
+            for label in (option["label"] for option in bundle.head["options"])
+            if "schema" in servers.get(label, {})
+        },
         report=report,
         next_command=next_command,
         page_command=page_command,
@@ -51,7 +57,7 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
         engine=_engine(bundle),
         monitors=facts.monitors,
         factors=tuple(
-            FactorFacts(name, factor.scope, {code: _shown(level) for code, level in factor.levels.items()})
+            FactorFacts(name, factor.scope, {code: _shown(factor, code) for code in factor.levels})
             for name, factor in study.factors.items()
         ),
         option_levels={o["label"]: o["levels"] for o in bundle.head["options"]},
@@ -82,7 +88,21 @@ def _kernels(environment: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _shown(level: Setting | Mapping[str, Setting]) -> str:
+def _cost(schema: Mapping[str, float]) -> str:
+    """`tables 2.25 MB, indexes 1.52 MB; its SQL took 0.13 s`."""
+    sizes = [
+        f"{name.removesuffix('_bytes')} {quantity(size, 'B')}"
+        for name, size in schema.items()
+        if name.endswith("_bytes")
+    ]
+    took = f"; its SQL took {duration(schema['sql_s'])}" if schema["sql_s"] else ""
+    return ", ".join(sizes) + took
+
+
+def _shown(factor: Factor, code: str) -> str:
+    level = factor.levels[code]
+    if factor.scope == "schema":
+        return str(level["sql"] if isinstance(level, Mapping) else level).strip() or "as loaded"
     if isinstance(level, Mapping):
         return ", ".join(f"{name} = {value}" for name, value in level.items())
     return str(level)

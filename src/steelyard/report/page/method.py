@@ -31,6 +31,7 @@ def facts_of(about: About, blocks: str) -> list[tuple[str, dict[str, str]]]:
         ("Plan", plan),
         ("Machine", dict(about.machine)),
         ("Kernels", dict(about.kernels)),
+        ("Schema", dict(about.schemas)),
         ("Server", {name: text for name, text in server.items() if text}),
         ("Load engine", dict(about.engine) if about.subject != "recording" else {}),
         ("Monitors and their own cost", monitors),

@@ -109,6 +109,11 @@ class StatementWorkload(ClientWorkload):
             raise ValueError("data_directory and data_database belong together: give both or neither")
         return self
 
+    def client_settings(self) -> Mapping[str, KeyPath]:
+        """CLIENT_SETTINGS, and `statements.NAME.sql`, the text of each statement of its own."""
+        texts = {f"statements.{name}.sql": ("statements", name, "sql") for name in self.statements}
+        return {**self.CLIENT_SETTINGS, **texts}
+
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
         """Keys of other kinds of workload, text and arrival."""
         if self.kind == "sql":

@@ -1,15 +1,21 @@
-"""A data directory of another MariaDB as the start of a study's data: copied, never changed."""
+"""Data directories of MariaDB: a new one, or a copy of another server's, which is never changed."""
 
 from __future__ import annotations
 
 import fcntl
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pymysql
 
+from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError
+from steelyard.subjects import SubjectFailed
+from steelyard.subjects.mariadb.binaries import beside
 from steelyard.subjects.mariadb.session import error_text
+from steelyard.subjects.servers.account import Account
+from steelyard.subjects.servers.daemon import finish
 from steelyard.subjects.servers.directory import refuse_links
 from steelyard.workloads import Work
 
@@ -41,6 +47,29 @@ def check_directory(work: Work) -> None:
             (_AT[0], "data_database"),
         )
     refuse_links(directory, "dump the database with mysqldump", _AT)
+
+
+def make_directory(
+    server: Path, data: Path, account: Account, guard: Guard, scratch: Path, limit_s: float
+) -> None:
+    """Runs mariadb-install-db in the new folder `data`. scratch: for its temporary files.
+
+    Raises SubjectFailed.
+    """
+    account.private(data)
+    made = finish(
+        guard,
+        account,
+        [
+            beside(server, "mariadb-install-db"), "--no-defaults", f"--datadir={data}",
+            "--auth-root-authentication-method=socket", f"--auth-root-socket-user={account.caller}",
+            "--skip-test-db", f"--tmpdir={scratch}",
+        ],
+        data,
+        limit_s,
+    )  # fmt: skip
+    if made.returncode:
+        raise SubjectFailed(f"mariadb-install-db failed: {(made.stderr or made.stdout).strip()[-500:]}")
 
 
 def admit(connection: pymysql.Connection[Any], user: str) -> None:

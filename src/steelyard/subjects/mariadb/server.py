@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
@@ -22,9 +21,10 @@ from steelyard.study.study import Study
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.mariadb.binaries import beside, find_server, version_of
 from steelyard.subjects.mariadb.by_address import ForeignMariaDB
-from steelyard.subjects.mariadb.data_directory import admit, check_directory
+from steelyard.subjects.mariadb.data_directory import admit, check_directory, make_directory
 from steelyard.subjects.mariadb.data_file import load_file
 from steelyard.subjects.mariadb.interruption import continuity
+from steelyard.subjects.mariadb.schema_levels import apply_schema
 from steelyard.subjects.mariadb.session import (
     INSPECT,
     error_text,
@@ -40,6 +40,7 @@ from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
 from steelyard.subjects.servers.directory import copied
+from steelyard.subjects.servers.schema_levels import copy_files, place_of
 from steelyard.workloads import work_of
 
 _DATABASE = "steelyard"
@@ -89,15 +90,16 @@ class MariaDB:
         self._socket = self._own / "mariadb.sock"
         self._data = bench.folder / "data"
         self._database = bench.work.database or _DATABASE
+        self._costs: dict[Path, dict[str, float]] = {}
         check_socket(self._socket)
 
     def start(self, option: Option) -> Load:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
         server = find_server(option.bindir)
-        template = self._template(server)
+        template = self._with_schema(server, option)
         shutil.rmtree(self._data, ignore_errors=True)
         # a copy of files: the same pages at the same places for every run
-        subprocess.run(["cp", "-a", "--reflink=auto", template, self._data], check=True)
+        copy_files(template, self._data)
         durability = _DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
         settings = {**_DEFAULTS, **durability, **option.server}
         pid = self._launch(server, self._data, settings)
@@ -135,6 +137,7 @@ class MariaDB:
                 "build": shown["version"],
                 "settings": shown,
                 "sources": dict.fromkeys(settings, "command line"),
+                **({"schema": self._costs[template]} if option.schema else {}),
             },
         )
 
@@ -154,7 +157,8 @@ class MariaDB:
         shutil.rmtree(draft, ignore_errors=True)
         limit_s = self._bench.study.plan.set_up_limit_s
         if self._bench.work.directory is None:
-            self._install(server, draft, limit_s)
+            account, guard = self._account, self._bench.guard
+            make_directory(server, draft, account, guard, self._own, limit_s)
         else:
             copied(self._bench.work.directory, draft, self._account)
             self._launch(server, draft, {**_DEFAULTS, "skip_grant_tables": True})
@@ -163,9 +167,26 @@ class MariaDB:
                 self._server.wait()
             finally:
                 self.stop()
+        self._filled(server, draft, template, partial(self._load, server))
+        return template
+
+    def _with_schema(self, server: Path, option: Option) -> Path:
+        """The template, or its copy with the SQL of the option's levels, made once per study."""
+        base = self._template(server)
+        data = place_of(base, option)
+        if not data.exists():
+            draft = base.with_name("schema.draft")
+            shutil.rmtree(draft, ignore_errors=True)
+            copy_files(base, draft)
+            self._filled(server, draft, data, lambda: self._alter(data, option))
+        return data
+
+    def _filled(self, server: Path, draft: Path, data: Path, load: Callable[[], None]) -> None:
+        """Starts a server on a data directory, fills it, and gives it its name. Raises SubjectFailed."""
+        limit_s = self._bench.study.plan.set_up_limit_s
         self._launch(server, draft, {**_DEFAULTS, **_DURABILITY_OFF, "innodb_fast_shutdown": 0})
         try:
-            within(limit_s, "loading the data", partial(self._load, server))
+            within(limit_s, "loading the data", load)
             self._server.wait()
         except OSError as error:
             raise SubjectFailed(f"the data could not be loaded: {error}") from error
@@ -175,25 +196,13 @@ class MariaDB:
             raise SubjectFailed(f"{error} (plan.set_up_limit_s)") from None
         finally:
             self.stop()
-        draft.rename(template)
-        return template
+        draft.rename(data)
 
-    def _install(self, server: Path, draft: Path, limit_s: float) -> None:
-        """A new data directory."""
-        self._account.private(draft)
-        made = finish(
-            self._bench.guard,
-            self._account,
-            [
-                beside(server, "mariadb-install-db"), "--no-defaults", f"--datadir={draft}",
-                "--auth-root-authentication-method=socket", f"--auth-root-socket-user={self._user}",
-                "--skip-test-db", f"--tmpdir={self._own}",
-            ],
-            draft,
-            limit_s,
-        )  # fmt: skip
-        if made.returncode:
-            raise SubjectFailed(f"mariadb-install-db failed: {(made.stderr or made.stdout).strip()[-500:]}")
+    def _alter(self, data: Path, option: Option) -> None:
+        with closing(self._connect(self._database, CLIENT.MULTI_STATEMENTS)) as connection:
+            self._costs[data] = apply_schema(connection, self._bench.study, option)
+            with connection.cursor() as cursor:
+                cursor.execute("shutdown")
 
     def _load(self, server: Path) -> None:
         bench, loader = self._bench, self._account.owner

@@ -6,16 +6,18 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import psycopg
 from psycopg import sql
 
 from steelyard.study.errors import typed
+from steelyard.subjects import SubjectFailed
 from steelyard.subjects.servers.scripts import data_error
 
 Finished = subprocess.CompletedProcess[str]
 
+_NO_PROGRAM = "install the server's client programs"
 # what `pg_dump --format=custom` begins with
 _CUSTOM = b"PGDMP"
 _HEAD_BYTES = 1024
@@ -47,25 +49,45 @@ def load_file(
 
     run: runs a command to its end, with `stdin` to read.
     """
-    info = connection.info
-    into = ["--host", info.host, "--port", str(info.port), "--username", info.user, "--dbname", info.dbname]
     custom = is_custom(file)
-    if custom:
-        program, options = bindir / "pg_restore", ["--no-owner", "--no-privileges", "--exit-on-error"]
-    else:
+    program = bindir / ("pg_restore" if custom else "psql")
+    if not program.exists():
+        raise data_error(file, f"there is no {program}", _NO_PROGRAM)
+    if not custom:
         with file.open("rb") as content:
             if content.read(_HEAD_BYTES).startswith(_PACKED):
                 raise data_error(file, "it is compressed or an archive", "unpack it first")
         _make_roles(connection, file)
-        program, options = bindir / "psql", ["--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1"]
-        options += ["--output", "/dev/null", "--file", "-"]
-    if not program.exists():
-        raise data_error(file, f"there is no {program}", "install the server's client programs")
     # the program runs as the user of the servers, who may not be let to the file
     with file.open("rb") as content:
-        done = run([program, *options, *into], stdin=content)
-    if done.returncode:
-        raise data_error(file, done.stderr.replace("psql:<stdin>:", "line "))
+        if custom:
+            options = ["--no-owner", "--no-privileges", "--exit-on-error"]
+            done = run([program, *options, *_into(connection)], stdin=content)
+            words = done.stderr if done.returncode else ""
+        else:
+            words = psql(connection, content, bindir, run)
+    if words:
+        raise data_error(file, words.replace("psql:<stdin>:", "line "))
+
+
+def psql(
+    connection: psycopg.Connection[Any], script: BinaryIO, bindir: Path, run: Callable[..., Finished]
+) -> str:
+    """Executes a script in the database of the connection; psql's words where it fails, '' otherwise.
+
+    run: as for load_file.
+    """
+    program = bindir / "psql"
+    if not program.exists():
+        raise SubjectFailed(f"there is no {program}: {_NO_PROGRAM}")
+    options = ["--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--output", "/dev/null", "--file", "-"]
+    done = run([program, *options, *_into(connection)], stdin=script)
+    return (done.stderr.strip() or f"exit code {done.returncode}") if done.returncode else ""
+
+
+def _into(connection: psycopg.Connection[Any]) -> list[str]:
+    info = connection.info
+    return ["--host", info.host, "--port", str(info.port), "--username", info.user, "--dbname", info.dbname]
 
 
 def _make_roles(connection: psycopg.Connection[Any], file: Path) -> None:

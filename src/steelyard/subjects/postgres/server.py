@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -28,12 +28,13 @@ from steelyard.subjects.postgres.binaries import (
 from steelyard.subjects.postgres.by_address import ForeignPostgres
 from steelyard.subjects.postgres.cluster import SUPERUSER, admit, make_cluster
 from steelyard.subjects.postgres.data_directory import check_directory, copy_directory, rename_database
-from steelyard.subjects.postgres.data_file import load_file, restoring
+from steelyard.subjects.postgres.data_file import load_file, psql, restoring
 from steelyard.subjects.postgres.facts import facts_of
 from steelyard.subjects.postgres.findings import findings, latch_program
 from steelyard.subjects.postgres.interruption import continuity
 from steelyard.subjects.postgres.lwlocks import tranche_names
 from steelyard.subjects.postgres.pooler import Pooler, check_pooler, divided
+from steelyard.subjects.postgres.schema_levels import apply_schema
 from steelyard.subjects.postgres.session import (
     INSPECT,
     read_back_session,
@@ -46,6 +47,7 @@ from steelyard.subjects.postgres.workload_tables import load, load_statements
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
+from steelyard.subjects.servers.schema_levels import copy_files, place_of
 from steelyard.workloads import work_of
 
 TEMPLATE = "steelyard_template"
@@ -89,8 +91,17 @@ class Postgres:
         self._server = Daemon(bench, self._account, "PostgreSQL", "server.log", signal.SIGQUIT, _fatal)
         self._pooler = Pooler(bench, self._account)
         self._database = TEMPLATE if bench.work.read_only else _DATABASE
+        self._costs: dict[Path, dict[str, float]] = {}
         self._account.admit(bench.folder)
         self._sockets = self._account.private(bench.folder / "sockets")
+        # the server's own processes are to be told from those of the program that fills it
+        self._finish = partial(
+            finish,
+            bench.guard,
+            self._account,
+            home=self._sockets,
+            limit_s=bench.study.plan.set_up_limit_s,
+        )
         check_socket(self._sockets / f".s.PGSQL.{_PORT}")
 
     def start(self, option: Option) -> Load:
@@ -122,15 +133,23 @@ class Postgres:
             inspect=INSPECT,
             interruption=continuity(dsn, self._server.ended),
         )
-        facts = {"origin": str(bindir), **facts_of(dsn)}
+        schema = {"schema": self._costs[data]} if option.schema else {}
+        facts = {"origin": str(bindir), **facts_of(dsn), **schema}
         if pooler != "none":
             server = self._pooler.before(server, pooler_settings, option)
         return Load(server=server, facts=facts)
 
     def prepare(self, option: Option) -> tuple[Path, Path]:
-        """The option's programs, and a data directory with the data in the database TEMPLATE."""
+        """The option's programs, and a data directory with its data in the database TEMPLATE."""
         bindir = reachable(find_bindir(option.bindir))
-        return bindir, self._cluster(bindir)
+        base = self._cluster(bindir)
+        data = place_of(base, option)
+        if not data.exists():
+            draft = base.with_name("schema.draft")
+            shutil.rmtree(draft, ignore_errors=True)
+            copy_files(base, draft)
+            self._filled(bindir, draft, data, lambda: self._alter(bindir, data, option))
+        return bindir, data
 
     def reset(self) -> None:
         """Copies the database from its template, by files, the same for every run.
@@ -170,9 +189,15 @@ class Postgres:
         else:
             copy_directory(self._bench.work.directory, draft, self._account)
             admit(draft, self._account)
+        self._filled(bindir, draft, data, partial(self._load, bindir))
+        return data
+
+    def _filled(self, bindir: Path, draft: Path, data: Path, load: Callable[[], None]) -> None:
+        """Starts a server on a data directory, fills it, and gives it its name. Raises SubjectFailed."""
+        limit_s = self._bench.study.plan.set_up_limit_s
         self._launch(bindir, draft, _LOADING)
         try:
-            within(limit_s, "loading the data", partial(self._load, bindir))
+            within(limit_s, "loading the data", load)
         except (psycopg.Error, OSError) as error:
             raise SubjectFailed(f"the data could not be loaded: {error}") from error
         except TimedOut as error:
@@ -180,7 +205,6 @@ class Postgres:
         finally:
             self.stop()
         draft.rename(data)
-        return data
 
     def _load(self, bindir: Path) -> None:
         bench = self._bench
@@ -191,16 +215,18 @@ class Postgres:
             else:
                 rename_database(connection, bench.work.database, TEMPLATE)
         with psycopg.connect(self._dsn(TEMPLATE), autocommit=True) as connection:
-            # the server's own processes are to be told from those of the program that fills it
-            run = partial(
-                finish,
-                bench.guard,
-                self._account,
-                home=self._sockets,
-                limit_s=bench.study.plan.set_up_limit_s,
-            )
+            run = self._finish
             load(connection, bench.work, bench.folder, lambda file: load_file(connection, file, bindir, run))
             connection.execute("checkpoint")
+
+    def _alter(self, bindir: Path, data: Path, option: Option) -> None:
+        with psycopg.connect(self._dsn(TEMPLATE), autocommit=True) as connection:
+            self._costs[data] = apply_schema(
+                connection,
+                self._bench.study,
+                option,
+                lambda script: psql(connection, script, bindir, self._finish),
+            )
 
     def _launch(self, bindir: Path, data: Path, settings: dict[str, Setting]) -> int:
         """Starts the server and waits until it answers; its pid."""

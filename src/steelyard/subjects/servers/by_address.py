@@ -17,6 +17,12 @@ def check_foreign(study: Study) -> None:
             ("workload", "data_directory"),
         )
     for name, factor in study.factors.items():
+        if factor.scope == "schema":
+            raise InputError(
+                "scope 'schema' would change the tables of a server that the lab did not start (subject.dsn)",
+                "leave dsn out: data_file and data_directory take a copy of its data",
+                ("factors", name, "scope"),
+            )
         if factor.scope in ("version", "server"):
             raise InputError(
                 f"scope '{factor.scope}' cannot act on a server that the lab did not start (subject.dsn)",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import _core
+from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting
@@ -21,6 +22,8 @@ from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, SubjectFailed
+from steelyard.subjects.servers.schema_levels import place_of
+from steelyard.subjects.sqlite.schema_levels import apply_schema
 from steelyard.subjects.sqlite.workload_tables import load, load_statements
 from steelyard.workloads import work_of
 from steelyard.workloads.load_plan import check_load
@@ -64,13 +67,15 @@ class SQLite:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self._folder = bench.folder / "data"
+        self._costs: dict[Path, dict[str, float]] = {}
 
     def start(self, option: Option) -> Load:
         """The data in place and every setting read back, or SubjectFailed."""
         durability = _DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
         settings = {**_settings(option), **durability, **option.server}
         shutil.rmtree(self._folder, ignore_errors=True)
-        shutil.copytree(self._template(settings), self._folder)
+        template = self._with_schema(settings, option)
+        shutil.copytree(template, self._folder)
         database = _database(settings, str(self._folder / _FILE))
         try:
             # journal_mode is stored in the file: later connections use it too
@@ -86,6 +91,7 @@ class SQLite:
                 "build": "; ".join(facts["compile_options"]),
                 "settings": facts["settings"] | opening,
                 "sources": dict.fromkeys({**_PRAGMAS, **durability, **option.server}, "study"),
+                **({"schema": self._costs[template]} if option.schema else {}),
             },
         )
 
@@ -95,6 +101,28 @@ class SQLite:
     def stop(self) -> str:
         """The engine has closed the file; SQLite keeps no log."""
         return ""
+
+    def _with_schema(self, settings: Mapping[str, Setting], option: Option) -> Path:
+        """The template, or its copy with the SQL of the option's levels, made once per study."""
+        base = self._template(settings)
+        data = place_of(base, option)
+        if not data.exists():
+            draft = base.with_name("schema.draft")
+            shutil.rmtree(draft, ignore_errors=True)
+            shutil.copytree(base, draft)
+            limit_s = self._bench.study.plan.set_up_limit_s
+            try:
+                self._costs[data] = within(
+                    limit_s,
+                    "executing the SQL of scope schema",
+                    lambda: apply_schema(draft / _FILE, self._bench.study, option),
+                )
+            except sqlite3.Error as error:
+                raise SubjectFailed(f"option {option.label}: {error}") from None
+            except TimedOut as error:
+                raise SubjectFailed(f"{error} (plan.set_up_limit_s)") from None
+            draft.rename(data)
+        return data
 
     def _template(self, settings: Mapping[str, Setting]) -> Path:
         """A folder with the file and its tables, created once per combination of file settings."""
@@ -158,6 +186,7 @@ KIND = Kind(
     },
     scopes={
         "server": "how it is opened, and its PRAGMAs",
+        "schema": "SQL after the data",
         "client": "the workload's",
         "host": "this machine's",
     },
