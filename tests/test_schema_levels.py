@@ -141,7 +141,9 @@ def test_sql_of_a_file_runs_and_is_kept_in_the_bundle(lab: Lab) -> None:
     runs(lab, study)
     assert [place.name for place in (lab.bundle / "files").iterdir()] == ["1-ix.sql"]
     (lab.folder / "ix.sql").unlink()
-    assert lab.run("report", lab.bundle).returncode == 0
+    shown = lab.run("report", lab.bundle)
+    assert shown.returncode == 0
+    assert "sql_file" not in shown.stdout and str(lab.folder / "ix.sql") not in shown.stdout
 
 
 BROKEN = [

@@ -15,6 +15,7 @@ from steelyard.analysis.validity.gauges import GaugeFinding
 from steelyard.analysis.verdict.costs import Costs
 from steelyard.analysis.verdict.reasons import reasons, slower_tail
 from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.study.factors import settings_of
 
 _MEANING_MAX = 48  # characters: of more, the headline has the code alone
 _EXPLANATION_MAX = 160  # and of more than that, as of SQL, no explanation is shorter than the study
@@ -80,9 +81,8 @@ class Findings:
         settings: dict[str, object] = {}
         levels = self.evidence.option(label).levels
         for name, factor in self.evidence.study.factors.items():
-            level = factor.levels.get(levels.get(name, ""))
-            settings |= level if isinstance(level, dict) else {factor.setting or name: level}
-        plain = all(value is None or str(value) == label for value in settings.values())
+            settings |= settings_of(name, factor).get(levels.get(name, ""), {})
+        plain = all(str(value) == label for value in settings.values())
         meaning = ", ".join(f"{key} = {value}" for key, value in settings.items() if value != "")
         return "" if plain or len(meaning) > _EXPLANATION_MAX else meaning
 
