@@ -120,7 +120,7 @@ def _answers(cell: Cell, labels: Sequence[str], judgement: Judgement) -> dict[st
             c.low <= cell.ratio(c.option) <= c.high for c in compared
         ),
         "equivalent": all(c.outcome == "equivalent" for c in counting),
-        "'what matters most'": "What matters most" in sentence,
+        "'what matters most'": "What matters most" in " ".join((sentence, *judgement.verdict.reasons)),
         "number of blocks unknown": "cannot show how many" in sentence,
         "word and interval disagree": any(not _agree(c, sentence) for c in counting),
         "p99 a reason, its comparison inconclusive": bool(tails)

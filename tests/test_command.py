@@ -263,7 +263,7 @@ def test_the_score_of_all_copies_and_of_each_is_judged_in_its_unit(lab: Lab) -> 
     assert done.returncode == 0, done.stderr
     assert "Warning" not in done.stderr
     said = " ".join(done.stdout.split())
-    assert "B2 (base = 2000) wins: 2.00 times the total bops [2.00 to 2.00] than B1, the baseline" in said
+    assert "B2 (base = 2000) wins: 2.00 times the total bops of B1 (base = 1000), the baseline." in said
     # instances score 1 and 2 times the base: their sum, and their mean
     assert "· 2 × B1 3,000 [3,000–3,000] 1,500 [1,500–1,500] baseline" in said
     assert "▲ 2 × B2 6,000 [6,000–6,000] 3,000 [3,000–3,000] 2.00" in said
@@ -344,9 +344,7 @@ def test_a_study_without_factors_is_a_measurement_that_compare_takes_as_its_base
     alone = TIMES.partition("[factors.took]")[0] + TIMES[TIMES.index("[plan]") :]
     judgement = judged(lab, alone)
     assert judgement["verdict"]["outcome"] == "measured" and judgement["options"] == ["program"]
-    assert judgement["verdict"]["sentence"] == (
-        "Time of program: 10.0 ms [10.0–10.0] with 2 instances (95 % interval, 5 blocks)."
-    )
+    assert judgement["verdict"]["headline"].startswith("Time of program: 10.0 ms")
     (lab.folder / "next.toml").write_text(alone.replace("took = 10", "took = 20"))
     later = lab.folder / "later.bundle"
     assert lab.run("run", "next.toml", "--bundle", later).returncode == 0

@@ -78,7 +78,10 @@ def test_a_study_of_two_tables_ends_in_a_verdict_with_reasons(lab: Lab) -> None:
     assert any(reason.startswith("Reloading of caches: ") for reason in judged.verdict.reasons)
     (quanta,) = [cost for cost in judged.costs if cost.metric == "switches_quantum_per_txn"]
     assert 0 < quanta.after < quanta.before / 2 and quanta.high < 0
-    assert any("in 1 of 2 cells" in r and "at 16 threads" in r for r in judged.verdict.reasons)
+    assert any(
+        "in 1 of 2 cells" in r and "at 16 threads" in r
+        for r in (*judged.verdict.lines, *judged.verdict.reasons)
+    )
     assert {n.code for n in judged.notices} >= {"simulation", "table-cannot-matter"}
     names = {metric.name for metric in judged.metrics}
     assert names >= {"server_cpu_us_per_txn", "reload_us_per_txn", "longest_wait_ns", "p99_ns"}

@@ -144,7 +144,7 @@ def test_a_bundle_from_another_machine_is_not_resumed(lab: Lab, group: str, fact
     before = contents(lab.bundle)
     refused = lab.run("resume", lab.bundle)
     assert refused.returncode == 2
-    assert f"{group} {fact.replace('_', ' ')}: {value} then, {now} now" in refused.stderr
+    assert f"{group} {fact.replace('_', ' ')}: {value} before, {now} now" in refused.stderr
     assert contents(lab.bundle) == before
 
 
@@ -159,7 +159,7 @@ def test_a_bundle_of_another_server_is_not_resumed(lab: Lab) -> None:
     before = contents(lab.bundle)
     refused = lab.run("resume", lab.bundle)
     assert refused.returncode == 2
-    assert f"server version: 7.4 then, {now} now" in refused.stderr
+    assert f"server version: 7.4 before, {now} now" in refused.stderr
     assert contents(lab.bundle) == before
     lab.wait_for(lambda: nothing_left(lab), "the end of everything")
 
@@ -288,7 +288,7 @@ def test_a_bundle_is_never_written_over(lab: Lab) -> None:
     before = (lab.bundle / "bundle.json").read_text()
     again = lab.run("run", study, "--bundle", lab.bundle)
     assert again.returncode == 2
-    assert "never written over" in again.stderr
+    assert "never overwritten" in again.stderr
     assert (lab.bundle / "bundle.json").read_text() == before
 
 

@@ -75,7 +75,7 @@ def test_a_password_in_any_form_of_address_is_refused_and_not_repeated(
     form: str, literal: str, beside: str
 ) -> None:
     message = refusal(form.format(beside.format(literal)))
-    assert message.startswith("my.toml:6: subject.dsn: a password written here")
+    assert message.startswith("my.toml:6: subject.dsn: a password in the study would be copied")
     assert "Zq7" not in message and "7qZ" not in message
 
 
@@ -186,13 +186,15 @@ blocks = 1
     ],
 )
 def test_a_secret_variable_of_a_program_is_refused_and_not_repeated(old: str, new: str) -> None:
-    with pytest.raises(InputError, match=r"my\.toml:\d+: .*PGPASSWORD: a secret written here") as refused:
+    with pytest.raises(
+        InputError, match=r"my\.toml:\d+: .*PGPASSWORD: a secret in the study would be copied"
+    ) as refused:
         parse_study(PROGRAM.replace(old, new), "my.toml")
     assert "opensesame" not in str(refused.value) and "12345678" not in str(refused.value)
 
 
 def test_a_secret_in_a_command_line_is_refused() -> None:
-    with pytest.raises(InputError, match="everybody can read a command line"):
+    with pytest.raises(InputError, match="other users can read a command line"):
         parse_study(PROGRAM.replace("$PGPASSWORD", "${LAB_WORD}"), "my.toml")
 
 

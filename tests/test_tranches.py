@@ -254,7 +254,7 @@ def test_gets_of_a_load_that_began_before_the_breakpoints_were_there_are_left_ou
     it.take({name: [] for name in SLEPT}, GETS, (), {0: 900, 1: 5001})
     it.relate(COUNTED)
     assert it.gets()["point"] == [0]
-    assert any("not all breakpoints" in text for _, text in it.notices())
+    assert any("before all breakpoints" in text for _, text in it.notices())
 
 
 def test_who_asks_for_gets_alone_has_no_sleeps_probed():
