@@ -281,7 +281,7 @@ def test_the_score_of_all_copies_and_of_each_is_judged_in_its_unit(lab: Lab) -> 
         ("B2", 0.9, True),
     }
     compared = lab.run("compare", lab.bundle, lab.bundle)
-    assert "total bops" in compared.stdout
+    assert "Total bops" in compared.stdout
 
 
 TIMES = """\
@@ -445,7 +445,7 @@ def test_the_warehouses_score_in_as_many_jvms_as_the_study_says(lab: Lab) -> Non
     assert ran.returncode == 0, ran.stderr
     rows = Bundle(lab.bundle).duckdb.execute(
         "select option, point, count(*), min(score) > 0, min(cpu_ns) > 0 from scores"
-        " join runs using (run) group by option, point order by option, point"
+        " join used_runs using (run) group by option, point order by option, point"
     )
     assert rows.fetchall() == [
         ("default", 0, 1, True, True),
