@@ -11,9 +11,6 @@ from steelyard.study.study import Plan
 _BLOCKS = 3
 _MEASURE_S = 2.0
 _TRANSACTIONS_SHARE = 5
-# two-sided 95 % quantile of Student's t by degrees of freedom; beyond them that of the normal distribution
-_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145)
-_T_LARGE = 1.96
 
 
 def quick_changes(plan: Plan, kept: Container[str] = ()) -> dict[str, Any]:
@@ -59,5 +56,9 @@ def _widths(plan: Plan, changes: dict[str, Any]) -> tuple[float, float]:
 
 def _half_width(blocks: int) -> float:
     """In scatters of a run; without a second block there is no interval: as for two."""
+    # scipy takes 0.7 s
+    from scipy import special
+
     n = max(2, blocks)
-    return (_T[n - 2] if n - 2 < len(_T) else _T_LARGE) / math.sqrt(n)
+    t: Any = special
+    return float(t.stdtrit(n - 1, 0.975)) / math.sqrt(n)

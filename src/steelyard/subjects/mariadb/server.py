@@ -39,8 +39,8 @@ from steelyard.subjects.postgres.binaries import identity_of, named_bindirs
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
-from steelyard.subjects.servers.directory import copied
-from steelyard.subjects.servers.schema_levels import copy_files, place_of
+from steelyard.subjects.servers.directory import copied, copy_files
+from steelyard.subjects.servers.schema_levels import place_of
 from steelyard.workloads import work_of
 
 _DATABASE = "steelyard"

@@ -95,9 +95,7 @@ def _make_roles(connection: psycopg.Connection[Any], file: Path) -> None:
     named: set[str] = set()
     with file.open("rb") as lines:
         for line in lines:
-            if line.startswith((b"ALTER", b"GRANT", b"REVOKE", b"SET SESSION")) and (
-                found := _ROLE.match(line)
-            ):
+            if line.startswith(_WORDS) and (found := _ROLE.match(line)):
                 named.add((found[1] or found[2].lower()).decode(errors="replace"))
     known = {str(name) for (name,) in connection.execute("select rolname from pg_roles").fetchall()}
     for name in sorted(named - known - {"public", "default", "current_user"}):

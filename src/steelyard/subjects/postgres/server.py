@@ -47,7 +47,8 @@ from steelyard.subjects.postgres.workload_tables import load, load_statements
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
-from steelyard.subjects.servers.schema_levels import copy_files, place_of
+from steelyard.subjects.servers.directory import copy_files
+from steelyard.subjects.servers.schema_levels import place_of
 from steelyard.workloads import work_of
 
 TEMPLATE = "steelyard_template"

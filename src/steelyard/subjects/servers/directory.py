@@ -1,4 +1,4 @@
-"""Copies the data directory of a server that is not ours; the original is only read."""
+"""Copies of data directories: of the study's own, and of a server's that the study only reads."""
 
 from __future__ import annotations
 
@@ -22,17 +22,22 @@ def refuse_links(directory: Path, hint: str, at: Sequence[str]) -> None:
                 raise InputError(f"{place} is a link, which a copy would follow to the original", hint, at)
 
 
+def copy_files(directory: Path, to: Path) -> None:
+    """Copies a folder of data with its owners. Raises OSError, with the words of cp."""
+    done = subprocess.run(
+        ["cp", "-a", "--reflink=auto", "--", directory, to], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise OSError(f"{directory} could not be copied: {done.stderr.strip()[-500:]}")
+
+
 def copied(directory: Path, to: Path, account: Account) -> None:
     """Copies it to a new folder, for the user of the servers alone. Raises SubjectFailed."""
     shutil.rmtree(to, ignore_errors=True)
-    done = subprocess.run(
-        ["cp", "-r", "--preserve=timestamps", "--reflink=auto", "--", directory, to],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise SubjectFailed(f"{directory} could not be copied: {done.stderr.strip()[-500:]}")
+    try:
+        copy_files(directory, to)
+    except OSError as error:
+        raise SubjectFailed(str(error)) from None
     for folder, folders, files in os.walk(to):
         for name in (*folders, *files):
             account.own(Path(folder) / name)

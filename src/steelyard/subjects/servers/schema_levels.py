@@ -7,7 +7,6 @@ without SQL gets a copy and fresh statistics like every other.
 from __future__ import annotations
 
 import hashlib
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,15 +24,6 @@ def place_of(base: Path, option: Option) -> Path:
         return base
     texts = "\0".join(option.schema.values())
     return base.with_name(f"{base.name}-{hashlib.sha256(texts.encode()).hexdigest()[:16]}")
-
-
-def copy_files(base: Path, to: Path) -> None:
-    """Copies a folder of data with its owners. Raises OSError, with the words of cp."""
-    done = subprocess.run(
-        ["cp", "-a", "--reflink=auto", "--", base, to], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise OSError(f"{base} could not be copied: {done.stderr.strip()[-500:]}")
 
 
 def apply_levels(study: Study, option: Option, execute: Callable[[str], tuple[str, int]]) -> float:
