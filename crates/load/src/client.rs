@@ -66,6 +66,12 @@ impl<P: Protocol> Client<P> {
         }
     }
 
+    /// Goes on with the values and pauses of a client whose connection this one replaces.
+    pub fn continue_from(&mut self, before: Self) {
+        self.draw = before.draw;
+        self.pauses = before.pauses;
+    }
+
     /// Draws a transaction, or takes the client's own, and writes its first message; with a pipeline, a
     /// whole batch of them.
     pub fn begin(&mut self, work: &Work, intended_ns: u64, now_ns: u64) {

@@ -186,6 +186,9 @@ pub struct Plan {
     pub connect_s: f64,
     pub warm_up_s: f64,
     pub measure_s: f64,
+    /// The caller's commands say when clients connect and when they load the server: see `engine::turns`.
+    #[serde(default)]
+    pub turns: bool,
     /// The measure phase of a point ends with so many transactions, at the latest after `measure_s`.
     pub transactions_max: Option<u64>,
     /// Load after each point's measure phase that is not measured, in two stretches.

@@ -78,6 +78,26 @@ TABLES: tuple[Table, ...] = (
         ),
     ),
     Table(
+        "turns",
+        "one turn of a run whose block ran in turns; its times are of the block, all others of the run"
+        " count only its own turns",
+        (
+            _RUN,
+            _POINT,
+            Column("deal", "INTEGER", "number of the connections, from 1: each deal has new ones"),
+            Column("round", "INTEGER", "from 1; each option has one turn per round"),
+            Column("position", "INTEGER", "place within the round, from 1"),
+            Column("start_ns", "BIGINT", "the load begins and settles"),
+            Column("measure_ns", "BIGINT", "measuring begins"),
+            Column("end_ns", "BIGINT", "measuring ends, and no transaction begins any more"),
+            Column("drained_ns", "BIGINT", "the last transaction under way has ended"),
+            Column("transactions", "BIGINT", "measured, without error"),
+            Column(
+                "first_half", "BIGINT", "of these, those that ended in the first half of the measured time"
+            ),
+        ),
+    ),
+    Table(
         "throughput",
         "one second of one statement",
         (

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,16 +24,18 @@ from steelyard.lab import reboots
 from steelyard.lab.environment.environment import environment
 from steelyard.lab.environment.redaction import redact_text
 from steelyard.lab.finished_run import Run
+from steelyard.lab.laboratory import Laboratory, Progress
 from steelyard.lab.machine.boots import Boot, BootNeeded, boot_facts
 from steelyard.lab.machine.host_settings import Host
-from steelyard.lab.runner import Laboratory, Progress, StudyFailed
+from steelyard.lab.runner import StudyFailed, block
 from steelyard.lab.statement_check import check_statements
 from steelyard.monitors import MONITORS, declared
 from steelyard.study.errors import InputError, brief
 from steelyard.study.load_study import located
-from steelyard.study.plan import baseline, redone_blocks_max
+from steelyard.study.plan import baseline
 from steelyard.study.study import Study
-from steelyard.subjects import SubjectFailed, kind_of
+from steelyard.subjects import Bench, SubjectFailed, kind_of
+from steelyard.subjects.in_turns import servers_of
 from steelyard.workflow.attempts import (
     ANEW,
     Attempt,
@@ -153,22 +156,26 @@ def _run_blocks(
     with located(prepared.text, prepared.origin), bench_of(prepared) as bench:
         guard, placement = bench.guard, bench.placement
         kind = kind_of(study)
-        subject = kind.make(bench)
+        taking_turns = not prepared.one_after_another
+        subjects = [kind.make(own) for own in _benches(bench, taking_turns)]
         host = Host(guard, placement, Boot.now() if prepared.boots else None)
         admit = partial(refuse_other_server, writer.path)
-        laboratory = Laboratory(study, bench.work, kind, subject, placement, host, progress, admit)
-        redo = _redos_left(study, writer.path)
+        laboratory = Laboratory(
+            study, bench.work, kind, subjects, taking_turns, placement, host, progress, admit
+        )
+        redo = _redos_left(prepared, writer.path)
         whole = sum(attempt.number == 0 for attempt in attempts.values())
         try:
             try:
-                check_statements(bench, kind, subject)
+                check_statements(bench, kind, subjects[0])
                 for slots in prepared.blocks:
                     attempt = attempts.get(slots[0].block, ANEW)
                     if attempt.number == 0:
                         continue
                     if not attempt.done and _narrow_enough(study, writer.path, whole):
                         return
-                    for run in laboratory.block(slots, attempt.number, attempt.done, attempt.void, redo):
+                    runs = block(laboratory, slots, attempt.number, attempt.done, attempt.void, redo)
+                    for run in runs:
                         with interrupts.held():
                             _keep(writer, run, prepared.refused)
                             progress.run_ended(run.slot.option.label, run.tps, run.status)
@@ -176,7 +183,8 @@ def _run_blocks(
                         guard.check()
                     whole += 1
             finally:
-                subject.stop()
+                for subject in subjects:
+                    subject.stop()
                 host.restore()
         except (SubjectFailed, GuardLost, OSError) as error:
             raise StudyFailed(brief(redact_text(str(error), study), _FAILURE_CHARACTERS_MAX)) from error
@@ -217,10 +225,19 @@ def _narrow_enough(study: Study, path: Path, blocks: int) -> bool:
     return narrow_enough(Bundle(path).evidence(), stop.half_width_percent, stop.after_blocks)
 
 
-def _redos_left(study: Study, path: Path) -> int:
+def _benches(bench: Bench, in_turns: bool) -> Iterator[Bench]:
+    """One per server that is up at the same time, each with a folder of its own."""
+    for number in range(max(servers_of(bench.options).values()) + 1 if in_turns else 1):
+        folder = bench.folder / f"server{number + 1}"
+        folder.mkdir()
+        folder.chmod(bench.folder.stat().st_mode)
+        yield replace(bench, folder=folder)
+
+
+def _redos_left(prepared: PreparedStudy, path: Path) -> int:
     """How many disturbed blocks may still be run again, those before a resume counted."""
     (done,) = Bundle(path).columns("select count(*) as n from runs where status = 'disturbed'")["n"]
-    return max(0, redone_blocks_max(study.plan) - int(done))
+    return max(0, prepared.redone_blocks_max - int(done))
 
 
 def _facts(placement: Placement) -> dict[str, Any]:

@@ -157,7 +157,7 @@ fn is_full<P: Protocol>(error: &LoadError) -> bool {
 }
 
 /// Sends the last message, unless that would block: the server closes the connection either way.
-fn leave<P: Protocol>(client: &mut Client<P>) {
+pub(super) fn leave<P: Protocol>(client: &mut Client<P>) {
     if let Some(transport) = &mut client.transport {
         let _ = transport.set_nonblocking(true).and_then(|()| transport.write_all(P::FAREWELL));
     }

@@ -132,6 +132,11 @@ class StatementWorkload(ClientWorkload):
             return self.parameters == "client"
         return self.handle != "none" and self.text != "unique"
 
+    @property
+    def fills(self) -> bool:
+        """Whether texts are new for each use, or prepared statements are left."""
+        return self.text == "unique" or self.handle == "left"
+
     def load_keys(self) -> dict[str, Any]:
         """Handle, text, parameters, arrival, limits."""
         return {

@@ -80,6 +80,11 @@ class Workload(Strict):
         return False
 
     @property
+    def fills(self) -> bool:
+        """Whether it sends ever new statements, which fill a server's memory as a run goes on."""
+        return False
+
+    @property
     def thinks(self) -> bool:
         """Whether clients pause between transactions."""
         return False

@@ -78,6 +78,10 @@ class ForeignMariaDB:
             },
         )
 
+    def join(self, option: Option) -> Load:
+        """The same for every option: the server at the address."""
+        return self.start(option)
+
     def _check_tables(self, connection: pymysql.Connection[Any], database: str) -> None:
         with connection.cursor() as cursor:
             cursor.execute(

@@ -76,6 +76,16 @@ def make(bench: Bench) -> Subject:
     return ForeignMariaDB(bench) if bench.study.subject.dsn else MariaDB(bench)
 
 
+@dataclass(frozen=True)
+class _Running:
+    """The server that runs, and what it was started with."""
+
+    pid: int
+    program: Path
+    template: Path
+    settings: dict[str, Setting]
+
+
 class MariaDB:
     """Starts a server for each run on a fresh copy of the same data."""
 
@@ -91,6 +101,7 @@ class MariaDB:
         self._data = bench.folder / "data"
         self._database = bench.work.database or _DATABASE
         self._costs: dict[Path, dict[str, float]] = {}
+        self._running: _Running | None = None
         check_socket(self._socket)
 
     def start(self, option: Option) -> Load:
@@ -102,12 +113,18 @@ class MariaDB:
         copy_files(template, self._data)
         durability = _DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
         settings = {**_DEFAULTS, **durability, **option.server}
-        pid = self._launch(server, self._data, settings)
+        self._running = _Running(self._launch(server, self._data, settings), server, template, settings)
+        return self.join(option)
+
+    def join(self, option: Option) -> Load:
+        """The load of an option on the server that runs, its settings read back. Raises SubjectFailed."""
+        running = self._running
+        assert running is not None
 
         def read_back() -> dict[str, str]:
             with closing(self._connect(self._database)) as connection:
                 shown = variables(connection, "global")
-                refuse_not_taken(shown, settings, option)
+                refuse_not_taken(shown, running.settings, option)
                 read_back_session(connection, option)
                 return shown
 
@@ -123,7 +140,7 @@ class MariaDB:
             port=3306,
             user=self._user,
             database=self._database,
-            pid=pid,
+            pid=running.pid,
             dsn=f"mysql://{quote(self._user)}@localhost/{quote(self._database)}?socket={self._socket}",
             session=session_statements(option),
             inspect=INSPECT,
@@ -132,12 +149,12 @@ class MariaDB:
         return Load(
             server=under_load,
             facts={
-                "origin": str(server),
-                "version": version_of(server),
+                "origin": str(running.program),
+                "version": version_of(running.program),
                 "build": shown["version"],
                 "settings": shown,
-                "sources": dict.fromkeys(settings, "command line"),
-                **({"schema": self._costs[template]} if option.schema else {}),
+                "sources": dict.fromkeys(running.settings, "command line"),
+                **({"schema": self._costs[running.template]} if option.schema else {}),
             },
         )
 
@@ -269,6 +286,7 @@ KIND = Kind(
     make=make,
     check=check,
     takes=SQL_WORK,
+    turns=True,
     protocol="mysql",
     durability_off=_DURABILITY_OFF,
     monitors=("host", "processes", "disturbance", "mariadb"),

@@ -46,6 +46,10 @@ class ForeignPostgres:
                 "subject.dsn: libpq cannot read this address", "postgresql://user:${PASSWORD}@host/database"
             ) from None
 
+    def join(self, option: Option) -> Load:
+        """The same for every option: the server at the address."""
+        return self.start(option)
+
     def _server(self, dsn: str, option: Option) -> Server:
         with psycopg.connect(dsn, connect_timeout=10, autocommit=True) as connection:
             info = connection.info

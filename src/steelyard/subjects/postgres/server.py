@@ -6,6 +6,7 @@ import shutil
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -83,6 +84,16 @@ def make(bench: Bench) -> Subject:
     return ForeignPostgres(bench) if bench.study.subject.dsn else Postgres(bench)
 
 
+@dataclass(frozen=True)
+class _Running:
+    """The server that runs, and what it was started with."""
+
+    pid: int
+    bindir: Path
+    data: Path
+    requested: dict[str, Setting]
+
+
 class Postgres:
     """Starts a server for each run, with the same data and the option's settings."""
 
@@ -93,6 +104,7 @@ class Postgres:
         self._pooler = Pooler(bench, self._account)
         self._database = TEMPLATE if bench.work.read_only else _DATABASE
         self._costs: dict[Path, dict[str, float]] = {}
+        self._running: _Running | None = None
         self._account.admit(bench.folder)
         self._sockets = self._account.private(bench.folder / "sockets")
         # the server's own processes are to be told from those of the program that fills it
@@ -110,8 +122,15 @@ class Postgres:
         bindir, data = self.prepare(option)
         durability = DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
         requested = {**DEFAULTS, **durability, **option.server}
-        pooler, pooler_settings, settings = divided(requested)
-        pid = self._launch(bindir, data, settings)
+        _, _, settings = divided(requested)
+        self._running = _Running(self._launch(bindir, data, settings), bindir, data, requested)
+        return self.join(option)
+
+    def join(self, option: Option) -> Load:
+        """The load of an option on the server that runs, its settings read back. Raises SubjectFailed."""
+        running = self._running
+        assert running is not None
+        pooler, pooler_settings, settings = divided(running.requested)
         # a template must have no session while it is copied
         dsn = self._dsn(TEMPLATE if self._bench.work.read_only else "postgres")
 
@@ -127,15 +146,15 @@ class Postgres:
             user=SUPERUSER,
             database=self._database,
             protocol="postgres",
-            pid=pid,
+            pid=running.pid,
             dsn=self._dsn(self._database),
             latch_names=tranche_names,
             session=session_statements(option),
             inspect=INSPECT,
             interruption=continuity(dsn, self._server.ended),
         )
-        schema = {"schema": self._costs[data]} if option.schema else {}
-        facts = {"origin": str(bindir), **facts_of(dsn), **schema}
+        schema = {"schema": self._costs[running.data]} if option.schema else {}
+        facts = {"origin": str(running.bindir), **facts_of(dsn), **schema}
         if pooler != "none":
             server = self._pooler.before(server, pooler_settings, option)
         return Load(server=server, facts=facts)
@@ -264,6 +283,7 @@ KIND = Kind(
     make=make,
     check=check,
     takes=SQL_WORK,
+    turns=True,
     durability_off=DURABILITY_OFF,
     monitors=("host", "processes", "disturbance", "postgres", "postgres-waits"),
     load_statements=load_statements,
