@@ -10,6 +10,7 @@ from steelyard.analysis.comparison.effects import effects
 from steelyard.analysis.comparison.estimates import estimates
 from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.pairwise import metrics_that_count, pairwise
+from steelyard.analysis.comparison.precision import precision
 from steelyard.analysis.comparison.queries import by_query
 from steelyard.analysis.comparison.stopping import level, stopped, stopping_notices, whole_blocks
 from steelyard.analysis.dispatcher.win_map import win_map
@@ -31,6 +32,7 @@ from steelyard.analysis.validity.gauges import gauge_findings
 from steelyard.analysis.validity.harness import harness_notices
 from steelyard.analysis.validity.published_figures import published_figure_notices
 from steelyard.analysis.validity.stability import stability_notices
+from steelyard.analysis.validity.turns import turn_notices
 from steelyard.analysis.verdict.costs import Costs
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.strategy import verdict
@@ -64,6 +66,7 @@ def judge(evidence: Evidence) -> Judgement:
         options=labels,
         metrics=run_metrics.metrics,
         headlines=headlines(run_metrics),
+        precision=precision(evidence, headlines(run_metrics).work, comparisons),
         verdict=verdict(findings),
         estimates=_estimates(run_metrics, labels, views),
         comparisons=comparisons,
@@ -76,6 +79,7 @@ def judge(evidence: Evidence) -> Judgement:
             *stability_notices(evidence, run_metrics),
             *(finding.notice for finding in gauges),
             *harness_notices(evidence, run_metrics),
+            *turn_notices(evidence),
             *(notice for found in compared[None] for notice in found.notices),
             *scaling_notices(scaling),
             *latch.notices,

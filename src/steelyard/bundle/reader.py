@@ -144,6 +144,10 @@ class Bundle:
             # the CPUs of a server at an address are unknown
             topology=Topology() if self.study.subject.dsn else Topology.of(self.environment),
             placement={} if self.study.subject.dsn else placement_of(self.environment),
+            turns=self.columns(
+                "select run, point, deal, round, position, start_ns, transactions, first_half"
+                " from turns join used_runs using (run) order by start_ns, run"
+            ),
             redone=self.columns("select run, block, cause from runs where status = 'disturbed' order by run"),
             calibration=self.environment.get("calibration", {}),
             storage={} if self.study.subject.dsn else self.environment.get("storage", {}),

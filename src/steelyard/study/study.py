@@ -98,9 +98,9 @@ class Plan(Strict):
     cool_down_s: float = Field(default=0.5, ge=0, le=3600)
     turns: Literal["auto"] | bool = Field(
         default="auto",
-        description="run the options of a block in turns: all are ready at once, and each loads its server for"
-        " turn_ms while the others rest; auto: where subject, workload and probes permit it, which the plan"
-        " shows",
+        description="run the options of a block in turns: all are ready at once, and each loads its server"
+        " for turn_ms while the others rest; auto: where subject, workload and probes permit it, which the"
+        " plan shows",
     )
     turn_ms: float = Field(
         default=250.0,
@@ -138,8 +138,8 @@ class Plan(Strict):
         default="auto",
         description="when other work kept the server or the load engine from its CPUs for 10 % of its busy"
         " time: `redo` the block (in all as often as half of the planned blocks, at least once; after that as"
-        " `keep`), `keep` the run and say so, or `stop` the study; auto: `redo`, and `keep` in turns, where it"
-        " weighs on all options alike",
+        " `keep`), `keep` the run and say so, or `stop` the study; auto: `redo`, and `keep` in turns, where"
+        " it weighs on all options alike",
     )
 
 

@@ -46,7 +46,7 @@ def why_one_after_another(study: Study, options: Sequence[Option]) -> str:
 
 
 def servers_of(options: Sequence[Option]) -> Mapping[str, int]:
-    """The number of each option's server, from 0, by label: options that differ in session and client share it."""
+    """The number of each option's server, from 0, by label; those that differ in session and client share."""
     numbers: dict[str, int] = {}
     found: dict[str, int] = {}
     for option in options:

@@ -227,10 +227,11 @@ def _narrow_enough(study: Study, path: Path, blocks: int) -> bool:
 
 def _benches(bench: Bench, in_turns: bool) -> Iterator[Bench]:
     """One per server that is up at the same time, each with a folder of its own."""
-    for number in range(max(servers_of(bench.options).values()) + 1 if in_turns else 1):
+    yield bench
+    for number in range(1, max(servers_of(bench.options).values()) + 1 if in_turns else 1):
+        # below the first one, which lets the servers' user through
         folder = bench.folder / f"server{number + 1}"
-        folder.mkdir()
-        folder.chmod(bench.folder.stat().st_mode)
+        folder.mkdir(mode=0o700)
         yield replace(bench, folder=folder)
 
 

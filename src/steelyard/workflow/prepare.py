@@ -93,11 +93,7 @@ class PreparedStudy:
             in_turns(study, found)
             obstacle = why_one_after_another(study, found)
             prepared = cls(study, text, origin, found, order, refused, obstacle, named)
-            requested = "disturbed" in study.plan.model_fields_set and study.plan.disturbed not in (
-                "auto",
-                "keep",
-            )
-            if requested and not prepared.sees_disturbance:
+            if study.plan.disturbed in ("redo", "stop") and not prepared.sees_disturbance:
                 raise InputError(
                     "has no effect: disturbed runs are recognised only with the monitors host and processes,"
                     " and a server on this machine",

@@ -69,9 +69,8 @@ def _print_plan(prepared: PreparedStudy, lost: str) -> None:
     redone = prepared.redone_blocks_max if prepared.sees_disturbance else 0
     redo_s = redone * len(prepared.options) * (run_s or 0.0)
     busy = "" if study.workload.simulated else busy_machine()
-    print_plan(
-        study, prepared.options, Expected(expected_s(prepared), redo_s, prepared.refused, busy), console
-    )
+    expected = Expected(expected_s(prepared), redo_s, prepared.one_after_another, prepared.refused, busy)
+    print_plan(study, prepared.options, expected, console)
     if lost:
         say(f"quick: {lost}")
 

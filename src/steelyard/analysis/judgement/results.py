@@ -11,6 +11,7 @@ from typing import Literal
 
 from steelyard.analysis.judgement.kernel import LockRow, ProfileRow, SchedulingRow
 from steelyard.analysis.judgement.latches import LatchCosts, LatchRow, WhatIf
+from steelyard.analysis.judgement.precision import Precision
 from steelyard.analysis.judgement.scaling import Scaling
 
 # different: proven, for a metric of which neither more nor less is better (Better "neither")
@@ -282,6 +283,7 @@ class Judgement:
     costs: tuple[CostDifference, ...]
     notices: tuple[Notice, ...]
     headlines: Headlines = field(default_factory=Headlines)
+    precision: Precision = field(default_factory=Precision)
     scaling: tuple[Scaling, ...] = ()
     latches: tuple[LatchRow, ...] = ()
     what_if: tuple[WhatIf, ...] = ()

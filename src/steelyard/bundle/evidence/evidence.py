@@ -93,6 +93,7 @@ class Evidence:
     further_scores: run, point, instance, name, value.
     declared: metrics that the monitors declare, by monitor.
     placement: CPUs of "server" and "engine"; empty where not known, or where the server is at an address.
+    turns: run, point, deal, round, position, start_ns, transactions, first_half: of a block in turns.
     redone: run, block, cause: disturbed runs that do not count, as their block was repeated.
     instruction_time: the clock counts instructions (of an emulated guest).
     """
@@ -143,6 +144,11 @@ class Evidence:
     storage: Mapping[str, Any] = field(default_factory=dict[str, Any])
     declared: Declared = field(default_factory=built_in)
     placement: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
+    turns: Columns = field(
+        default_factory=lambda: _none(
+            "run", "point", "deal", "round", "position", "start_ns", "transactions", "first_half"
+        )
+    )
     redone: Columns = field(default_factory=lambda: _none("run", "block", "cause"))
     instruction_time: bool = False
 

@@ -1,7 +1,7 @@
 """Samples of a run in turns, on the option's own clock: it goes on only while the option is measured.
 
-Monitors read at both edges of each turn, when nothing is under way. What a counter grew by between them is the
-turn's; of that, the share of the transactions that were measured, for a turn also settles and drains.
+Monitors read at both edges of each turn, when nothing is under way. What a counter grew by between them is
+the turn's; of that, the share of the transactions that were measured, for a turn also settles and drains.
 Counters thus grow by what this option used, gauges are those of its turns, and rates over its measure phase
 are per second of its own time.
 """

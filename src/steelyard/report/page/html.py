@@ -76,7 +76,7 @@ def render(presented: Presented) -> str:
             images=stills(drawn),
             embedded=specifications(drawn),
             scripts=vega_script(),
-            facts=facts_of(about, " to ".join(_ends(presented.blocks)) or "none"),
+            facts=facts_of(presented, " to ".join(_ends(presented.blocks)) or "none"),
             fmt=fmt,
         )
     )

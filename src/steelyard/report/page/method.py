@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from steelyard import quantities as fmt
 from steelyard.bundle.series.facts import MonitorCost
-from steelyard.report.about.about import About, Phases
+from steelyard.report.about.about import Phases
+from steelyard.report.presented.presented import Presented
+
+# share of the variance between blocks from which longer blocks hardly help
+_MOSTLY = 0.5
 
 
-def facts_of(about: About, blocks: str) -> list[tuple[str, dict[str, str]]]:
+def facts_of(presented: Presented, blocks: str) -> list[tuple[str, dict[str, str]]]:
     """Groups by title. blocks: whole ones, as text."""
-    phases = about.phases
+    about, phases = presented.about, presented.about.phases
     plan = {about.points_are: ", ".join(str(number) for number in phases.clients)}
     measured = {
         "blocks": (
@@ -29,6 +33,7 @@ def facts_of(about: About, blocks: str) -> list[tuple[str, dict[str, str]]]:
     monitors = {monitor.name: _cost(monitor) for monitor in about.monitors}
     groups = (
         ("Plan", plan),
+        ("Precision", _precision(presented)),
         ("Machine", dict(about.machine)),
         ("Kernels", dict(about.kernels)),
         ("Schema", dict(about.schemas)),
@@ -37,6 +42,39 @@ def facts_of(about: About, blocks: str) -> list[tuple[str, dict[str, str]]]:
         ("Monitors and their own cost", monitors),
     )
     return [(title, facts) for title, facts in groups if facts]
+
+
+def _precision(presented: Presented) -> dict[str, str]:
+    """What the study could tell apart, and where its scatter comes from."""
+    levels = presented.judgement.precision.levels
+    facts = {"resolution": presented.resolution}
+    if levels is not None:
+        rounds, deals, blocks = (
+            fmt.significant(percent, 2)
+            for percent in (levels.round_percent, levels.deal_percent, levels.block_percent)
+        )
+        facts["turns"] = (
+            f"{levels.rounds} rounds per block, one turn of each option per round in random order; new"
+            f" connections {fmt.count(levels.deals, 'time')} per block"
+        )
+        facts["unit of the intervals"] = (
+            "the block, which has new servers: what differs between starts stays the same for all its rounds"
+        )
+        facts["scatter of the ratio"] = (
+            f"{levels.option}: {rounds} % between rounds, {deals} % between sets of connections, {blocks} %"
+            " between blocks (standard deviations, each beyond what the one before explains)"
+        )
+        facts["narrower intervals"] = _advice(levels.of_blocks)
+    return {name: text for name, text in facts.items() if text}
+
+
+def _advice(of_blocks: float) -> str:
+    share = fmt.percent(of_blocks)
+    if of_blocks > _MOSTLY:
+        return (
+            f"raise plan.blocks: {share} of the variance is between blocks, which longer ones do not reduce"
+        )
+    return f"raise plan.measure_s or plan.blocks: {share} of the variance is between blocks"
 
 
 def _measured(phases: Phases) -> str:

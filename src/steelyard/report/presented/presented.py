@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Comparison, Effect, Headlines, Judgement, Metric
 from steelyard.analysis.judgement.scaling import Scaling
 from steelyard.bundle.series.columns import Series
@@ -73,6 +74,17 @@ class Presented:
         """What the marks of rows mean, and of which metric: a row may win one and lose another."""
         work = self.headlines.work
         return f"{work.title}: {MARKS_MEAN}" if work else MARKS_MEAN
+
+    @property
+    def resolution(self) -> str:
+        """What the study could tell apart, as a sentence; '' where unknown."""
+        percent, work = self.judgement.precision.resolution_percent, self.headlines.work
+        if percent is None or work is None:
+            return ""
+        return (
+            f"this study could see differences in {work.title} of {fmt.significant(percent, 2)} % and more"
+            " (in 9 of 10 such studies)"
+        )
 
     def effects(self, metric: Metric) -> list[Effect]:
         """Effects on one metric, the largest share first."""

@@ -143,6 +143,8 @@ def _options(presented: Presented, console: Console) -> None:
     ends = "–".join(map(str, sorted({blocks[0], blocks[-1]}))) if blocks else ""
     many = f"n = {ends} block{'s' * (ends != '1')}; " if ends else ""
     _say(console, f"{many}{presented.summary}, 95 % intervals; {presented.legend}", "dim", hang="  ")
+    if presented.resolution:
+        _say(console, presented.resolution, "dim", hang="  ")
 
 
 def _style(comparison: Comparison | None) -> str:

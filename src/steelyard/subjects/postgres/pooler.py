@@ -100,7 +100,7 @@ class Pooler:
         self._address = f"host={self._sockets} port={_PORT} user={SUPERUSER} dbname=pgbouncer"
 
     def before(self, server: Server, requested: Mapping[str, Setting], option: Option) -> Server:
-        """Starts it unless it runs, and reads its settings back; the server that clients connect to. Raises SubjectFailed."""
+        """Starts it unless it runs, reads its settings back; the server for clients. Raises SubjectFailed."""
         settings = {**_DEFAULTS, **requested}
         file = self._bench.folder / "pgbouncer.ini"
         fixed = {
