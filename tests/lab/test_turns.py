@@ -134,7 +134,8 @@ def test_a_study_in_turns_has_runs_as_long_as_their_turns(lab: Lab) -> None:
     )
     assert turns["n"].tolist() == [6] * 4
     counted = bundle.columns(
-        "select run, sum(count) as n from throughput where statement = 'transaction' group by run order by run"
+        "select run, sum(count) as n from throughput where statement = 'transaction'"
+        " group by run order by run"
     )
     assert counted["n"].tolist() == turns["done"].tolist() and (counted["n"] > 0).all()
     clients = bundle.columns("select run, sum(transactions) as n from clients group by run order by run")

@@ -34,7 +34,10 @@ def precision(evidence: Evidence, work: Metric | None, comparisons: Sequence[Com
 
 
 def _resolution_percent(comparisons: Sequence[Comparison]) -> float | None:
-    """The widest: a difference of t(95 %) + t(90 %) standard errors is shown in 9 of 10 studies."""
+    """Of the widest interval; None beyond 100 %.
+
+    A difference of t(95 %) + t(90 %) standard errors is shown in 9 of 10 studies.
+    """
     found: list[float] = []
     for one in comparisons:
         df = one.blocks - 1
@@ -44,7 +47,7 @@ def _resolution_percent(comparisons: Sequence[Comparison]) -> float | None:
         t_power = distributions.t_critical(df, 2 * (1 - _POWER))
         # without allowance for several options, so that the result errs on the large side
         found.append(half * (1 + t_power / distributions.t_critical(df, ALPHA)))
-    return 100 * math.expm1(max(found)) if found and max(found) < 100 else None
+    return 100 * math.expm1(max(found)) if found and max(found) < math.log(2) else None
 
 
 def levels(evidence: Evidence) -> Levels | None:

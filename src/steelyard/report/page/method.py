@@ -71,9 +71,7 @@ def _precision(presented: Presented) -> dict[str, str]:
 def _advice(of_blocks: float) -> str:
     share = fmt.percent(of_blocks)
     if of_blocks > _MOSTLY:
-        return (
-            f"raise plan.blocks: {share} of the variance is between blocks, which longer ones do not reduce"
-        )
+        return f"raise plan.blocks: {share} of the variance is between blocks, whatever their length"
     return f"raise plan.measure_s or plan.blocks: {share} of the variance is between blocks"
 
 
