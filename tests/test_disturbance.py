@@ -286,9 +286,20 @@ def test_what_needs_monitors_that_the_study_leaves_out_is_refused(lab: Lab) -> N
     assert "plan.disturbed: has no effect" in done.stderr and "[monitors]" in done.stderr
 
 
-@pytest.mark.parametrize(("blocks", "policy", "most"), [(1, "redo", 1), (9, "redo", 4), (9, "keep", 0)])
-def test_at_most_half_of_the_planned_blocks_are_redone(blocks: int, policy: str, most: int) -> None:
-    assert redone_blocks_max(Plan.model_validate({"blocks": blocks, "disturbed": policy})) == most
+@pytest.mark.parametrize(
+    ("blocks", "policy", "in_turns", "most"),
+    [
+        (1, "redo", True, 1),
+        (9, "redo", False, 4),
+        (9, "keep", False, 0),
+        (9, "auto", False, 4),
+        (9, "auto", True, 0),
+    ],
+)
+def test_at_most_half_of_the_planned_blocks_are_redone(
+    blocks: int, policy: str, in_turns: bool, most: int
+) -> None:
+    assert redone_blocks_max(Plan.model_validate({"blocks": blocks, "disturbed": policy}), in_turns) == most
 
 
 # the monitor

@@ -20,7 +20,8 @@ from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.registry import ENGINES, LoadFailed
 from steelyard.lab.engines.result import ENGINE_TABLES, EngineResult
 from steelyard.run_tables.rows import Rows, SchemaError
-from steelyard.run_tables.schema import BY_NAME, Column, Table
+from steelyard.run_tables.schema import BY_NAME
+from steelyard.run_tables.table import Column, Table
 
 CPUS = frozenset(os.sched_getaffinity(0))
 PHASES = {"points": [1, 2], "warm_up_s": 0.05, "measure_s": 0.2, "cool_down_s": 0.05, "seed": 1}

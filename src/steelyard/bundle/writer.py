@@ -28,7 +28,8 @@ from steelyard.bundle.storage.inventory import run_folders
 from steelyard.bundle.storage.open_folder import Place
 from steelyard.bundle.storage.study_files import copy_files
 from steelyard.run_tables.rows import Columns, check_names
-from steelyard.run_tables.schema import BY_NAME, FORMAT_VERSION, Column
+from steelyard.run_tables.schema import BY_NAME, FORMAT_VERSION
+from steelyard.run_tables.table import Column
 from steelyard.study.errors import InputError, typed
 from steelyard.study.plan import Option
 

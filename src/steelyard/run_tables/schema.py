@@ -8,36 +8,12 @@ other metric is a gauge; a gauge `x` may have a companion `x_limit`, its upper l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from steelyard.run_tables.table import RUN, Column, Table
 
 FORMAT_VERSION = 3
 
 
-@dataclass(frozen=True)
-class Column:
-    """One column: its DuckDB type and meaning. nullable: NULL where it is not available."""
-
-    name: str
-    type: str
-    text: str
-    nullable: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """One table: the meaning of a row, and its columns."""
-
-    name: str
-    row: str
-    columns: tuple[Column, ...]
-
-    @property
-    def own_columns(self) -> tuple[Column, ...]:
-        """All columns but `run`, which the writer of the bundle adds."""
-        return tuple(column for column in self.columns if column.name != _RUN.name)
-
-
-_RUN = Column("run", "INTEGER", "number of the run, from 1 in the order executed")
+_RUN = Column(RUN, "INTEGER", "number of the run, from 1 in the order executed")
 _POINT = Column("point", "INTEGER", "number of the load point (a number of clients) within the run, from 0")
 _ROLE = Column(
     "role", "VARCHAR", "whose threads: server, engine, pooler, hogs, monitors, kernel, idle, other"

@@ -32,7 +32,7 @@ def why_one_after_another(study: Study, options: Sequence[Option]) -> str:
         "a number of transactions ends each run (plan.transactions)": plan.transactions is not None,
         "rounds of queries are longer than a turn": not all(workload.steady for workload in workloads),
         "requests that arrive at a rate would wait for the next turn": any(w.open_loop for w in workloads),
-        "new statement texts fill the server's memory, which takes a long run to see": any(
+        "many statement texts, or statements left open, fill caches that options would share": any(
             workload.fills for workload in workloads
         ),
         "the kernel's probes watch one option at a time (probes)": study.probes.any,

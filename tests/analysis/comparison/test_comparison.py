@@ -9,7 +9,7 @@ from scipy import stats
 
 from evidence import Truth, evidence_of, measures_of, study_of
 from steelyard.analysis.comparison.bundles import compare_bundles
-from steelyard.analysis.comparison.compare import compare
+from steelyard.analysis.comparison.compare import PairTests, compare
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, compute_run_metrics
@@ -179,6 +179,16 @@ def test_of_a_block_that_was_redone_the_last_attempt_counts():
     (found,) = compare(again, THROUGHPUT, "AB", "A", MARGIN).comparisons
     assert found.ratio == pytest.approx(2.0)
     assert found.blocks == 2
+
+
+def test_a_difference_in_its_unit_scatters_as_its_options_do():
+    # B needs next to nothing, exactly: what A scatters by is all that is uncertain (paired t)
+    a, b = [838.0, 949, 900, 870, 910, 905], [0.02, 0.0201, 0.0199, 0.02, 0.02, 0.02]
+    tests = PairTests(measures_of({"A": a, "B": b}), THROUGHPUT, "AB", MARGIN)
+    found = tests.differences([("B", "A")], [0.05])["B", "A"]
+    half = stats.t.ppf(0.975, 5) * np.std(a, ddof=1) / math.sqrt(6)
+    assert (found.high - found.low) / 2 == pytest.approx(half, rel=1e-3)
+    assert found.low < found.after - found.before < found.high < 0
 
 
 def test_zeros_are_compared_by_differences_with_a_warning():

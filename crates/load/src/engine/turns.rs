@@ -122,6 +122,7 @@ impl<P: Protocol> Run<'_, P> {
             "event": "turn", "point": point, "start_ns": window.start_ns, "measure_ns": window.measure_ns,
             "end_ns": window.end_ns, "t_ns": now, "transactions": after.measured - before.measured,
             "first_half": after.first_half - before.first_half, "all": after.all - before.all,
+            "lost": self.progress.outcome.lost.count, "lost_cause": self.progress.outcome.lost.last_cause,
         });
         self.progress.tell(now, &event)?;
         Ok((clients, records))

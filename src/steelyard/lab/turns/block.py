@@ -65,7 +65,7 @@ def runs_in_turns(laboratory: Laboratory, slots: Sequence[Slot], attempt: int) -
                 run = Run(lane.slot, attempt, "void" if why else "done", why, started_at, 0.0, tps, tables)
                 runs.append(replace(run, server_facts=block.facts[lane.slot.option.label]))
     except (LoadFailed, TimedOut, *laboratory.kind.driver_errors) as error:
-        cause = str(error).strip()
+        cause = block.interruption() or str(error).strip()
     finally:
         logs = [subject.stop() for subject in laboratory.subjects]
     seconds = (time.monotonic_ns() - block.origin_ns) / 1e9 / len(slots)
@@ -93,6 +93,7 @@ class _Block:
         self._slots = slots
         self.origin_ns = origin_ns
         self.current = slots[0]
+        self._loads: dict[str, Load] = {}
         self.facts: dict[str, Mapping[str, Any]] = {}
         self.servers = servers_of([slot.option for slot in sorted(slots, key=lambda s: s.option.label)])
         self._chance = Random(f"{laboratory.study.plan.seed} {slots[0].block}")
@@ -118,6 +119,16 @@ class _Block:
         for lane, result in zip(lanes, results, strict=True):
             self.current = lane.slot
             yield lane, result, times
+
+    def interruption(self) -> str:
+        """How the server of the current option was interrupted, as a sentence; '' where it was not."""
+        load = self._loads.get(self.current.option.label)
+        if load is None or load.server is None:
+            return ""
+        try:
+            return load.server.interruption()
+        except (TimedOut, *self._laboratory.kind.driver_errors) as error:
+            return f"the server does not answer: {error}"
 
     def tables(self, lane: Lane, result: EngineResult, times: _Times) -> tuple[dict[str, Columns], str]:
         """The tables of one run on its own clock, and why they are no result ('': they are one)."""
@@ -149,6 +160,7 @@ class _Block:
             else:
                 load = started(subject, slot.option)
             running.add(server)
+            self._loads[label] = load
             self.facts[label] = redact(load.facts)
             self._laboratory.admit(label, self.facts[label])
             loads.append((slot, load))

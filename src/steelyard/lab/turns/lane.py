@@ -16,6 +16,7 @@ from steelyard.lab.turns.own_time import Turn
 from steelyard.study.plan import Slot
 from steelyard.subjects import Load
 
+_LAST_WORDS_S = 5.0
 _ENDED: Mapping[str, Any] = {"event": "ended"}
 
 
@@ -44,7 +45,7 @@ class Lane:
 
     def connect(self) -> None:
         """New connections for all clients."""
-        self._engine.command({"do": "connect"})
+        self._send({"do": "connect"})
         self._await("connected")
 
     def warm_up(self, length_ms: float) -> float:
@@ -78,7 +79,7 @@ class Lane:
 
     def next_point(self) -> None:
         """The load point is over; after the last one the engine cools down and ends."""
-        self._engine.command({"do": "next"})
+        self._send({"do": "next"})
 
     def result(self) -> EngineResult:
         """What the engine counted, when it has ended."""
@@ -96,8 +97,19 @@ class Lane:
         return time.monotonic_ns() - self._origin_ns
 
     def _turn(self, settle_ms: float, measure_ms: float) -> Mapping[str, Any]:
-        self._engine.command({"do": "turn", "settle_ms": settle_ms, "measure_ms": measure_ms})
-        return self._await("turn")
+        self._send({"do": "turn", "settle_ms": settle_ms, "measure_ms": measure_ms})
+        event = self._await("turn")
+        if event["lost"]:
+            raise LoadFailed(f"{event['lost']} connections were lost under load: {event['lost_cause']}")
+        return event
+
+    def _send(self, command: Mapping[str, Any]) -> None:
+        try:
+            self._engine.command(command)
+        except LoadFailed:
+            # the engine's own words, where it left any
+            self._thread.join(_LAST_WORDS_S)
+            raise self._failure or LoadFailed("the load engine has ended") from None
 
     def _await(self, name: str) -> Mapping[str, Any]:
         while True:

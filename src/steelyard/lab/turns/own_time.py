@@ -51,7 +51,8 @@ class Turn:
 def own_samples(samples: Columns, turns: Sequence[Turn]) -> Columns:
     """The samples of a run on its own clock; turns: in order of time.
 
-    What was read before the first turn of a load point or after its last one keeps its time.
+    What was read before the first turn of a load point or after its last one keeps its time; counters stand
+    still there.
     """
     series: dict[tuple[str, str, str], _Readings] = {}
     names = ("monitor", "entity", "metric", "t_ns", "value")
@@ -113,19 +114,18 @@ def _gauge(
 def _counter(
     pieces: Iterator[tuple[Turn | None, _Readings]], own: dict[Turn, int]
 ) -> Iterator[tuple[int, float]]:
-    last: float | None = None
-    ahead = 0.0
-    for turn, readings in pieces:
+    """Grows in the turns alone: what a server did outside of them was not for this option."""
+    kept = list(pieces)
+    value = next((readings[0][1] for turn, readings in kept if turn and readings), None)
+    if value is None:
+        return
+    point = -1
+    for turn, readings in kept:
         if turn is None:
-            yield from ((t_ns, value + ahead) for t_ns, value in readings)
-            last = None
-            continue
-        if not readings:
-            continue
-        begin, end = readings[0][1], readings[-1][1]
-        if last is None:
-            last = begin + ahead
-            yield own[turn], last
-        last += (end - begin) * turn.measured_share
-        ahead = last - end
-        yield own[turn] + turn.end_ns - turn.measure_ns, last
+            yield from ((t_ns, value) for t_ns, _ in readings)
+        elif readings:
+            if turn.point != point:
+                point = turn.point
+                yield own[turn], value
+            value += (readings[-1][1] - readings[0][1]) * turn.measured_share
+            yield own[turn] + turn.end_ns - turn.measure_ns, value

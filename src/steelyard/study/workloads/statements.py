@@ -134,8 +134,8 @@ class StatementWorkload(ClientWorkload):
 
     @property
     def fills(self) -> bool:
-        """Whether texts are new for each use, or prepared statements are left."""
-        return self.text == "unique" or self.handle == "left"
+        """Whether it has many texts, or leaves statements prepared."""
+        return self.text != "identical" or self.handle == "left"
 
     def load_keys(self) -> dict[str, Any]:
         """Handle, text, parameters, arrival, limits."""

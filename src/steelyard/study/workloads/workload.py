@@ -81,7 +81,7 @@ class Workload(Strict):
 
     @property
     def fills(self) -> bool:
-        """Whether it sends ever new statements, which fill a server's memory as a run goes on."""
+        """Whether its statement texts, or what it leaves open, fill caches of the server."""
         return False
 
     @property

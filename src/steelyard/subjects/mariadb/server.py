@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,6 +40,7 @@ from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
 from steelyard.subjects.servers.directory import copied, copy_files
+from steelyard.subjects.servers.running import Running
 from steelyard.subjects.servers.schema_levels import place_of
 from steelyard.workloads import work_of
 
@@ -77,16 +77,6 @@ def make(bench: Bench) -> Subject:
     return ForeignMariaDB(bench) if bench.study.subject.dsn else MariaDB(bench)
 
 
-@dataclass(frozen=True)
-class _Running:
-    """The server that runs, and what it was started with."""
-
-    pid: int
-    program: Path
-    template: Path
-    settings: dict[str, Setting]
-
-
 class MariaDB:
     """Starts a server for each run on a fresh copy of the same data."""
 
@@ -102,7 +92,7 @@ class MariaDB:
         self._data = bench.folder / "data"
         self._database = bench.work.database or _DATABASE
         self._costs: dict[Path, dict[str, float]] = {}
-        self._running: _Running | None = None
+        self._running: Running | None = None
         check_socket(self._socket)
 
     def start(self, option: Option) -> Load:
@@ -114,7 +104,7 @@ class MariaDB:
         copy_files(template, self._data)
         durability = _DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
         settings = {**_DEFAULTS, **durability, **option.server}
-        self._running = _Running(self._launch(server, self._data, settings), server, template, settings)
+        self._running = Running(self._launch(server, self._data, settings), server, template, settings)
         return self.join(option)
 
     def join(self, option: Option) -> Load:
@@ -150,12 +140,12 @@ class MariaDB:
         return Load(
             server=under_load,
             facts={
-                "origin": str(running.program),
-                "version": version_of(running.program),
+                "origin": str(running.programs),
+                "version": version_of(running.programs),
                 "build": shown["version"],
                 "settings": shown,
                 "sources": dict.fromkeys(running.settings, "command line"),
-                **({"schema": self._costs[running.template]} if option.schema else {}),
+                **({"schema": self._costs[running.data]} if option.schema else {}),
             },
         )
 

@@ -6,7 +6,6 @@ import shutil
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -49,6 +48,7 @@ from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
 from steelyard.subjects.servers.directory import copy_files
+from steelyard.subjects.servers.running import Running
 from steelyard.subjects.servers.schema_levels import place_of
 from steelyard.workloads import work_of
 
@@ -84,16 +84,6 @@ def make(bench: Bench) -> Subject:
     return ForeignPostgres(bench) if bench.study.subject.dsn else Postgres(bench)
 
 
-@dataclass(frozen=True)
-class _Running:
-    """The server that runs, and what it was started with."""
-
-    pid: int
-    bindir: Path
-    data: Path
-    requested: dict[str, Setting]
-
-
 class Postgres:
     """Starts a server for each run, with the same data and the option's settings."""
 
@@ -104,7 +94,7 @@ class Postgres:
         self._pooler = Pooler(bench, self._account)
         self._database = TEMPLATE if bench.work.read_only else _DATABASE
         self._costs: dict[Path, dict[str, float]] = {}
-        self._running: _Running | None = None
+        self._running: Running | None = None
         self._account.admit(bench.folder)
         self._sockets = self._account.private(bench.folder / "sockets")
         # the server's own processes are to be told from those of the program that fills it
@@ -123,14 +113,14 @@ class Postgres:
         durability = DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
         requested = {**DEFAULTS, **durability, **option.server}
         _, _, settings = divided(requested)
-        self._running = _Running(self._launch(bindir, data, settings), bindir, data, requested)
+        self._running = Running(self._launch(bindir, data, settings), bindir, data, requested)
         return self.join(option)
 
     def join(self, option: Option) -> Load:
         """The load of an option on the server that runs, its settings read back. Raises SubjectFailed."""
         running = self._running
         assert running is not None
-        pooler, pooler_settings, settings = divided(running.requested)
+        pooler, pooler_settings, settings = divided(running.settings)
         # a template must have no session while it is copied
         dsn = self._dsn(TEMPLATE if self._bench.work.read_only else "postgres")
 
@@ -154,7 +144,7 @@ class Postgres:
             interruption=continuity(dsn, self._server.ended),
         )
         schema = {"schema": self._costs[running.data]} if option.schema else {}
-        facts = {"origin": str(running.bindir), **facts_of(dsn), **schema}
+        facts = {"origin": str(running.programs), **facts_of(dsn), **schema}
         if pooler != "none":
             server = self._pooler.before(server, pooler_settings, option)
         return Load(server=server, facts=facts)
