@@ -315,3 +315,17 @@ def test_a_run_in_which_nothing_succeeded_is_void_and_tells_its_errors(lab: Lab)
     assert (row["attempt"], row["status"], row["code"], row["some"]) == (1, "void", "22012", True)
     assert row["message"] == "division by zero"
     assert "22012" in row["cause"]
+
+
+def test_readers_of_loaded_rows_write_nothing(lab: Lab) -> None:
+    """Rows are frozen when they are loaded: hint bits would be set, logged and written by who reads first."""
+    study = small_study(lab.folder, subject="postgres", blocks=1)
+    study.write_text(study.read_text().replace("rows = 1000", "rows = 50_000") + "postgres = 10\n")
+    done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    (written,) = Bundle(lab.bundle).columns(
+        "select sum(grown) as bytes from (select max(value) - min(value) as grown from samples"
+        " where entity = 'wal' and metric = 'bytes_total' group by run)"
+    )["bytes"]
+    (done_count,) = Bundle(lab.bundle).columns("select sum(transactions) as n from clients")["n"]
+    assert done_count > 100 and written / done_count < 1

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.lab.engines.registry import LoadFailed
 from steelyard.monitors import Monitor, Target, Unavailable, make
 
 _OPEN_S = 10.0
@@ -67,14 +66,14 @@ class Monitoring:
     def read_now(self) -> None:
         """Reads every monitor and waits for that: at the edge of a turn, when nothing is under way.
 
-        Raises LoadFailed when a monitor does not answer.
+        Raises TimedOut when a monitor does not answer.
         """
         with self._wakeup:
             self._marks += 1
             mark = self._marks
             self._wakeup.notify_all()
             if not self._wakeup.wait_for(lambda: self._answered >= mark, _EDGE_S):
-                raise LoadFailed(f"the monitor {self._reading} did not answer within {_EDGE_S:g} s")
+                raise TimedOut(f"the monitor {self._reading} did not answer within {_EDGE_S:g} s")
 
     def rest(self, rests: bool) -> None:
         """Whether to read only when marked: while the options of other turns load the server."""

@@ -65,7 +65,7 @@ def runs_in_turns(laboratory: Laboratory, slots: Sequence[Slot], attempt: int) -
                 run = Run(lane.slot, attempt, "void" if why else "done", why, started_at, 0.0, tps, tables)
                 runs.append(replace(run, server_facts=block.facts[lane.slot.option.label]))
     except (LoadFailed, TimedOut, *laboratory.kind.driver_errors) as error:
-        cause = block.interruption() or str(error).strip()
+        cause = "; ".join(filter(None, (str(error).strip(), block.interruption())))
     finally:
         logs = [subject.stop() for subject in laboratory.subjects]
     seconds = (time.monotonic_ns() - block.origin_ns) / 1e9 / len(slots)

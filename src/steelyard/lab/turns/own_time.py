@@ -52,7 +52,7 @@ def own_samples(samples: Columns, turns: Sequence[Turn]) -> Columns:
     """The samples of a run on its own clock; turns: in order of time.
 
     What was read before the first turn of a load point or after its last one keeps its time; counters stand
-    still there.
+    still there, and begin at 0.
     """
     series: dict[tuple[str, str, str], _Readings] = {}
     names = ("monitor", "entity", "metric", "t_ns", "value")
@@ -114,13 +114,9 @@ def _gauge(
 def _counter(
     pieces: Iterator[tuple[Turn | None, _Readings]], own: dict[Turn, int]
 ) -> Iterator[tuple[int, float]]:
-    """Grows in the turns alone: what a server did outside of them was not for this option."""
-    kept = list(pieces)
-    value = next((readings[0][1] for turn, readings in kept if turn and readings), None)
-    if value is None:
-        return
-    point = -1
-    for turn, readings in kept:
+    """From 0, and in the turns alone: what a server did outside of them was not for this option."""
+    value, point = 0.0, -1
+    for turn, readings in pieces:
         if turn is None:
             yield from ((t_ns, value) for t_ns, _ in readings)
         elif readings:

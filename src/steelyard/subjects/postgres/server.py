@@ -60,8 +60,15 @@ _SQL_S = 30
 # what the lab needs; all else is the server's own default
 DEFAULTS: dict[str, Setting] = {"max_connections": 200, "logging_collector": False}
 DURABILITY_OFF: dict[str, Setting] = {"fsync": False, "synchronous_commit": False, "full_page_writes": False}
-# data that are made anew after a crash need no flush, and nothing may change them once they are made
-_LOADING: dict[str, Setting] = {**DEFAULTS, **DURABILITY_OFF, "autovacuum": False, "max_wal_size": "4GB"}
+# data that are made anew after a crash need no flush, and nothing may change them once they are made; commits
+# are synchronous, or the vacuum after them could not mark rows as visible, and readers would write them again
+_LOADING: dict[str, Setting] = {
+    **DEFAULTS,
+    "fsync": False,
+    "full_page_writes": False,
+    "autovacuum": False,
+    "max_wal_size": "4GB",
+}
 
 
 def check(study: Study, options: Sequence[Option]) -> None:

@@ -37,7 +37,7 @@ def load_statements(work: Work) -> list[str | Path]:
         statements.append(work.script)
     if work.data is not None:
         statements.append(work.data)
-    return [*statements, "vacuum analyze"]
+    return [*statements, "vacuum (freeze, analyze)"]
 
 
 def _run_script(connection: psycopg.Connection[Any], work: Work) -> None:
