@@ -287,7 +287,7 @@ def test_what_needs_monitors_that_the_study_leaves_out_is_refused(lab: Lab) -> N
 
 
 @pytest.mark.parametrize(
-    ("blocks", "policy", "in_turns", "most"),
+    ("blocks", "policy", "keeps", "most"),
     [
         (1, "redo", True, 1),
         (9, "redo", False, 4),
@@ -297,9 +297,9 @@ def test_what_needs_monitors_that_the_study_leaves_out_is_refused(lab: Lab) -> N
     ],
 )
 def test_at_most_half_of_the_planned_blocks_are_redone(
-    blocks: int, policy: str, in_turns: bool, most: int
+    blocks: int, policy: str, keeps: bool, most: int
 ) -> None:
-    assert redone_blocks_max(Plan.model_validate({"blocks": blocks, "disturbed": policy}), in_turns) == most
+    assert redone_blocks_max(Plan.model_validate({"blocks": blocks, "disturbed": policy}), keeps) == most
 
 
 # the monitor

@@ -1,4 +1,4 @@
-"""Runs a study block by block, and repeats a block whose runs are void or disturbed.
+"""Runs a study block by block, and repeats a block with a void run.
 
 The lab stores nothing: the caller writes the runs.
 """
@@ -30,12 +30,12 @@ def block(
     void: int = 0,
     redo: int = 0,
 ) -> Iterator[Run]:
-    """The runs of one block, which is repeated after a void run, once, and after disturbed ones.
+    """The runs of one block, which is repeated after a void run, once; it ends with a disturbed run.
 
     attempt: number of the first attempt; done: options that it has already run; void: number of
-    earlier attempts, 0 or 1, that ended with a void run; redo: how often it may be repeated as disturbed,
-    after that its runs are kept. Raises StudyFailed after the second void run, and at once when no
-    transaction of a run, or of a kind, succeeded: a repetition would fail too; BootNeeded.
+    earlier attempts, 0 or 1, that ended with a void run; redo: how many blocks may be repeated as
+    disturbed; without any, disturbed runs are kept. Raises StudyFailed after the second void run, and at
+    once when no transaction of a run, or of a kind, succeeded: a repetition would fail too; BootNeeded.
     """
     for number in itertools.count(attempt):
         kept = done if number == attempt else ()
@@ -48,9 +48,10 @@ def block(
                 raise StudyFailed(f"block {run.slot.block} failed twice: {label}: {run.cause}")
             if run.status == "disturbed" and not redo:
                 raise StudyFailed(f"stopped (plan.disturbed): {run.cause}")
-            if run.status in ("void", "disturbed"):
-                void += run.status == "void"
-                redo -= run.status == "disturbed"
+            if run.status == "disturbed":
+                return
+            if run.status == "void":
+                void += 1
                 break
         else:
             return

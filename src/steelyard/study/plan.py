@@ -189,9 +189,9 @@ def _boot(option: Option) -> _Boot:
     return boot_of(option.host)
 
 
-def redone_blocks_max(plan: Plan, in_turns: bool) -> int:
-    """How many disturbed blocks are run again, in the whole study."""
-    redo = plan.disturbed == "redo" or (plan.disturbed == "auto" and not in_turns)
+def redone_blocks_max(plan: Plan, keeps: bool) -> int:
+    """How many disturbed blocks are run again, in the whole study. keeps: what `auto` stands for."""
+    redo = plan.disturbed == "redo" or (plan.disturbed == "auto" and not keeps)
     return max(1, plan.blocks // 2) if redo else 0
 
 

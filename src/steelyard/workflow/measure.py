@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -54,7 +55,7 @@ _FAILURE_CHARACTERS_MAX = 2000
 class Watcher(Progress, Protocol):
     """Shows the progress of a study; called when a run is written."""
 
-    def run_ended(self, label: str, tps: float, status: str) -> None:
+    def run_ended(self, label: str, block: int, tps: float, status: str) -> None:
         """The run is on disk; tps over its measure phases."""
         ...
 
@@ -168,20 +169,26 @@ def _run_blocks(
         try:
             try:
                 check_statements(bench, kind, subjects[0])
-                for slots in prepared.blocks:
-                    attempt = attempts.get(slots[0].block, ANEW)
-                    if attempt.number == 0:
-                        continue
+                open_blocks = deque(
+                    (slots, attempt)
+                    for slots in prepared.blocks
+                    if (attempt := attempts.get(slots[0].block, ANEW)).number
+                )
+                while open_blocks:
+                    slots, attempt = open_blocks.popleft()
                     if not attempt.done and _narrow_enough(study, writer.path, whole):
                         return
+                    whole += 1
                     runs = block(laboratory, slots, attempt.number, attempt.done, attempt.void, redo)
                     for run in runs:
                         with interrupts.held():
                             _keep(writer, run, prepared.refused)
-                            progress.run_ended(run.slot.option.label, run.tps, run.status)
-                        redo -= run.status == "disturbed"
+                            progress.run_ended(run.slot.option.label, run.slot.block, run.tps, run.status)
+                        if run.status == "disturbed":
+                            # at the end of the study: what disturbed it may have ended by then
+                            open_blocks.append((slots, Attempt(run.attempt + 1)))
+                            redo, whole = redo - 1, whole - 1
                         guard.check()
-                    whole += 1
             finally:
                 for subject in subjects:
                     subject.stop()

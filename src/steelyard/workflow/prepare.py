@@ -17,6 +17,7 @@ from steelyard.study.load_study import located, plan_study
 from steelyard.study.plan import Option, Slot, blocks, redone_blocks_max, with_absent_arguments
 from steelyard.study.source import toml_of
 from steelyard.study.study import Reboots, Study
+from steelyard.study.workloads.program import ProgramWorkload
 from steelyard.subjects import check, expected_run_s, kind_of
 from steelyard.subjects.in_turns import in_turns, why_one_after_another
 from steelyard.workloads import work_of
@@ -53,7 +54,8 @@ class PreparedStudy:
     @property
     def redone_blocks_max(self) -> int:
         """How many disturbed blocks are run again, in the whole study."""
-        return redone_blocks_max(self.study.plan, not self.one_after_another)
+        own_servers = isinstance(self.study.workload, ProgramWorkload)
+        return redone_blocks_max(self.study.plan, keeps=own_servers or not self.one_after_another)
 
     @property
     def sees_disturbance(self) -> bool:
