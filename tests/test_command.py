@@ -332,6 +332,26 @@ def test_a_time_as_the_score_is_won_by_the_shorter_and_averaged_over_instances(l
     assert "memory (MiB)" in shown and "FAST (took = 10) wins" in shown
 
 
+def test_the_cpu_of_short_programs_is_what_the_kernel_accounted_to_them(lab: Lab) -> None:
+    # children that end between two samples of the monitor
+    child = "timeout 9 sh -c 'i=0; while [ $i -lt {took}000 ]; do i=$((i+1)); done'"
+    busy = f"echo took {{took}} ms; {'; '.join([child] * 4)}"
+    study = TIMES[: TIMES.index("scores.p99")] + TIMES[TIMES.index("[factors") :]
+    command = TIMES[TIMES.index("command =") : TIMES.index("variables =")]
+    study = study.replace(command, f'command = ["sh", "-c", """{busy}"""]\n').replace("pause = 0, ", "")
+    judgement = judged(lab, study)
+    cpu_us = {e["option"]: e["value"] for e in judgement["estimates"] if e["metric"] == "cpu_us_per_instance"}
+    exact = lab.run("sql", lab.bundle, "--json", EXACT_US)
+    assert cpu_us == pytest.approx({row["option"]: row["us"] for row in json.loads(exact.stdout)}, rel=1e-6)
+    assert cpu_us["SLOW"] > 2 * cpu_us["FAST"]
+
+
+EXACT_US = """\
+select option, exp(avg(ln(us))) as us
+from (select run, option, avg(cpu_ns) / 1e3 as us from scores join runs using (run) group by run, option)
+group by option"""
+
+
 def test_without_a_score_the_run_time_is_compared(lab: Lab) -> None:
     study = TIMES.replace(OF_SCORE, "").replace("[factors.took]", "[factors.pause]").replace("30 }", "1 }")
     judgement = judged(lab, study.replace("FAST = 10", "FAST = 0"))
