@@ -10,7 +10,7 @@ from pathlib import Path
 
 from steelyard import __version__
 from steelyard import quantities as fmt
-from steelyard.analysis.comparison.bundles import BundleComparison
+from steelyard.analysis.bundles import BundleComparison
 from steelyard.analysis.judgement.results import Metric
 from steelyard.bundle.storage.files import write_whole
 from steelyard.report.page.html import environment
@@ -53,6 +53,8 @@ def render(found: Sequence[BundleComparison]) -> str:
             parts=[(one, counted(one), _tables(one), bundles.footnote(one)) for one in found],
             here=found[0].here,
             there=fmt.listed([one.there for one in found]),
+            work="different" if any(one.unlike_work for one in found) else "the same",
+            unlike=bundles.unlike,
             width=_WIDTH,
             version=__version__,
         )
