@@ -328,6 +328,9 @@ def test_a_time_as_the_score_is_won_by_the_shorter_and_averaged_over_instances(l
     assert values["score_of_memory", "SLOW"] == pytest.approx(30)
     outcomes = {c["metric"]: c["outcome"] for c in judgement["comparisons"]}
     assert outcomes["score"] == outcomes["p99_ns"] == outcomes["score_of_memory"] == "worse"
+    # the baseline wins: the cards are those of the other option, and name it
+    page = (lab.bundle / "report.html").read_text()
+    assert "<dt>Time, <code>SLOW</code></dt>" in page and "ratio to FAST: 3" in page
     shown = lab.run("report", lab.bundle).stdout
     assert "memory (MiB)" in shown and "FAST (took = 10) wins" in shown
 

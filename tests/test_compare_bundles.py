@@ -130,7 +130,8 @@ def test_disturbed_runs_of_either_bundle_are_named(monkeypatch: pytest.MonkeyPat
     (found,) = compare_bundles(one, [bundle("there", Truth(), Truth(), 2)])
     (notice,) = [notice for notice in found.notices if notice.code == "disturbed"]
     assert notice.runs == (2, 3) and notice.text.startswith("here: disturbed") and "(2 and 3)" in notice.text
-    assert notice.text in printed(found) and notice.text in render([found])
+    assert notice.text in printed(found)
+    assert notice.text in render([found]).replace("\u00a0", " ")
 
 
 def test_more_tests_make_wider_intervals(named: list[Named], found: list[BundleComparison]) -> None:
@@ -173,6 +174,14 @@ def test_the_page_is_one_offline_file_with_the_numbers(found: list[BundleCompari
 def test_the_page_takes_hostile_names_as_text(found: list[BundleComparison]) -> None:
     page = render([replace(found[0], there="<script>alert(1)</script>")])
     assert "<script" not in page and "&lt;script&gt;alert(1)" in page
+
+
+def test_where_there_is_no_interval_none_is_drawn(found: list[BundleComparison]) -> None:
+    wide = replace(found[0].comparisons[0], ratio=6.41, low=0.5, high=82.0)
+    one = replace(found[0], comparisons=(wide, *found[0].comparisons[1:]))
+    rows = bundles.rows(one, one.metrics[0])
+    assert rows[0].ratio == "6.41 [no interval]"
+    assert [bar.low == bar.ratio == bar.high for bar in bars(rows)] == [True] + [False] * (len(rows) - 1)
 
 
 def test_intervals_on_the_page_lie_within_the_picture(found: list[BundleComparison]) -> None:

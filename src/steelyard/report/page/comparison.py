@@ -31,7 +31,10 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Bar:
-    """A ratio with its interval in px from the left; one: where the ratio 1 is."""
+    """A ratio with its interval in px from the left; one: where the ratio 1 is.
+
+    low and high are that of the ratio where it has no interval.
+    """
 
     low: float
     ratio: float
@@ -73,7 +76,9 @@ def bars(rows: Sequence[Row]) -> list[Bar]:
     items = [row.comparison for row in rows]
     near = [(item.ratio / _FARTHEST, item.ratio * _FARTHEST) for item in items]
     ends = [
-        (max(item.low, below), item.ratio, min(item.high, above))
+        (item.ratio,) * 3
+        if fmt.no_interval(item.low, item.high)
+        else (max(item.low, below), item.ratio, min(item.high, above))
         for item, (below, above) in zip(items, near, strict=True)
     ]
     margin = max((item.margin for item in items), default=0.0)
