@@ -19,10 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laboratory import Lab, text_of
+from report.builders import of_bundle
 from steelyard.bundle.reader import Bundle
 from steelyard.host.cpus.processor_sets import divide
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.registry import LoadFailed
+from steelyard.report.charts.load import clients
+from steelyard.report.presented.presented import present
 from steelyard.run_tables.rows import Columns
 from steelyard.study.errors import InputError
 from steelyard.study.workloads.program import lower_is_better
@@ -361,6 +364,20 @@ def test_without_a_score_the_run_time_is_compared(lab: Lab) -> None:
     assert judgement["verdict"]["winner"] == "FAST"
     slow = next(e for e in judgement["estimates"] if (e["metric"], e["option"]) == ("score", "SLOW"))
     assert slow["value"] >= 1e9
+    page = (lab.bundle / "report.html").read_text().replace("\u00a0", " ")
+    assert "until the last instance ends, 0 s cool-down" in page and "with newly started instances" in page
+    assert "the server reset" not in page and ", server</td>" not in page and "<th>transactions" not in page
+
+
+def test_one_instance_has_its_time_in_a_unit_that_fits(lab: Lab) -> None:
+    judged(lab, TIMES.replace("clients = [2]", "clients = [1]"))
+    shown = present(*of_bundle(Bundle(lab.bundle)))
+    chart = clients.figure(shown)
+    assert chart and chart.table
+    assert chart.table.head == ("option", "instances", "instance", "time")
+    assert {row[-1] for row in chart.table.rows} == {"10.0 ms", "30.0 ms"}
+    encoding = chart.panels[0].spec["layer"][0]["encoding"]
+    assert encoding["y"]["title"] == "ms"
 
 
 def test_a_study_without_factors_is_a_measurement_that_compare_takes_as_its_baseline(lab: Lab) -> None:
