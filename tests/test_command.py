@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -335,7 +336,9 @@ def test_a_time_as_the_score_is_won_by_the_shorter_and_averaged_over_instances(l
     page = (lab.bundle / "report.html").read_text()
     assert "<dt>Time, <code>SLOW</code></dt>" in page and "ratio to FAST: 3" in page
     shown = lab.run("report", lab.bundle).stdout
-    assert "memory (MiB)" in shown and "FAST (took = 10) wins" in shown
+    assert re.search(r"memory \(MiB\) +ratio of memory", shown)
+    assert re.search(r"▼ 2 × SLOW(.*3\.00 \[){2}", shown)
+    assert "FAST (took = 10) wins" in shown
 
 
 def test_the_cpu_of_short_programs_is_what_the_kernel_accounted_to_them(lab: Lab) -> None:
