@@ -101,7 +101,7 @@ ROOMS = {
         comparison
         load validity dispatcher
         verdict
-        judge
+        judge bundles
     """,
     "recordings": """
         model rows

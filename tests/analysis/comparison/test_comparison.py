@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evidence import Truth, evidence_of, measures_of, study_of
-from steelyard.analysis.comparison.bundles import compare_bundles
+from steelyard.analysis.bundles import compare_bundles
 from steelyard.analysis.comparison.compare import PairTests, compare
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.metrics.costs import SERVER_CPU

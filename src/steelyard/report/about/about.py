@@ -20,7 +20,10 @@ class FactorFacts:
 
 @dataclass(frozen=True)
 class Phases:
-    """The plan in numbers. transactions: that end the measure phase; None: measure_s does."""
+    """The plan in numbers. transactions: that end the measure phase; None: measure_s does.
+
+    own_end: a program runs to its own end, whatever measure_s.
+    """
 
     clients: tuple[int, ...]
     warm_up_s: float
@@ -29,6 +32,7 @@ class Phases:
     blocks: int
     seed: int
     transactions: int | None = None
+    own_end: bool = False
 
 
 @dataclass(frozen=True)

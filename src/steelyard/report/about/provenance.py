@@ -13,6 +13,7 @@ from steelyard.report.about.about import About, FactorFacts, Phases
 from steelyard.report.about.machine import machine_rows
 from steelyard.study.errors import shown
 from steelyard.study.study import Factor
+from steelyard.study.workloads.program import ProgramWorkload
 
 
 def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_command: str = "") -> About:
@@ -31,6 +32,7 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
             warm_up_s=plan.warm_up_s,
             measure_s=plan.measure_s,
             transactions=plan.transactions,
+            own_end=isinstance(study.workload, ProgramWorkload) and not study.workload.takes_seconds,
             cool_down_s=plan.cool_down_s,
             blocks=plan.blocks,
             seed=plan.seed,

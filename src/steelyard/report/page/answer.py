@@ -44,14 +44,18 @@ def speaker(labels: Iterable[str]) -> Any:
 
 
 def tiles(presented: Presented) -> list[dict[str, str]]:
-    """What the winner changes, in three figures. Nothing where nothing won."""
+    """What the winner changes, in three figures, each of a named option. Nothing where nothing won.
+
+    Where the baseline wins they are those of the best other option.
+    """
     if presented.judgement.verdict.outcome != "winner":
         return []
     return [
         {
             "title": heading(metric),
+            "option": item.option,
             "value": fmt.change(item.ratio),
-            "detail": f"ratio {fmt.ratio(item.ratio, item.low, item.high)}"
+            "detail": f"ratio to {item.baseline}: {fmt.ratio(item.ratio, item.low, item.high)}"
             + presented.about.over(", geometric mean over "),
             "outcome": item.outcome,
         }

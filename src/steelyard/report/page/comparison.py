@@ -10,7 +10,7 @@ from pathlib import Path
 
 from steelyard import __version__
 from steelyard import quantities as fmt
-from steelyard.analysis.comparison.bundles import BundleComparison
+from steelyard.analysis.bundles import BundleComparison
 from steelyard.analysis.judgement.results import Metric
 from steelyard.bundle.storage.files import write_whole
 from steelyard.report.page.html import environment
@@ -31,7 +31,10 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Bar:
-    """A ratio with its interval in px from the left; one: where the ratio 1 is."""
+    """A ratio with its interval in px from the left; one: where the ratio 1 is.
+
+    low and high are that of the ratio where it has no interval.
+    """
 
     low: float
     ratio: float
@@ -53,6 +56,8 @@ def render(found: Sequence[BundleComparison]) -> str:
             parts=[(one, counted(one), _tables(one), bundles.footnote(one)) for one in found],
             here=found[0].here,
             there=fmt.listed([one.there for one in found]),
+            work="different" if any(one.unlike_work for one in found) else "the same",
+            unlike=bundles.unlike,
             width=_WIDTH,
             version=__version__,
         )
@@ -71,7 +76,9 @@ def bars(rows: Sequence[Row]) -> list[Bar]:
     items = [row.comparison for row in rows]
     near = [(item.ratio / _FARTHEST, item.ratio * _FARTHEST) for item in items]
     ends = [
-        (max(item.low, below), item.ratio, min(item.high, above))
+        (item.ratio,) * 3
+        if fmt.no_interval(item.low, item.high)
+        else (max(item.low, below), item.ratio, min(item.high, above))
         for item, (below, above) in zip(items, near, strict=True)
     ]
     margin = max((item.margin for item in items), default=0.0)

@@ -20,10 +20,7 @@ def facts_of(presented: Presented, blocks: str) -> list[tuple[str, dict[str, str
             f"{blocks} of {phases.blocks} planned, each holding every option once in random order"
             f" (seed {phases.seed})"
         ),
-        "each run": (
-            f"{fmt.duration(phases.warm_up_s)} warm-up, {_measured(phases)} measure, "
-            f"{fmt.duration(phases.cool_down_s)} cool-down"
-        ),
+        "each run": f"{_measured(phases)}, {fmt.duration(phases.cool_down_s)} cool-down",
         "runs": f"{about.runs_done} done"
         + (f", {about.runs_void} void and redone" if about.runs_void else ""),
     }
@@ -76,7 +73,10 @@ def _advice(of_blocks: float) -> str:
 
 
 def _measured(phases: Phases) -> str:
-    return fmt.duration(phases.measure_s) if phases.transactions is None else f"{phases.transactions:,} txn"
+    if phases.own_end:
+        return "until the last instance ends"
+    length = fmt.duration(phases.measure_s) if phases.transactions is None else f"{phases.transactions:,} txn"
+    return f"{fmt.duration(phases.warm_up_s)} warm-up, {length} measure"
 
 
 def _cost(monitor: MonitorCost) -> str:

@@ -48,12 +48,12 @@ class GaugeChart:
             panels=tuple(
                 Panel(
                     f"gauge-{slug('-'.join(key))}",
-                    _title(key, data[0]["unit"]),
+                    _title(key, data[0]["unit"], presented.about.who_works),
                     _lines(data, presented.palette),
                 )
                 for key, data in grouped.items()
             ),
-            table=_table(grouped),
+            table=_table(grouped, presented.about.who_works),
             layout="grid",
             key="dash",
         )
@@ -65,8 +65,10 @@ CONNECTIONS = GaugeChart("connections", "connections", "Connections")
 OTHER = GaugeChart("", "other-gauges", "Other gauges")
 
 
-def _title(key: Key, unit: str) -> str:
+def _title(key: Key, unit: str, who_works: str) -> str:
     _, entity, metric = key
+    # instances of a program stand where a server's processes do
+    entity = who_works if entity == "server" else entity
     words = metric.split("_")
     if unit and len(words) > 1:
         words = words[:-1]
@@ -130,7 +132,7 @@ def _limits(limits: list[float], shown: Domain, unit: str) -> list[Spec]:
     return layers
 
 
-def _table(grouped: dict[Key, list[dict[str, Any]]]) -> Table:
+def _table(grouped: dict[Key, list[dict[str, Any]]], who_works: str) -> Table:
     out: list[tuple[str, ...]] = []
     for key, data in grouped.items():
         for option in dict.fromkeys(str(row["option"]) for row in data):
@@ -140,7 +142,7 @@ def _table(grouped: dict[Key, list[dict[str, Any]]]) -> Table:
             out.append(
                 (
                     option,
-                    _title(key, unit),
+                    _title(key, unit, who_works),
                     fmt.quantity(line[0]["value"], unit),
                     fmt.quantity(max(row["value"] for row in line), unit),
                     fmt.quantity(line[-1]["value"], unit),
