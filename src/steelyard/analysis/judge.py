@@ -54,6 +54,7 @@ def judge(evidence: Evidence) -> Judgement:
     comparisons = tuple(c for found in chain(*compared.values()) for c in found.comparisons)
     found_effects = tuple(e for m in run_metrics.headlines for e in effects(run_metrics, m, evidence.options))
     gauges, by_others = gauge_findings(evidence), disturbed(evidence)
+    roles = headlines(evidence.study, run_metrics)
     scaling, latch = scalings(evidence, run_metrics), latches(evidence)
     pairs = pairwise(evidence.study, intervals, baseline)
     costs, cells = Costs(intervals), win_map(evidence, run_metrics)
@@ -65,8 +66,8 @@ def judge(evidence: Evidence) -> Judgement:
         baseline=baseline,
         options=labels,
         metrics=run_metrics.metrics,
-        headlines=headlines(run_metrics),
-        precision=precision(evidence, headlines(run_metrics).work, comparisons),
+        headlines=roles,
+        precision=precision(evidence, roles.foremost, comparisons),
         verdict=verdict(findings),
         estimates=_estimates(run_metrics, labels, views),
         comparisons=comparisons,

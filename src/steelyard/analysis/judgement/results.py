@@ -62,7 +62,8 @@ class Headlines:
 
     work: the rate of work done: throughput; of programs their score. Of queries the geometric mean
     of their times and of an emulated guest the instruction time, where lower is better. cpu: CPU time per
-    unit of that work. p50, p99: latency. scores: all scores of a program, the compared one first.
+    unit of that work. p50, p99: latency. scores: all scores of a program, the compared one first. latency:
+    by which options are ranked where an open loop gives the work; None: the work ranks them.
     """
 
     work: Metric | None = None
@@ -70,6 +71,12 @@ class Headlines:
     p50: Metric | None = None
     p99: Metric | None = None
     scores: tuple[Metric, ...] = ()
+    latency: Metric | None = None
+
+    @property
+    def foremost(self) -> Metric | None:
+        """The metric that the study is about first, which ranks the options."""
+        return self.latency or self.work
 
 
 @dataclass(frozen=True)
