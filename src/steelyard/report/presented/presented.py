@@ -89,8 +89,8 @@ class Presented:
         if percent is None or foremost is None:
             return ""
         return (
-            f"this study could see differences in {foremost.title} of {fmt.significant(percent, 2)} % and more"
-            " (in 9 of 10 such studies)"
+            f"this study could see differences in {foremost.title} of {fmt.significant(percent, 2)} % and"
+            " more (in 9 of 10 such studies)"
         )
 
     def effects(self, metric: Metric) -> list[Effect]:

@@ -51,7 +51,7 @@ _Measured = TypeVar("_Measured", bound=_OfMetric)
 
 
 def ranked(judgement: Judgement, footnotes: Sequence[Footnote]) -> tuple[Row, ...]:
-    """One row per option, the best by the foremost metric first; the study's order where none was measured."""
+    """One row per option, the best by the foremost metric first; in the study's order where none was."""
     roles = judgement.headlines
     fits = {
         role: {item.option: item for item in of_metric(judgement.estimates, metric)}
