@@ -60,7 +60,7 @@ class Watcher(Progress, Protocol):
 
 
 def start(prepared: PreparedStudy, path: Path, progress: Watcher, interrupts: Interrupts) -> None:
-    """Runs a study into a new bundle. Raises InputError, StudyFailed, KeyboardInterrupt."""
+    """Runs a study into a new bundle; without any run, it is removed. Raises InputError, StudyFailed."""
     made = not os.path.exists(path)  # noqa: PTH110  Path.exists raises for a name that is too long
     writer = BundleWriter.create(
         path,
@@ -73,7 +73,7 @@ def start(prepared: PreparedStudy, path: Path, progress: Watcher, interrupts: In
     try:
         with reboots.unit_while_paused(prepared.study.reboots):
             _run(prepared, writer, {}, progress, interrupts)
-    except InputError:
+    except (InputError, StudyFailed):
         if writer.next_run() == 1:
             _remove(path, made)
         raise
