@@ -10,6 +10,7 @@ import pytest
 import servers
 from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
+from steelyard.report.about.provenance import about_bundle
 from steelyard.study.errors import InputError
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects.postgres.address import check
@@ -132,7 +133,16 @@ def test_the_load_goes_the_way_that_the_address_says(
     study.write_text(text)
     done = lab.run("run", study, "--bundle", lab.bundle)
     assert done.returncode == 0, done.stderr
-    assert set(Bundle(lab.bundle).columns("select status from runs")["status"]) == {"done"}
+    bundle = Bundle(lab.bundle)
+    assert set(bundle.columns("select status from runs")["status"]) == {"done"}
+    # its CPUs are not ours to see
+    placement = bundle.environment["placement"]
+    assert (placement["server_cpus"], placement["apart"]) == ([], False)
+    about = about_bundle(bundle)
+    assert about.engine["CPUs of the server"] == "not known: it is at an address"
+    assert not about.resets_server
+    (latches,) = [n.text for n in about.notices if n.text.startswith("latches: ")]
+    assert latches.endswith("sampled wait events are, as far as this user can see them")
 
 
 def test_a_refused_address_is_bad_input_and_leaves_no_bundle(lab: Lab) -> None:
