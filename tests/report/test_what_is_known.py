@@ -85,7 +85,7 @@ def test_a_label_within_another_word_is_no_label() -> None:
     assert say("pool (= pool-of-threads) against one-thread-per-connection") == (
         "<code>pool</code> (= pool-of-threads) against one-thread-per-connection"
     )
-    assert say("1.2 times per-connection.") == "1.2 times <code>per-connection</code>."
+    assert say("Under per-connection.") == "Under <code>per-connection</code>."
 
 
 def test_a_percentage_of_linear_has_no_interval_without_width() -> None:
