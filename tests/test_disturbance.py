@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -352,6 +353,17 @@ def test_a_load_average_counts_while_others_run_now(tmp_path: Path) -> None:
         return busy_machine(tmp_path)
 
     assert said("99.00 9.00 9.00 7/122 4711\n").startswith("load average 99.0 on ")
+    # what waits for a disk runs at times only
+    (tmp_path / "loadavg").write_text("99.00 9.00 9.00 1/122 4711\n")
+    more = threading.Timer(0.05, (tmp_path / "loadavg").write_text, ["99.00 9.00 9.00 3/122 4711\n"])
+    more.start()
+    assert busy_machine(tmp_path).startswith("load average 99.0 on ")
+    more.join()
     # our own last study, a minute ago
     assert said("99.00 9.00 9.00 1/122 4711\n") == ""
     assert said("0.01 9.00 9.00 2/122 4711\n") == ""
+
+
+def test_a_process_of_our_name_is_named_as_another_one() -> None:
+    found = Disturbance("engine", 0.514, "other processes", (("steelyard", 0.087), ("postgres", 0.05)))
+    assert found.sentence().endswith("(another steelyard process 0.087 CPUs and postgres 0.050 CPUs)")

@@ -110,7 +110,7 @@ impl<P: Protocol> Run<'_, P> {
             Record::new(
                 begins,
                 plan.transactions_max,
-                plan.statements.len(),
+                plan.timed().len() - 1,
                 self.work.transactions.len(),
                 clients.iter().map(|client| client.number),
             )

@@ -253,6 +253,24 @@ impl Plan {
         if self.text == Text::Distinct { self.distinct_texts } else { 1 }
     }
 
+    /// What is timed, by name: every statement, `begin` and `commit`, last the whole transaction.
+    pub fn timed(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.statements.iter().map(|one| one.name.as_str()).collect();
+        if self.control().is_some() {
+            names.extend(["begin", "commit"]);
+        }
+        names.push("transaction");
+        names
+    }
+
+    /// Index of `begin` in what is timed, before that of `commit`; none where no transaction has them, or a
+    /// statement has such a name.
+    pub fn control(&self) -> Option<usize> {
+        let taken = ["begin", "commit"].iter().any(|name| self.statement(name).is_some());
+        let begins = self.transactions.iter().any(|one| one.begin);
+        (begins && !taken).then_some(self.statements.len())
+    }
+
     /// Index of a statement by its name.
     pub fn statement(&self, name: &str) -> Option<usize> {
         self.statements.iter().position(|statement| statement.name == name)

@@ -19,7 +19,7 @@ from steelyard.analysis.kernel.locks import locks
 from steelyard.analysis.kernel.profile import profile
 from steelyard.analysis.kernel.scheduling import scheduling
 from steelyard.analysis.latches.table import latches
-from steelyard.analysis.load.fairness import fairness
+from steelyard.analysis.load.fairness import fairness, fairness_notices
 from steelyard.analysis.load.scaling import scaling_notices, scalings
 from steelyard.analysis.load.statements import statement_latencies
 from steelyard.analysis.metrics.dispatcher import simulation_notices
@@ -54,6 +54,8 @@ def judge(evidence: Evidence) -> Judgement:
     comparisons = tuple(c for found in chain(*compared.values()) for c in found.comparisons)
     found_effects = tuple(e for m in run_metrics.headlines for e in effects(run_metrics, m, evidence.options))
     gauges, by_others = gauge_findings(evidence), disturbed(evidence)
+    served = fairness(evidence)
+    roles = headlines(evidence.study, run_metrics)
     scaling, latch = scalings(evidence, run_metrics), latches(evidence)
     pairs = pairwise(evidence.study, intervals, baseline)
     costs, cells = Costs(intervals), win_map(evidence, run_metrics)
@@ -65,13 +67,13 @@ def judge(evidence: Evidence) -> Judgement:
         baseline=baseline,
         options=labels,
         metrics=run_metrics.metrics,
-        headlines=headlines(run_metrics),
-        precision=precision(evidence, headlines(run_metrics).work, comparisons),
+        headlines=roles,
+        precision=precision(evidence, roles.foremost, comparisons),
         verdict=verdict(findings),
         estimates=_estimates(run_metrics, labels, views),
         comparisons=comparisons,
         effects=found_effects,
-        fairness=fairness(evidence),
+        fairness=served,
         costs=costs.differences(pairs.with_baseline(baseline)),
         notices=(
             *disturbance_notices(evidence, by_others),
@@ -80,6 +82,7 @@ def judge(evidence: Evidence) -> Judgement:
             *(finding.notice for finding in gauges),
             *harness_notices(evidence, run_metrics),
             *turn_notices(evidence),
+            *fairness_notices(served, evidence.study.workload.points_are),
             *(notice for found in compared[None] for notice in found.notices),
             *scaling_notices(scaling),
             *latch.notices,

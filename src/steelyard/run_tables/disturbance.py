@@ -41,6 +41,7 @@ _SECONDS_MIN = 0.95
 _TICK_S = 0.01
 _NOISE_ERRORS = 3.0
 _NAMED_MAX = 3
+_NAMES = {"steelyard": "another steelyard process"}  # those of the study itself are not among the others
 _NAMED_CPUS_MIN = 0.05
 
 # growth per second of each counter in a measure phase, by monitor, entity and metric
@@ -119,7 +120,7 @@ class Disturbance:
 
     @property
     def _known(self) -> str:
-        parts = [f"{name} {significant(cpus, 2)} CPUs" for name, cpus in self.largest]
+        parts = [f"{_NAMES.get(name, name)} {significant(cpus, 2)} CPUs" for name, cpus in self.largest]
         if self.studies:
             parts.append(f"{self.studies} other stud{'y' if self.studies == 1 else 'ies'}")
         return f" ({listed(parts)})" if parts and self.cause == "other processes" else ""

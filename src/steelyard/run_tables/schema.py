@@ -18,7 +18,11 @@ _POINT = Column("point", "INTEGER", "number of the load point (a number of clien
 _ROLE = Column(
     "role", "VARCHAR", "whose threads: server, engine, pooler, hogs, monitors, kernel, idle, other"
 )
-_STATEMENT = Column("statement", "VARCHAR", "the statement's name; `transaction` holds whole transactions")
+_STATEMENT = Column(
+    "statement",
+    "VARCHAR",
+    "the statement's name; `begin` and `commit` of transactions; `transaction` holds whole transactions",
+)
 
 TABLES: tuple[Table, ...] = (
     Table(

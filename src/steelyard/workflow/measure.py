@@ -18,7 +18,6 @@ from typing import Any, Protocol
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
 from steelyard.declared_metrics import as_json
-from steelyard.host.cpus.placement import Placement
 from steelyard.host.processes.guard import GuardLost
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab import reboots
@@ -61,20 +60,20 @@ class Watcher(Progress, Protocol):
 
 
 def start(prepared: PreparedStudy, path: Path, progress: Watcher, interrupts: Interrupts) -> None:
-    """Runs a study into a new bundle. Raises InputError, StudyFailed, KeyboardInterrupt."""
+    """Runs a study into a new bundle; without any run, it is removed. Raises InputError, StudyFailed."""
     made = not os.path.exists(path)  # noqa: PTH110  Path.exists raises for a name that is too long
     writer = BundleWriter.create(
         path,
         prepared.text,
         prepared.options,
         baseline(prepared.study, prepared.options),
-        {**environment(), "placement": _facts(placement_of(prepared)), "metrics": _declared()},
+        {**environment(), "placement": _placement(prepared), "metrics": _declared()},
         prepared.files,
     )
     try:
         with reboots.unit_while_paused(prepared.study.reboots):
             _run(prepared, writer, {}, progress, interrupts)
-    except InputError:
+    except (InputError, StudyFailed):
         if writer.next_run() == 1:
             _remove(path, made)
         raise
@@ -104,7 +103,7 @@ def resume(path: Path, prepared: PreparedStudy, progress: Watcher, interrupts: I
         refuse_changed(bundle, prepared)
         found = attempts_of(bundle, prepared)
         if any(found.get(slots[0].block, ANEW).number for slots in prepared.blocks):
-            now = {**environment(), "placement": _facts(placement_of(prepared))}
+            now = {**environment(), "placement": _placement(prepared)}
             then = bundle.environment
             if prepared.boots:
                 # kernels may differ between boots, but not between runs of one boot: see boot_facts
@@ -248,11 +247,14 @@ def _redos_left(prepared: PreparedStudy, path: Path) -> int:
     return max(0, prepared.redone_blocks_max - int(done))
 
 
-def _facts(placement: Placement) -> dict[str, Any]:
+def _placement(prepared: PreparedStudy) -> dict[str, Any]:
+    """CPUs of the server and of the engine; those of a server at an address are not known."""
+    placement = placement_of(prepared)
+    known = prepared.study.subject.dsn is None
     return {
-        "server_cpus": sorted(placement.server),
+        "server_cpus": sorted(placement.server) if known else [],
         "engine_cpus": sorted(placement.engine),
-        "apart": placement.apart,
+        "apart": known and placement.apart,
     }
 
 

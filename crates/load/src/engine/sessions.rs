@@ -51,7 +51,7 @@ impl<P: Protocol> Run<'_, P> {
                     }
                     // a ramp that reaches the server's limit continues with the connected clients
                     Err(error) if is_full::<P>(&error) && !clients.is_empty() => {
-                        let text = format!("point {point}: {} of {count} clients: {error}", clients.len());
+                        let text = format!("{} of {count} clients connected: {error}", clients.len());
                         progress.outcome.notices.push(("connections-refused", text));
                         refused = true;
                     }

@@ -247,7 +247,7 @@ def _outcome(better: Better, distance: float, proven: bool, small: bool) -> Outc
 
 
 def _may_be_small(metric: Metric, found: Comparison) -> Notice:
-    at = "" if found.clients is None else f" at N = {found.clients}"
+    at = "" if found.clients is None else f" at N = {found.clients}:"
     return Notice(
         "may-be-small",
         f"proven to differ from {found.baseline}, but perhaps by less than the"

@@ -25,11 +25,11 @@ from steelyard.bundle.evidence.evidence import Evidence
 _POWER = 0.9
 
 
-def precision(evidence: Evidence, work: Metric | None, comparisons: Sequence[Comparison]) -> Precision:
-    """Of the comparisons of the work done with the baseline, over all load points."""
-    if work is None:
+def precision(evidence: Evidence, foremost: Metric | None, comparisons: Sequence[Comparison]) -> Precision:
+    """Of the comparisons with the baseline by the foremost metric, over all load points."""
+    if foremost is None:
         return Precision()
-    mine = [c for c in comparisons if c.metric == work.name and c.clients is None]
+    mine = [c for c in comparisons if c.metric == foremost.name and c.clients is None]
     return Precision(_resolution_percent(mine), levels(evidence))
 
 

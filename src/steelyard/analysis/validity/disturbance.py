@@ -89,7 +89,7 @@ def _redone(evidence: Evidence) -> list[Notice]:
         Notice(
             "block-redone",
             f"block {block} was run again, as run {run} was disturbed: {cause};"
-            " both attempts are in the bundle",
+            " every attempt is in the bundle",
             runs=(int(run),),
         )
         for run, block, cause in zip(*columns, strict=True)

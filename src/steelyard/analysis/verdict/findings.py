@@ -102,5 +102,5 @@ class Findings:
 
 
 def names(text: str, label: str) -> bool:
-    """Whether a text names an option, as a word by itself."""
-    return re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text) is not None
+    """Whether a text names an option, as a word by itself, hyphens included."""
+    return re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", text) is not None

@@ -75,9 +75,11 @@ def _two(findings: Findings, pair: PairResult) -> Verdict:
         within = f"are equivalent, within the {findings.margin} that matters"
         headline = fitting(f"{a} and {b} {within}.", f"{both} {within}.")
         return Verdict("tie", None, headline, said.differences())
-    none = "No winner between"
+    by_point = answers_by_point(findings.evidence, findings.comparisons, findings.pairwise.metrics)
+    none, over = "No winner between", f" over {findings.over} together" if by_point else ""
     headline = fitting(
-        f"{none} {a} and {b}: no difference is shown.", f"{none} {both}: no difference is shown."
+        f"{none} {a} and {b}: no difference is shown{over}.",
+        f"{none} {both}: no difference is shown{over}.",
     )
     return Verdict("inconclusive", None, headline, said.differences(), missing(findings, pair))
 

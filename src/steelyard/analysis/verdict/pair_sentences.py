@@ -94,6 +94,8 @@ class PairSentences:
     def _confidence(self) -> str:
         if self.pair.by_metric[0][1].blocks == 1:
             return f"{self._over()}one block: no interval{self.findings.too_few}"
+        if all(_untold(self.findings, metric, c) for metric, c in self.pair.by_metric):
+            return self._blocks()
         return f"95 % interval{'s' * (len(self.pair.by_metric) > 1)}, {self._blocks()}"
 
 
@@ -145,6 +147,13 @@ def _untold(findings: Findings, metric: Metric, c: Comparison) -> str:
     )
 
 
+def _quieter(findings: Findings) -> str:
+    """What reduces the scatter; the machine of a server at an address is not ours to see."""
+    if findings.evidence.study.subject.dsn:
+        return "make the server, its machine and the network quieter first; steelyard doctor checks this one"
+    return "make the machine quieter first (steelyard doctor)"
+
+
 def missing(findings: Findings, pair: PairResult) -> str:
     """How many blocks would settle it at the scatter seen; '' where runs cannot."""
     undecided = [c for _, c in pair.by_metric if c.outcome == "inconclusive"]
@@ -161,7 +170,7 @@ def missing(findings: Findings, pair: PairResult) -> str:
     if needed > _MOST_BLOCKS:
         return (
             f"At this scatter more than {_MOST_BLOCKS} blocks would be needed to settle whether"
-            f" {findings.margin} is exceeded: make the machine quieter first (steelyard doctor)."
+            f" {findings.margin} is exceeded: {_quieter(findings)}."
         )
     if needed <= blocks:
         return f"The difference is near the {findings.margin} that matters: too close to call."

@@ -113,6 +113,12 @@ def _signed(cost: Cost) -> str:
     return f"{'−' if cost.change < 0 else '+'}{percent(abs(cost.change) / cost.difference.before)}"
 
 
+def _relative(share: float, after: float) -> str:
+    """`40.1 %`; what is left of nearly nothing is not none."""
+    text = percent(share)
+    return "more than 99.9 %" if text == percent(1.0) and share < 1 and after > 0 else text
+
+
 def _other(cost: Cost, pair: PairResult, over: str) -> str:
     d = cost.difference
     option, other = pair.option, pair.other
@@ -120,7 +126,7 @@ def _other(cost: Cost, pair: PairResult, over: str) -> str:
     if d.unit == "1":
         less = "fewer" if cost.change < 0 else "more"
     title = cost.metric.title
-    relative = percent(abs(cost.change) / d.before) if d.before > 0 else ""
+    relative = _relative(abs(cost.change) / d.before, d.after) if d.before > 0 else ""
     how_much = f" ({relative} {less})" if relative else f" ({less})"
     return (
         f"{title[0].upper()}{title[1:]}{over}: {cost.text(d.after)} {cost.metric.each} under {option},"

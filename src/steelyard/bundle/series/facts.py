@@ -36,7 +36,7 @@ class MonitorCost:
 class RunFacts:
     """done, void: runs. started_at: of the first, UTC, ISO 8601; '' where there is none.
 
-    notices: of the lab: code, text, runs.
+    notices: of the lab: code, text, runs. load_points: numbers of clients that were connected.
     """
 
     done: int
@@ -44,6 +44,7 @@ class RunFacts:
     started_at: str
     monitors: tuple[MonitorCost, ...]
     notices: tuple[tuple[str, str, tuple[int, ...]], ...]
+    load_points: tuple[int, ...] = ()
 
 
 def run_facts(bundle: Bundle) -> RunFacts:
@@ -53,6 +54,7 @@ def run_facts(bundle: Bundle) -> RunFacts:
         "select code, text, list(distinct run order by run) filter (run > 0) from notices"
         " group by code, text order by 1, 2"
     ).fetchall()
+    points = execute("select distinct clients from measures join used_runs using (run) order by 1").fetchall()
     return RunFacts(
         done=int(execute("select count(*) from used_runs").fetchall()[0][0]),
         void=int(execute("select count(*) from runs where status = 'void'").fetchall()[0][0]),
@@ -61,5 +63,6 @@ def run_facts(bundle: Bundle) -> RunFacts:
             MonitorCost(str(name), None if interval_s is None else float(interval_s), float(percent))
             for name, interval_s, percent in execute(_MONITOR_COST).fetchall()
         ),
+        load_points=tuple(int(n) for (n,) in points),
         notices=tuple((code, text, tuple(runs or ())) for code, text, runs in notices),
     )

@@ -46,7 +46,8 @@ class About:
     and many; work_is: one of what they do; who_works: whose CPU counts. kernels: what each says of
     itself, where several were booted. schemas: size of the data by option, where
     options differ in it. next_command: what to type next, here; page_command: the same, in the folder of
-    the report. notices: of the lab.
+    the report. notices: of the lab. resets_server: before each run; a server at an address is used as it
+    is. load_points: numbers of clients that were connected; empty: those of the plan.
     """
 
     name: str
@@ -75,8 +76,10 @@ class About:
     option_levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     schemas: Mapping[str, str] = field(default_factory=dict[str, str])
     notices: tuple[Notice, ...] = ()
+    resets_server: bool = True
+    load_points: tuple[int, ...] = ()
 
     def over(self, before: str = "") -> str:
         """`1 to 8 clients`: the load points of which one figure is a mean; '' where there is one point."""
-        numbers = sorted(set(self.phases.clients))
+        numbers = sorted(set(self.load_points or self.phases.clients))
         return f"{before}{numbers[0]} to {numbers[-1]} {self.points_are}" if len(numbers) > 1 else ""

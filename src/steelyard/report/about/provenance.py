@@ -63,6 +63,8 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
             for name, factor in study.factors.items()
         ),
         option_levels={o["label"]: o["levels"] for o in bundle.head["options"]},
+        resets_server=not study.subject.dsn,
+        load_points=facts.load_points,
         notices=tuple(Notice(code, text, runs=runs) for code, text, runs in facts.notices),
     )
 
@@ -114,5 +116,6 @@ def _engine(bundle: Bundle) -> dict[str, str]:
     facts = bundle.study.workload.summary()
     if placement := bundle.environment.get("placement"):
         facts["CPUs of the engine"] = ", ".join(map(str, placement["engine_cpus"]))
-        facts["CPUs of the server"] = ", ".join(map(str, placement["server_cpus"]))
+        server = "" if bundle.study.subject.dsn else ", ".join(map(str, placement["server_cpus"]))
+        facts["CPUs of the server"] = server or "not known: it is at an address"
     return facts

@@ -26,11 +26,13 @@ CHIPS = {
 
 
 def speaker(labels: Iterable[str]) -> Any:
-    """A filter: text escaped, option labels in it set as code."""
+    """A filter: text escaped, option labels in it set as code, whole words with their hyphens."""
     from markupsafe import Markup, escape
 
     longest_first = sorted(labels, key=len, reverse=True)
-    pattern = re.compile("|".join(rf"(?<!\w){re.escape(label)}(?!\w)" for label in longest_first) or r"(?!)")
+    pattern = re.compile(
+        "|".join(rf"(?<![\w-]){re.escape(label)}(?![\w-])" for label in longest_first) or r"(?!)"
+    )
 
     def say(text: str) -> Markup:
         out, at = Markup(), 0

@@ -62,6 +62,7 @@ def render(presented: Presented) -> str:
             options=_split(list(zip(presented.ranking, options.rows, strict=True))),
             open_max=_OPEN_MAX,
             over=about.over(" and "),
+            order=presented.order,
             legend=presented.legend,
             marks_mean=MARKS_MEAN,
             blocks=_blocks(presented.blocks),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from steelyard import quantities as fmt
 from steelyard.bundle.series.facts import MonitorCost
 from steelyard.report.about.about import Phases
@@ -14,7 +16,9 @@ _MOSTLY = 0.5
 def facts_of(presented: Presented, blocks: str) -> list[tuple[str, dict[str, str]]]:
     """Groups by title. blocks: whole ones, as text."""
     about, phases = presented.about, presented.about.phases
-    plan = {about.points_are: ", ".join(str(number) for number in phases.clients)}
+    plan = {about.points_are: _numbers(phases.clients)}
+    if about.load_points and set(about.load_points) != set(phases.clients):
+        plan[f"{about.points_are} connected"] = _numbers(about.load_points)
     measured = {
         "blocks": (
             f"{blocks} of {phases.blocks} planned, each holding every option once in random order"
@@ -39,6 +43,10 @@ def facts_of(presented: Presented, blocks: str) -> list[tuple[str, dict[str, str
         ("Monitors and their own cost", monitors),
     )
     return [(title, facts) for title, facts in groups if facts]
+
+
+def _numbers(points: Sequence[int]) -> str:
+    return ", ".join(map(str, points))
 
 
 def _precision(presented: Presented) -> dict[str, str]:

@@ -23,6 +23,7 @@ from steelyard.subjects.mariadb.binaries import beside, find_server, version_of
 from steelyard.subjects.mariadb.by_address import ForeignMariaDB
 from steelyard.subjects.mariadb.data_directory import admit, check_directory, make_directory
 from steelyard.subjects.mariadb.data_file import load_file
+from steelyard.subjects.mariadb.facts import sources_of
 from steelyard.subjects.mariadb.interruption import continuity
 from steelyard.subjects.mariadb.schema_levels import apply_schema
 from steelyard.subjects.mariadb.session import (
@@ -33,11 +34,13 @@ from steelyard.subjects.mariadb.session import (
     session_statements,
     variables,
 )
+from steelyard.subjects.mariadb.settings_before_start import check_settings
 from steelyard.subjects.mariadb.settings_read_back import taken, written
 from steelyard.subjects.mariadb.workload_tables import load, load_statements
 from steelyard.subjects.postgres.binaries import identity_of, named_bindirs
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
+from steelyard.subjects.servers.connections import check_connections
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
 from steelyard.subjects.servers.directory import copied, copy_files
 from steelyard.subjects.servers.running import Running
@@ -59,8 +62,8 @@ _DEFAULTS: dict[str, Setting] = {
 _DURABILITY_OFF: dict[str, Setting] = {"innodb_flush_log_at_trx_commit": 0, "innodb_doublewrite": False}
 
 
-def check(study: Study, _options: Sequence[Option]) -> None:
-    """Checks that the programs of every version are installed. Raises InputError."""
+def check(study: Study, options: Sequence[Option]) -> None:
+    """Checks that the programs of every version exist and accept the settings. Raises InputError."""
     if study.subject.dsn:
         check_foreign(study)
         return
@@ -70,6 +73,8 @@ def check(study: Study, _options: Sequence[Option]) -> None:
         except InputError as error:
             raise InputError(str(error), error.hint, error.at or at) from None
     check_directory(work_of(study.workload))
+    check_settings(study, options)
+    check_connections(study, options, _DEFAULTS)
 
 
 def make(bench: Bench) -> Subject:
@@ -112,15 +117,15 @@ class MariaDB:
         running = self._running
         assert running is not None
 
-        def read_back() -> dict[str, str]:
+        def read_back() -> dict[str, Any]:
             with closing(self._connect(self._database)) as connection:
                 shown = variables(connection, "global")
                 refuse_not_taken(shown, running.settings, option)
-                read_back_session(connection, option)
-                return shown
+                read_back_session(connection, self._bench.study, option)
+                return {"build": shown["version"], "settings": shown, "sources": sources_of(connection)}
 
         try:
-            shown = within(_SQL_S, "reading the settings back", read_back)
+            facts = within(_SQL_S, "reading the settings back", read_back)
             interruption = continuity(lambda: self._connect(self._database), self._server.ended)
         except pymysql.MySQLError as error:
             raise SubjectFailed(f"option {option.label}: {error_text(error)}") from error
@@ -142,9 +147,7 @@ class MariaDB:
             facts={
                 "origin": str(running.programs),
                 "version": version_of(running.programs),
-                "build": shown["version"],
-                "settings": shown,
-                "sources": dict.fromkeys(running.settings, "command line"),
+                **facts,
                 **({"schema": self._costs[running.data]} if option.schema else {}),
             },
         )

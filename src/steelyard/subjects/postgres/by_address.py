@@ -54,7 +54,7 @@ class ForeignPostgres:
         with psycopg.connect(dsn, connect_timeout=10, autocommit=True) as connection:
             info = connection.info
             self._check_tables(connection)
-            read_back_session(connection, option)
+            read_back_session(connection, self._bench.study, option)
             parameters = info.get_parameters()
             verified = parameters.get("sslmode") == "verify-full"
             return Server(

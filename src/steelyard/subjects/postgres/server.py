@@ -46,6 +46,7 @@ from steelyard.subjects.postgres.settings_read_back import written
 from steelyard.subjects.postgres.workload_tables import load, load_statements
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
+from steelyard.subjects.servers.connections import check_connections
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
 from steelyard.subjects.servers.directory import copy_files
 from steelyard.subjects.servers.running import Running
@@ -84,6 +85,7 @@ def check(study: Study, options: Sequence[Option]) -> None:
             raise InputError(str(error), error.hint, at) from None
     check_directory(work_of(study.workload), options)
     check_settings(study, options)
+    check_connections(study, [o for o in options if divided(o.server)[0] == "none"], DEFAULTS)
 
 
 def make(bench: Bench) -> Subject:
@@ -134,7 +136,7 @@ class Postgres:
         def read_back() -> None:
             with psycopg.connect(dsn, autocommit=True, connect_timeout=_SQL_S) as connection:
                 refuse_not_taken(connection, settings, option)
-                read_back_session(connection, option)
+                read_back_session(connection, self._bench.study, option)
 
         within(_SQL_S, "reading the settings back", read_back)
         server = Server(

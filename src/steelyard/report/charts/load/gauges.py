@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,10 +42,7 @@ class GaugeChart:
         return Figure(
             name=self.name,
             title=self.title,
-            caption=(
-                "Medians over runs, from the start of measure."
-                " A dashed line marks the limit, where one is known."
-            ),
+            caption=_caption(grouped, presented.about.who_works),
             panels=tuple(
                 Panel(
                     f"gauge-{slug('-'.join(key))}",
@@ -60,9 +58,21 @@ class GaugeChart:
 
 
 MEMORY = GaugeChart("memory", "gauges", "Caches and memory")
-CPU = GaugeChart("cpu", "cpu-gauges", "CPU and run queue")
+CPU = GaugeChart("cpu", "cpu-gauges", "Run queue")
 CONNECTIONS = GaugeChart("connections", "connections", "Connections")
 OTHER = GaugeChart("", "other-gauges", "Other gauges")
+
+
+def _caption(grouped: Mapping[Key, list[dict[str, Any]]], who_works: str) -> str:
+    """A chart alone has no heading of its own: the caption names its gauge."""
+    what = ""
+    if len(grouped) == 1:
+        ((key, data),) = grouped.items()
+        what = f"{_title(key, data[0]['unit'], who_works)}: {data[0].get('meaning') or 'a gauge'}. "
+    return (
+        f"{what}Medians over runs, from warm-up to cool-down; 0 is the start of measure."
+        " The table is of the measure phases. A dashed line marks the limit, where one is known."
+    )
 
 
 def _title(key: Key, unit: str, who_works: str) -> str:
@@ -136,7 +146,8 @@ def _table(grouped: dict[Key, list[dict[str, Any]]], who_works: str) -> Table:
     out: list[tuple[str, ...]] = []
     for key, data in grouped.items():
         for option in dict.fromkeys(str(row["option"]) for row in data):
-            line = sorted((row for row in data if row["option"] == option), key=lambda row: row["t_s"])
+            mine = sorted((row for row in data if row["option"] == option), key=lambda row: row["t_s"])
+            line = [row for row in mine if row.get("measured", True)] or mine
             limit = line[-1].get("limit")
             unit = data[0]["unit"]
             out.append(
