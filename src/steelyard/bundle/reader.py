@@ -151,6 +151,11 @@ class Bundle:
             redone=self.columns(queries.REDONE),
             calibration=self.environment.get("calibration", {}),
             storage={} if self.study.subject.dsn else self.environment.get("storage", {}),
+            schemas={
+                label: server["schema"]
+                for label, server in self.environment.get("servers", {}).items()
+                if "schema" in server
+            },
             declared=self.declared,
             instruction_time=counts_instructions(self.environment),
             scores=self.columns(
