@@ -148,9 +148,14 @@ class Bundle:
                 "select run, point, deal, round, position, start_ns, transactions, first_half"
                 " from turns join used_runs using (run) order by start_ns, run"
             ),
-            redone=self.columns("select run, block, cause from runs where status = 'disturbed' order by run"),
+            redone=self.columns(queries.REDONE),
             calibration=self.environment.get("calibration", {}),
             storage={} if self.study.subject.dsn else self.environment.get("storage", {}),
+            schemas={
+                label: server["schema"]
+                for label, server in self.environment.get("servers", {}).items()
+                if "schema" in server
+            },
             declared=self.declared,
             instruction_time=counts_instructions(self.environment),
             scores=self.columns(

@@ -33,7 +33,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from steelyard.quantities import listed, percent, significant
+from steelyard.quantities import duration, listed, percent, quantity, significant
 
 DISTURBED_SHARE = 0.1
 # a little less: a phase of one second ends by the clock
@@ -91,14 +91,20 @@ class CpuUse:
     @property
     def share(self) -> float:
         """The part of the role's busy time that was lost, 0 to 1."""
-        lost = sum(self.lost_to.values())
+        lost = self.lost_s / self.seconds
         return lost / (lost + self.used) if lost > 0 else 0.0
+
+    @property
+    def lost_s(self) -> float:
+        """CPU time that the role could have used, over the phase."""
+        return self.seconds * sum(self.lost_to.values())
 
 
 @dataclass(frozen=True)
 class Disturbance:
     """A role that was kept from its CPUs. share: of its busy time; cause: the largest.
 
+    lost_s: the CPU time that it lost. seconds: length of the phase.
     largest: the largest other processes by name, each with the CPUs that it used; empty where not known.
     studies: other studies that ran on the machine meanwhile.
     """
@@ -106,17 +112,22 @@ class Disturbance:
     role: str
     share: float
     cause: Cause
+    lost_s: float
+    seconds: float
     largest: tuple[tuple[str, float], ...] = ()
     studies: int = 0
 
     def sentence(self, where: str = "") -> str:
-        """`during 67 % of its busy time in run 3 the server waited for a CPU that other processes used`.
+        """`in run 3 the server waited 6.90 s in 10.0 s for a CPU that ... used: 67 % of its busy time`.
 
         where: `in run 3`.
         """
         who, what = _ROLES.get(self.role, self.role), _CAUSES[self.cause]
-        text = f"during {percent(self.share)} of its busy time{where and ' '}{where}"
-        return f"{text} the {who} waited for a CPU that {what}{self._known}"
+        waited = f"waited {quantity(self.lost_s, 's')} in {duration(self.seconds)} for a CPU"
+        return (
+            f"{where}{where and ' '}the {who} {waited} that {what}{self._known}:"
+            f" {percent(self.share)} of its busy time"
+        )
 
     @property
     def _known(self) -> str:
@@ -137,7 +148,7 @@ def disturbance(
         use = cpu_use(rates, seconds, role, cpus)
         if use is not None and use.share >= DISTURBED_SHARE:
             cause = max(use.lost_to, key=lambda name: use.lost_to[name])
-            return Disturbance(role, use.share, cause, _largest(rates), studies)
+            return Disturbance(role, use.share, cause, use.lost_s, seconds, _largest(rates), studies)
     return None
 
 

@@ -229,7 +229,8 @@ def test_options_that_scatter_unequally_are_named():
         for name, sd in zip("ABCD", (0.002, 0.002, 0.002, 0.08), strict=True)
     }
     found = compare(measures_of(table), THROUGHPUT, "ABCD", "A", MARGIN).comparisons
-    assert any(w.code == "unequal-variances" and "under D" in w.text for w in found[0].notices)
+    (text,) = {w.text for w in found[0].notices if w.code == "unequal-variances"}
+    assert "without what all runs of a block share" in text and "under D" in text
 
 
 def test_errors_travel_with_the_comparison():

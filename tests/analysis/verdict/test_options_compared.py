@@ -67,7 +67,7 @@ def test_cpu_decides_where_throughput_is_too_noisy():
     said = verdict({"A": Truth(), "B": Truth(user_us=20)}, noise=0.1, cpu_noise=0.01)
     assert said.winner == "B"
     assert "less server CPU per transaction than A" in said.headline
-    assert said.consequence.startswith("Throughput is inconclusive, ratio")
+    assert said.consequence.startswith("No difference in throughput is shown, ratio")
 
 
 def test_two_measures_that_disagree_name_no_winner():
@@ -98,6 +98,15 @@ def test_options_that_cannot_be_told_from_the_best_are_its_ties():
     assert (said.outcome, said.winner) == ("tie", None)
     assert set(said.ties) == {"B", "C"}
     assert "it beats 2 others" in said.headline
+
+
+def test_what_would_settle_it_names_the_pair_whose_ratio_is_a_reason():
+    study = study_of({"f": "ABC"})
+    said = verdict({"A": Truth(), "B": FASTER, "C": FASTER}, study, noise=0.04, seed=5)
+    assert said.outcome == "inconclusive" and "it beats 1 other" in said.headline
+    leader, other = said.ties
+    assert f"whether {leader} and {other} differ by more than 3 %" in said.consequence
+    assert any(r.startswith(f"{leader} against {other}: ") and "is shown, ratio " in r for r in said.reasons)
 
 
 def test_a_factorial_study_says_which_factor_matters_most():

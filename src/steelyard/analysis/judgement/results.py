@@ -224,7 +224,9 @@ class QueryRow:
 @dataclass(frozen=True)
 class StatementLatency:
     """A statement of an option at one load point; `transaction`: the whole. count: over all its runs.
-    p50_ns, p99_ns: geometric means over blocks, as the estimates of latency are.
+
+    p50_ns, p99_ns: geometric means over blocks, as the estimates of latency are. comparison: of the p50 with the
+    baseline's, adjusted for all statements and options; None for the baseline and for whole transactions.
     """
 
     statement: str
@@ -233,6 +235,7 @@ class StatementLatency:
     count: int
     p50_ns: float
     p99_ns: float
+    comparison: Comparison | None = None
 
 
 @dataclass(frozen=True)

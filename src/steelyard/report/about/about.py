@@ -42,8 +42,8 @@ class About:
     when: start of the study, UTC, ISO 8601. machine, server_settings, engine: facts by name, in the
     order to be shown (CPU, cores, memory, kernel, virtualisation, mitigations ...). option_levels:
     code by factor, for each option. bundle, report: names as the user would type them; report
-    is '' where none was written. point_is, points_are: what the plan's numbers of clients count, one
-    and many; work_is: one of what they do; who_works: whose CPU counts. kernels: what each says of
+    is '' where none was written. runs_done: those that count. point_is, points_are: what the plan's numbers
+    of clients count, one and many; work_is: one of what they do; who_works: whose CPU counts. kernels: what each says of
     itself, where several were booted. schemas: size of the data by option, where
     options differ in it. next_command: what to type next, here; page_command: the same, in the folder of
     the report. notices: of the lab. resets_server: before each run; a server at an address is used as it
@@ -57,7 +57,9 @@ class About:
     steelyard_version: str
     phases: Phases
     runs_done: int
-    runs_void: int
+    runs_void: int = 0
+    runs_disturbed: int = 0
+    runs_all: int = 0
     subject: str = ""
     point_is: str = "client"
     points_are: str = "clients"

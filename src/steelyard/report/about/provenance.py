@@ -39,6 +39,8 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
         ),
         runs_done=facts.done,
         runs_void=facts.void,
+        runs_disturbed=facts.disturbed,
+        runs_all=facts.all_runs,
         subject=study.subject.kind,
         point_is=study.workload.point_is,
         points_are=study.workload.points_are,

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 CHIPS = {
     "winner": "✓ winner",
     "leaning": "◔ leaning, too few blocks",
-    "tie": "= tie",
+    "tie": "= equivalent",
     "trade-off": "⇄ trade-off",
-    "inconclusive": "~ inconclusive",
+    "inconclusive": "~ no difference shown",
     "it depends": "≠ it depends",
     "measured": "measured",
     "nothing to compare": "nothing to compare",

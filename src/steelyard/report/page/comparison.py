@@ -15,18 +15,13 @@ from steelyard.analysis.judgement.results import Metric
 from steelyard.bundle.storage.files import write_whole
 from steelyard.report.page.html import environment
 from steelyard.report.presented.headings import heading
+from steelyard.report.presented.marks import WORDS
 from steelyard.report.tables import bundles
 from steelyard.report.tables.bundles import Row
 
 _WIDTH, _MARGIN = 180.0, 6.0
 # an end of an interval farther away is cut off at the edge of the picture
 _FARTHEST = 20.0
-_WORDS = {
-    "better": "better",
-    "worse": "worse",
-    "equivalent": "equivalent",
-    "inconclusive": "without a difference shown",
-}
 
 
 @dataclass(frozen=True)
@@ -59,6 +54,7 @@ def render(found: Sequence[BundleComparison]) -> str:
             work="different" if any(one.unlike_work for one in found) else "the same",
             unlike=bundles.unlike,
             width=_WIDTH,
+            words=WORDS,
             version=__version__,
         )
     )
@@ -67,7 +63,7 @@ def render(found: Sequence[BundleComparison]) -> str:
 def counted(found: BundleComparison) -> str:
     """`2 better, 1 worse and 5 equivalent`."""
     counts = Counter(c.outcome for c in found.comparisons)
-    parts = [f"{counts[outcome]} {word}" for outcome, word in _WORDS.items() if counts[outcome]]
+    parts = [f"{counts[outcome]} {word}" for outcome, word in WORDS.items() if counts[outcome]]
     return fmt.listed(parts) if parts else "no option and load point in both"
 
 

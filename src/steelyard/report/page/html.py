@@ -15,7 +15,7 @@ from steelyard.report.page import answer
 from steelyard.report.page.embedded import key_of, specifications, stills
 from steelyard.report.page.method import facts_of
 from steelyard.report.page.vega import vega_script
-from steelyard.report.presented.marks import MARKS_MEAN
+from steelyard.report.presented.marks import MARKS_MEAN, WORDS
 from steelyard.report.presented.presented import Presented
 from steelyard.report.presented.ranking import Row
 from steelyard.report.tables import programs, ranking, statements
@@ -54,6 +54,7 @@ def render(presented: Presented) -> str:
             about=about,
             judgement=judgement,
             verdict=judgement.verdict,
+            words=WORDS,
             chip=answer.CHIPS[judgement.verdict.outcome],
             say=answer.speaker(judgement.options),
             tiles=answer.tiles(presented),

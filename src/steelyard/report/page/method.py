@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from steelyard import quantities as fmt
 from steelyard.bundle.series.facts import MonitorCost
-from steelyard.report.about.about import Phases
+from steelyard.report.about.about import About, Phases
 from steelyard.report.presented.presented import Presented
 
 # share of the variance between blocks from which longer blocks hardly help
@@ -25,8 +25,7 @@ def facts_of(presented: Presented, blocks: str) -> list[tuple[str, dict[str, str
             f" (seed {phases.seed})"
         ),
         "each run": f"{_measured(phases)}, {fmt.duration(phases.cool_down_s)} cool-down",
-        "runs": f"{about.runs_done} done"
-        + (f", {about.runs_void} void and redone" if about.runs_void else ""),
+        "runs": _runs(about),
     }
     if about.subject != "recording":
         plan |= measured
@@ -47,6 +46,16 @@ def facts_of(presented: Presented, blocks: str) -> list[tuple[str, dict[str, str
 
 def _numbers(points: Sequence[int]) -> str:
     return ", ".join(map(str, points))
+
+
+def _runs(about: About) -> str:
+    """`18 of 22 count: blocks with 3 disturbed runs were run again`."""
+    if about.runs_all <= about.runs_done:
+        return f"{about.runs_done} done"
+    counted = {"disturbed": about.runs_disturbed, "void": about.runs_void}
+    kinds = fmt.listed([f"{fmt.count(number, f'{kind} run')}" for kind, number in counted.items() if number])
+    again = f": blocks with {kinds} were run again" if kinds else ""
+    return f"{about.runs_done} of {about.runs_all} count{again}"
 
 
 def _precision(presented: Presented) -> dict[str, str]:
