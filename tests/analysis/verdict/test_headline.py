@@ -121,3 +121,13 @@ def test_codes_without_room_in_the_headline_are_explained_first() -> None:
         "NAMED_S20M: handle_of_statements = value NAMED, statistics = value S20M.",
         "NONE_S0M: handle_of_statements = value NONE, statistics = value S0M.",
     )
+
+
+def test_a_version_is_named_by_its_number_and_not_by_the_folder_of_its_programs() -> None:
+    levels = {"OLD": "/usr/lib/postgresql/15/bin", "NEW": "embedded"}
+    one = TWO.factors["f"].model_copy(update={"scope": "version", "setting": "bindir", "levels": levels})
+    study = TWO.model_copy(update={"factors": {"version": one}})
+    evidence = evidence_of(study, {"OLD": Truth(), "NEW": Truth(throughput_per_s=20_000)})
+    said = judge(replace(evidence, versions={"OLD": "15.18", "NEW": "18.6"})).verdict
+    assert "NEW (version = 18.6) wins" in said.headline
+    assert "/usr" not in said.headline and "OLD" in said.headline
