@@ -12,9 +12,10 @@ import pytest
 import servers
 from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
+from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study
 from steelyard.study.workloads.statements import StatementWorkload
-from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs, reachable
+from steelyard.subjects.postgres.binaries import embedded_bindir, find_bindir, installed_bindirs, reachable
 from steelyard.subjects.postgres.settings_read_back import Shown, taken
 from steelyard.subjects.postgres.workload_tables import load_statements
 from steelyard.subjects.servers.account import account_of_servers
@@ -376,3 +377,9 @@ levels = {{ a = "none", b = "named" }}
 [plan]
 clients = [1]
 """
+
+
+def test_a_folder_that_has_no_server_names_the_newest_that_the_lab_has() -> None:
+    with pytest.raises(InputError) as error:
+        find_bindir("newest")
+    assert "`embedded` is the newest version" in error.value.hint

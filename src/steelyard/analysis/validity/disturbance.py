@@ -57,6 +57,12 @@ def disturbed(evidence: Evidence) -> Disturbed:
     return Disturbed(found, len(runs))
 
 
+_ALONE = (
+    "trust CPU per transaction more than throughput and latency, and repeat the study on a quieter machine"
+)
+_IN_TURNS = "the options took turns, so it met all alike: trust ratios more than absolute values"
+
+
 def disturbance_notices(evidence: Evidence, judged: Disturbed) -> list[Notice]:
     """disturbed: by option and run; block-redone: what the lab ran again; another-study: on the machine."""
     return [*_by_option(evidence, judged), *_redone(evidence), *_another_study(evidence)]
@@ -69,8 +75,7 @@ def _by_option(evidence: Evidence, judged: Disturbed) -> list[Notice]:
         by_option.setdefault(labels[run], []).append(run)
     text = (
         "disturbed: time, and part of its busy time, in which the server, or the load engine, waited for a"
-        " CPU that others used; trust CPU per transaction more than throughput and latency, and repeat the study on a"
-        " quieter machine"
+        f" CPU that others used; {_IN_TURNS if len(evidence.turns['run']) else _ALONE}"
     )
     return [
         Notice("disturbed", text, option, tuple(runs), _shares(judged, runs))
