@@ -106,10 +106,8 @@ def test_each_statement_has_its_ratio_to_the_baseline_adjusted_for_their_number(
     p50 = np.where(write, 1.5, 1.0) * evidence.latency["p50_ns"]
     found = judge(replace(evidence, latency={**evidence.latency, "p50_ns": p50}))
     by = {(r.statement, r.option): r.comparison for r in found.statements if r.clients == 8}
-    one, alone = (
-        by["write", "B"],
-        next(c for c in found.comparisons if c.metric == "p50_ns" and c.clients == 8),
-    )
+    one = by["write", "B"]
+    alone = next(c for c in found.comparisons if c.metric == "p50_ns" and c.clients == 8)
     assert one is not None and one.outcome == "worse" and one.low < 1.5 < one.high
     read = by["read", "B"]
     assert read is not None and read.outcome != "worse" and read.ratio == pytest.approx(alone.ratio)

@@ -31,6 +31,7 @@ from steelyard.analysis.validity.disturbance import disturbance_notices, disturb
 from steelyard.analysis.validity.gauges import gauge_findings
 from steelyard.analysis.validity.harness import harness_notices
 from steelyard.analysis.validity.published_figures import published_figure_notices
+from steelyard.analysis.validity.servers import server_notices
 from steelyard.analysis.validity.stability import stability_notices
 from steelyard.analysis.validity.turns import turn_notices
 from steelyard.analysis.verdict.costs import Costs
@@ -78,6 +79,7 @@ def judge(evidence: Evidence) -> Judgement:
         notices=(
             *disturbance_notices(evidence, by_others),
             *_study_notices(evidence),
+            *server_notices(evidence),
             *stability_notices(evidence, run_metrics),
             *(finding.notice for finding in gauges),
             *harness_notices(evidence, run_metrics),

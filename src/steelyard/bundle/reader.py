@@ -30,6 +30,8 @@ from steelyard.study.load_study import plan_study
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
 
+# what a data directory is made with, as settings show it
+FIXED = ("data_checksums", "block_size", "wal_segment_size", "server_encoding", "innodb_page_size")
 _QUANTILES = {"p50_ns": 0.5, "p95_ns": 0.95, "p99_ns": 0.99, "p999_ns": 0.999}
 
 
@@ -75,6 +77,25 @@ class Bundle:
     def declared(self) -> Declared:
         """The metrics that the monitors declare; for older bundles, those of this version."""
         return {**built_in(), **parsed(self.environment.get("metrics", {}))}
+
+    def setting(self, option: str, name: str) -> str | None:
+        """A setting of an option's server; None where its version has none of this name, or it is unknown."""
+        first, server = self.environment.get("server", {}), self._servers[option]
+        if name in server["set"]:
+            return str(server["set"][name])
+        differs = server.get("differs", {})
+        # an older bundle does not say in what a server of another version differs
+        known = {} if not differs and server["version"] != first.get("version") else first.get("settings", {})
+        value = differs[name] if name in differs else known.get(name)
+        return None if value is None else str(value)
+
+    def _fixed(self, option: str) -> dict[str, str]:
+        values = {name: self.setting(option, name) for name in FIXED}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def _servers(self) -> dict[str, Any]:
+        return self.environment.get("servers", {})
 
     @cached_property
     def inventory(self) -> Inventory:
@@ -151,11 +172,9 @@ class Bundle:
             redone=self.columns(queries.REDONE),
             calibration=self.environment.get("calibration", {}),
             storage={} if self.study.subject.dsn else self.environment.get("storage", {}),
-            schemas={
-                label: server["schema"]
-                for label, server in self.environment.get("servers", {}).items()
-                if "schema" in server
-            },
+            versions={label: str(server["version"]) for label, server in self._servers.items()},
+            fixed={label: self._fixed(label) for label in self._servers},
+            schemas={label: s["schema"] for label, s in self._servers.items() if "schema" in s},
             declared=self.declared,
             instruction_time=counts_instructions(self.environment),
             scores=self.columns(

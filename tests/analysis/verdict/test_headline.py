@@ -181,3 +181,13 @@ def test_a_label_is_a_whole_word_with_its_hyphens() -> None:
     assert names("pool (thread_handling = x) wins", "pool")
     assert not names("x wins (thread_handling = pool-of-threads)", "pool")
     assert not names("one-thread-per-connection", "per-connection")
+
+
+def test_a_version_is_named_by_its_number_and_not_by_the_folder_of_its_programs() -> None:
+    levels = {"OLD": "/usr/lib/postgresql/15/bin", "NEW": "embedded"}
+    one = TWO.factors["f"].model_copy(update={"scope": "version", "setting": "bindir", "levels": levels})
+    study = TWO.model_copy(update={"factors": {"version": one}})
+    evidence = evidence_of(study, {"OLD": Truth(), "NEW": Truth(throughput_per_s=20_000)})
+    said = judge(replace(evidence, versions={"OLD": "15.18", "NEW": "18.6"})).verdict
+    assert "NEW (version = 18.6) wins" in said.headline
+    assert "/usr" not in said.headline and "OLD" in said.headline

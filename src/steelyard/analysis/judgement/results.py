@@ -225,8 +225,8 @@ class QueryRow:
 class StatementLatency:
     """A statement of an option at one load point; `transaction`: the whole. count: over all its runs.
 
-    p50_ns, p99_ns: geometric means over blocks, as the estimates of latency are. comparison: of the p50 with the
-    baseline's, adjusted for all statements and options; None for the baseline and for whole transactions.
+    p50_ns, p99_ns: geometric means over blocks, as the estimates of latency are. comparison: of the p50 with
+    the baseline's, adjusted for all statements and options; None for the baseline and for whole transactions.
     """
 
     statement: str

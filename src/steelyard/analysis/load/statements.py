@@ -1,7 +1,7 @@
 """Latency by statement, where transactions have several: estimated as the latency of transactions is.
 
-The p50 of every statement is compared with the baseline's from tables of blocks; at a load point all statements
-and options together are adjusted for their number (comparison/queries.py).
+The p50 of every statement is compared with the baseline's from tables of blocks; at a load point all
+statements and options together are adjusted for their number (comparison/queries.py).
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ def _by_option(evidence: Evidence, judged: Disturbed) -> list[Notice]:
         by_option.setdefault(labels[run], []).append(run)
     text = (
         "disturbed: time, and part of its busy time, in which the server, or the load engine, waited for a"
-        " CPU that others used; trust CPU per transaction more than throughput and latency, and repeat the study on a"
-        " quieter machine"
+        " CPU that others used; trust CPU per transaction more than throughput and latency, and repeat the"
+        " study on a quieter machine"
     )
     return [
         Notice("disturbed", text, option, tuple(runs), _shares(judged, runs))

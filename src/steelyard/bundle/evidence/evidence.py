@@ -89,6 +89,8 @@ class Evidence:
         pause_ns, common; cpus and cpus_share: the two CPUs, and what they share); empty where not
         measured.
     storage: where the data folder is (data_dir, filesystem, device ...); empty where not known.
+    versions: of the server, by option.
+    fixed: by option, what the data directory was made with, by name of the setting that shows it.
     schemas: by option, tables_bytes, indexes_bytes and sql_s; empty unless a factor has scope `schema`.
     scores: run, point, instance, score, seconds, cpu_ns: instances of a program, where one was run.
     further_scores: run, point, instance, name, value.
@@ -144,6 +146,8 @@ class Evidence:
     topology: Topology = Topology()
     calibration: Mapping[str, Any] = field(default_factory=dict[str, Any])
     storage: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    fixed: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     schemas: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
     declared: Declared = field(default_factory=built_in)
     placement: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])

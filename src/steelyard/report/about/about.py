@@ -43,8 +43,8 @@ class About:
     order to be shown (CPU, cores, memory, kernel, virtualisation, mitigations ...). option_levels:
     code by factor, for each option. bundle, report: names as the user would type them; report
     is '' where none was written. runs_done: those that count. point_is, points_are: what the plan's numbers
-    of clients count, one and many; work_is: one of what they do; who_works: whose CPU counts. kernels: what each says of
-    itself, where several were booted. schemas: size of the data by option, where
+    of clients count, one and many; work_is: one of what they do; who_works: whose CPU counts. kernels: what
+    each says of itself, where several were booted. schemas: size of the data by option, where
     options differ in it. next_command: what to type next, here; page_command: the same, in the folder of
     the report. notices: of the lab. resets_server: before each run; a server at an address is used as it
     is. load_points: numbers of clients that were connected; empty: those of the plan.

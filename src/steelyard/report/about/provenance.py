@@ -20,7 +20,7 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
     """How it was measured."""
     study, plan, facts = bundle.study, bundle.study.plan, run_facts(bundle)
     servers: Mapping[str, Mapping[str, Any]] = bundle.environment.get("servers", {})
-    versions = sorted({str(server["version"]) for server in servers.values()})
+    in_order = [option["label"] for option in bundle.head["options"] if option["label"] in servers]
     return About(
         name=study.name,
         question=study.question,
@@ -46,7 +46,7 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
         points_are=study.workload.points_are,
         work_is=study.workload.work_is,
         who_works=study.workload.WHO,
-        server_version=", ".join(versions),
+        server_version=_by_option({label: str(servers[label]["version"]) for label in in_order}),
         kernels=_kernels(bundle.environment),
         schemas={
             label: _cost(servers[label]["schema"])
@@ -57,7 +57,7 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
         next_command=next_command,
         page_command=page_command,
         machine=machine_rows(bundle.environment),
-        server_settings=_settings([server["set"] for server in servers.values()]),
+        server_settings=_settings(bundle, in_order),
         engine=_engine(bundle),
         monitors=facts.monitors,
         factors=tuple(
@@ -71,13 +71,33 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
     )
 
 
-def _settings(servers: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """What was set, by name; where options differ, each value once."""
-    names = sorted({name for server in servers for name in server})
-    return {
-        name: " | ".join(dict.fromkeys(str(server.get(name, "default")) for server in servers))
-        for name in names
-    }
+def _settings(bundle: Bundle, labels: Sequence[str]) -> dict[str, str]:
+    """What was set under any option, by name; where options differ, each value with its options."""
+    servers: Mapping[str, Mapping[str, Any]] = bundle.environment.get("servers", {})
+    names = sorted({name for label in labels for name in servers[label]["set"]})
+    return {name: _by_option({label: _value(bundle, label, name) for label in labels}) for name in names}
+
+
+def _value(bundle: Bundle, label: str, name: str) -> str:
+    server = bundle.environment["servers"][label]
+    if name in server["set"]:
+        return str(server["set"][name])
+    differs = server.get("differs", {})
+    missing = name in differs and differs[name] is None
+    first = bundle.environment.get("server", {})
+    if not differs and server["version"] == first.get("version"):
+        missing = name not in first.get("settings", {name: ""})
+    return "not in this version" if missing else "default"
+
+
+def _by_option(values: Mapping[str, str]) -> str:
+    """`on`; `V15: off | V18: on` where options differ, in the order of the study."""
+    if len(set(values.values())) < 2:
+        return next(iter(values.values()), "")
+    options: dict[str, list[str]] = {}
+    for label, value in values.items():
+        options.setdefault(value, []).append(label)
+    return " | ".join(f"{', '.join(labels)}: {value}" for value, labels in options.items())
 
 
 def _kernels(environment: Mapping[str, Any]) -> dict[str, str]:

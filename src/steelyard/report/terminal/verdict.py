@@ -126,7 +126,7 @@ def _options(presented: Presented, console: Console) -> None:
     room = console.width - 2 - sum(width + len(_GAP) for width in widths)
     beside = max(map(len, labels)) <= room
     lead = max(map(len, [*labels, "option"])) if beside else 4
-    _line(console, [(f"  {'option' if beside else '':<{lead}}", "dim"), (_joined(heads, widths), "dim")])
+    _line(console, [(_head(f"{'':{lead + 2}}{_joined(heads, widths)}"), "dim")])
     before = -1
     for place, label, texts in zip(shown, labels, cells, strict=True):
         if left_out := place - before - 1:
@@ -145,6 +145,12 @@ def _options(presented: Presented, console: Console) -> None:
     _say(console, f"{many}{presented.summary}, 95 % intervals; {presented.legend}", "dim", hang="  ")
     if presented.resolution:
         _say(console, presented.resolution, "dim", hang="  ")
+
+
+def _head(line: str) -> str:
+    """The heads of the columns, with that of the labels where there is room before them."""
+    first = "  option"
+    return line if line[: len(first) + 1].strip() else first + line[len(first) :]
 
 
 def _style(comparison: Comparison | None) -> str:
