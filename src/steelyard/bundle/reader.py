@@ -83,9 +83,10 @@ class Bundle:
         first, server = self.environment.get("server", {}), self._servers[option]
         if name in server["set"]:
             return str(server["set"][name])
-        differs = server.get("differs", {})
+        differs: dict[str, Any] = server.get("differs", {})
         # an older bundle does not say in what a server of another version differs
-        known = {} if not differs and server["version"] != first.get("version") else first.get("settings", {})
+        unknown = not differs and server["version"] != first.get("version")
+        known: dict[str, Any] = {} if unknown else first.get("settings", {})
         value = differs[name] if name in differs else known.get(name)
         return None if value is None else str(value)
 
