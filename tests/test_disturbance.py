@@ -263,14 +263,8 @@ def test_a_disturbed_block_is_run_again_within_the_limit_and_both_attempts_are_k
     assert "python" in rows["cause"][0]
     facts = run_facts(bundle)
     assert (facts.done, facts.disturbed, facts.all_runs) == (2, 1, 3)
-<<<<<<< HEAD
-    assert (
-        "2 of 3 count: blocks with 1 disturbed run were run again" in (lab.bundle / "report.html").read_text()
-    )
-=======
     page = (lab.bundle / "report.html").read_text()
     assert "2 of 3 count: blocks with 1 disturbed run were run again" in page
->>>>>>> f4b3632 (Label servers by option, and say what differs beside the factor)
     # the limit is used up: what is kept is said, and by the same rule as in the lab
     flat = " ".join(done.stdout.split())
     assert "Disturbed: in run" in flat and "block 1 was run again, as run 1 was disturbed" in flat

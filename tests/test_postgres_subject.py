@@ -12,11 +12,8 @@ import pytest
 import servers
 from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
-<<<<<<< HEAD
-from steelyard.study.load_study import parse_study
-=======
 from steelyard.study.errors import InputError
->>>>>>> f4b3632 (Label servers by option, and say what differs beside the factor)
+from steelyard.study.load_study import parse_study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects.postgres.binaries import embedded_bindir, find_bindir, installed_bindirs, reachable
 from steelyard.subjects.postgres.settings_read_back import Shown, taken
@@ -337,7 +334,6 @@ def test_readers_of_loaded_rows_write_nothing(lab: Lab) -> None:
     assert done_count > 100 and written / done_count < 1
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("scope", ["session", "server"])
 def test_a_value_that_the_server_rejects_is_located(lab: Lab, scope: str) -> None:
     study = small_study(lab.folder, "postgres")
@@ -381,9 +377,9 @@ levels = {{ a = "none", b = "named" }}
 [plan]
 clients = [1]
 """
-=======
+
+
 def test_a_folder_that_has_no_server_names_the_newest_that_the_lab_has() -> None:
     with pytest.raises(InputError) as error:
         find_bindir("newest")
     assert "`embedded` is the newest version" in error.value.hint
->>>>>>> f4b3632 (Label servers by option, and say what differs beside the factor)
