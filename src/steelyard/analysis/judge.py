@@ -79,7 +79,6 @@ def judge(evidence: Evidence) -> Judgement:
         notices=(
             *disturbance_notices(evidence, by_others),
             *_study_notices(evidence),
-            *server_notices(evidence),
             *stability_notices(evidence, run_metrics),
             *(finding.notice for finding in gauges),
             *harness_notices(evidence, run_metrics),
@@ -123,6 +122,7 @@ def _study_notices(evidence: Evidence) -> list[Notice]:
         *_durability_notices(evidence),
         *_clock_notices(evidence),
         *storage_notices(evidence),
+        *server_notices(evidence),
     ]
 
 
