@@ -123,6 +123,7 @@ def _study_notices(evidence: Evidence) -> list[Notice]:
         *_durability_notices(evidence),
         *_clock_notices(evidence),
         *storage_notices(evidence),
+        *server_notices(evidence),
     ]
 
 
