@@ -223,11 +223,7 @@ class QueryRow:
 
 @dataclass(frozen=True)
 class StatementLatency:
-    """A statement of an option at one load point; `transaction`: the whole. count: over all its runs.
-
-    p50_ns, p99_ns: geometric means over blocks, as the estimates of latency are. comparison: of the p50 with
-    the baseline's, adjusted for all statements and options; None for the baseline and for whole transactions.
-    """
+    """A statement (`transaction`: the whole) at a load point. comparison: of the p50, adjusted for all."""
 
     statement: str
     option: str
