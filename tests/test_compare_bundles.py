@@ -122,7 +122,7 @@ def test_other_work_is_named_where_it_is_compared_nevertheless() -> None:
 
 def test_disturbed_runs_of_either_bundle_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     one = bundle("here", Truth(), Truth(), 1)
-    late = Disturbance("server", 0.541, "other processes", (("rustc", 0.61),))
+    late = Disturbance("server", 0.541, "other processes", 2.0, 5.0, (("rustc", 0.61),))
     monkeypatch.setattr(
         "steelyard.analysis.bundles.disturbed",
         lambda evidence: Disturbed({3: late, 2: late} if evidence is one[1] else {}, 12),

@@ -395,5 +395,7 @@ def test_a_load_average_counts_while_others_run_now(tmp_path: Path) -> None:
 
 
 def test_a_process_of_our_name_is_named_as_another_one() -> None:
-    found = Disturbance("engine", 0.514, "other processes", (("steelyard", 0.087), ("postgres", 0.05)))
-    assert found.sentence().endswith("(another steelyard process 0.087 CPUs and postgres 0.050 CPUs)")
+    found = Disturbance(
+        "engine", 0.514, "other processes", 2.0, 5.0, (("steelyard", 0.087), ("postgres", 0.05))
+    )
+    assert "(another steelyard process 0.087 CPUs and postgres 0.050 CPUs)" in found.sentence()

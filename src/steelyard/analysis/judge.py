@@ -79,11 +79,9 @@ def judge(evidence: Evidence) -> Judgement:
         notices=(
             *disturbance_notices(evidence, by_others),
             *_study_notices(evidence),
-            *server_notices(evidence),
             *stability_notices(evidence, run_metrics),
             *(finding.notice for finding in gauges),
             *harness_notices(evidence, run_metrics),
-            *turn_notices(evidence),
             *fairness_notices(served, evidence.study.workload.points_are),
             *(notice for found in compared[None] for notice in found.notices),
             *scaling_notices(scaling),
@@ -118,6 +116,8 @@ def _study_notices(evidence: Evidence) -> list[Notice]:
     """Notices that need no metric: the lab's own notices, the plan, the clock."""
     return [
         *_lab_notices(evidence),
+        *server_notices(evidence),
+        *turn_notices(evidence),
         *stopping_notices(evidence),
         *_plan_notices(evidence),
         *_durability_notices(evidence),

@@ -35,7 +35,7 @@ def why_one_after_another(study: Study, options: Sequence[Option]) -> str:
         "many statement texts, or statements left open, fill caches that options would share": any(
             workload.fills for workload in workloads
         ),
-        "the kernel's probes watch one option at a time (probes)": study.probes.any,
+        "the kernel's probes watch one option at a time (probes)": study.probes.requested,
         "host settings hold for one option at a time": any(option.host for option in options),
         f"more than {_SERVERS_MAX} servers would be up at the same time": len(
             set(servers_of(options).values())

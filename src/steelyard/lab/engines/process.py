@@ -177,9 +177,10 @@ class _Input:
             if not select.select([0], [], [], wait_s)[0]:
                 return None
             part = os.read(0, _PART_BYTES)
-            if not part:
+            if not part and not self._text:
                 raise EOFError("standard input has ended")
-            self._text += part
+            # the last line may lack its end
+            self._text += part or b"\n"
         line, _, self._text = self._text.partition(b"\n")
         return line.decode()
 
