@@ -53,8 +53,8 @@ def _runs(about: About) -> str:
     if about.runs_all <= about.runs_done:
         return f"{about.runs_done} done"
     counted = {"disturbed": about.runs_disturbed, "void": about.runs_void}
-    kinds = fmt.listed([f"{fmt.count(number, f'{kind} run')}" for kind, number in counted.items() if number])
-    again = f": blocks with {kinds} were run again" if kinds else ""
+    kinds = [fmt.count(number, f"{kind} run") for kind, number in counted.items() if number]
+    again = f": blocks with {fmt.listed(kinds)} were run again" if kinds else ""
     return f"{about.runs_done} of {about.runs_all} count{again}"
 
 
