@@ -33,7 +33,7 @@ format: .venv/built
 	cargo fmt --all
 
 bench: .venv/built
-	for bench in damage dispatch driver_cost driver_cost_mysql fuzz_study latch latch_model latency_truth monitor_cost probe_cost report_scale scaling_truth truth; do $(RUN)/python benches/$$bench.py --quick || exit 1; done
+	for bench in damage dispatch driver_cost driver_cost_mysql fuzz_study latch latch_model latency_truth monitor_cost precision probe_cost report_scale scaling_truth truth; do $(RUN)/python benches/$$bench.py --quick || exit 1; done
 
 docs: .venv/built
 	$(UV) sync --quiet --group docs

@@ -23,6 +23,7 @@ from steelyard.bundle.series import load
 from steelyard.bundle.storage.checksum import read_sealed, seal
 from steelyard.bundle.storage.head import study_sha256
 from steelyard.bundle.writer import BundleWriter
+from steelyard.report.about.provenance import about_bundle
 from steelyard.run_tables.derived import DERIVED
 from steelyard.run_tables.schema import TABLES
 from steelyard.study.errors import InputError
@@ -229,6 +230,21 @@ def test_a_run_of_a_bundle_of_format_1_is_kept_as_the_others_are(writer: BundleW
     writer.add_server("A", {"version": "1"})
     assert Bundle(writer.path).evidence().runs["run"].tolist() == [1]
     assert Bundle(writer.path).environment["servers"]["A"]["version"] == "1"
+
+
+def test_servers_keep_what_differs_from_the_first_and_are_shown_by_option(writer: BundleWriter) -> None:
+    new = {"data_checksums": "on", "worker_slots": "16", "port": "1"}
+    old = {"data_checksums": "off", "port": "1"}
+    writer.add_server("B", {"version": "18.1", "settings": new, "sources": {"worker_slots": "file"}})
+    writer.add_server("A", {"version": "15.2", "settings": old, "sources": {"port": "file"}})
+    writer.write_run(1, {"same": "A"}, {"runs": head("A", 1)})
+    bundle = Bundle(writer.path)
+    evidence, about = bundle.evidence(), about_bundle(bundle)
+    assert evidence.fixed == {"B": {"data_checksums": "on"}, "A": {"data_checksums": "off"}}
+    assert evidence.versions == {"A": "15.2", "B": "18.1"}
+    assert about.server_version == "A: 15.2 | B: 18.1"
+    assert about.server_settings["worker_slots"] == "A: not in this version | B: 16"
+    assert about.server_settings["port"] == "A: 1 | B: default"
 
 
 def test_the_draft_of_a_killed_writer_is_not_read_and_is_removed_by_the_next(writer: BundleWriter) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,10 +20,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laboratory import Lab, text_of
+from report.builders import of_bundle
 from steelyard.bundle.reader import Bundle
 from steelyard.host.cpus.processor_sets import divide
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.registry import LoadFailed
+from steelyard.report.charts.load import clients
+from steelyard.report.presented.presented import present
 from steelyard.run_tables.rows import Columns
 from steelyard.study.errors import InputError
 from steelyard.study.workloads.program import lower_is_better
@@ -328,8 +332,33 @@ def test_a_time_as_the_score_is_won_by_the_shorter_and_averaged_over_instances(l
     assert values["score_of_memory", "SLOW"] == pytest.approx(30)
     outcomes = {c["metric"]: c["outcome"] for c in judgement["comparisons"]}
     assert outcomes["score"] == outcomes["p99_ns"] == outcomes["score_of_memory"] == "worse"
+    # the baseline wins: the cards are those of the other option, and name it
+    page = (lab.bundle / "report.html").read_text()
+    assert "<dt>Time, <code>SLOW</code></dt>" in page and "ratio to FAST: 3" in page
     shown = lab.run("report", lab.bundle).stdout
-    assert "memory (MiB)" in shown and "FAST (took = 10) wins" in shown
+    assert re.search(r"memory \(MiB\) +ratio of memory", shown)
+    assert re.search(r"▼ 2 × SLOW(.*3\.00 \[){2}", shown)
+    assert "FAST (took = 10) wins" in shown
+
+
+def test_the_cpu_of_short_programs_is_what_the_kernel_accounted_to_them(lab: Lab) -> None:
+    # children that end between two samples of the monitor
+    child = "timeout 9 sh -c 'i=0; while [ $i -lt {took}000 ]; do i=$((i+1)); done'"
+    busy = f"echo took {{took}} ms; {'; '.join([child] * 4)}"
+    study = TIMES[: TIMES.index("scores.p99")] + TIMES[TIMES.index("[factors") :]
+    command = TIMES[TIMES.index("command =") : TIMES.index("variables =")]
+    study = study.replace(command, f'command = ["sh", "-c", """{busy}"""]\n').replace("pause = 0, ", "")
+    judgement = judged(lab, study)
+    cpu_us = {e["option"]: e["value"] for e in judgement["estimates"] if e["metric"] == "cpu_us_per_instance"}
+    exact = lab.run("sql", lab.bundle, "--json", EXACT_US)
+    assert cpu_us == pytest.approx({row["option"]: row["us"] for row in json.loads(exact.stdout)}, rel=1e-6)
+    assert cpu_us["SLOW"] > 2 * cpu_us["FAST"]
+
+
+EXACT_US = """\
+select option, exp(avg(ln(us))) as us
+from (select run, option, avg(cpu_ns) / 1e3 as us from scores join runs using (run) group by run, option)
+group by option"""
 
 
 def test_without_a_score_the_run_time_is_compared(lab: Lab) -> None:
@@ -338,6 +367,20 @@ def test_without_a_score_the_run_time_is_compared(lab: Lab) -> None:
     assert judgement["verdict"]["winner"] == "FAST"
     slow = next(e for e in judgement["estimates"] if (e["metric"], e["option"]) == ("score", "SLOW"))
     assert slow["value"] >= 1e9
+    page = (lab.bundle / "report.html").read_text().replace("\u00a0", " ")
+    assert "until the last instance ends, 0 s cool-down" in page and "with newly started instances" in page
+    assert "the server reset" not in page and ", server</td>" not in page and "<th>transactions" not in page
+
+
+def test_one_instance_has_its_time_in_a_unit_that_fits(lab: Lab) -> None:
+    judged(lab, TIMES.replace("clients = [2]", "clients = [1]"))
+    shown = present(*of_bundle(Bundle(lab.bundle)))
+    chart = clients.figure(shown)
+    assert chart and chart.table
+    assert chart.table.head == ("option", "instances", "instance", "time")
+    assert {row[-1] for row in chart.table.rows} == {"10.0 ms", "30.0 ms"}
+    encoding = chart.panels[0].spec["layer"][0]["encoding"]
+    assert encoding["y"]["title"] == "ms"
 
 
 def test_a_study_without_factors_is_a_measurement_that_compare_takes_as_its_baseline(lab: Lab) -> None:

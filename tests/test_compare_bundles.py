@@ -12,12 +12,16 @@ import pytest
 from rich.console import Console
 
 from evidence import Truth, evidence_of, study_of
-from steelyard.analysis.comparison.bundles import BundleComparison, Named, compare_bundles
+from steelyard.analysis.bundles import BundleComparison, Named, compare_bundles
+from steelyard.analysis.comparison.unlike import unlike_work
 from steelyard.analysis.judge import judge
 from steelyard.analysis.statistics.distributions import holm, holm_levels
+from steelyard.analysis.validity.disturbance import Disturbed
 from steelyard.report.page.comparison import bars, render, write_comparison
 from steelyard.report.tables import bundles
 from steelyard.report.terminal.bundles import print_bundle_comparison
+from steelyard.run_tables.disturbance import Disturbance
+from steelyard.study.study import Study
 
 STUDY = study_of({"f": "AB"}, clients=(2, 8))
 
@@ -81,6 +85,55 @@ def test_all_tests_that_are_printed_are_corrected_together(found: list[BundleCom
     assert {c.outcome for c in throughput} == {"better"}
 
 
+def subject(**keys: object) -> Study:
+    return STUDY.model_copy(update={"subject": STUDY.subject.model_copy(update=keys)})
+
+
+def test_settings_and_version_are_what_is_compared_and_are_named(tmp_path: Path) -> None:
+    here, there = subject(settings={"shared_buffers": "16MB"}), subject(settings={"shared_buffers": "256MB"})
+    assert not unlike_work(here, there)
+    truth = {"A": Truth(), "B": Truth()}
+    (found,) = compare_bundles(
+        ("here", evidence_of(here, truth, seed=1), {"server": {"version": "15.18"}}),
+        [("there", evidence_of(there, truth, seed=2), {"server": {"version": "18.6"}})],
+    )
+    assert found.differences == (
+        "server version: 15.18 here, 18.6 there",
+        "subject.settings.shared_buffers: 16MB here, 256MB there",
+    )
+    assert not found.unlike_work and {notice.code for notice in found.notices} == {"not-interleaved"}
+    page = write_comparison(tmp_path / "page.html", [found]).read_text()
+    assert "Bundles of the same work" in page
+    for difference in found.differences:
+        assert difference in " ".join(printed(found).split()) and difference in page
+
+
+def test_other_work_is_named_where_it_is_compared_nevertheless() -> None:
+    more = STUDY.model_copy(update={"plan": STUDY.plan.model_copy(update={"clients": [2, 8, 16]})})
+    unlike = "plan.clients: [2, 8] here, [2, 8, 16] there"
+    assert unlike_work(STUDY, more) == [unlike]
+    truth = {"A": Truth(), "B": Truth()}
+    (found,) = compare_bundles(bundle("here", Truth(), Truth(), 1), [("there", evidence_of(more, truth), {})])
+    assert found.unlike_work == (unlike,)
+    assert f"different work: {unlike}" in printed(found)
+    page = render([found])
+    assert "Bundles of different work" in page and unlike in page
+
+
+def test_disturbed_runs_of_either_bundle_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = bundle("here", Truth(), Truth(), 1)
+    late = Disturbance("server", 0.541, "other processes", 2.0, 5.0, (("rustc", 0.61),))
+    monkeypatch.setattr(
+        "steelyard.analysis.bundles.disturbed",
+        lambda evidence: Disturbed({3: late, 2: late} if evidence is one[1] else {}, 12),
+    )
+    (found,) = compare_bundles(one, [bundle("there", Truth(), Truth(), 2)])
+    (notice,) = [notice for notice in found.notices if notice.code == "disturbed"]
+    assert notice.runs == (2, 3) and notice.text.startswith("here: disturbed") and "(2 and 3)" in notice.text
+    assert notice.text in printed(found)
+    assert notice.text in render([found]).replace("\u00a0", " ")
+
+
 def test_more_tests_make_wider_intervals(named: list[Named], found: list[BundleComparison]) -> None:
     (alone,) = compare_bundles(named[0], named[2:])
     pairs = list(zip(alone.comparisons, found[1].comparisons, strict=True))
@@ -121,6 +174,14 @@ def test_the_page_is_one_offline_file_with_the_numbers(found: list[BundleCompari
 def test_the_page_takes_hostile_names_as_text(found: list[BundleComparison]) -> None:
     page = render([replace(found[0], there="<script>alert(1)</script>")])
     assert "<script" not in page and "&lt;script&gt;alert(1)" in page
+
+
+def test_where_there_is_no_interval_none_is_drawn(found: list[BundleComparison]) -> None:
+    wide = replace(found[0].comparisons[0], ratio=6.41, low=0.5, high=82.0)
+    one = replace(found[0], comparisons=(wide, *found[0].comparisons[1:]))
+    rows = bundles.rows(one, one.metrics[0])
+    assert rows[0].ratio == "6.41 [no interval]"
+    assert [bar.low == bar.ratio == bar.high for bar in bars(rows)] == [True] + [False] * (len(rows) - 1)
 
 
 def test_intervals_on_the_page_lie_within_the_picture(found: list[BundleComparison]) -> None:

@@ -155,9 +155,8 @@ def simulated(**changes: Any) -> dict[str, Any]:
     return json.loads(run(plan(**changes), lambda _line: None))
 
 
-def test_a_run_is_the_same_for_a_seed_and_block_and_another_for_another_block() -> None:
+def test_a_run_is_the_same_for_a_seed_and_another_for_another() -> None:
     assert simulated() == simulated()
-    assert simulated()["throughput"] != simulated(block=2)["throughput"]
     assert simulated()["throughput"] != simulated(seed=8)["throughput"]
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +22,7 @@ from steelyard.analysis.judge import judge
 from steelyard.analysis.validity.disturbance import disturbed
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.facts import run_facts
 from steelyard.host.processes.other_studies import other_studies
 from steelyard.lab.observe.disturbance import disturbance_of
 from steelyard.monitors import Target
@@ -75,8 +78,8 @@ def test_outsiders_on_both_cpus_disturb_and_the_largest_are_named() -> None:
     # 0.69 of a CPU was taken while the server waited: 0.69 of the 0.99 that it could have used
     assert found.share == pytest.approx(0.69 / 0.99)
     assert found.sentence("in run 3") == (
-        "during 69.7 % of its busy time in run 3 the server waited for a CPU that other processes used"
-        " (rustc 1.4 CPUs)"
+        "in run 3 the server waited 6.90 s in 10 s for a CPU that other processes used (rustc 1.4 CPUs):"
+        " 69.7 % of its busy time"
     )
 
 
@@ -158,7 +161,7 @@ def test_a_share_lies_between_0_and_1_and_grows_with_what_was_taken(
 # the verdict
 
 
-def beside_others(*, share: float = 0.8, redone: tuple[int, int, str] | None = None) -> Evidence:
+def beside_others(*, share: float = 0.8) -> Evidence:
     """A at peace; B beside outsiders that take this share of the server's CPU, which it waits for."""
     us = {("host", f"cpu{cpu}", f"{mode}_ns_total"): 0.0 for cpu in (0, 1) for mode in ("nice", "system")}
     quiet = {**us, ("host", "cpu0", "user_ns_total"): 0.46e9, ("host", "cpu1", "user_ns_total"): 0.06e9}
@@ -172,11 +175,35 @@ def beside_others(*, share: float = 0.8, redone: tuple[int, int, str] | None = N
 def test_the_verdict_says_first_which_runs_were_disturbed() -> None:
     found = judge(beside_others())
     first, *_ = found.verdict.reasons
-    assert first.startswith("Disturbed: during 8") and "the server waited for a CPU" in first
-    assert first.endswith("; 5 more of the 12 runs were disturbed.")
+    assert first.startswith("Disturbed: in run ") and "the server waited " in first
+    assert first.endswith("; 5 more of the 12 runs that count were disturbed.")
     (notice,) = [notice for notice in found.notices if notice.code == "disturbed"]
     assert notice.subject == "B" and len(notice.runs) == 6
     assert notice.detail.count(" % in run ") == 4 and "2 more" in notice.detail
+
+
+def test_the_verdict_names_the_run_that_lost_most_cpu_time_not_the_largest_share() -> None:
+    us = {("host", f"cpu{cpu}", f"{mode}_ns_total"): 0.0 for cpu in (0, 1) for mode in ("nice", "system")}
+    server, engine = (("processes", role, "runqueue_wait_ns_total") for role in ("server", "engine"))
+    cpu0, cpu1 = (("host", cpu, "user_ns_total") for cpu in ("cpu0", "cpu1"))
+    idle_engine = {**us, cpu0: 0.46e9, cpu1: 0.2e9, engine: 0.14e9}
+    busy_server = {**us, cpu0: 0.5e9, cpu1: 0.06e9, server: 0.3e9}
+    truth = {"A": Truth(counters=idle_engine), "B": Truth(throughput_per_s=4_000, counters=busy_server)}
+    evidence = evidence_of(study_of({"f": "AB"}), truth, noise=0.0, block_noise=0.0)
+    found = disturbed(replace(evidence, placement={"server": SERVER, "engine": ENGINE}))
+    roles = {one.role: one for one in found.found.values()}
+    assert roles["engine"].share > roles["server"].share
+    assert roles["engine"].lost_s < roles["server"].lost_s
+    assert "the server waited" in found.sentence
+
+
+def test_another_study_beside_a_run_that_was_redone_is_in_its_notice() -> None:
+    redone = {"run": [5, 6], "block": [3, 3], "cause": ["x", "y"], "studies": [1, 0]}
+    evidence = replace(
+        beside_others(share=0.0), redone={name: np.asarray(values) for name, values in redone.items()}
+    )
+    (notice,) = [n for n in judge(evidence).notices if n.code == "another-study"]
+    assert notice.runs == (5,)
 
 
 def test_a_bundle_without_disturbed_runs_says_nothing_of_it() -> None:
@@ -232,11 +259,15 @@ def test_a_disturbed_block_is_run_again_within_the_limit_and_both_attempts_are_k
     rows = bundle.columns("select status, attempt, cause from runs order by run")
     assert list(rows["status"]) == ["disturbed", "done", "done"]
     assert list(rows["attempt"]) == [1, 2, 2]
-    assert "waited for a CPU that other processes used" in rows["cause"][0]
+    assert " for a CPU that other processes used" in rows["cause"][0]
     assert "python" in rows["cause"][0]
+    facts = run_facts(bundle)
+    assert (facts.done, facts.disturbed, facts.all_runs) == (2, 1, 3)
+    page = (lab.bundle / "report.html").read_text()
+    assert "2 of 3 count: blocks with 1 disturbed run were run again" in page
     # the limit is used up: what is kept is said, and by the same rule as in the lab
     flat = " ".join(done.stdout.split())
-    assert "Disturbed: during" in flat and "block 1 was run again, as run 1 was disturbed" in flat
+    assert "Disturbed: in run" in flat and "block 1 was run again, as run 1 was disturbed" in flat
     same_in_lab_and_verdict(bundle)
 
 
@@ -264,7 +295,7 @@ def test_a_study_that_is_to_stop_ends_with_its_reason(lab: Lab) -> None:
     with hogs():
         done = lab.run("run", study_beside_hogs(lab, "stop"), "--bundle", lab.bundle)
     assert done.returncode == 1
-    assert "error: stopped (plan.disturbed): during" in done.stderr
+    assert "error: stopped (plan.disturbed): under" in done.stderr
     assert list(Bundle(lab.bundle).columns("select status from runs")["status"]) == ["disturbed"]
 
 
@@ -274,8 +305,8 @@ def test_a_study_that_is_to_keep_disturbed_runs_says_so_in_its_verdict(lab: Lab)
     assert done.returncode == 0, done.stderr
     assert "run again" not in done.stderr
     assert list(Bundle(lab.bundle).columns("select status from runs")["status"]) == ["done", "done"]
-    assert "Disturbed: during" in done.stdout
-    assert "Disturbed: during" in (lab.bundle / "report.html").read_text()
+    assert "Disturbed: in run" in done.stdout
+    assert "Disturbed: in run" in (lab.bundle / "report.html").read_text()
 
 
 def test_what_needs_monitors_that_the_study_leaves_out_is_refused(lab: Lab) -> None:
@@ -286,9 +317,20 @@ def test_what_needs_monitors_that_the_study_leaves_out_is_refused(lab: Lab) -> N
     assert "plan.disturbed: has no effect" in done.stderr and "[monitors]" in done.stderr
 
 
-@pytest.mark.parametrize(("blocks", "policy", "most"), [(1, "redo", 1), (9, "redo", 4), (9, "keep", 0)])
-def test_at_most_half_of_the_planned_blocks_are_redone(blocks: int, policy: str, most: int) -> None:
-    assert redone_blocks_max(Plan.model_validate({"blocks": blocks, "disturbed": policy})) == most
+@pytest.mark.parametrize(
+    ("blocks", "policy", "keeps", "most"),
+    [
+        (1, "redo", True, 1),
+        (9, "redo", False, 4),
+        (9, "keep", False, 0),
+        (9, "auto", False, 4),
+        (9, "auto", True, 0),
+    ],
+)
+def test_at_most_half_of_the_planned_blocks_are_redone(
+    blocks: int, policy: str, keeps: bool, most: int
+) -> None:
+    assert redone_blocks_max(Plan.model_validate({"blocks": blocks, "disturbed": policy}), keeps) == most
 
 
 # the monitor
@@ -341,6 +383,19 @@ def test_a_load_average_counts_while_others_run_now(tmp_path: Path) -> None:
         return busy_machine(tmp_path)
 
     assert said("99.00 9.00 9.00 7/122 4711\n").startswith("load average 99.0 on ")
+    # what waits for a disk runs at times only
+    (tmp_path / "loadavg").write_text("99.00 9.00 9.00 1/122 4711\n")
+    more = threading.Timer(0.05, (tmp_path / "loadavg").write_text, ["99.00 9.00 9.00 3/122 4711\n"])
+    more.start()
+    assert busy_machine(tmp_path).startswith("load average 99.0 on ")
+    more.join()
     # our own last study, a minute ago
     assert said("99.00 9.00 9.00 1/122 4711\n") == ""
     assert said("0.01 9.00 9.00 2/122 4711\n") == ""
+
+
+def test_a_process_of_our_name_is_named_as_another_one() -> None:
+    found = Disturbance(
+        "engine", 0.514, "other processes", 2.0, 5.0, (("steelyard", 0.087), ("postgres", 0.05))
+    )
+    assert "(another steelyard process 0.087 CPUs and postgres 0.050 CPUs)" in found.sentence()

@@ -120,7 +120,9 @@ def test_two_statements_of_a_transaction_share_it(server: Server) -> None:
     result = run(asked)
     assert result["errors"]["count"] == [] and transactions(result) > 0
     assert server.ask("select count(*) from (select tx from pair group by tx having count(*) <> 2) odd") == 0
-    assert result["latency"]["statement"] == ["first", "second", "transaction"]
+    assert result["latency"]["statement"] == ["first", "second", "begin", "commit", "transaction"]
+    counts = dict(zip(result["latency"]["statement"], result["latency"]["count"], strict=True))
+    assert counts["begin"] > 0 and abs(counts["commit"] - counts["transaction"]) <= 1
 
 
 @pytest.mark.parametrize(

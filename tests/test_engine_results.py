@@ -19,8 +19,10 @@ from steelyard.lab.engines.facts import Facts
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.registry import ENGINES, LoadFailed
 from steelyard.lab.engines.result import ENGINE_TABLES, EngineResult
+from steelyard.lab.engines.result_tables import backlog_notices
 from steelyard.run_tables.rows import Rows, SchemaError
-from steelyard.run_tables.schema import BY_NAME, Column, Table
+from steelyard.run_tables.schema import BY_NAME
+from steelyard.run_tables.table import Column, Table
 
 CPUS = frozenset(os.sched_getaffinity(0))
 PHASES = {"points": [1, 2], "warm_up_s": 0.05, "measure_s": 0.2, "cool_down_s": 0.05, "seed": 1}
@@ -232,3 +234,9 @@ def test_a_row_with_an_unknown_column_or_without_a_needed_one_is_refused() -> No
     columns = rows.columns()
     assert (columns["gets"], columns["misses"], columns["latch"]) == ([3], [None], ["a"])
     assert "run" not in columns and {len(values) for values in columns.values()} == {1}
+
+
+def test_arrivals_that_waited_are_told_by_the_number_of_clients() -> None:
+    tables = {"phases": {"point": [0, 0, 1], "clients": [8, 8, 64]}}
+    ((code, text),) = backlog_notices(EngineResult("load", tables, Facts(backlog=[0, 12])))
+    assert code == "backlog" and text.startswith("at 64 clients 12 arrivals still waited for a client")

@@ -217,12 +217,15 @@ def test_a_crashed_server_voids_its_run_and_its_last_words_are_kept(lab: Lab) ->
 def test_a_server_that_fails_twice_fails_the_study(lab: Lab) -> None:
     study = small_study(lab.folder, blocks=1, measure_s=2)
     process = lab.start("run", study, "--bundle", lab.bundle)
-    killed: set[int] = set()
+    earlier: set[int] = set()
     for _ in range(2):
-        lab.wait_for(lambda: set(lab.ours(ENGINE)) - killed and lab.ours(NULL_SERVER), "load")
-        engine = (set(lab.ours(ENGINE)) - killed).pop()
-        os.kill(engine, signal.SIGKILL)
-        killed.add(engine)
+        known = frozenset(earlier)
+        # one engine per option of the block
+        lab.wait_for(lambda known=known: len(set(lab.ours(ENGINE)) - known) == 2, "load")
+        engines = frozenset(lab.ours(ENGINE)) - known
+        os.kill(min(engines), signal.SIGKILL)
+        lab.wait_for(lambda engines=engines: not engines & set(lab.ours(ENGINE)), "the end of the attempt")
+        earlier |= engines
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "failed twice" in err

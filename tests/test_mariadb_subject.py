@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from mariadb_server import Server, mariadb, needs_mariadb
 from steelyard.bundle.reader import Bundle
 from steelyard.monitors import Target, Unavailable
 from steelyard.monitors.mariadb.counters import MariaDBMonitor
+from steelyard.report.about.provenance import about_bundle
 from steelyard.subjects.mariadb.settings_read_back import taken
 
 pytestmark = pytest.mark.server
@@ -62,7 +64,7 @@ def test_a_study_runs_to_a_verdict_and_its_bundle_tells_what_ran(lab: Lab) -> No
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ("no_such_setting = 1", "unknown variable"),
+        ("no_such_setting = 1", 'this server has no setting "no_such_setting"'),
         ("thread_handling = 'no-such-mode'", "thread_handling"),
         # the server rounds it down to its own grain and warns in its log only
         ("query_cache_size = 1000001", "did not take query_cache_size = 1000001"),
@@ -182,3 +184,52 @@ def test_a_lookup_from_the_query_cache_gets_its_lock_twice(lab: Lab) -> None:
     # its time is that of all gets, and is called so
     assert found["get_ns"][0] > 0
     assert "cost 7 to 30 % of the CPU" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "said"),
+    [
+        ("thread_handlin", "pool-of-threads", 'no setting "thread_handlin"; did you mean "thread_handling"?'),
+        ("thread_handling", "pool-of-thread", 'no value "pool-of-thread"; did you mean "pool-of-threads"?'),
+        ("thread_handling", "none", "Error while setting value 'none'"),
+    ],
+)
+def test_a_dry_run_refuses_a_setting_with_its_line(lab: Lab, setting: str, value: str, said: str) -> None:
+    study = small_study(lab.folder, "mariadb")
+    factor = (
+        f"\n[factors.mode]\nscope = 'server'\nsetting = '{setting}'\n"
+        f"levels = {{ one = 'one-thread-per-connection', pool = '{value}' }}\n"
+    )
+    study.write_text(study.read_text() + factor)
+    done = lab.run("run", study, "--dry-run", "--bundle", lab.bundle)
+    assert done.returncode == 2
+    assert said in done.stderr and f"{study.name}:" in done.stderr and "factors.mode.levels." in done.stderr
+
+
+def test_more_clients_than_connections_are_refused(lab: Lab) -> None:
+    study = small_study(lab.folder, "mariadb")
+    study.write_text(re.sub(r"clients = \[.*\]", "clients = [256]", study.read_text()))
+    done = lab.run("run", study, "--dry-run", "--bundle", lab.bundle)
+    assert done.returncode == 2
+    assert "plan.clients: 256 clients are more than the 200 connections" in done.stderr
+    study.write_text(
+        study.read_text().replace('"mariadb"', '"mariadb"\nsettings = { max_connections = 300 }', 1)
+    )
+    assert lab.run("run", study, "--dry-run", "--bundle", lab.bundle).returncode == 0
+
+
+def test_a_study_that_fails_before_its_first_run_leaves_no_bundle(lab: Lab) -> None:
+    study = small_study(lab.folder, "mariadb")
+    # the program accepts it; the data have another one
+    text = study.read_text().replace('"mariadb"', '"mariadb"\nsettings = { innodb_page_size = "4k" }', 1)
+    study.write_text(text)
+    done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 1 and "page size" in done.stderr
+    assert not lab.bundle.exists()
+
+
+def test_the_settings_that_the_server_chose_itself_are_on_the_page(lab: Lab) -> None:
+    study = small_study(lab.folder, "mariadb", blocks=1)
+    assert lab.run("run", study, "--bundle", lab.bundle).returncode == 0
+    shown = about_bundle(Bundle(lab.bundle)).server_settings
+    assert shown["max_connections"] == "200" and "thread_cache_size" in shown

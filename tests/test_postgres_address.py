@@ -10,6 +10,8 @@ import pytest
 import servers
 from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
+from steelyard.lab.observe.latch_rows_postgres import Tranches
+from steelyard.report.about.provenance import about_bundle
 from steelyard.study.errors import InputError
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects.postgres.address import check
@@ -132,7 +134,14 @@ def test_the_load_goes_the_way_that_the_address_says(
     study.write_text(text)
     done = lab.run("run", study, "--bundle", lab.bundle)
     assert done.returncode == 0, done.stderr
-    assert set(Bundle(lab.bundle).columns("select status from runs")["status"]) == {"done"}
+    bundle = Bundle(lab.bundle)
+    assert set(bundle.columns("select status from runs")["status"]) == {"done"}
+    # its CPUs are not ours to see
+    placement = bundle.environment["placement"]
+    assert (placement["server_cpus"], placement["apart"]) == ([], False)
+    about = about_bundle(bundle)
+    assert about.engine["CPUs of the server"] == "not known: it is at an address"
+    assert not about.resets_server
 
 
 def test_a_refused_address_is_bad_input_and_leaves_no_bundle(lab: Lab) -> None:
@@ -143,3 +152,8 @@ def test_a_refused_address_is_bad_input_and_leaves_no_bundle(lab: Lab) -> None:
     assert refused.returncode == 2
     assert "connect_timeout" in refused.stderr
     assert not lab.bundle.exists()
+
+
+def test_sampled_waits_are_not_promised_where_this_user_may_not_see_them() -> None:
+    ((_, text),) = Tranches(None, "none", lambda _: {}).notices()
+    assert text.endswith("sampled wait events are, as far as this user can see them")

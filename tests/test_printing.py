@@ -15,7 +15,7 @@ from rich.console import Console
 
 from laboratory import SMALL, Lab, small_study
 from report import builders
-from steelyard.analysis.comparison.bundles import BundleComparison
+from steelyard.analysis.bundles import BundleComparison
 from steelyard.analysis.judgement.results import Headlines, Notice
 from steelyard.bundle.series.columns import Series
 from steelyard.printable import LINES, printable

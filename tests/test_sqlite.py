@@ -87,7 +87,7 @@ def told(plan: dict[str, Any]) -> list[dict[str, Any]]:
     """By a process of its own, as the lab does: the engine sets what holds for a whole process."""
     done = subprocess.run(
         [sys.executable, "-m", "steelyard.lab.engines.process", "load", str(os.getpid())],
-        input=json.dumps(plan),
+        input=json.dumps(plan) + "\n",
         capture_output=True,
         text=True,
         timeout=60,

@@ -70,18 +70,21 @@ ROOMS = {
     "subjects": """
         servers
         postgres
-        mariadb sqlite valkey dispatcher guests latches programs null
+        mariadb sqlite valkey dispatcher guests latches programs null in_turns
     """,
     "monitors": "system postgres mariadb valkey",
     "run_tables": """
+        table
         schema disturbance
         derived rows
     """,
     "lab": """
         engines observe
-        finished_run within_guest
+        finished_run run_parts within_guest
         environment
         machine statement_check
+        laboratory
+        alone turns
         doctor runner
         reboots
     """,
@@ -98,7 +101,7 @@ ROOMS = {
         comparison
         load validity dispatcher
         verdict
-        judge
+        judge bundles
     """,
     "recordings": """
         model rows

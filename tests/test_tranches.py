@@ -65,6 +65,7 @@ warm_up_s = 0.3
 measure_s = {measure_s}
 cool_down_s = 0.1
 blocks = 1
+turns = false
 
 [monitors]
 processes = 5

@@ -160,3 +160,26 @@ wieght = 2
     assert str(refused.value).startswith(
         'mine.toml:9: workload.statements.one.wieght: unknown key "wieght"; did you mean "weight"?'
     )
+
+
+@pytest.mark.parametrize(
+    ("workload", "expected"),
+    [
+        ('script = "mine.sql"', r"\[workload.transactions\].*pgbench itself with kind = \"program\""),
+        (
+            "[workload.statements.one]\nsql = '''\\set id random(1, 9)\nselect :id'''",
+            r"\\set: meta-commands of pgbench.*parameters = ",
+        ),
+    ],
+)
+def test_a_script_of_pgbench_is_refused_with_what_to_write_instead(workload: str, expected: str) -> None:
+    text = """\
+name = "mine"
+question = "Which?"
+subject = { kind = "postgres" }
+factors.commit = { scope = "session", levels = { ON = "on", OFF = "off" } }
+[workload]
+kind = "sql"
+"""
+    with pytest.raises(InputError, match=expected):
+        parse_study(text + workload, "mine.toml")

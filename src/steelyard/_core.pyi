@@ -14,7 +14,9 @@ class TableError(Exception):
 class LoadError(Exception):
     """The run could not start or go on; the message says why, never with a password."""
 
-def load_run(plan_json: str, on_event: Callable[[str], None]) -> str:
+def load_run(
+    plan_json: str, on_event: Callable[[str], None], commands: Callable[[float], str | None] | None = None
+) -> str:
     """Runs one plan (crates/load/src/plan.rs) and returns its result as JSON.
 
     on_event gets lines of JSON: {"event": "phase", "phase", "point", "clients", "t_ns"} as each
@@ -30,6 +32,15 @@ def load_run(plan_json: str, on_event: Callable[[str], None]) -> str:
     server closed or that broke, and clients without a connection at the end of a stretch of load because
     one that was closed at the deadline could not be replaced; connections_lost_cause: of the last one, null
     when there is none. Notice inspect-missed: sessions that did not answer within inspect_s.
+
+    With `turns` the engine loads the server by commands alone, lines of JSON from commands(wait_s) (None:
+    no command yet): {"do": "connect"} gives all clients new connections, {"do": "turn", "settle_ms",
+    "measure_ms"} loads, {"do": "next"} ends the load point. It reports {"event": "connected", "point",
+    "t_ns"} and {"event": "turn", "point", "start_ns", "measure_ns", "end_ns", "t_ns", "transactions",
+    "first_half", "all", "lost", "lost_cause"}: at t_ns nothing is under way any more; transactions are those
+    measured, first_half of these, all includes settling and draining; lost: connections so far. Seconds and
+    latencies are of the measured parts, one after another; the phase measure begins with the first of them
+    and is as long as all. Needs a closed loop.
 
     server.protocol: "postgres" (default), "mysql" (MariaDB too) or "resp" (Valkey, Redis). With "resp" handle
     is "none", text "identical", parameters "client"; a statement is one command (`SET :key :value`), its

@@ -361,6 +361,7 @@ def _about(
         phases=Phases(clients, 2.0, 10.0, 0.5, blocks, 1),
         runs_done=len(levels) * blocks,
         runs_void=1,
+        runs_all=len(levels) * blocks + 1,
         subject="postgres",
         server_version="PostgreSQL 18.1 on x86_64-pc-linux-gnu",
         report=f"bundles/{name}-2026-03-14/report.html",

@@ -18,7 +18,7 @@ from steelyard.report.charts import figures
 from steelyard.report.charts.figure import Figure
 from steelyard.report.export.judgement_json import judgement_json
 from steelyard.report.page.answer import tiles
-from steelyard.report.presented.marks import MARKS
+from steelyard.report.presented.marks import MARKS, WORDS
 from steelyard.report.presented.presented import Presented, present
 from steelyard.report.tables import ranking
 from steelyard.report.text_table import Table
@@ -192,6 +192,11 @@ def test_a_named_quantity_has_one_value_on_the_page(presented: Presented) -> Non
     assert found["throughput_per_s", "A", "8"]["scaling model"] < 4000
 
 
+def _outcome(word: str) -> str:
+    (outcome,) = [name for name, shown in WORDS.items() if shown == word]
+    return outcome
+
+
 def outcomes(presented: Presented) -> dict[Key, set[str]]:
     found: dict[Key, set[str]] = defaultdict(set)
     judgement = presented.judgement
@@ -201,7 +206,7 @@ def outcomes(presented: Presented) -> dict[Key, set[str]]:
     for row in rows_of(drawn["ratios"].table):
         metric = _metric(row["metric"])
         assert metric
-        found[metric, row["option"], "over"].add(row["outcome"])
+        found[metric, row["option"], "over"].add(_outcome(row["outcome"]))
     for row in presented.ranking:
         if row.comparison:
             (outcome,) = [name for name, mark in MARKS.items() if mark == row.mark]

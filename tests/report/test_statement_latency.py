@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import builders
 import numpy as np
@@ -14,7 +14,7 @@ from rich.console import Console
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Judgement, StatementLatency
+from steelyard.analysis.judgement.results import Judgement
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.bundle.series.columns import Series
 from steelyard.report.export.judgement_json import judgement_json
@@ -96,7 +96,24 @@ def test_terminal_page_and_json_show_the_same(judged: Judgement) -> None:
     at_most = [(f"  {row[0]}", row[1], *row[3:]) for row in table.rows if row[2] == "8"]
     assert list(short.rows) == at_most
     found = json.loads(json.dumps(judgement_json(shown)))["judgement"]["statements"]
-    assert [StatementLatency(**row) for row in found] == list(judged.statements)
+    assert found == json.loads(json.dumps([asdict(row) for row in judged.statements]))
+
+
+def test_each_statement_has_its_ratio_to_the_baseline_adjusted_for_their_number() -> None:
+    evidence = with_statements({"read": 0.25, "write": 0.5})
+    slower = np.isin(evidence.latency["run"], evidence.runs["run"][evidence.runs["option"] == "B"])
+    write = slower & (evidence.latency["statement"] == "write")
+    p50 = np.where(write, 1.5, 1.0) * evidence.latency["p50_ns"]
+    found = judge(replace(evidence, latency={**evidence.latency, "p50_ns": p50}))
+    by = {(r.statement, r.option): r.comparison for r in found.statements if r.clients == 8}
+    one = by["write", "B"]
+    alone = next(c for c in found.comparisons if c.metric == "p50_ns" and c.clients == 8)
+    assert one is not None and one.outcome == "worse" and one.low < 1.5 < one.high
+    read = by["read", "B"]
+    assert read is not None and read.outcome != "worse" and read.ratio == pytest.approx(alone.ratio)
+    assert by["read", "A"] is None and by["transaction", "B"] is None
+    (row,) = [r for r in statements.table(presented(found)).rows if r[:2] == ("  write", "B")]
+    assert row[-1].startswith("▼ 1.5")
 
 
 def test_many_options_have_their_statements_on_the_page_alone(judged: Judgement) -> None:

@@ -74,7 +74,7 @@ def _run(progress: Progress, clock: _Clock, label: str, block: int, status: str 
     progress.run_started(label, block, 1)
     progress.tick(1000.0)
     clock.now += 10
-    progress.run_ended(label, 990.0, status)
+    progress.run_ended(label, block, 990.0, status)
 
 
 def test_progress_knows_the_time_left() -> None:

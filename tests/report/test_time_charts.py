@@ -138,7 +138,7 @@ def test_gauges_stand_in_the_figure_of_their_declared_group() -> None:
         for figure in figures(present(judgement, grouped, about))
     }
     assert titles["Caches and memory"] == ["Cache entries, statements"]
-    assert titles["CPU and run queue"] == ["Memory, server"]
+    assert titles["Run queue"] == ["Memory, server"]
     assert titles["Other gauges"] == ["Evicted, statements"]
     assert "Connections" not in titles
 

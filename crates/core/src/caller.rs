@@ -1,27 +1,32 @@
 //! Python as the listener of an engine.
 
+use std::time::Duration;
+
 use pyo3::prelude::*;
 use steelyard_engine::listener::Listener;
 
 /// Hands events to Python; keeps what Python raised.
 pub struct Caller {
     on_event: Py<PyAny>,
+    commands: Option<Py<PyAny>>,
     pub raised: Option<PyErr>,
 }
 
 impl Caller {
     pub fn new(on_event: Py<PyAny>) -> Self {
-        Self { on_event, raised: None }
+        Self { on_event, commands: None, raised: None }
+    }
+
+    /// commands: called with the longest wait (s), gives the next command or None.
+    pub fn with_commands(on_event: Py<PyAny>, commands: Option<Py<PyAny>>) -> Self {
+        Self { commands, ..Self::new(on_event) }
     }
 
     fn keep(&mut self, outcome: PyResult<()>) -> bool {
-        match outcome {
-            Ok(()) => true,
-            Err(error) => {
-                self.raised.get_or_insert(error);
-                false
-            }
+        if let Err(error) = outcome {
+            self.raised.get_or_insert(error);
         }
+        self.raised.is_none()
     }
 }
 
@@ -35,5 +40,18 @@ impl Listener for Caller {
     fn go_on(&mut self) -> bool {
         let outcome = Python::attach(|py| py.check_signals());
         self.keep(outcome)
+    }
+
+    fn command(&mut self, wait: Duration) -> Option<String> {
+        let commands = self.commands.as_ref()?;
+        let found =
+            Python::attach(|py| commands.call1(py, (wait.as_secs_f64(),))?.extract::<Option<String>>(py));
+        match found {
+            Ok(line) => line,
+            Err(error) => {
+                self.keep(Err(error));
+                None
+            }
+        }
     }
 }

@@ -11,9 +11,15 @@ use crate::caller::Caller;
 use crate::error::{LoadError, PlanError, refuse};
 
 #[pyfunction]
-fn load_run(py: Python<'_>, plan_json: &str, on_event: Py<PyAny>) -> PyResult<String> {
+#[pyo3(signature = (plan_json, on_event, commands=None))]
+fn load_run(
+    py: Python<'_>,
+    plan_json: &str,
+    on_event: Py<PyAny>,
+    commands: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let job = Job::parse(plan_json).map_err(refuse)?;
-    let mut caller = Caller::new(on_event);
+    let mut caller = Caller::with_commands(on_event, commands);
     let outcome = py.detach(|| job.run(&mut caller));
     match (outcome, caller.raised) {
         (_, Some(raised)) => Err(raised),

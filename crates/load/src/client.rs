@@ -66,6 +66,12 @@ impl<P: Protocol> Client<P> {
         }
     }
 
+    /// Goes on with the values and pauses of a client whose connection this one replaces.
+    pub fn continue_from(&mut self, before: Self) {
+        self.draw = before.draw;
+        self.pauses = before.pauses;
+    }
+
     /// Draws a transaction, or takes the client's own, and writes its first message; with a pipeline, a
     /// whole batch of them.
     pub fn begin(&mut self, work: &Work, intended_ns: u64, now_ns: u64) {
@@ -80,7 +86,7 @@ impl<P: Protocol> Client<P> {
         self.started_ns = intended_ns;
         self.sent_ns = now_ns;
         if work.transactions[self.transaction].begin {
-            self.control(Control::Begin);
+            self.control(Control::Begin, intended_ns);
         } else {
             self.begin_statement(work, now_ns);
         }
@@ -127,14 +133,17 @@ impl<P: Protocol> Client<P> {
                     self.position += 1;
                 }
             }
-            Stage::Control(Control::Begin) => {}
-            Stage::Control(Control::Commit | Control::Rollback) => {
+            Stage::Control(Control::Begin) => self.control_done(work, 0, now_ns, record),
+            Stage::Control(control) => {
+                if control == Control::Commit {
+                    self.control_done(work, 1, now_ns, record);
+                }
                 return self.end(recipe, now_ns, record, index);
             }
         }
         if failed {
             if reply.in_transaction {
-                self.control(Control::Rollback);
+                self.control(Control::Rollback, now_ns);
                 return Next::Send;
             }
             return self.end(recipe, now_ns, record, index);
@@ -143,7 +152,7 @@ impl<P: Protocol> Client<P> {
             self.begin_statement(work, now_ns);
             Next::Send
         } else if recipe.begin {
-            self.control(Control::Commit);
+            self.control(Control::Commit, now_ns);
             Next::Send
         } else {
             self.end(recipe, now_ns, record, index)
@@ -160,7 +169,15 @@ impl<P: Protocol> Client<P> {
         self.stage = Stage::Statement;
     }
 
-    fn control(&mut self, control: Control) {
+    /// number: 0 for `begin`, 1 for `commit`.
+    fn control_done(&self, work: &Work, number: usize, now_ns: u64, record: &mut Record) {
+        if let (Some(begin), None) = (work.control, &self.failure) {
+            record.statement_done(begin + number, now_ns, now_ns.saturating_sub(self.statement_ns));
+        }
+    }
+
+    fn control(&mut self, control: Control, from_ns: u64) {
+        self.statement_ns = from_ns;
         self.clear();
         self.dialogue.control(control, &mut self.out);
         self.stage = Stage::Control(control);

@@ -21,6 +21,7 @@ use crate::statements::work::Work;
 mod rounds;
 mod sessions;
 mod trial;
+mod turns;
 
 pub use trial::trial;
 
@@ -40,6 +41,10 @@ pub fn run<P: Protocol>(work: &Work, listener: &mut dyn Listener) -> Result<Stri
     let mut run = Run { work, progress: Progress::new(&work.plan, listener), protocol: PhantomData::<P> };
     let mut clients: Vec<Client<P>> = Vec::new();
     for (point, count) in work.plan.points.iter().copied().enumerate() {
+        if work.plan.turns {
+            clients = run.turns(point, count, clients)?;
+            continue;
+        }
         run.connect(point, count, &mut clients)?;
         clients = run.point(point, clients)?;
     }
@@ -60,7 +65,7 @@ impl<P: Protocol> Run<'_, P> {
         let measure_ns = start_ns + (plan.warm_up_s * 1e9) as u64;
         let end_ns = measure_ns + (plan.measure_s * 1e9) as u64;
         let window = Window { start_ns, measure_ns, last_begin_ns: end_ns, end_ns };
-        let (back, records) = self.load(point, clients, window)?;
+        let (back, records) = self.load(point, clients, window, Vec::new())?;
         let window = Window { end_ns: ended_ns(&records), ..window };
         self.progress.keep(point, count, window, records);
         let back = self.aside("scheduling-trace", plan.scheduling_trace_s, point, back)?;
@@ -88,7 +93,7 @@ impl<P: Protocol> Run<'_, P> {
         let end_ns = start_ns + (seconds * 1e9) as u64;
         let window = Window { start_ns, measure_ns: start_ns, last_begin_ns: end_ns, end_ns };
         self.progress.loaded = phase;
-        let outcome = self.load(point, clients, window);
+        let outcome = self.load(point, clients, window, Vec::new());
         self.progress.loaded = "measure";
         let (back, records) = outcome?;
         self.progress.ended(phase, point, count, start_ns, ended_ns(&records));
@@ -97,12 +102,33 @@ impl<P: Protocol> Run<'_, P> {
         Ok(back)
     }
 
-    /// Drives the clients through a window, in threads.
+    /// One record per thread; in turns those of the earlier turns.
+    fn records(&self, seats: &[Vec<Client<P>>], window: Window, earlier: Vec<Record>) -> Vec<Record> {
+        let plan = &self.work.plan;
+        let begins = if plan.turns { Window::empty(window.start_ns) } else { window };
+        let anew = |clients: &Vec<Client<P>>| {
+            Record::new(
+                begins,
+                plan.transactions_max,
+                plan.timed().len() - 1,
+                self.work.transactions.len(),
+                clients.iter().map(|client| client.number),
+            )
+        };
+        let mut records = if earlier.is_empty() { seats.iter().map(anew).collect() } else { earlier };
+        if plan.turns {
+            records.iter_mut().for_each(|record| record.next_turn(window));
+        }
+        records
+    }
+
+    /// Drives the clients through a window, in threads. earlier: records of earlier turns, which it continues.
     fn load(
         &mut self,
         point: usize,
         clients: Vec<Client<P>>,
         window: Window,
+        earlier: Vec<Record>,
     ) -> Result<(Vec<Client<P>>, Vec<Record>), LoadError> {
         let count = clients.len();
         let threads = self.work.plan.threads.min(count);
@@ -110,16 +136,17 @@ impl<P: Protocol> Run<'_, P> {
         for (index, client) in clients.into_iter().enumerate() {
             seats[index % threads].push(client);
         }
+        let records = self.records(&seats, window, earlier);
         let stop = AtomicBool::new(false);
         let live: Vec<Live> = (0..threads).map(|_| Live::default()).collect();
         let (work, attendant) = (self.work, std::thread::current());
         let (outcomes, told) = std::thread::scope(|scope| {
             let mut handles = Vec::new();
-            for ((thread, clients), live) in seats.into_iter().enumerate().zip(&live) {
+            for ((thread, (clients, record)), live) in seats.into_iter().zip(records).enumerate().zip(&live) {
                 let (stop, attendant) = (&stop, &attendant);
                 let body = move || {
                     let seat = Seat { thread, threads, live, stop, attendant };
-                    let outcome = event_loop::run(work, clients, window, &seat);
+                    let outcome = event_loop::run(work, clients, record, &seat);
                     if outcome.is_err() {
                         stop.store(true, Ordering::Relaxed);
                     }

@@ -16,7 +16,7 @@ use crate::plan::Arrival;
 use crate::plan::schedule::{OpenSchedule, think_ns};
 use crate::progress::Live;
 use crate::protocol::{Next, Protocol, Reply};
-use crate::record::{Record, Window};
+use crate::record::Record;
 use crate::statements::work::Work;
 
 mod connections;
@@ -63,22 +63,15 @@ struct Loop<'a, P: Protocol> {
     last_cause: String,
 }
 
-/// Drives the clients through the window; returns them with what was counted.
+/// Drives the clients through the record's window; returns them with what was counted.
 pub fn run<P: Protocol>(
     work: &Work,
     clients: Vec<Client<P>>,
-    window: Window,
+    record: Record,
     seat: &Seat,
 ) -> Result<(Vec<Client<P>>, Record), LoadError> {
     no_timer_slack();
     let uring = ring::ring(&work.plan, clients.len())?;
-    let record = Record::new(
-        window,
-        work.plan.transactions_max,
-        work.plan.statements.len(),
-        work.transactions.len(),
-        clients.iter().map(|client| client.number),
-    );
     let schedule = match work.plan.arrival {
         Arrival::Open { rate_per_s, spacing } => Some(OpenSchedule::new(
             rate_per_s,
@@ -86,7 +79,7 @@ pub fn run<P: Protocol>(
             seat.thread,
             seat.threads,
             work.plan.seed,
-            window.start_ns,
+            record.window.start_ns,
         )),
         Arrival::Closed { .. } | Arrival::Rounds => None,
     };

@@ -186,6 +186,9 @@ pub struct Plan {
     pub connect_s: f64,
     pub warm_up_s: f64,
     pub measure_s: f64,
+    /// The caller's commands say when clients connect and when they load the server: see `engine::turns`.
+    #[serde(default)]
+    pub turns: bool,
     /// The measure phase of a point ends with so many transactions, at the latest after `measure_s`.
     pub transactions_max: Option<u64>,
     /// Load after each point's measure phase that is not measured, in two stretches.
@@ -248,6 +251,24 @@ impl Plan {
     /// How many texts of one statement may come again: 1 where it has one, or where each is new.
     pub fn texts(&self) -> u64 {
         if self.text == Text::Distinct { self.distinct_texts } else { 1 }
+    }
+
+    /// What is timed, by name: every statement, `begin` and `commit`, last the whole transaction.
+    pub fn timed(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.statements.iter().map(|one| one.name.as_str()).collect();
+        if self.control().is_some() {
+            names.extend(["begin", "commit"]);
+        }
+        names.push("transaction");
+        names
+    }
+
+    /// Index of `begin` in what is timed, before that of `commit`; none where no transaction has them, or a
+    /// statement has such a name.
+    pub fn control(&self) -> Option<usize> {
+        let taken = ["begin", "commit"].iter().any(|name| self.statement(name).is_some());
+        let begins = self.transactions.iter().any(|one| one.begin);
+        (begins && !taken).then_some(self.statements.len())
     }
 
     /// Index of a statement by its name.

@@ -73,7 +73,7 @@ impl<'a> Progress<'a> {
         Ok(t_ns)
     }
 
-    fn tell(&mut self, t_ns: u64, event: &Value) -> Result<(), LoadError> {
+    pub fn tell(&mut self, t_ns: u64, event: &Value) -> Result<(), LoadError> {
         self.told_ns = t_ns;
         if self.listener.event(&event.to_string()) { Ok(()) } else { Err(LoadError::Stopped) }
     }
@@ -159,6 +159,16 @@ impl<'a> Progress<'a> {
             std::thread::park_timeout(STEP);
         }
         Ok(())
+    }
+
+    /// Waits for the caller's next command.
+    pub fn command(&mut self) -> Result<String, LoadError> {
+        loop {
+            self.go_on()?;
+            if let Some(line) = self.listener.command(STEP) {
+                return Ok(line);
+            }
+        }
     }
 
     /// To be called several times per second: reports that the engine is alive if nothing else was reported.

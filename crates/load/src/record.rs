@@ -23,6 +23,11 @@ pub struct Window {
 }
 
 impl Window {
+    /// A window that ends as it starts: of a record before its first turn.
+    pub fn empty(start_ns: u64) -> Self {
+        Self { start_ns, measure_ns: start_ns, last_begin_ns: start_ns, end_ns: start_ns }
+    }
+
     /// Seconds of warm-up, rounded up: how far below 0 seconds are numbered.
     fn warm_up_seconds(&self) -> usize {
         (self.measure_ns - self.start_ns).div_ceil(1_000_000_000) as usize
@@ -54,7 +59,7 @@ impl Lost {
 
     /// Adds those of another loop, or of a later stretch of load.
     pub fn add(&mut self, other: &mut Self) {
-        self.count += other.count;
+        self.count += std::mem::take(&mut other.count);
         self.last_cause = other.last_cause.take().or(self.last_cause.take());
     }
 }
@@ -95,6 +100,10 @@ pub struct Record {
     pub window: Window,
     /// Transactions that are still to be measured, of a point of so many.
     left: Option<u64>,
+    /// Measured time of earlier windows: seconds count on from there.
+    earlier_ns: u64,
+    /// Transactions measured in the first half of a window.
+    pub first_half: u64,
     warm_up_seconds: i64,
     pub seconds: Vec<Vec<Count>>,
     #[serde(with = "packed::many")]
@@ -132,6 +141,8 @@ impl Record {
         Self {
             window,
             left: transactions_max,
+            earlier_ns: 0,
+            first_half: 0,
             warm_up_seconds: window.warm_up_seconds() as i64,
             seconds: vec![vec![Count::default(); statements + 1]; window.seconds()],
             histograms: (0..=statements).map(|_| empty()).collect(),
@@ -146,6 +157,25 @@ impl Record {
             lost: Lost::default(),
             io: "",
         }
+    }
+
+    /// Continues with the window of the next turn, whose seconds follow on those measured before. What comes
+    /// before its `measure_ns` counts nowhere.
+    pub fn next_turn(&mut self, window: Window) {
+        self.earlier_ns = self.measured_ns();
+        self.window = window;
+        let length = self.measured_ns().div_ceil(1_000_000_000) as usize;
+        self.seconds.resize(length, vec![Count::default(); self.histograms.len()]);
+    }
+
+    /// Measured time of all windows so far.
+    pub fn measured_ns(&self) -> u64 {
+        self.earlier_ns + (self.window.end_ns - self.window.measure_ns)
+    }
+
+    /// Transactions measured without error.
+    pub fn measured(&self) -> u64 {
+        self.clients.iter().map(|client| client.count.done).sum()
     }
 
     /// Shortens the window to what the work took.
@@ -173,6 +203,7 @@ impl Record {
         self.statement_done(self.histograms.len() - 1, now_ns, latency_ns);
         if self.measures(now_ns) {
             self.kinds[transaction].count.done += 1;
+            self.first_half += u64::from(now_ns - self.window.measure_ns < self.window.end_ns - now_ns);
             let client = &mut self.clients[client];
             client.count.done += 1;
             client.sum_ns += latency_ns;
@@ -250,7 +281,9 @@ impl Record {
         if self.is_over(now_ns) {
             return None;
         }
-        let second = (now_ns as i64 - self.window.measure_ns as i64).div_euclid(1_000_000_000);
+        let since_ns = now_ns as i64 - self.window.measure_ns as i64;
+        let earlier_ns = if since_ns < 0 { 0 } else { self.earlier_ns as i64 };
+        let second = (earlier_ns + since_ns).div_euclid(1_000_000_000);
         self.seconds.get_mut(usize::try_from(second + self.warm_up_seconds).ok()?)
     }
 }
@@ -288,6 +321,26 @@ mod tests {
         assert_eq!((record.clients[0].count.done, record.histograms[1].len()), (2, 2));
         // two seconds of warm-up, and the one in which it ended
         assert_eq!(record.seconds.iter().map(|second| second[1].done).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn seconds_of_turns_follow_on_one_another_and_settling_counts_nowhere() {
+        let mut record = Record::new(Window::empty(S), None, 1, 1, 0..1);
+        for start_ns in [2 * S, 10 * S] {
+            let window = Window {
+                start_ns,
+                measure_ns: start_ns + S / 2,
+                last_begin_ns: start_ns + 2 * S,
+                end_ns: start_ns + 2 * S,
+            };
+            record.next_turn(window);
+            for after_ns in [0, S / 4, S, 3 * S / 2, 2 * S, 3 * S] {
+                record.transaction_done(0, 0, start_ns + after_ns, 1000);
+            }
+        }
+        assert_eq!(record.measured_ns(), 3 * S);
+        assert_eq!(record.seconds.iter().map(|second| second[1].done).collect::<Vec<_>>(), [1, 1, 2]);
+        assert_eq!((record.measured(), record.first_half, record.total.done), (4, 2, 12));
     }
 
     #[test]

@@ -10,6 +10,7 @@ from steelyard.analysis.comparison.effects import effects
 from steelyard.analysis.comparison.estimates import estimates
 from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.pairwise import metrics_that_count, pairwise
+from steelyard.analysis.comparison.precision import precision
 from steelyard.analysis.comparison.queries import by_query
 from steelyard.analysis.comparison.stopping import level, stopped, stopping_notices, whole_blocks
 from steelyard.analysis.dispatcher.win_map import win_map
@@ -18,7 +19,7 @@ from steelyard.analysis.kernel.locks import locks
 from steelyard.analysis.kernel.profile import profile
 from steelyard.analysis.kernel.scheduling import scheduling
 from steelyard.analysis.latches.table import latches
-from steelyard.analysis.load.fairness import fairness
+from steelyard.analysis.load.fairness import fairness, fairness_notices
 from steelyard.analysis.load.scaling import scaling_notices, scalings
 from steelyard.analysis.load.statements import statement_latencies
 from steelyard.analysis.metrics.dispatcher import simulation_notices
@@ -30,7 +31,9 @@ from steelyard.analysis.validity.disturbance import disturbance_notices, disturb
 from steelyard.analysis.validity.gauges import gauge_findings
 from steelyard.analysis.validity.harness import harness_notices
 from steelyard.analysis.validity.published_figures import published_figure_notices
+from steelyard.analysis.validity.servers import server_notices
 from steelyard.analysis.validity.stability import stability_notices
+from steelyard.analysis.validity.turns import turn_notices
 from steelyard.analysis.verdict.costs import Costs
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.strategy import verdict
@@ -52,6 +55,8 @@ def judge(evidence: Evidence) -> Judgement:
     comparisons = tuple(c for found in chain(*compared.values()) for c in found.comparisons)
     found_effects = tuple(e for m in run_metrics.headlines for e in effects(run_metrics, m, evidence.options))
     gauges, by_others = gauge_findings(evidence), disturbed(evidence)
+    served = fairness(evidence)
+    roles = headlines(evidence.study, run_metrics)
     scaling, latch = scalings(evidence, run_metrics), latches(evidence)
     pairs = pairwise(evidence.study, intervals, baseline)
     costs, cells = Costs(intervals), win_map(evidence, run_metrics)
@@ -63,12 +68,13 @@ def judge(evidence: Evidence) -> Judgement:
         baseline=baseline,
         options=labels,
         metrics=run_metrics.metrics,
-        headlines=headlines(run_metrics),
+        headlines=roles,
+        precision=precision(evidence, roles.foremost, comparisons),
         verdict=verdict(findings),
         estimates=_estimates(run_metrics, labels, views),
         comparisons=comparisons,
         effects=found_effects,
-        fairness=fairness(evidence),
+        fairness=served,
         costs=costs.differences(pairs.with_baseline(baseline)),
         notices=(
             *disturbance_notices(evidence, by_others),
@@ -76,6 +82,7 @@ def judge(evidence: Evidence) -> Judgement:
             *stability_notices(evidence, run_metrics),
             *(finding.notice for finding in gauges),
             *harness_notices(evidence, run_metrics),
+            *fairness_notices(served, evidence.study.workload.points_are),
             *(notice for found in compared[None] for notice in found.notices),
             *scaling_notices(scaling),
             *latch.notices,
@@ -109,11 +116,14 @@ def _study_notices(evidence: Evidence) -> list[Notice]:
     """Notices that need no metric: the lab's own notices, the plan, the clock."""
     return [
         *_lab_notices(evidence),
+        *server_notices(evidence),
+        *turn_notices(evidence),
         *stopping_notices(evidence),
         *_plan_notices(evidence),
         *_durability_notices(evidence),
         *_clock_notices(evidence),
         *storage_notices(evidence),
+        *server_notices(evidence),
     ]
 
 

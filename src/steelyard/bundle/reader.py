@@ -30,6 +30,8 @@ from steelyard.study.load_study import plan_study
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
 
+# what a data directory is made with, as settings show it
+FIXED = ("data_checksums", "block_size", "wal_segment_size", "server_encoding", "innodb_page_size")
 _QUANTILES = {"p50_ns": 0.5, "p95_ns": 0.95, "p99_ns": 0.99, "p999_ns": 0.999}
 
 
@@ -75,6 +77,26 @@ class Bundle:
     def declared(self) -> Declared:
         """The metrics that the monitors declare; for older bundles, those of this version."""
         return {**built_in(), **parsed(self.environment.get("metrics", {}))}
+
+    def setting(self, option: str, name: str) -> str | None:
+        """A setting of an option's server; None where its version has none of this name, or it is unknown."""
+        first, server = self.environment.get("server", {}), self._servers[option]
+        if name in server["set"]:
+            return str(server["set"][name])
+        differs: dict[str, Any] = server.get("differs", {})
+        # an older bundle does not say in what a server of another version differs
+        unknown = not differs and server["version"] != first.get("version")
+        known: dict[str, Any] = {} if unknown else first.get("settings", {})
+        value = differs[name] if name in differs else known.get(name)
+        return None if value is None else str(value)
+
+    def _fixed(self, option: str) -> dict[str, str]:
+        values = {name: self.setting(option, name) for name in FIXED}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def _servers(self) -> dict[str, Any]:
+        return self.environment.get("servers", {})
 
     @cached_property
     def inventory(self) -> Inventory:
@@ -144,9 +166,16 @@ class Bundle:
             # the CPUs of a server at an address are unknown
             topology=Topology() if self.study.subject.dsn else Topology.of(self.environment),
             placement={} if self.study.subject.dsn else placement_of(self.environment),
-            redone=self.columns("select run, block, cause from runs where status = 'disturbed' order by run"),
+            turns=self.columns(
+                "select run, point, deal, round, position, start_ns, transactions, first_half"
+                " from turns join used_runs using (run) order by start_ns, run"
+            ),
+            redone=self.columns(queries.REDONE),
             calibration=self.environment.get("calibration", {}),
             storage={} if self.study.subject.dsn else self.environment.get("storage", {}),
+            versions={label: str(server["version"]) for label, server in self._servers.items()},
+            fixed={label: self._fixed(label) for label in self._servers},
+            schemas={label: s["schema"] for label, s in self._servers.items() if "schema" in s},
             declared=self.declared,
             instruction_time=counts_instructions(self.environment),
             scores=self.columns(

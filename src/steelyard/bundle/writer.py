@@ -28,7 +28,8 @@ from steelyard.bundle.storage.inventory import run_folders
 from steelyard.bundle.storage.open_folder import Place
 from steelyard.bundle.storage.study_files import copy_files
 from steelyard.run_tables.rows import Columns, check_names
-from steelyard.run_tables.schema import BY_NAME, FORMAT_VERSION, Column
+from steelyard.run_tables.schema import BY_NAME, FORMAT_VERSION
+from steelyard.run_tables.table import Column
 from steelyard.study.errors import InputError, typed
 from steelyard.study.plan import Option
 
@@ -143,7 +144,8 @@ class BundleWriter:
         self._write_environment(known)
 
     def add_server(self, option: str, facts: Mapping[str, Any]) -> None:
-        """Adds an option's server to environment.json: the first whole, each by what was set in it.
+        """Adds an option's server to environment.json: the first whole, each by what was set in it and what
+        differs from the first (null: not in this version).
 
         facts: version, settings by name, sources by name of those that are not the default;
         calibration, costs of operations on this machine, by name with unit; guest, facts of a virtual
@@ -160,6 +162,10 @@ class BundleWriter:
             "origin": facts.get("origin", ""),
             "set": {name: settings[name] for name in facts.get("sources", {})},
         }
+        first = known.get("server", {}).get("settings", settings)
+        names = [name for name in {**first, **settings} if settings.get(name) != first.get(name)]
+        if differs := {name: settings.get(name) for name in names}:
+            servers[option]["differs"] = differs
         known.setdefault(
             "server", {name: fact for name, fact in facts.items() if name not in ("calibration", "schema")}
         )

@@ -12,18 +12,20 @@ from steelyard.cli.completion import bundles
 @click.command()
 @click.argument("here", type=click.Path(path_type=Path), shell_complete=bundles)
 @click.argument("there", type=click.Path(path_type=Path), nargs=-1, required=True, shell_complete=bundles)
-@click.option("--force", is_flag=True, help="Compare even if the workloads differ.")
+@click.option("--force", is_flag=True, help="Compare even if workload, data or load points differ.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write a page too. Default: none.")
 def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool, html: Path | None) -> None:
     """Compare each bundle THERE with the bundle HERE, option by option.
 
-    For the same study on another machine, kernel or day. Differences between the machines are
-    printed beside the result, because the runs of two bundles were not interleaved.
+    For the same work with another version or other settings of the server, or on another machine,
+    kernel or day. All that differs is printed beside the result, because the runs of two bundles
+    were not interleaved.
     """
     from rich.console import Console
 
-    from steelyard.analysis.comparison.bundles import BundleComparison, compare_bundles, unlike_work
+    from steelyard.analysis.bundles import BundleComparison, compare_bundles
+    from steelyard.analysis.comparison.unlike import unlike_work
     from steelyard.bundle.reader import Bundle
     from steelyard.report.page.comparison import write_comparison
     from steelyard.report.terminal.bundles import print_bundle_comparison
@@ -33,7 +35,7 @@ def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool, htm
     for other in others:
         if (unlike := unlike_work(base.study, other.study)) and not force:
             raise InputError(
-                f"{here} and {other.path} have different workloads: {'; '.join(unlike)}",
+                f"{here} and {other.path} have different work: {'; '.join(unlike)}",
                 "--force compares them anyway",
             )
     named = [(str(bundle.path), bundle.evidence(), bundle.environment) for bundle in (base, *others)]

@@ -33,7 +33,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from steelyard.quantities import listed, percent, significant
+from steelyard.quantities import duration, listed, percent, quantity, significant
 
 DISTURBED_SHARE = 0.1
 # a little less: a phase of one second ends by the clock
@@ -41,6 +41,7 @@ _SECONDS_MIN = 0.95
 _TICK_S = 0.01
 _NOISE_ERRORS = 3.0
 _NAMED_MAX = 3
+_NAMES = {"steelyard": "another steelyard process"}  # those of the study itself are not among the others
 _NAMED_CPUS_MIN = 0.05
 
 # growth per second of each counter in a measure phase, by monitor, entity and metric
@@ -90,14 +91,20 @@ class CpuUse:
     @property
     def share(self) -> float:
         """The part of the role's busy time that was lost, 0 to 1."""
-        lost = sum(self.lost_to.values())
+        lost = self.lost_s / self.seconds
         return lost / (lost + self.used) if lost > 0 else 0.0
+
+    @property
+    def lost_s(self) -> float:
+        """CPU time that the role could have used, over the phase."""
+        return self.seconds * sum(self.lost_to.values())
 
 
 @dataclass(frozen=True)
 class Disturbance:
     """A role that was kept from its CPUs. share: of its busy time; cause: the largest.
 
+    lost_s: the CPU time that it lost. seconds: length of the phase.
     largest: the largest other processes by name, each with the CPUs that it used; empty where not known.
     studies: other studies that ran on the machine meanwhile.
     """
@@ -105,21 +112,26 @@ class Disturbance:
     role: str
     share: float
     cause: Cause
+    lost_s: float
+    seconds: float
     largest: tuple[tuple[str, float], ...] = ()
     studies: int = 0
 
     def sentence(self, where: str = "") -> str:
-        """`during 67 % of its busy time in run 3 the server waited for a CPU that other processes used`.
+        """`in run 3 the server waited 6.90 s in 10.0 s for a CPU that ... used: 67 % of its busy time`.
 
         where: `in run 3`.
         """
         who, what = _ROLES.get(self.role, self.role), _CAUSES[self.cause]
-        text = f"during {percent(self.share)} of its busy time{where and ' '}{where}"
-        return f"{text} the {who} waited for a CPU that {what}{self._known}"
+        waited = f"waited {quantity(self.lost_s, 's')} in {duration(self.seconds)} for a CPU"
+        return (
+            f"{where}{where and ' '}the {who} {waited} that {what}{self._known}:"
+            f" {percent(self.share)} of its busy time"
+        )
 
     @property
     def _known(self) -> str:
-        parts = [f"{name} {significant(cpus, 2)} CPUs" for name, cpus in self.largest]
+        parts = [f"{_NAMES.get(name, name)} {significant(cpus, 2)} CPUs" for name, cpus in self.largest]
         if self.studies:
             parts.append(f"{self.studies} other stud{'y' if self.studies == 1 else 'ies'}")
         return f" ({listed(parts)})" if parts and self.cause == "other processes" else ""
@@ -136,7 +148,7 @@ def disturbance(
         use = cpu_use(rates, seconds, role, cpus)
         if use is not None and use.share >= DISTURBED_SHARE:
             cause = max(use.lost_to, key=lambda name: use.lost_to[name])
-            return Disturbance(role, use.share, cause, _largest(rates), studies)
+            return Disturbance(role, use.share, cause, use.lost_s, seconds, _largest(rates), studies)
     return None
 
 

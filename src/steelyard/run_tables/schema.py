@@ -8,41 +8,21 @@ other metric is a gauge; a gauge `x` may have a companion `x_limit`, its upper l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from steelyard.run_tables.table import RUN, Column, Table
 
 FORMAT_VERSION = 3
 
 
-@dataclass(frozen=True)
-class Column:
-    """One column: its DuckDB type and meaning. nullable: NULL where it is not available."""
-
-    name: str
-    type: str
-    text: str
-    nullable: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """One table: the meaning of a row, and its columns."""
-
-    name: str
-    row: str
-    columns: tuple[Column, ...]
-
-    @property
-    def own_columns(self) -> tuple[Column, ...]:
-        """All columns but `run`, which the writer of the bundle adds."""
-        return tuple(column for column in self.columns if column.name != _RUN.name)
-
-
-_RUN = Column("run", "INTEGER", "number of the run, from 1 in the order executed")
+_RUN = Column(RUN, "INTEGER", "number of the run, from 1 in the order executed")
 _POINT = Column("point", "INTEGER", "number of the load point (a number of clients) within the run, from 0")
 _ROLE = Column(
     "role", "VARCHAR", "whose threads: server, engine, pooler, hogs, monitors, kernel, idle, other"
 )
-_STATEMENT = Column("statement", "VARCHAR", "the statement's name; `transaction` holds whole transactions")
+_STATEMENT = Column(
+    "statement",
+    "VARCHAR",
+    "the statement's name; `begin` and `commit` of transactions; `transaction` holds whole transactions",
+)
 
 TABLES: tuple[Table, ...] = (
     Table(
@@ -75,6 +55,26 @@ TABLES: tuple[Table, ...] = (
             ),
             Column("start_ns", "BIGINT", ""),
             Column("end_ns", "BIGINT", ""),
+        ),
+    ),
+    Table(
+        "turns",
+        "one turn of a run whose block ran in turns; its times are of the block, all others of the run"
+        " count only its own turns",
+        (
+            _RUN,
+            _POINT,
+            Column("deal", "INTEGER", "number of the connections, from 1: each deal has new ones"),
+            Column("round", "INTEGER", "from 1; each option has one turn per round"),
+            Column("position", "INTEGER", "place within the round, from 1"),
+            Column("start_ns", "BIGINT", "the load begins and settles"),
+            Column("measure_ns", "BIGINT", "measuring begins"),
+            Column("end_ns", "BIGINT", "measuring ends, and no transaction begins any more"),
+            Column("drained_ns", "BIGINT", "the last transaction under way has ended"),
+            Column("transactions", "BIGINT", "measured, without error"),
+            Column(
+                "first_half", "BIGINT", "of these, those that ended in the first half of the measured time"
+            ),
         ),
     ),
     Table(

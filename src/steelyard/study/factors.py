@@ -236,6 +236,14 @@ def settings_of(name: str, factor: Factor) -> dict[str, Mapping[str, Setting]]:
     return found
 
 
+def place_of_setting(study: Study, levels: Mapping[str, str], scope: Scope, key: str) -> tuple[str, ...]:
+    """Where the study gives a combination of levels this setting of scope server or session."""
+    for name, factor in study.factors.items():
+        if factor.scope == scope and key in settings_of(name, factor)[levels[name]]:
+            return ("factors", name, "levels", levels[name])
+    return ("subject", "session" if scope == "session" else "settings", key)
+
+
 def level_of_statement(study: Study, levels: Mapping[str, str], statement: str) -> tuple[str, ...] | None:
     """The place of the level that gives a statement's text; None: the text is the workload's own.
 

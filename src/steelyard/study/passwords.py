@@ -27,6 +27,7 @@ _COMMANDS = re.compile(r"(?:^ssl_passphrase|^archive|^restore|_cleanup|^recovery
 _HARMLESS = frozenset(
     {
         "password_encryption",
+        "spec_store_bypass",
         "md5_password_warnings",
         "ssl_passphrase_command_supports_reload",
         "passfile",

@@ -189,9 +189,10 @@ def _boot(option: Option) -> _Boot:
     return boot_of(option.host)
 
 
-def redone_blocks_max(plan: Plan) -> int:
-    """How many disturbed blocks are run again, in the whole study."""
-    return max(1, plan.blocks // 2) if plan.disturbed == "redo" else 0
+def redone_blocks_max(plan: Plan, keeps: bool) -> int:
+    """How many disturbed blocks are run again, in the whole study. keeps: what `auto` stands for."""
+    redo = plan.disturbed == "redo" or (plan.disturbed == "auto" and not keeps)
+    return max(1, plan.blocks // 2) if redo else 0
 
 
 def run_seconds(study: Study) -> float:

@@ -46,6 +46,11 @@ class Probes(Strict):
         return self.model_dump(exclude={"latches", "latch_count_s"})
 
     @property
+    def requested(self) -> bool:
+        """Whether the study names a probe, be it one that is on by default."""
+        return self.any or (self.latches and "latches" in self.model_fields_set)
+
+    @property
     def any(self) -> bool:
         """Whether a probe is on that is off by default."""
         return any(self.model_dump(exclude={"latches"}).values())

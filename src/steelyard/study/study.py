@@ -96,6 +96,18 @@ class Plan(Strict):
         " needs workload.threads = 1",
     )
     cool_down_s: float = Field(default=0.5, ge=0, le=3600)
+    turns: Literal["auto"] | bool = Field(
+        default="auto",
+        description="run the options of a block in turns: all are ready at once, and each loads its server"
+        " for turn_ms while the others rest; auto: where subject, workload and probes permit it, which the"
+        " plan shows",
+    )
+    turn_ms: float = Field(
+        default=250.0,
+        ge=20,
+        le=60_000,
+        description="length of a turn; measure_s is the sum of an option's turns in a block",
+    )
     blocks: int = Field(default=6, ge=1, le=1000, description="each option runs once per block")
     seed: int = Field(default=1, ge=0, le=2**63 - 1, description="seed of the order of runs and of the work")
     baseline: str | None = Field(
@@ -122,11 +134,12 @@ class Plan(Strict):
     )
     pin: bool = Field(default=True, description="run server and load engine on separate CPUs")
     stop: Stop | None = None
-    disturbed: Literal["redo", "keep", "stop"] = Field(
-        default="redo",
+    disturbed: Literal["auto", "redo", "keep", "stop"] = Field(
+        default="auto",
         description="when other work kept the server or the load engine from its CPUs for 10 % of its busy"
-        " time: `redo` the block (in all as often as half of the planned blocks, at least once; after that as"
-        " `keep`), `keep` the run and say so, or `stop` the study",
+        " time: `redo` the block at the end (in all as often as half of the planned blocks, at least once;"
+        " after that as `keep`), `keep` the run and say so, or `stop` the study; auto: `keep` in turns, where"
+        " it weighs on all options alike, and of programs, whose own servers look like others; else `redo`",
     )
 
 

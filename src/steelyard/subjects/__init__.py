@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from steelyard.host.cpus.placement import Placement
 from steelyard.host.finding import Finding
@@ -126,6 +126,15 @@ class Subject(Protocol):
         ...
 
 
+@runtime_checkable
+class SharedSubject(Subject, Protocol):
+    """A subject of a kind that takes turns: its server may serve the options of several runs."""
+
+    def join(self, option: Option) -> Load:
+        """The load of an option on the server that runs: same programs, settings and schema."""
+        ...
+
+
 @dataclass(frozen=True)
 class Kind:
     """Properties of a kind of subject, available before a subject starts.
@@ -136,6 +145,7 @@ class Kind:
     `durability = "off"`; none: it has no such choice. scopes: scopes of factors that act on
     it, each with its settings. monitors: its default monitors.
     in_process: whether the measured work runs within the engine, so that the load needs no separate CPUs.
+    turns: whether its options can take turns within a block; its subjects are then SharedSubjects.
     boots_itself: whether it boots kernels itself, instead of this machine. set_up_s: typical length of a run
     without its phases, on two cores; round_s: of a round of long queries, per unit of scale; run_s: typical
     length of a whole run that has its own clock.
@@ -159,6 +169,7 @@ class Kind:
     scopes: Mapping[Scope, str] = field(default_factory=lambda: _SCOPES)
     monitors: tuple[str, ...] = ("host", "processes", "disturbance")
     in_process: bool = False
+    turns: bool = False
     boots_itself: bool = False
     set_up_s: float = 1.5
     round_s: float = 30.0

@@ -29,6 +29,7 @@ class Null:
         self._server: subprocess.Popen[str] | None = None
         self._mark = Mark()
         self._promise = 0
+        self._load: Load | None = None
 
     def start(self, option: Option) -> Load:
         """A stub server, the same for every option."""
@@ -57,7 +58,13 @@ class Null:
             protocol="postgres",
             pid=self._server.pid,
         )
-        return Load(server=server, facts={"version": "null: answers at once", "settings": {}})
+        self._load = Load(server=server, facts={"version": "null: answers at once", "settings": {}})
+        return self._load
+
+    def join(self, option: Option) -> Load:
+        """The same for every option."""
+        assert self._load is not None
+        return self._load
 
     def reset(self) -> None:
         """Nothing to do: there is no data."""
@@ -82,5 +89,6 @@ KIND = Kind(
     takes=(StatementWorkload,),
     lacks=dict.fromkeys(("settings", "session", "bindir", "dsn"), "leave it out"),
     scopes={"client": "the workload's", "host": "this machine's"},
+    turns=True,
     set_up_s=0.5,
 )

@@ -67,6 +67,7 @@ class Valkey:
         self._account.admit(bench.folder)
         self._own = self._account.private(bench.folder / "sockets")
         self._socket = self._own / "valkey.sock"
+        self._load: Load | None = None
         check_socket(self._socket)
 
     def start(self, option: Option) -> Load:
@@ -92,7 +93,7 @@ class Valkey:
             dsn=f"unix://{quote(str(self._socket))}",
             interruption=self._continuity(identity["run_id"]),
         )
-        return Load(
+        self._load = Load(
             server=under_load,
             facts={
                 "origin": str(server),
@@ -102,6 +103,12 @@ class Valkey:
                 "sources": dict.fromkeys(settings, "command line"),
             },
         )
+        return self._load
+
+    def join(self, option: Option) -> Load:
+        """The load of the server that runs: clients have no settings of their own there."""
+        assert self._load is not None
+        return self._load
 
     def reset(self) -> None:
         """Nothing to do: each start sets the keys."""

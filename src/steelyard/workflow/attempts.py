@@ -82,7 +82,7 @@ def refuse_other_server(path: Path, option: str, facts: Mapping[str, Any]) -> No
 
 def refuse_other(path: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Raises InputError where facts have changed."""
-    from steelyard.analysis.comparison.bundles import unlike_facts
+    from steelyard.analysis.comparison.unlike import unlike_facts
 
     if unlike := unlike_facts(then, now):
         differs = "; ".join(f"{fact}: {a} before, {b} now" for fact, a, b in unlike)

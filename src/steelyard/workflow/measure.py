@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,23 +18,24 @@ from typing import Any, Protocol
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
 from steelyard.declared_metrics import as_json
-from steelyard.host.cpus.placement import Placement
 from steelyard.host.processes.guard import GuardLost
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab import reboots
 from steelyard.lab.environment.environment import environment
 from steelyard.lab.environment.redaction import redact_text
 from steelyard.lab.finished_run import Run
+from steelyard.lab.laboratory import Laboratory, Progress
 from steelyard.lab.machine.boots import Boot, BootNeeded, boot_facts
 from steelyard.lab.machine.host_settings import Host
-from steelyard.lab.runner import Laboratory, Progress, StudyFailed
+from steelyard.lab.runner import StudyFailed, block
 from steelyard.lab.statement_check import check_statements
 from steelyard.monitors import MONITORS, declared
 from steelyard.study.errors import InputError, brief
 from steelyard.study.load_study import located
-from steelyard.study.plan import baseline, redone_blocks_max
+from steelyard.study.plan import baseline
 from steelyard.study.study import Study
-from steelyard.subjects import SubjectFailed, kind_of
+from steelyard.subjects import Bench, SubjectFailed, kind_of
+from steelyard.subjects.in_turns import servers_of
 from steelyard.workflow.attempts import (
     ANEW,
     Attempt,
@@ -51,26 +54,26 @@ _FAILURE_CHARACTERS_MAX = 2000
 class Watcher(Progress, Protocol):
     """Shows the progress of a study; called when a run is written."""
 
-    def run_ended(self, label: str, tps: float, status: str) -> None:
+    def run_ended(self, label: str, block: int, tps: float, status: str) -> None:
         """The run is on disk; tps over its measure phases."""
         ...
 
 
 def start(prepared: PreparedStudy, path: Path, progress: Watcher, interrupts: Interrupts) -> None:
-    """Runs a study into a new bundle. Raises InputError, StudyFailed, KeyboardInterrupt."""
+    """Runs a study into a new bundle; without any run, it is removed. Raises InputError, StudyFailed."""
     made = not os.path.exists(path)  # noqa: PTH110  Path.exists raises for a name that is too long
     writer = BundleWriter.create(
         path,
         prepared.text,
         prepared.options,
         baseline(prepared.study, prepared.options),
-        {**environment(), "placement": _facts(placement_of(prepared)), "metrics": _declared()},
+        {**environment(), "placement": _placement(prepared), "metrics": _declared()},
         prepared.files,
     )
     try:
         with reboots.unit_while_paused(prepared.study.reboots):
             _run(prepared, writer, {}, progress, interrupts)
-    except InputError:
+    except (InputError, StudyFailed):
         if writer.next_run() == 1:
             _remove(path, made)
         raise
@@ -100,7 +103,7 @@ def resume(path: Path, prepared: PreparedStudy, progress: Watcher, interrupts: I
         refuse_changed(bundle, prepared)
         found = attempts_of(bundle, prepared)
         if any(found.get(slots[0].block, ANEW).number for slots in prepared.blocks):
-            now = {**environment(), "placement": _facts(placement_of(prepared))}
+            now = {**environment(), "placement": _placement(prepared)}
             then = bundle.environment
             if prepared.boots:
                 # kernels may differ between boots, but not between runs of one boot: see boot_facts
@@ -153,30 +156,41 @@ def _run_blocks(
     with located(prepared.text, prepared.origin), bench_of(prepared) as bench:
         guard, placement = bench.guard, bench.placement
         kind = kind_of(study)
-        subject = kind.make(bench)
+        taking_turns = not prepared.one_after_another
+        subjects = [kind.make(own) for own in _benches(bench, taking_turns)]
         host = Host(guard, placement, Boot.now() if prepared.boots else None)
         admit = partial(refuse_other_server, writer.path)
-        laboratory = Laboratory(study, bench.work, kind, subject, placement, host, progress, admit)
-        redo = _redos_left(study, writer.path)
+        laboratory = Laboratory(
+            study, bench.work, kind, subjects, taking_turns, placement, host, progress, admit
+        )
+        redo = _redos_left(prepared, writer.path)
         whole = sum(attempt.number == 0 for attempt in attempts.values())
         try:
             try:
-                check_statements(bench, kind, subject)
-                for slots in prepared.blocks:
-                    attempt = attempts.get(slots[0].block, ANEW)
-                    if attempt.number == 0:
-                        continue
+                check_statements(bench, kind, subjects[0])
+                open_blocks = deque(
+                    (slots, attempt)
+                    for slots in prepared.blocks
+                    if (attempt := attempts.get(slots[0].block, ANEW)).number
+                )
+                while open_blocks:
+                    slots, attempt = open_blocks.popleft()
                     if not attempt.done and _narrow_enough(study, writer.path, whole):
                         return
-                    for run in laboratory.block(slots, attempt.number, attempt.done, attempt.void, redo):
+                    whole += 1
+                    runs = block(laboratory, slots, attempt.number, attempt.done, attempt.void, redo)
+                    for run in runs:
                         with interrupts.held():
                             _keep(writer, run, prepared.refused)
-                            progress.run_ended(run.slot.option.label, run.tps, run.status)
-                        redo -= run.status == "disturbed"
+                            progress.run_ended(run.slot.option.label, run.slot.block, run.tps, run.status)
+                        if run.status == "disturbed":
+                            # at the end of the study: what disturbed it may have ended by then
+                            open_blocks.append((slots, Attempt(run.attempt + 1)))
+                            redo, whole = redo - 1, whole - 1
                         guard.check()
-                    whole += 1
             finally:
-                subject.stop()
+                for subject in subjects:
+                    subject.stop()
                 host.restore()
         except (SubjectFailed, GuardLost, OSError) as error:
             raise StudyFailed(brief(redact_text(str(error), study), _FAILURE_CHARACTERS_MAX)) from error
@@ -217,17 +231,30 @@ def _narrow_enough(study: Study, path: Path, blocks: int) -> bool:
     return narrow_enough(Bundle(path).evidence(), stop.half_width_percent, stop.after_blocks)
 
 
-def _redos_left(study: Study, path: Path) -> int:
+def _benches(bench: Bench, in_turns: bool) -> Iterator[Bench]:
+    """One per server that is up at the same time, each with a folder of its own."""
+    yield bench
+    for number in range(1, max(servers_of(bench.options).values()) + 1 if in_turns else 1):
+        # below the first one, which lets the servers' user through
+        folder = bench.folder / f"server{number + 1}"
+        folder.mkdir(mode=0o700)
+        yield replace(bench, folder=folder)
+
+
+def _redos_left(prepared: PreparedStudy, path: Path) -> int:
     """How many disturbed blocks may still be run again, those before a resume counted."""
     (done,) = Bundle(path).columns("select count(*) as n from runs where status = 'disturbed'")["n"]
-    return max(0, redone_blocks_max(study.plan) - int(done))
+    return max(0, prepared.redone_blocks_max - int(done))
 
 
-def _facts(placement: Placement) -> dict[str, Any]:
+def _placement(prepared: PreparedStudy) -> dict[str, Any]:
+    """CPUs of the server and of the engine; those of a server at an address are not known."""
+    placement = placement_of(prepared)
+    known = prepared.study.subject.dsn is None
     return {
-        "server_cpus": sorted(placement.server),
+        "server_cpus": sorted(placement.server) if known else [],
         "engine_cpus": sorted(placement.engine),
-        "apart": placement.apart,
+        "apart": known and placement.apart,
     }
 
 

@@ -14,10 +14,12 @@ from steelyard.study.factors import check_effects, statements_located
 from steelyard.study.files import StudyFiles, named_files
 from steelyard.study.host_settings import boot_of
 from steelyard.study.load_study import located, plan_study
-from steelyard.study.plan import Option, Slot, blocks, with_absent_arguments
+from steelyard.study.plan import Option, Slot, blocks, redone_blocks_max, with_absent_arguments
 from steelyard.study.source import toml_of
 from steelyard.study.study import Reboots, Study
+from steelyard.study.workloads.program import ProgramWorkload
 from steelyard.subjects import check, expected_run_s, kind_of
+from steelyard.subjects.in_turns import in_turns, why_one_after_another
 from steelyard.workloads import work_of
 from steelyard.workloads.load_plan import anywhere, check_load
 
@@ -30,6 +32,7 @@ _AFTER_S = 6.0
 class PreparedStudy:
     """A study ready to run. options: in the order of the study; blocks: all of them, planned.
 
+    one_after_another: why the options of a block do not take turns; '' where they do.
     refused: host settings of the study that this machine refuses, one sentence per setting. files: those
     that the study names, by the name that it gives them.
     """
@@ -40,12 +43,19 @@ class PreparedStudy:
     options: Sequence[Option]
     blocks: Sequence[Sequence[Slot]]
     refused: Sequence[str] = ()
+    one_after_another: str = ""
     files: Mapping[str, Path] = field(default_factory=dict[str, Path])
 
     @property
     def boots(self) -> bool:
         """Whether options need this machine booted with kernels or command lines of their own."""
         return not kind_of(self.study).boots_itself and any(boot_of(o.host) for o in self.options)
+
+    @property
+    def redone_blocks_max(self) -> int:
+        """How many disturbed blocks are run again, in the whole study."""
+        own_servers = isinstance(self.study.workload, ProgramWorkload)
+        return redone_blocks_max(self.study.plan, keeps=own_servers or not self.one_after_another)
 
     @property
     def sees_disturbance(self) -> bool:
@@ -82,9 +92,10 @@ class PreparedStudy:
             found, refused = permitted(study, found)
             order = list(blocks(study, found, boots_apart))
             named = {name: files.place(name) for _, name in named_files(toml_of(text, origin))}
-            prepared = cls(study, text, origin, found, order, refused, named)
-            requested = "disturbed" in study.plan.model_fields_set and study.plan.disturbed != "keep"
-            if requested and not prepared.sees_disturbance:
+            in_turns(study, found)
+            obstacle = why_one_after_another(study, found)
+            prepared = cls(study, text, origin, found, order, refused, obstacle, named)
+            if study.plan.disturbed in ("redo", "stop") and not prepared.sees_disturbance:
                 raise InputError(
                     "has no effect: disturbed runs are recognised only with the monitors host and processes,"
                     " and a server on this machine",

@@ -19,7 +19,6 @@ from steelyard.report.terminal.progress import MatrixPlan, Progress
 from steelyard.study.errors import InputError, typed
 from steelyard.study.load_study import find_study
 from steelyard.study.overrides import Adjusted
-from steelyard.study.plan import redone_blocks_max
 from steelyard.subjects import expected_run_s, kind_of
 from steelyard.workflow.busy_machine import busy_machine
 from steelyard.workflow.complaint import complain, say
@@ -67,12 +66,11 @@ def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
 def _print_plan(prepared: PreparedStudy, lost: str) -> None:
     study, console = prepared.study, Console(stderr=True)
     run_s = expected_run_s(study, prepared.options)
-    redone = redone_blocks_max(study.plan) if prepared.sees_disturbance else 0
+    redone = prepared.redone_blocks_max if prepared.sees_disturbance else 0
     redo_s = redone * len(prepared.options) * (run_s or 0.0)
     busy = "" if study.workload.simulated else busy_machine()
-    print_plan(
-        study, prepared.options, Expected(expected_s(prepared), redo_s, prepared.refused, busy), console
-    )
+    expected = Expected(expected_s(prepared), redo_s, prepared.one_after_another, prepared.refused, busy)
+    print_plan(study, prepared.options, expected, console)
     if lost:
         say(f"quick: {lost}")
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evidence import Truth, evidence_of, measures_of, study_of
-from steelyard.analysis.comparison.bundles import compare_bundles
-from steelyard.analysis.comparison.compare import compare
+from steelyard.analysis.bundles import compare_bundles
+from steelyard.analysis.comparison.compare import PairTests, compare
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, compute_run_metrics
@@ -181,6 +181,16 @@ def test_of_a_block_that_was_redone_the_last_attempt_counts():
     assert found.blocks == 2
 
 
+def test_a_difference_in_its_unit_scatters_as_its_options_do():
+    # B needs next to nothing, exactly: what A scatters by is all that is uncertain (paired t)
+    a, b = [838.0, 949, 900, 870, 910, 905], [0.02, 0.0201, 0.0199, 0.02, 0.02, 0.02]
+    tests = PairTests(measures_of({"A": a, "B": b}), THROUGHPUT, "AB", MARGIN)
+    found = tests.differences([("B", "A")], [0.05])["B", "A"]
+    half = stats.t.ppf(0.975, 5) * np.std(a, ddof=1) / math.sqrt(6)
+    assert (found.high - found.low) / 2 == pytest.approx(half, rel=1e-3)
+    assert found.low < found.after - found.before < found.high < 0
+
+
 def test_zeros_are_compared_by_differences_with_a_warning():
     found = two([10.0, 12, 11, 10, 12], [0.0, 0, 1, 0, 0], SERVER_CPU)
     assert found.ratio == pytest.approx(1 / 55)
@@ -219,7 +229,8 @@ def test_options_that_scatter_unequally_are_named():
         for name, sd in zip("ABCD", (0.002, 0.002, 0.002, 0.08), strict=True)
     }
     found = compare(measures_of(table), THROUGHPUT, "ABCD", "A", MARGIN).comparisons
-    assert any(w.code == "unequal-variances" and "under D" in w.text for w in found[0].notices)
+    (text,) = {w.text for w in found[0].notices if w.code == "unequal-variances"}
+    assert "without what all runs of a block share" in text and "under D" in text
 
 
 def test_errors_travel_with_the_comparison():

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence import Truth, evidence_of, study_of
+from steelyard.analysis.judge import judge
 from steelyard.analysis.load.fairness import fairness, jain, jain_of_chance
 
 
@@ -65,3 +66,15 @@ def test_a_difference_too_small_to_matter_is_not_unfair():
 def test_each_number_of_clients_is_judged_by_itself_and_one_client_not_at_all():
     found = fairness(evidence_of(study_of({"f": "AB"}, clients=(1, 2, 8)), {"A": Truth(), "B": Truth()}))
     assert [(f.option, f.clients) for f in found] == [("A", 2), ("A", 8), ("B", 2), ("B", 8)]
+
+
+def test_an_unfair_option_is_explained_by_a_notice():
+    study = study_of({"f": "AB"}, clients=(12,))
+    starved = Truth(client_weights=[1] * 11 + [0])
+    judgement = judge(evidence_of(study, {"A": Truth(), "B": starved}))
+    (notice,) = [notice for notice in judgement.notices if notice.code == "unfair"]
+    assert notice.subject == "B" and notice.detail.endswith(" of 12 clients")
+    assert notice.text.startswith("some clients did far more work than others in the same time")
+    assert not [
+        n for n in judge(evidence_of(study, {"A": Truth(), "B": Truth()})).notices if n.code == "unfair"
+    ]

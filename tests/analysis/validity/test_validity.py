@@ -162,7 +162,13 @@ def test_a_last_second_cut_short_is_no_drift():
 def test_drift_over_the_study_is_told_with_its_size():
     (notice,) = steadiness(of_b(Truth(), drift_per_run=0.01, block_noise=0))
     assert (notice.code, notice.subject) == ("drift-over-study", "")
-    assert "rose by" in notice.text
+    assert "rose by" in notice.text and notice.text.endswith("out of the comparisons")
+
+
+def test_with_one_option_a_drift_over_the_study_mentions_no_comparisons():
+    both = of_b(Truth(), drift_per_run=0.01, block_noise=0)
+    (notice,) = steadiness(replace(both, options=both.options[:1]))
+    assert "rose by" in notice.text and "comparisons" not in notice.text
 
 
 def drifts_over(evidence: Evidence) -> bool:

@@ -1,6 +1,7 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from evidence import Gauge, Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Verdict
+from steelyard.analysis.verdict.findings import names
 
 MEMORY = ("processes", "server", "memory_bytes")
 LEAK = {MEMORY: Gauge(1e8, 5e8, cooled=4.9e8, gone=1e8)}
@@ -121,3 +123,71 @@ def test_codes_without_room_in_the_headline_are_explained_first() -> None:
         "NAMED_S20M: handle_of_statements = value NAMED, statistics = value S20M.",
         "NONE_S0M: handle_of_statements = value NONE, statistics = value S0M.",
     )
+
+
+def test_no_difference_over_all_load_points_is_not_said_of_each_of_them() -> None:
+    study = study_of({"f": "AB"}, clients=(1, 8))
+    truth = {"A": Truth(), "B": Truth()}
+    wild = {1: 0.2, 2: 5.0, 3: 0.3, 4: 4.0, 5: 0.25, 6: 4.5}
+    found = evidence_of(study, truth, noise=0.0, block_noise=0.0)
+    # equal by one load point, far apart by the other
+    factor = [
+        (wild[block] if clients == 1 else 1.4) if option == "B" else 1.0
+        for run, clients in zip(found.points["run"].tolist(), found.points["clients"].tolist(), strict=True)
+        for option, block in [
+            (
+                str(found.runs["option"][found.runs["run"] == run][0]),
+                int(found.runs["block"][found.runs["run"] == run][0]),
+            )
+        ]
+    ]
+    points = {**found.points, "transactions": found.points["transactions"] * np.asarray(factor)}
+    said = judge(replace(found, points=points)).verdict
+    assert said.headline.endswith("no difference is shown over 1 to 8 clients together."), said
+    assert [reason for reason in said.reasons if "at 8 better: B" in reason]
+    obeys(said)
+
+
+def test_a_limit_that_both_options_reached_is_a_notice_and_no_reason() -> None:
+    full = {("postgres", "statements", "entries"): Gauge(95, 96, highest=100, limit=100)}
+    study = study_of({"f": "AB"})
+    both = judge(
+        evidence_of(study, {o: Truth(throughput_per_s=s, gauges=full) for o, s in (("A", 1e4), ("B", 2e4))})
+    )
+    assert {n.subject for n in both.notices if n.code == "gauge-full"} == {"A", "B"}
+    assert not [line for line in (*both.verdict.lines, *both.verdict.reasons) if "limit of 100" in line]
+    one = judge(evidence_of(study, {"A": Truth(), "B": Truth(throughput_per_s=2e4, gauges=full)})).verdict
+    assert "reached its limit of 100" in one.consequence
+
+
+def test_a_scatter_at_an_address_is_not_that_of_this_machine() -> None:
+    wild = {block: 3.0 if block % 2 else 1.0 for block in range(1, 7)}
+    said = [
+        verdict(
+            {"A": Truth(), "B": Truth()},
+            study_of({"f": "AB"}, subject={"kind": "postgres", **dsn}),
+            factor=lambda block, option: wild[block] if option == "B" else 1.0,
+        ).consequence
+        for dsn in ({}, {"dsn": "postgresql://a@b/c"})
+    ]
+    assert "make the machine quieter first (steelyard doctor)" in said[0]
+    assert (
+        "make the server, its machine and the network quieter first; steelyard doctor checks this one"
+        in said[1]
+    )
+
+
+def test_a_label_is_a_whole_word_with_its_hyphens() -> None:
+    assert names("pool (thread_handling = x) wins", "pool")
+    assert not names("x wins (thread_handling = pool-of-threads)", "pool")
+    assert not names("one-thread-per-connection", "per-connection")
+
+
+def test_a_version_is_named_by_its_number_and_not_by_the_folder_of_its_programs() -> None:
+    levels = {"OLD": "/usr/lib/postgresql/15/bin", "NEW": "embedded"}
+    one = TWO.factors["f"].model_copy(update={"scope": "version", "setting": "bindir", "levels": levels})
+    study = TWO.model_copy(update={"factors": {"version": one}})
+    evidence = evidence_of(study, {"OLD": Truth(), "NEW": Truth(throughput_per_s=20_000)})
+    said = judge(replace(evidence, versions={"OLD": "15.18", "NEW": "18.6"})).verdict
+    assert "NEW (version = 18.6) wins" in said.headline
+    assert "/usr" not in said.headline and "OLD" in said.headline

@@ -69,3 +69,12 @@ def test_a_difference_at_one_of_many_points_that_chance_explains_is_neither_said
         if all(c.outcome == "inconclusive" for c in at):
             assert answers_by_point(evidence, at, [THROUGHPUT]) == ""
     assert by_chance
+
+
+def test_no_ratios_are_announced_where_none_follow():
+    text = said(
+        comparison("B", 2, 1.01, "inconclusive"),
+        comparison("B", 4, 1.02, "inconclusive"),
+        comparison("B", 8, 1.2, "better"),
+    )
+    assert "from 2 to 4 none differs clearly; at 8 (more" in text

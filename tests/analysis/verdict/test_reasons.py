@@ -100,6 +100,8 @@ def counting(monitor: str, entity: str, counter: str, a_transaction: float) -> T
     ("name", "counter", "small", "large"),
     [
         ("WAL", ("postgres", "wal", "bytes_total"), (0.007, 0.020), (40, 120)),
+        ("Blocks read", ("postgres", "database", "blocks_read_total"), (0.01, 0.1), (2.0, 1.0)),
+        ("Pages read", ("mariadb", "buffer pool", "reads_total"), (0.01, 0.1), (2.0, 1.0)),
         ("Bytes read", ("processes", "server", "read_bytes_total"), (10, 80), (1_000, 8_192)),
         ("Bytes written", ("processes", "server", "written_bytes_total"), (10, 80), (1_000, 8_192)),
         ("Voluntary", ("processes", "server", "voluntary_switches_total"), (0.01, 0.09), (1.0, 1.5)),
@@ -139,3 +141,33 @@ def test_the_scheduler_s_share_of_a_slower_tail_is_told_where_the_loop_is_closed
     assert not any("p99" in s for s in reasons(run_metrics(Truth(), long), closed_loop=False))
     same = [reasons(run_metrics(Truth(), Truth(), seed=n)) for n in range(40)]
     assert sum(any("p99" in s for s in sentences) for sentences in same) <= 2
+
+
+def test_what_nearly_vanishes_is_not_all_gone():
+    assert why._relative(0.999977, 0.0207) == "more than 99.9 %"
+    assert why._relative(1.0, 0.0) == "100 %"
+    assert why._relative(0.401, 4.0) == "40.1 %"
+
+
+def test_what_is_counted_has_room_beside_the_times_and_what_costs_more_comes_first():
+    def truth(user_us: float, reads: float, wal: float, wait_us: float) -> Truth:
+        seen = {
+            ("postgres-waits", f"{kind}:any", "samples_total"): wait_us
+            for kind in ("IO", "Lock", "IPC", "BufferPin")
+        }
+        return Truth(
+            user_us=user_us,
+            runqueue_wait_us=wait_us,
+            p99_ns=int(wait_us * 1e4),
+            counters={
+                **seen,
+                ("postgres-waits", "sessions", "readings_total"): 10.0,
+                ("postgres", "database", "blocks_read_total"): 10_000 * reads,
+                ("postgres", "wal", "bytes_total"): 10_000 * wal,
+            },
+        )
+
+    said = reasons(run_metrics(truth(30, 2, 800, 900), truth(15, 0, 1_000, 300), noise=0, block_noise=0))
+    assert [s.split(":")[0] for s in said[-2:]] == ["WAL", "Blocks read into shared buffers"]
+    assert said[-1].endswith("0 per transaction under B, 2.00 under A (100 % fewer).")
+    assert len(said) == 7

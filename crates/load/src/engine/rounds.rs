@@ -28,10 +28,11 @@ impl<P: Protocol> Run<'_, P> {
         if plan.warm_up_s > 0.0 {
             let window = self.window(plan.warm_up_s);
             start_ns = Some(window.start_ns);
-            clients = self.load(point, clients, Window { measure_ns: window.end_ns, ..window })?.0;
+            let warm_up = Window { measure_ns: window.end_ns, ..window };
+            clients = self.load(point, clients, warm_up, Vec::new())?.0;
         }
         let window = self.window(plan.measure_s);
-        let (back, mut records) = self.load(point, clients, window)?;
+        let (back, mut records) = self.load(point, clients, window, Vec::new())?;
         let end_ns = ended_ns(&records);
         for record in &mut records {
             record.end_at(end_ns);

@@ -51,7 +51,7 @@ impl<P: Protocol> Run<'_, P> {
                     }
                     // a ramp that reaches the server's limit continues with the connected clients
                     Err(error) if is_full::<P>(&error) && !clients.is_empty() => {
-                        let text = format!("point {point}: {} of {count} clients: {error}", clients.len());
+                        let text = format!("{} of {count} clients connected: {error}", clients.len());
                         progress.outcome.notices.push(("connections-refused", text));
                         refused = true;
                     }
@@ -157,7 +157,7 @@ fn is_full<P: Protocol>(error: &LoadError) -> bool {
 }
 
 /// Sends the last message, unless that would block: the server closes the connection either way.
-fn leave<P: Protocol>(client: &mut Client<P>) {
+pub(super) fn leave<P: Protocol>(client: &mut Client<P>) {
     if let Some(transport) = &mut client.transport {
         let _ = transport.set_nonblocking(true).and_then(|()| transport.write_all(P::FAREWELL));
     }

@@ -15,6 +15,24 @@ const MOST_MESSAGE_MIB: u32 = 1024;
 const HIGHEST_RATE: f64 = 1e7;
 
 impl Plan {
+    /// What a turn would cut off cannot be measured in turns.
+    fn check_turns(&self) -> Result<(), PlanError> {
+        let refuse = |field: &str, cause: &str| Err(PlanError::new(field, cause));
+        if self.sqlite.is_some() {
+            return refuse("turns", "SQLite in this process does not work in turns");
+        }
+        if !matches!(self.arrival, Arrival::Closed { .. }) {
+            return refuse("turns", "needs a closed loop: arrival.kind `closed`");
+        }
+        if self.transactions_max.is_some() {
+            return refuse("transactions_max", "turns end by time, not after a number of transactions");
+        }
+        if self.scheduling_trace_s > 0.0 || self.latch_count_s > 0.0 {
+            return refuse("turns", "diagnostic phases need the server for one option alone");
+        }
+        Ok(())
+    }
+
     pub(super) fn check(&self) -> Result<(), PlanError> {
         let refuse = |field: &str, cause: &str| Err(PlanError::new(field, cause));
         if self.sqlite.is_none() && self.server.host.is_empty() && self.server.socket.is_none() {
@@ -61,6 +79,9 @@ impl Plan {
                 "transactions_max",
                 "must be above 0, and is counted by one thread: threads must be 1",
             );
+        }
+        if self.turns {
+            self.check_turns()?;
         }
         if self.statements.is_empty() || self.transactions.is_empty() {
             return refuse("transactions", "needs at least one transaction of one statement");

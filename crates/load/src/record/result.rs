@@ -66,8 +66,7 @@ pub struct Outcome {
 
 impl Outcome {
     pub fn to_json(&self, plan: &Plan) -> Value {
-        let mut names: Vec<&str> = plan.statements.iter().map(|statement| statement.name.as_str()).collect();
-        names.push("transaction");
+        let names = plan.timed();
         let asides = self.asides.iter().map(|aside| {
             let Aside { point, phase, transactions } = aside;
             [json!(point), json!(phase), json!(transactions)]

@@ -92,7 +92,7 @@ impl<'a> Client<'a> {
             record: Record::new(
                 window,
                 None,
-                work.plan.statements.len(),
+                work.plan.timed().len() - 1,
                 work.transactions.len(),
                 std::iter::once(number),
             ),
@@ -136,6 +136,7 @@ impl<'a> Client<'a> {
         if recipe.begin {
             outcome = self.begin.raw_execute().map(|_| ());
             now = now_ns();
+            self.control_done(&outcome, 0, now, now - start_ns);
         }
         for statement in recipe.statements.iter().copied() {
             if outcome.is_err() {
@@ -152,6 +153,8 @@ impl<'a> Client<'a> {
         if recipe.begin && outcome.is_ok() {
             at = None;
             outcome = self.commit.raw_execute().map(|_| ());
+            let begin_ns = std::mem::replace(&mut now, now_ns());
+            self.control_done(&outcome, 1, now, now - begin_ns);
         }
         if !self.connection.is_autocommit() {
             // a failed statement may or may not have ended the transaction
@@ -172,6 +175,13 @@ impl<'a> Client<'a> {
             Err(error) => self.record.failed(0, kind, at, now, &code_of(&error), &error.to_string()),
         }
         now
+    }
+
+    /// number: 0 for `begin`, 1 for `commit`.
+    fn control_done(&mut self, outcome: &rusqlite::Result<()>, number: usize, now: u64, took_ns: u64) {
+        if let (Some(begin), Ok(())) = (self.work.control, outcome) {
+            self.record.statement_done(begin + number, now, took_ns);
+        }
     }
 }
 

@@ -20,6 +20,8 @@ pub struct Work {
     /// How many values a client keeps: those of transactions by name, then the statement's own.
     pub places: usize,
     weight: f64,
+    /// Index of `begin` in what is timed; `commit` follows.
+    pub control: Option<usize>,
     /// Of unique texts: one sequence for all clients.
     pub next_tag: Shared<AtomicU64>,
 }
@@ -43,7 +45,8 @@ impl Work {
         let own = templates.iter().map(|template| template.sources().len()).max().unwrap_or_default();
         let places = names.len() + own;
         let next_tag = Shared::new(AtomicU64::new(0));
-        Ok(Self { plan, templates, transactions, places, weight, next_tag })
+        let control = plan.control();
+        Ok(Self { plan, templates, transactions, places, weight, control, next_tag })
     }
 
     /// The transaction for a number of 0..1, by weight.

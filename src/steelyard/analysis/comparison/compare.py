@@ -22,7 +22,7 @@ import numpy as np
 from steelyard.analysis.comparison.block_table import BlockTable, block_table, points_of
 from steelyard.analysis.comparison.fit import fit
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS, PairNotices
-from steelyard.analysis.comparison.scatter import Ints
+from steelyard.analysis.comparison.scatter import Ints, Scatter, scatter
 from steelyard.analysis.judgement.results import Better, Comparison, Metric, Notice, Outcome
 from steelyard.analysis.metrics.run_metrics import HEADLINES, RunMetrics
 
@@ -112,7 +112,7 @@ class PairTests:
             return ()
         p_values = self.p_values(found)
         narrow = self.half_widths(found, 2 * ALPHA)
-        wide = self._half_widths_at(levels)
+        wide = self._half_widths_at(levels, self._fit.scatter)
         return tuple(
             self._comparison(pair, p, wide[pair], small)
             for pair, p, small in zip(found, p_values, narrow, strict=True)
@@ -125,25 +125,36 @@ class PairTests:
         found = list(levels)
         if not found or not self._fit.table.blocks:
             return {}
-        wide, p_values = self._half_widths_at(levels), self.p_values(found)
-        return {pair: self._difference(pair, wide[pair], p) for pair, p in zip(found, p_values, strict=True)}
+        wide, p_values = self._half_widths_at(levels, self._fit.scatter), self.p_values(found)
+        # the ratio's interval does not know how the baseline itself scatters
+        in_unit = self._half_widths_at(levels, scatter(self._fit.table.values)) if self.logs else wide
+        return {
+            pair: self._difference(pair, wide[pair], in_unit[pair], p)
+            for pair, p in zip(found, p_values, strict=True)
+        }
 
-    def _half_widths_at(self, levels: Mapping[Pair, float]) -> dict[Pair, float]:
+    def _half_widths_at(self, levels: Mapping[Pair, float], of: Scatter) -> dict[Pair, float]:
         """Half-width of each pair's interval at its own level."""
         found: dict[Pair, float] = {}
         for alpha in set(levels.values()):
             pairs = [pair for pair, level in levels.items() if level == alpha]
-            found |= dict(zip(pairs, self.half_widths(pairs, alpha), strict=True))
+            one, other, _ = self._distances(pairs)
+            halves = of.half_widths(one, other, self._chances, alpha).tolist()
+            found |= dict(zip(pairs, halves, strict=True))
         return found
 
-    def _difference(self, pair: Pair, half: float, p_value: float) -> Difference:
+    def _difference(self, pair: Pair, half: float, in_unit: float, p_value: float) -> Difference:
+        """half: of the interval on the scale of the fit; in_unit: of that of the values themselves."""
         after, before = (self._fit.mean(option) for option in pair)
-        ends = after - before - half, after - before + half
-        if self._fit.logs:
+        distance = after - before
+        if self.logs:
             before, after = math.exp(before), math.exp(after)
-        if self._fit.logs and math.isfinite(half):
-            ends = before * (_exp(ends[0]) - 1), before * (_exp(ends[1]) - 1)
-        return Difference(before, after, *ends, p_value)
+        low, high = after - before - in_unit, after - before + in_unit
+        if self.logs and low <= 0 <= high and abs(distance) > half:
+            # proven by the ratio: the end at 0 is that of the ratio
+            nearest = before * math.expm1(distance - math.copysign(half, distance))
+            low, high = (nearest, high) if distance > 0 else (low, nearest)
+        return Difference(before, after, low, high, p_value)
 
     def not_compared(self, options: Sequence[str], baseline: str) -> tuple[Notice, ...]:
         """What cannot be compared with this baseline, and why."""
@@ -236,7 +247,7 @@ def _outcome(better: Better, distance: float, proven: bool, small: bool) -> Outc
 
 
 def _may_be_small(metric: Metric, found: Comparison) -> Notice:
-    at = "" if found.clients is None else f" at N = {found.clients}"
+    at = "" if found.clients is None else f" at N = {found.clients}:"
     return Notice(
         "may-be-small",
         f"proven to differ from {found.baseline}, but perhaps by less than the"

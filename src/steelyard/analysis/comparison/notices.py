@@ -106,7 +106,8 @@ def _unequal(fitted: Fit, metric: Metric) -> tuple[str, str]:
         return code, ""
     worst, best = int(found.own.argmax()), int(found.own.argmin())
     text = (
-        f"runs scatter unequally: {metric.title} by {percent(float(found.own[worst]) ** 0.5)} under"
+        f"{metric.title} scatters unequally: without what all runs of a block share, runs of an option have a"
+        f" standard deviation of {percent(float(found.own[worst]) ** 0.5)} under"
         f" {fitted.table.options[worst]}, {percent(float(found.own[best]) ** 0.5)} under"
         f" {fitted.table.options[best]}; each pair's interval has the scatter of its own two"
     )

@@ -27,7 +27,7 @@ def by_query(
     metrics = [time_of(name) for name in run_metrics.queries]
     rows: list[QueryRow] = []
     for point, clients in points_of(run_metrics).items() if metrics else ():
-        against = _compared(run_metrics, metrics, options, baseline, margin, point)
+        against = compared_together(run_metrics, metrics, options, baseline, margin, point)
         rows += [
             QueryRow(metric.title, own.option, clients, own.value, against.get((metric.name, own.option)))
             for metric in metrics
@@ -36,7 +36,7 @@ def by_query(
     return tuple(rows)
 
 
-def _compared(
+def compared_together(
     run_metrics: RunMetrics,
     metrics: Sequence[Metric],
     options: Sequence[str],
@@ -44,6 +44,8 @@ def _compared(
     margin: float,
     point: int,
 ) -> dict[tuple[str, str], Comparison]:
+    """By metric and option, adjusted for all of them."""
+
     def at(alpha: float) -> list[Comparison]:
         return [
             c

@@ -11,6 +11,7 @@ from typing import Literal
 
 from steelyard.analysis.judgement.kernel import LockRow, ProfileRow, SchedulingRow
 from steelyard.analysis.judgement.latches import LatchCosts, LatchRow, WhatIf
+from steelyard.analysis.judgement.precision import Precision
 from steelyard.analysis.judgement.scaling import Scaling
 
 # different: proven, for a metric of which neither more nor less is better (Better "neither")
@@ -59,9 +60,10 @@ class Metric:
 class Headlines:
     """The metrics that every report shows, by role; None where the study did not measure one.
 
-    work: the rate of work done: throughput; of programs their score. Of queries the geometric mean
-    of their times and of an emulated guest the instruction time, where lower is better. cpu: CPU time per
-    unit of that work. p50, p99: latency. scores: all scores of a program, the compared one first.
+    work: the rate of work done; of programs their score. Of queries the geometric mean of their times and of
+    an emulated guest the instruction time, where lower is better. cpu: CPU time per unit of that work.
+    p50, p99: latency. scores: all scores of a program, the compared one first. latency: ranks the options
+    where an open loop gives the work; None: the work does.
     """
 
     work: Metric | None = None
@@ -69,12 +71,17 @@ class Headlines:
     p50: Metric | None = None
     p99: Metric | None = None
     scores: tuple[Metric, ...] = ()
+    latency: Metric | None = None
+
+    @property
+    def foremost(self) -> Metric | None:
+        """Ranks the options: what the study is about first."""
+        return self.latency or self.work
 
 
 @dataclass(frozen=True)
 class Notice:
     """A fact that the reader must know. subject: option label, or '' for the whole study; runs: where seen.
-
     text: the same for every option; detail: the numbers of this option that triggered it.
     """
 
@@ -107,7 +114,6 @@ class Comparison:
     """option / baseline for one metric. ratio with its 95 % simultaneous interval [low, high].
 
     The two metrics of a verdict share the 5 %: the interval of the first step in Holm's procedure is 97.5 %.
-
     clients: the load point; None: all load points together (mean log ratio, one value per run).
     At one of several load points, interval and p-value allow for the number of load points (Bonferroni).
     p_value: adjusted for the number of options compared. outcome is in the user's terms: `better`
@@ -217,10 +223,7 @@ class QueryRow:
 
 @dataclass(frozen=True)
 class StatementLatency:
-    """A statement of an option at one load point; `transaction`: the whole. count: over all its runs.
-
-    p50_ns, p99_ns: geometric means over blocks, as the estimates of latency are.
-    """
+    """A statement (`transaction`: the whole) at a load point. comparison: of the p50, adjusted for all."""
 
     statement: str
     option: str
@@ -228,6 +231,7 @@ class StatementLatency:
     count: int
     p50_ns: float
     p99_ns: float
+    comparison: Comparison | None = None
 
 
 @dataclass(frozen=True)
@@ -282,6 +286,7 @@ class Judgement:
     costs: tuple[CostDifference, ...]
     notices: tuple[Notice, ...]
     headlines: Headlines = field(default_factory=Headlines)
+    precision: Precision = field(default_factory=Precision)
     scaling: tuple[Scaling, ...] = ()
     latches: tuple[LatchRow, ...] = ()
     what_if: tuple[WhatIf, ...] = ()

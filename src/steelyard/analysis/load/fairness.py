@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.analysis.judgement.results import Fairness
+from steelyard.analysis.judgement.results import Fairness, Notice
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
 from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.quantities import percent
 from steelyard.study.workloads.program import ProgramWorkload
 
 _ALPHA = 0.001
@@ -61,6 +62,19 @@ def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
         _of_runs(label, clients, by_option[label, clients], of_instances)
         for label, clients in sorted(by_option, key=lambda key: (place[key[0]], key[1]))
     )
+
+
+def fairness_notices(found: Sequence[Fairness], points_are: str) -> list[Notice]:
+    """unfair: one per option and number of clients, with the scatter between them."""
+    text = (
+        f"some {points_are} did far more work than others in the same time, by more than chance explains: a"
+        f" mean over {points_are} hides that; the report shows each of them"
+    )
+    return [
+        Notice("unfair", text, one.option, detail=f"CV {percent(one.cv)} of {one.clients} {points_are}")
+        for one in found
+        if one.unfair
+    ]
 
 
 def _of_runs(label: str, clients: int, runs: list[Floats], of_instances: bool) -> Fairness:

@@ -1,15 +1,20 @@
-"""Latency by statement, where transactions have several: estimated as the latency of transactions is."""
+"""Latency by statement, where transactions have several: estimated as the latency of transactions is.
+
+The p50 of every statement is compared with the baseline's from tables of blocks; at a load point all
+statements and options together are adjusted for their number (comparison/queries.py).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from steelyard.analysis.comparison.block_table import points_of
 from steelyard.analysis.comparison.estimates import estimates
-from steelyard.analysis.judgement.results import Estimate, Metric, StatementLatency
+from steelyard.analysis.comparison.queries import compared_together
+from steelyard.analysis.judgement.results import Comparison, Estimate, Metric, StatementLatency
 from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.statistics.distributions import Floats
 from steelyard.bundle.evidence.evidence import Evidence
@@ -27,13 +32,33 @@ def statement_latencies(evidence: Evidence, run_metrics: RunMetrics) -> tuple[St
     return tuple(
         row
         for point, clients in points_of(run_metrics).items()
+        for ratios in [_ratios(run_metrics, evidence, {name: columns[name] for name in names}, point)]
         for name, values in columns.items()
-        for row in _rows(replace(run_metrics, values=values), evidence, name, point, clients)
+        for row in _rows(replace(run_metrics, values=values), evidence, name, point, clients, ratios)
+    )
+
+
+def _ratios(
+    run_metrics: RunMetrics, evidence: Evidence, columns: Mapping[str, Mapping[str, Floats]], point: int
+) -> Mapping[tuple[str, str], Comparison]:
+    """Of the p50 with the baseline's, by statement and option."""
+    return compared_together(
+        replace(run_metrics, values={name: found["p50_ns"] for name, found in columns.items()}),
+        [Metric(name, f"latency p50 of {name}", "ns", "lower") for name in columns],
+        [option.label for option in evidence.options],
+        evidence.baseline,
+        evidence.study.plan.smallest_effect_percent / 100,
+        point,
     )
 
 
 def _rows(
-    values: RunMetrics, evidence: Evidence, statement: str, point: int, clients: int
+    values: RunMetrics,
+    evidence: Evidence,
+    statement: str,
+    point: int,
+    clients: int,
+    ratios: Mapping[tuple[str, str], Comparison],
 ) -> Iterator[StatementLatency]:
     labels = [option.label for option in evidence.options]
 
@@ -45,7 +70,15 @@ def _rows(
     for option in half:
         mine = (values.option == option) & (values.point == point)
         count = int(np.nansum(values.values["count"][mine]))
-        yield StatementLatency(statement, option, clients, count, half[option].value, slow[option].value)
+        yield StatementLatency(
+            statement,
+            option,
+            clients,
+            count,
+            half[option].value,
+            slow[option].value,
+            ratios.get((statement, option)),
+        )
 
 
 def _columns(evidence: Evidence, run_metrics: RunMetrics, statement: str) -> dict[str, Floats]:

@@ -12,9 +12,9 @@ from steelyard.analysis.statistics.distributions import Floats
 from steelyard.bundle.evidence.evidence import Evidence
 
 # a sleep is a switch away and one back: of less than one transaction in ten it is no reason
-_SLEEPS = Metric("latch_sleeps_per_txn", "sleeps for latches", "1/txn", "lower", 0.1)
-_ASLEEP = time_cost("latch_wait_us_per_txn", "time asleep for latches")
-COSTS = (_SLEEPS.name, _ASLEEP.name)
+SLEEPS = Metric("latch_sleeps_per_txn", "sleeps for latches", "1/txn", "lower", 0.1)
+ASLEEP = time_cost("latch_wait_us_per_txn", "time asleep for latches")
+COSTS = (SLEEPS.name, ASLEEP.name)
 
 
 def latch_costs(
@@ -24,7 +24,7 @@ def latch_costs(
     table = evidence.latches
     rows = [row_of.get(key) for key in zip(table["run"].tolist(), table["point"].tolist(), strict=True)]
     found: list[tuple[Metric, Floats]] = []
-    for metric, counter, scale in ((_SLEEPS, "sleeps", 1.0), (_ASLEEP, "wait_ns", 1e-3)):
+    for metric, counter, scale in ((SLEEPS, "sleeps", 1.0), (ASLEEP, "wait_ns", 1e-3)):
         sums: dict[int, float] = {}
         for row, value in zip(rows, table[counter].tolist(), strict=True):
             if row is not None:

@@ -3,7 +3,9 @@
 A score of which more is better is taken as a rate (bops, tps): the instances' scores are added, and what
 they use in a second over what they score in a second is the cost of one operation. Of a score that is no
 rate the same ratio still compares. Where less is better (a time) the instances' scores are averaged, and a
-cost is that of one instance.
+cost is that of one instance. CPU time is what the kernel accounted to each instance at its end (getrusage):
+a monitor misses processes that end between its samples. Where it missed a tenth of the study's CPU time, its
+other counters of the instances are not used either.
 """
 
 from __future__ import annotations
@@ -29,14 +31,17 @@ FURTHER = "score_of_"
 # a further score of this name, in a unit of time, is the latency
 _LATENCIES = ("p50", "p95", "p99")
 
-# of the instances: the metric's name, its title, its unit, the counter, and the scale to the unit
-_COSTS = (
-    ("cpu_us", "CPU time of the instances", "us", "cpu_ns_total", 1e-3),
+# a monitor that saw less than this share of the instances' CPU time missed processes
+_SEEN = 0.9
+
+_CPU = ("cpu_us", "CPU time of the instances", "us")
+# of the instances, as sampled: the metric's name, its title, its unit, the counter, and the scale to the unit
+_SAMPLED = (
     ("runqueue_wait_us", "run-queue wait of the instances", "us", "runqueue_wait_ns_total", 1e-3),
     ("switches_voluntary", "voluntary switches of the instances", "1", "voluntary_switches_total", 1),
     ("switches_involuntary", "involuntary switches of the instances", "1", "involuntary_switches_total", 1),
 )
-COSTS = tuple(f"{name}_per_{work}" for work in ("score", "instance") for name, *_ in _COSTS)
+COSTS = tuple(f"{name}_per_{work}" for work in ("score", "instance") for name, *_ in (_CPU, *_SAMPLED))
 
 Rows = Mapping[tuple[int, int], int]
 
@@ -64,7 +69,7 @@ def program_metrics(evidence: Evidence, row_of: Rows) -> list[tuple[Metric, Floa
     if not isinstance(workload, ProgramWorkload):
         return []
     scores = _summed(evidence.scores, "score", row_of)
-    cpus = (Metric(CPUS, "CPUs used", "CPUs", "neither"), _rate(evidence, row_of, "cpu_ns_total") / 1e9)
+    cpus = (Metric(CPUS, "CPUs used", "CPUs", "neither"), _cpus(evidence, row_of))
     further = _further(evidence, workload, row_of)
     if workload.lower_is_better:
         metric, values = _of_time(Metric(SCORE, _title(workload), workload.score_unit, "lower"), scores.mean)
@@ -127,16 +132,22 @@ def _seconds(evidence: Evidence, row_of: Rows) -> Floats:
     return found
 
 
+def _cpus(evidence: Evidence, row_of: Rows) -> Floats:
+    """CPU time of the instances per second, as the kernel accounted it at their end."""
+    return _summed(evidence.scores, "cpu_ns", row_of).total / _seconds(evidence, row_of) / 1e9
+
+
 def _costs(
     evidence: Evidence, row_of: Rows, work: str, unit: str, per_s: Floats
 ) -> list[tuple[Metric, Floats]]:
     """What the instances use per unit of their work. per_s: that work per second, by row."""
+    cpus = _cpus(evidence, row_of)
+    rates = [(*_CPU, cpus * 1e6)]
+    if np.nansum(_rate(evidence, row_of, "cpu_ns_total")) >= _SEEN * np.nansum(cpus) * 1e9:
+        rates += [(*words, _rate(evidence, row_of, counter) * scale) for *words, counter, scale in _SAMPLED]
     return [
-        (
-            Metric(f"{name}_per_{work}", title, f"{short}/{unit}", "lower"),
-            _rate(evidence, row_of, counter) * scale / per_s,
-        )
-        for name, title, short, counter, scale in _COSTS
+        (Metric(f"{name}_per_{work}", title, f"{short}/{unit}", "lower"), rate / per_s)
+        for name, title, short, rate in rates
     ]
 
 

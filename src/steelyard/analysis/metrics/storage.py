@@ -68,15 +68,15 @@ def storage_notices(evidence: Evidence) -> list[Notice]:
         folder, kind = evidence.storage.get("data_dir", "data"), evidence.storage["filesystem"]
         text = f"the data folder {folder} is on {kind}, which is memory: nothing is written to storage"
         return [Notice("storage-in-memory", text)] if served else []
+    worst = {found.metric.name: found for found in sorted(contradicted(evidence), key=lambda c: c.counted)}
     return [
         Notice(
             "storage-contradicted",
-            f"{found.metric.title} are disregarded: the disks moved less than half of what the kernel counted"
-            " for the server's processes, which includes pages that had not left memory",
-            found.option,
-            detail=_compared(found),
+            f"{found.metric.title} are disregarded: the disks moved less than half of what was counted"
+            f" (under {found.option} {quantity(found.disks, 'bytes')} of {quantity(found.counted, 'bytes')}"
+            f" {found.metric.each})",
         )
-        for found in contradicted(evidence)
+        for found in worst.values()
     ]
 
 
@@ -118,11 +118,3 @@ def _per_txn(evidence: Evidence, option: str, monitor: str, entity: str, counter
     per_s = float((points["transactions"][measured] / points["seconds"][measured]).sum())
     known = values[np.isfinite(values)]
     return float(known.sum()) / per_s if len(known) and per_s > 0 else np.nan
-
-
-def _compared(found: Contradicted) -> str:
-    log = f", {quantity(found.log, 'bytes')} of log" if found.log else ""
-    return (
-        f"{quantity(found.counted, 'bytes')} {found.metric.each} counted,"
-        f" {quantity(found.disks, 'bytes')} on the disks{log}"
-    )

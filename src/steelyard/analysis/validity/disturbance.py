@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.analysis.judgement.results import Notice
 from steelyard.bundle.evidence.evidence import Evidence
-from steelyard.quantities import count, listed, percent
+from steelyard.quantities import count, listed, percent, quantity
 from steelyard.run_tables.disturbance import Disturbance, disturbance
 from steelyard.study.host_settings import cpus_by_role
 
@@ -28,13 +28,14 @@ class Disturbed:
 
     @property
     def sentence(self) -> str:
-        """For the verdict, the worst run first; '' where none was disturbed."""
+        """For the verdict: the run that lost most CPU time; '' where none was disturbed."""
         if not self.found:
             return ""
-        worst = max(self.found, key=lambda run: self.found[run].share)
+        worst = max(self.found, key=lambda run: self.found[run].lost_s)
         text = self.found[worst].sentence(f"in run {worst}")
         more = len(self.found) - 1
-        others = f"; {more} more of the {count(self.runs, 'run')} {'was' if more == 1 else 'were'} disturbed"
+        were = "was" if more == 1 else "were"
+        others = f"; {more} more of the {count(self.runs, 'run')} that count {were} disturbed"
         return f"Disturbed: {text}{others if more else ''}."
 
 
@@ -51,9 +52,15 @@ def disturbed(evidence: Evidence) -> Disturbed:
         host = evidence.option(option_of[run]).host
         cpus = cpus_by_role(host, evidence.placement["server"], evidence.placement["engine"])
         one = disturbance(rates.get((run, point), {}), seconds, cpus, studies.get(run, 0))
-        if one and (run not in found or one.share > found[run].share):
+        if one and (run not in found or one.lost_s > found[run].lost_s):
             found[run] = one
     return Disturbed(found, len(runs))
+
+
+_ALONE = (
+    "trust CPU per transaction more than throughput and latency, and repeat the study on a quieter machine"
+)
+_IN_TURNS = "the options took turns, so it met all alike: trust ratios more than absolute values"
 
 
 def disturbance_notices(evidence: Evidence, judged: Disturbed) -> list[Notice]:
@@ -67,9 +74,8 @@ def _by_option(evidence: Evidence, judged: Disturbed) -> list[Notice]:
     for run in judged.found:
         by_option.setdefault(labels[run], []).append(run)
     text = (
-        "disturbed: part of the busy time in which the server, or the load engine, waited for a CPU that"
-        " others used; trust CPU per transaction more than throughput and latency, and repeat the study on a"
-        " quieter machine"
+        "disturbed: time, and part of its busy time, in which the server, or the load engine, waited for a"
+        f" CPU that others used; {_IN_TURNS if len(evidence.turns['run']) else _ALONE}"
     )
     return [
         Notice("disturbed", text, option, tuple(runs), _shares(judged, runs))
@@ -78,7 +84,11 @@ def _by_option(evidence: Evidence, judged: Disturbed) -> list[Notice]:
 
 
 def _shares(judged: Disturbed, runs: list[int]) -> str:
-    parts = [f"{percent(judged.found[run].share)} in run {run}" for run in runs]
+    parts = [
+        f"{quantity(found.lost_s, 's')} or {percent(found.share)} in run {run}"
+        for run in runs
+        for found in [judged.found[run]]
+    ]
     return listed(parts, most=4)
 
 
@@ -89,7 +99,7 @@ def _redone(evidence: Evidence) -> list[Notice]:
         Notice(
             "block-redone",
             f"block {block} was run again, as run {run} was disturbed: {cause};"
-            " both attempts are in the bundle",
+            " every attempt is in the bundle",
             runs=(int(run),),
         )
         for run, block, cause in zip(*columns, strict=True)
@@ -97,7 +107,10 @@ def _redone(evidence: Evidence) -> list[Notice]:
 
 
 def _another_study(evidence: Evidence) -> list[Notice]:
-    runs = tuple(sorted(run for run, number in _studies(evidence).items() if number))
+    """In the runs that were redone as well, whose notices name the other study as a cause."""
+    redone = zip(evidence.redone["run"].tolist(), evidence.redone["studies"].tolist(), strict=True)
+    studies = {**_studies(evidence), **dict(redone)}
+    runs = tuple(sorted(run for run, number in studies.items() if number))
     text = "another study ran on this machine at the same time: run one after the other"
     return [Notice("another-study", text, runs=runs)] if runs else []
 

@@ -201,9 +201,10 @@ def _drift_over(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     word = "rose" if change > 0 else "fell"
     text = (
         f"{run_metrics.work.title} {word} by {percent(abs(change))} from the first run of the study to the"
-        f" last ({p_value(p)}, {len(table.blocks)} blocks); blocks in random order keep that out of the"
-        " comparisons"
+        f" last ({p_value(p)}, {len(table.blocks)} blocks)"
     )
+    if len(evidence.options) > 1:
+        text += "; blocks in random order keep that out of the comparisons"
     return [Notice("drift-over-study", text)]
 
 

@@ -81,7 +81,12 @@ class Findings:
         settings: dict[str, object] = {}
         levels = self.evidence.option(label).levels
         for name, factor in self.evidence.study.factors.items():
-            settings |= settings_of(name, factor).get(levels.get(name, ""), {})
+            versions = self.evidence.versions
+            # a version says more than the folder of its programs
+            if factor.scope == "version" and label in versions and len(set(versions.values())) > 1:
+                settings["version"] = versions[label]
+            else:
+                settings |= settings_of(name, factor).get(levels.get(name, ""), {})
         plain = all(str(value) == label for value in settings.values())
         meaning = ", ".join(f"{key} = {value}" for key, value in settings.items() if value != "")
         return "" if plain or len(meaning) > _EXPLANATION_MAX else meaning
@@ -102,5 +107,5 @@ class Findings:
 
 
 def names(text: str, label: str) -> bool:
-    """Whether a text names an option, as a word by itself."""
-    return re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text) is not None
+    """Whether a text names an option, as a word by itself, hyphens included."""
+    return re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", text) is not None

@@ -21,9 +21,10 @@ _MOST = 3
 def with_severe_gauges(findings: Findings, found: Verdict, compared: Sequence[str]) -> Verdict:
     """The verdict with the severe gauges of all options; compared: the options that the headline is about.
 
-    A gauge leads where no option wins and some of the compared options have it, but not all of them.
+    A gauge leads where no option wins and some of the compared options have it, but not all of them. A limit
+    that all of them reached is no reason for one of them: only its notice says so.
     """
-    severe = [gauge for gauge in findings.gauges if gauge.severe]
+    severe = [g for g in findings.gauges if g.severe and not _of_all(findings, g, compared)]
     mine = [gauge for gauge in severe if gauge.notice.subject in compared]
     reasons = tuple(f"{gauge.notice.subject}: {gauge.notice.text}." for gauge in severe[:_MOST])
     found = replace(found, reasons=(*found.reasons, *reasons))
@@ -35,6 +36,12 @@ def with_severe_gauges(findings: Findings, found: Verdict, compared: Sequence[st
         text = f"{gravest.notice.subject}: {gravest.brief}."
         return replace(found, consequence=joined(text, found.consequence))
     return _led_by(findings, gravest, found)
+
+
+def _of_all(findings: Findings, gauge: GaugeFinding, compared: Sequence[str]) -> bool:
+    """Whether all compared options reached the same limit."""
+    alike = {g.notice.subject for g in findings.gauges if g.brief == gauge.brief}
+    return gauge.notice.code == "gauge-full" and len(compared) > 1 and set(compared) <= alike
 
 
 def _led_by(findings: Findings, gauge: GaugeFinding, found: Verdict) -> Verdict:

@@ -34,7 +34,9 @@ def _of(evidence: Evidence, metric: Metric, comparisons: Sequence[Comparison]) -
     alike = [[n for n, _ in group] for _, group in groupby(findings, key=lambda item: item[1])]
     if len(alike) < 2:
         return ""
-    parts = [f"{_range(evidence, ns)} {_differences(at[ns[-1]])}" for ns in alike]
+    parts = [
+        f"{_range(evidence, ns, proven=bool(_proven(at[ns[-1]])))} {_differences(at[ns[-1]])}" for ns in alike
+    ]
     kind = evidence.study.workload
     against = f"By number of {kind.points_are}, {metric.full_title} against {evidence.baseline}"
     return f"{against}: {'; '.join(parts)}."
@@ -93,13 +95,13 @@ def _ratio(c: Comparison) -> str:
     return f"{c.option} {significant(c.ratio)} times [{significant(c.low)} to {significant(c.high)}]"
 
 
-def _range(evidence: Evidence, numbers: Sequence[int]) -> str:
-    """`at 2`, `from 3 to 8 (ratios at 8; more than the 2 CPUs)`."""
+def _range(evidence: Evidence, numbers: Sequence[int], proven: bool) -> str:
+    """`at 2`, `from 3 to 8 (ratios at 8; more than the 2 CPUs)`. proven: whether ratios follow."""
     first, last = numbers[0], numbers[-1]
     cpus = evidence.topology.cpus
     beyond = cpus is not None and not evidence.study.workload.thinks and first > cpus
     aside = [
-        *([f"ratios at {last}"] if first < last else []),
+        *([f"ratios at {last}"] if proven and first < last else []),
         *([f"more than the {cpus} CPU{'s' * (cpus != 1)}"] if beyond else []),
     ]
     span = _from_to(numbers)

@@ -14,6 +14,7 @@ from steelyard.analysis.verdict.gauges import with_severe_gauges
 from steelyard.analysis.verdict.headline import fitting, joined
 from steelyard.analysis.verdict.load_points import answers_by_point
 from steelyard.analysis.verdict.pair_sentences import PairSentences, missing
+from steelyard.analysis.verdict.schema_costs import schema_costs
 from steelyard.analysis.verdict.win_map import win_map_sentences
 from steelyard.quantities import listed, percent
 
@@ -28,7 +29,7 @@ def options_compared(findings: Findings) -> Verdict:
     alike = all(pair.equal for pair in pairwise.pairs.values())
     found = replace(
         answer,
-        consequence=joined(_failures(findings), answer.consequence),
+        consequence=joined(_failures(findings), schema_costs(findings, pair), answer.consequence),
         reasons=(
             *answer.reasons,
             answers_by_point(findings.evidence, findings.comparisons, pairwise.metrics),
@@ -49,7 +50,8 @@ def _finished(findings: Findings, found: Verdict, compared: Sequence[str]) -> Ve
     reasons = [reason for reason in found.reasons if reason and reason not in found.consequence]
     found = replace(found, reasons=(*explained, *reasons))
     # so few blocks give a poor estimate of the scatter
-    if found.outcome == "inconclusive" or findings.enough:
+    leads = any(p.won for (option, _), p in findings.pairwise.pairs.items() if option == compared[0])
+    if findings.enough or (found.outcome == "inconclusive" and not leads):
         return found
     ties = found.ties or (found.winner or "",)
     return replace(found, outcome="leaning", winner=None, headline=f"Leaning: {found.headline}", ties=ties)
@@ -75,9 +77,11 @@ def _two(findings: Findings, pair: PairResult) -> Verdict:
         within = f"are equivalent, within the {findings.margin} that matters"
         headline = fitting(f"{a} and {b} {within}.", f"{both} {within}.")
         return Verdict("tie", None, headline, said.differences())
-    none = "No winner between"
+    by_point = answers_by_point(findings.evidence, findings.comparisons, findings.pairwise.metrics)
+    none, over = "No winner between", f" over {findings.over} together" if by_point else ""
     headline = fitting(
-        f"{none} {a} and {b}: no difference is shown.", f"{none} {both}: no difference is shown."
+        f"{none} {a} and {b}: no difference is shown{over}.",
+        f"{none} {both}: no difference is shown{over}.",
     )
     return Verdict("inconclusive", None, headline, said.differences(), missing(findings, pair))
 
@@ -127,9 +131,12 @@ def _many(findings: Findings, pair: PairResult, open_to: Sequence[str]) -> Verdi
     if not unknown:
         outcome = "trade-off" if any(p.mixed for p in left) else "tie"
         return Verdict(outcome, None, headline, against, reasons=full)
-    more = missing(findings, pair if pair.open else unknown[0])
+    nearest = pair if pair.open else unknown[0]
+    more = missing(findings, nearest)
     if beaten:
-        return Verdict("tie", None, headline, against, more, full)
+        beside = f"{leader} against {nearest.other}: {PairSentences(findings, nearest).differences()}"
+        other = () if beside == against else (beside,)
+        return Verdict("inconclusive", None, headline, against, more, (*full, *other))
     headline = fitting(
         f"No winner among {number} options: {leader} leads, and {placed}.",
         f"No winner among {number} options: {leader} leads, but is not shown to beat any other.",

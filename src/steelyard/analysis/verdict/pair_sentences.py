@@ -94,6 +94,8 @@ class PairSentences:
     def _confidence(self) -> str:
         if self.pair.by_metric[0][1].blocks == 1:
             return f"{self._over()}one block: no interval{self.findings.too_few}"
+        if all(_untold(self.findings, metric, c) for metric, c in self.pair.by_metric):
+            return self._blocks()
         return f"95 % interval{'s' * (len(self.pair.by_metric) > 1)}, {self._blocks()}"
 
 
@@ -130,7 +132,7 @@ def _no_difference(metric: Metric, c: Comparison, margin: str) -> str:
         return f"{title} has a ratio of {c.ratio:.3f}"
     if c.outcome == "equivalent":
         return f"{title} is equivalent within {margin}, {ratio}" if margin else f"{title} {ratio}"
-    return f"{title} is inconclusive, {ratio}"
+    return f"no difference in {title} is shown, {ratio}"
 
 
 def _untold(findings: Findings, metric: Metric, c: Comparison) -> str:
@@ -145,8 +147,18 @@ def _untold(findings: Findings, metric: Metric, c: Comparison) -> str:
     )
 
 
+def _quieter(findings: Findings) -> str:
+    """What reduces the scatter; the machine of a server at an address is not ours to see."""
+    if findings.evidence.study.subject.dsn:
+        return "make the server, its machine and the network quieter first; steelyard doctor checks this one"
+    return "make the machine quieter first (steelyard doctor)"
+
+
 def missing(findings: Findings, pair: PairResult) -> str:
-    """How many blocks would settle it at the scatter seen; '' where runs cannot."""
+    """How many blocks would settle it at the scatter seen; '' where runs cannot.
+
+    Of several options it names the pair.
+    """
     undecided = [c for _, c in pair.by_metric if c.outcome == "inconclusive"]
     if not undecided:
         return ""
@@ -158,11 +170,14 @@ def missing(findings: Findings, pair: PairResult) -> str:
         seen = f"{blocks} block{'s' * (blocks > 1)}"
         return f"{seen} cannot show how many would settle it: begin with {FEWEST_BLOCKS} (plan.blocks)."
     needed = max(known)
+    what = f"whether {findings.margin} is exceeded"
+    if len(findings.pairwise.options) > 2:
+        what = f"whether {pair.option} and {pair.other} differ by more than {findings.margin}"
     if needed > _MOST_BLOCKS:
         return (
-            f"At this scatter more than {_MOST_BLOCKS} blocks would be needed to settle whether"
-            f" {findings.margin} is exceeded: make the machine quieter first (steelyard doctor)."
+            f"At this scatter more than {_MOST_BLOCKS} blocks would be needed to settle"
+            f" {what}: {_quieter(findings)}."
         )
     if needed <= blocks:
         return f"The difference is near the {findings.margin} that matters: too close to call."
-    return f"At this scatter about {needed} blocks would settle whether {findings.margin} is exceeded."
+    return f"At this scatter about {needed} blocks would settle {what}."

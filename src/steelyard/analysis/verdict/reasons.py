@@ -17,7 +17,8 @@ from steelyard.analysis.verdict.costs import PARTS, SYSTEM, USER, Cost, Costs
 from steelyard.quantities import percent, significant
 
 _LEAST_CHANGE = 0.05  # relative change of a cost
-_MOST_SENTENCES = 6
+_MOST_SENTENCES = 7
+_COUNTED = 2  # sentences kept for what is counted: blocks read or log written cause the times
 
 
 def reasons(costs: Costs, pair: PairResult, closed_loop: bool = True, over: str = "") -> tuple[str, ...]:
@@ -35,9 +36,12 @@ def reasons(costs: Costs, pair: PairResult, closed_loop: bool = True, over: str 
     rest = [cost for name, cost in by_name.items() if name not in (SERVER_CPU.name, *PARTS)]
     rest = [c for c in rest if c.proven and c.material and c.relative >= _LEAST_CHANGE]
     rest = [c for c in rest if costs.outcome(c.metric, pair) != "equivalent"]
-    # times first, the longest before the others; then what is counted, by relative change
-    rest.sort(key=lambda c: (not c.timed, -abs(c.change) if c.timed else 0.0))
-    found += [_other(cost, pair, over) for cost in rest[: _MOST_SENTENCES - len(found)]]
+    # times first, the longest before the others; of what is counted first what the option costs more
+    times = sorted((c for c in rest if c.timed), key=lambda c: -abs(c.change))
+    counted = sorted((c for c in rest if not c.timed), key=lambda c: (c.change < 0, -c.relative))
+    room = _MOST_SENTENCES - len(found)
+    first = times[: room - min(_COUNTED, len(counted))]
+    found += [_other(cost, pair, over) for cost in [*first, *counted][:room]]
     return tuple(found)
 
 
@@ -113,6 +117,12 @@ def _signed(cost: Cost) -> str:
     return f"{'−' if cost.change < 0 else '+'}{percent(abs(cost.change) / cost.difference.before)}"
 
 
+def _relative(share: float, after: float) -> str:
+    """`40.1 %`; what is left of nearly nothing is not none."""
+    text = percent(share)
+    return "more than 99.9 %" if text == percent(1.0) and share < 1 and after > 0 else text
+
+
 def _other(cost: Cost, pair: PairResult, over: str) -> str:
     d = cost.difference
     option, other = pair.option, pair.other
@@ -120,7 +130,7 @@ def _other(cost: Cost, pair: PairResult, over: str) -> str:
     if d.unit == "1":
         less = "fewer" if cost.change < 0 else "more"
     title = cost.metric.title
-    relative = percent(abs(cost.change) / d.before) if d.before > 0 else ""
+    relative = _relative(abs(cost.change) / d.before, d.after) if d.before > 0 else ""
     how_much = f" ({relative} {less})" if relative else f" ({less})"
     return (
         f"{title[0].upper()}{title[1:]}{over}: {cost.text(d.after)} {cost.metric.each} under {option},"

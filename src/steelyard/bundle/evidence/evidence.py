@@ -89,11 +89,16 @@ class Evidence:
         pause_ns, common; cpus and cpus_share: the two CPUs, and what they share); empty where not
         measured.
     storage: where the data folder is (data_dir, filesystem, device ...); empty where not known.
+    versions: of the server, by option.
+    fixed: by option, what the data directory was made with, by name of the setting that shows it.
+    schemas: by option, tables_bytes, indexes_bytes and sql_s; empty unless a factor has scope `schema`.
     scores: run, point, instance, score, seconds, cpu_ns: instances of a program, where one was run.
     further_scores: run, point, instance, name, value.
     declared: metrics that the monitors declare, by monitor.
     placement: CPUs of "server" and "engine"; empty where not known, or where the server is at an address.
-    redone: run, block, cause: disturbed runs that do not count, as their block was repeated.
+    turns: run, point, deal, round, position, start_ns, transactions, first_half: of a block in turns.
+    redone: run, block, cause, studies (others, the most at a time): disturbed runs that do not count, as
+        their block was repeated.
     instruction_time: the clock counts instructions (of an emulated guest).
     """
 
@@ -141,9 +146,17 @@ class Evidence:
     topology: Topology = Topology()
     calibration: Mapping[str, Any] = field(default_factory=dict[str, Any])
     storage: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    fixed: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    schemas: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
     declared: Declared = field(default_factory=built_in)
     placement: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
-    redone: Columns = field(default_factory=lambda: _none("run", "block", "cause"))
+    turns: Columns = field(
+        default_factory=lambda: _none(
+            "run", "point", "deal", "round", "position", "start_ns", "transactions", "first_half"
+        )
+    )
+    redone: Columns = field(default_factory=lambda: _none("run", "block", "cause", "studies"))
     instruction_time: bool = False
 
     def option(self, label: str) -> Option:

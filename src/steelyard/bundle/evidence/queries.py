@@ -63,6 +63,13 @@ PEAKS = """
     group by s.run, m.point, s.monitor, s.entity, s.metric order by s.run, m.point
 """
 
+# disturbed runs, and the most other studies at a time beside each
+REDONE = """
+    select run, any_value(block) as block, any_value(cause) as cause,
+        coalesce(max(value) filter (monitor = 'disturbance' and metric = 'studies'), 0)::BIGINT as studies
+    from runs left join samples using (run) where status = 'disturbed' group by run order by run
+"""
+
 GAUGES = """
     with spans as (
         select run, min(start_ns) filter (phase = 'measure') as measure_ns,

@@ -27,7 +27,7 @@ class Series:
         absent: none), unit ('': a number of things), group (as declared): median over runs.
     statements: option, statement, per_s: geometric mean over runs and points, as estimates are.
     clients: option, clients, client, transactions: geometric mean over runs; of instances of a
-        program, their scores stand as transactions.
+        program, their scores stand as transactions (times in ns).
     priorities: option, clients, priority, seconds: of simulated threads that are weighed, running or
         waiting for a CPU, mean over runs. trace: option, thread, reason (`ran`, or why its priority
         changed), cpu, start_s, end_s (from the first), priority.

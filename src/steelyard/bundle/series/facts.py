@@ -34,16 +34,20 @@ class MonitorCost:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """done, void: runs. started_at: of the first, UTC, ISO 8601; '' where there is none.
+    """done: runs that count. void, disturbed: runs that do not. all_runs: with the others of their blocks.
 
-    notices: of the lab: code, text, runs.
+    started_at: of the first, UTC, ISO 8601; '' where there is none. notices: of the lab: code, text, runs.
+    load_points: numbers of clients that were connected.
     """
 
     done: int
     void: int
+    disturbed: int
+    all_runs: int
     started_at: str
     monitors: tuple[MonitorCost, ...]
     notices: tuple[tuple[str, str, tuple[int, ...]], ...]
+    load_points: tuple[int, ...] = ()
 
 
 def run_facts(bundle: Bundle) -> RunFacts:
@@ -53,13 +57,18 @@ def run_facts(bundle: Bundle) -> RunFacts:
         "select code, text, list(distinct run order by run) filter (run > 0) from notices"
         " group by code, text order by 1, 2"
     ).fetchall()
+    points = execute("select distinct clients from measures join used_runs using (run) order by 1").fetchall()
+    by_status = dict(execute("select status, count(*) from runs group by status").fetchall())
     return RunFacts(
         done=int(execute("select count(*) from used_runs").fetchall()[0][0]),
-        void=int(execute("select count(*) from runs where status = 'void'").fetchall()[0][0]),
+        void=int(by_status.get("void", 0)),
+        disturbed=int(by_status.get("disturbed", 0)),
+        all_runs=sum(by_status.values()),
         started_at=str(execute("select min(started_at) from runs").fetchall()[0][0] or ""),
         monitors=tuple(
             MonitorCost(str(name), None if interval_s is None else float(interval_s), float(percent))
             for name, interval_s, percent in execute(_MONITOR_COST).fetchall()
         ),
+        load_points=tuple(int(n) for (n,) in points),
         notices=tuple((code, text, tuple(runs or ())) for code, text, runs in notices),
     )

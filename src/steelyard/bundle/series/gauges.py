@@ -1,4 +1,4 @@
-"""Gauges over time, from the start of measure: medians over runs, each with its limit."""
+"""Gauges over time, 0 at the start of measure: medians over runs, each with its limit."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from steelyard.bundle.series.columns import Columns
 _GAUGES = """
     with chosen as (
         select s.run, u.option, s.monitor, s.entity, s.metric,
-            round((s.t_ns - m.start_ns) / 1e9) as t_s, s.value
-        from samples s join used_runs u using (run)
-            join (select run, min(start_ns) as start_ns from measures group by run) m using (run)
+            round((s.t_ns - m.start_ns) / 1e9) as t_s, s.value,
+            s.t_ns between m.start_ns and m.end_ns as measured
+        from samples s join used_runs u using (run) join (
+            select run, min(start_ns) as start_ns, max(end_ns) as end_ns from measures group by run
+        ) m using (run)
         where (s.monitor, s.entity, s.metric) in (
             select (unnest($monitors), unnest($entities), unnest($metrics)))
     ), medians as (
-        select option, t_s, monitor, entity, metric, median(value) as value from chosen
+        select option, t_s, monitor, entity, metric, median(value) as value,
+            bool_and(measured) as measured from chosen
         group by option, t_s, monitor, entity, metric
     )
-    select v.option, v.t_s, v.monitor, v.entity, v.metric, v.value, l.value as "limit"
+    select v.option, v.t_s, v.monitor, v.entity, v.metric, v.value, v.measured, l.value as "limit"
     from medians v left join medians l on l.option = v.option and l.t_s = v.t_s
         and l.monitor = v.monitor and l.entity = v.entity and l.metric = v.metric || '_limit'
     where not suffix(v.metric, '_limit') and v.t_s between -30 and 600
@@ -42,6 +45,7 @@ def gauges(bundle: Bundle) -> Columns:
     metrics = [charted[key] for key in at]
     return {
         **found,
+        "meaning": np.asarray([metric.meaning for metric in metrics], dtype=object),
         "unit": np.asarray([metric.unit for metric in metrics], dtype=object),
         "group": np.asarray([metric.group for metric in metrics], dtype=object),
     }

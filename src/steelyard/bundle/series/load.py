@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.columns import Columns
-from steelyard.study.workloads.program import ProgramWorkload
+from steelyard.study.workloads.program import ProgramWorkload, time_unit_ns
 
 # a time line cannot show more points
 _POINTS = 3000
@@ -107,6 +107,11 @@ def statements(bundle: Bundle, runs: Sequence[int]) -> Columns:
 
 
 def clients(bundle: Bundle, runs: Sequence[int]) -> Columns:
-    """Transactions of each client, or the score of each instance of a program, over these runs."""
-    query = _COPIES if isinstance(bundle.study.workload, ProgramWorkload) else _CLIENTS
-    return bundle.columns(query, {"runs": list(runs)})
+    """Transactions of each client, or the score of each instance of a program (times in ns)."""
+    workload = bundle.study.workload
+    if not isinstance(workload, ProgramWorkload):
+        return bundle.columns(_CLIENTS, {"runs": list(runs)})
+    found = dict(bundle.columns(_COPIES, {"runs": list(runs)}))
+    if scale := time_unit_ns(workload.score_unit):
+        found["transactions"] = found["transactions"] * scale
+    return found

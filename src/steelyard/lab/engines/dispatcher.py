@@ -1,7 +1,7 @@
 """The engine of simulated machines: one simulation per load point, in sequence in simulated time.
 
-The seed of a run derives from the study's seed and the block: within a block every option has the same
-bursts and sleeps, and blocks differ as runs of a real machine do.
+The seed of a run is that of its block: within a block every option has the same bursts and sleeps, and
+blocks differ as runs of a real machine do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from steelyard.run_tables.rows import Columns, Rows, decoded
 Say = Callable[[str], None]
 _Columns = dict[str, list[Any]]
 
-_BLOCKS_MAX = 1000
 _SAMPLES = 30  # of a measure phase, at most one per simulated second
 _TRACE_ROWS_MAX = 4000
 _TRACED_THREADS_MAX = 4  # of the scaled group, unless the study names threads
@@ -29,7 +28,7 @@ def run(plan_json: str, say: Say) -> str:
     """Runs the load points of a plan; the result as JSON.
 
     plan: as `_core.dispatch_run` takes it, with `points` (numbers of threads of the group `scaled`),
-    `block` and the study's `seed` in place of the simulation's; trace: threads (none: the first ones)
+    and `block`; trace: threads (none: the first ones)
     and window_s, from the start of measure; only the last load point of block 1 is traced. Transactions are
     the bursts of the group `scaled`; `clients` are its threads. Raises PlanError.
     """
@@ -39,7 +38,6 @@ def run(plan_json: str, say: Say) -> str:
     plan.pop("cool_down_s")
     scaled: str = plan.pop("scaled")
     window = plan.pop("trace")
-    plan["seed"] = (plan["seed"] * (_BLOCKS_MAX + 1) + block) % 2**63
     plan["sample_s"] = max(1.0, plan["measure_s"] / _SAMPLES)
     rows = {name: Rows(name) for name in _TABLES}
     trace: dict[str, Columns] = {}

@@ -12,15 +12,17 @@ from steelyard.workloads.load_plan import load_plan
 
 # connecting, logging in, inspection, writing the result
 _MARGIN_S = 180.0
+_BLOCKS_MAX = 1000
 
 
 def engine_plan(study: Study, slot: Slot, work: Work, load: Load) -> dict[str, Any]:
     """The plan in the engine's format (JSON): the subject's own keys, the work, the phases.
 
-    The seed is the study's: every option gets the same work. A simulation also gets its block, because
-    only another seed makes its blocks differ.
+    The seed is that of the block: all its options get the same work, and each block other work, so that
+    what is by chance in the work is in the intervals. A simulation also gets the number of its block.
     """
-    plan, server = load_plan(study, slot.option, work), load.server
+    seed = (study.plan.seed * (_BLOCKS_MAX + 1) + slot.block) % 2**63
+    plan, server = {**load_plan(study, slot.option, work), "seed": seed}, load.server
     if server is None:
         block = {"block": slot.block} if load.own_clock else {}
         return {**load.plan, **plan, **block}

@@ -1,6 +1,7 @@
 """The load engine as a child process: the lab's side, and the child's main.
 
-The child reads the plan from standard input; it writes phases, ticks and finally the result as lines of JSON.
+The child reads the plan from the first line of standard input, and commands for an engine in turns from
+the lines after it; it writes phases, ticks and finally the result as lines of JSON.
 It writes at least one line per second, `alive` if nothing else, so that a hanging engine is killed.
 """
 
@@ -49,7 +50,9 @@ class LoadProcess:
             start_new_session=True,
         )
         self.pid = self._process.pid
-        self._plan = json.dumps(plan).encode()
+        self._plan = json.dumps(plan).encode() + b"\n"
+        self._takes_commands = bool(plan.get("turns"))
+        self._planned = threading.Event()
         self._complaints = bytearray()
         pin(self.pid, cpus)
 
@@ -84,6 +87,19 @@ class LoadProcess:
         tail = self._complaints.decode(errors="replace").strip()
         raise LoadFailed(f"the load engine ended with {how}" + (f": {tail}" if tail else ""))
 
+    def command(self, command: Mapping[str, Any]) -> None:
+        """Sends a command to an engine whose plan is in turns, while result() runs in another thread.
+
+        Raises LoadFailed when the engine does not read its plan, or has ended.
+        """
+        assert self._process.stdin is not None
+        if not self._planned.wait(_SILENCE_S):
+            raise LoadFailed("the load engine did not read its plan")
+        try:
+            os.write(self._process.stdin.fileno(), json.dumps(command).encode() + b"\n")
+        except (BrokenPipeError, ValueError):
+            raise LoadFailed("the load engine has ended") from None
+
     def stop(self) -> None:
         """Ends the engine now; has no effect when it has ended."""
         self._process.kill()
@@ -107,7 +123,9 @@ class LoadProcess:
                     plan = _sent(process.stdin.fileno(), plan)
                     if not plan:
                         ready.unregister(process.stdin)
-                        process.stdin.close()
+                        self._planned.set()
+                        if not self._takes_commands:
+                            process.stdin.close()
                 if process.stderr in streams:
                     part = os.read(process.stderr.fileno(), _PART_BYTES)
                     self._complaints[:] = (self._complaints + part)[-_TAIL_BYTES:]
@@ -147,6 +165,26 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
+class _Input:
+    """Lines of standard input."""
+
+    def __init__(self) -> None:
+        self._text = b""
+
+    def __call__(self, wait_s: float | None) -> str | None:
+        """The next line; None when it has not come within wait_s. Raises EOFError at the end."""
+        while b"\n" not in self._text:
+            if not select.select([0], [], [], wait_s)[0]:
+                return None
+            part = os.read(0, _PART_BYTES)
+            if not part and not self._text:
+                raise EOFError("standard input has ended")
+            # the last line may lack its end
+            self._text += part or b"\n"
+        line, _, self._text = self._text.partition(b"\n")
+        return line.decode()
+
+
 def _beat() -> None:
     # no lock: a forked child of the engine would wait for it for ever; a short line to a pipe is atomic
     while not _over.wait(_BEAT_S):
@@ -163,12 +201,13 @@ def main() -> None:
     from steelyard import _core
 
     engine = ENGINES[name]
-    run = engine.load()
-    plan = sys.stdin.read()
+    run, lines = engine.load(), _Input()
+    plan = lines(None)
+    assert plan is not None
     if not engine.reports_alive:
         threading.Thread(target=_beat, name="alive", daemon=True).start()
     try:
-        result = run(plan, _say)
+        result = run(plan, _say, lines) if engine.takes_commands else run(plan, _say)
     except (_core.PlanError, _core.LoadError, LoadFailed) as error:
         _over.set()
         _say(json.dumps({"event": "failed", "cause": str(error)}))

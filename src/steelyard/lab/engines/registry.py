@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
-# from the plan (JSON) and a listener (lines of JSON) to the result (JSON)
-Run = Callable[[str, Callable[[str], None]], str]
+# from the plan (JSON) and a listener (lines of JSON) to the result (JSON); an engine that works in turns also
+# gets a function that waits so many seconds for the next command (JSON)
+Run = Callable[..., str]
 
 
 class LoadFailed(Exception):
@@ -16,7 +17,8 @@ class LoadFailed(Exception):
 
 @dataclass(frozen=True)
 class Engine:
-    """One engine. place: module:function, a `Run`; reports_alive: reports at least once per second.
+    """One engine. place: module:function, a `Run`; reports_alive: reports at least once per second;
+    takes_commands: can work in turns.
 
     tables: in every result; optional: in a result only if they have rows; facts: that the engine reports
     about itself. A result contains nothing else.
@@ -27,6 +29,7 @@ class Engine:
     optional: frozenset[str] = frozenset()
     facts: frozenset[str] = frozenset()
     reports_alive: bool = False
+    takes_commands: bool = False
 
     def load(self) -> Run:
         """The function that runs a plan."""
@@ -45,7 +48,9 @@ _LOAD_FACTS = _names(
 )
 
 ENGINES: dict[str, Engine] = {
-    "load": Engine("steelyard._core:load_run", _LOAD_TABLES, facts=_LOAD_FACTS, reports_alive=True),
+    "load": Engine(
+        "steelyard._core:load_run", _LOAD_TABLES, facts=_LOAD_FACTS, reports_alive=True, takes_commands=True
+    ),
     "latch": Engine(
         "steelyard._core:latch_run",
         _names("phases throughput latency clients errors samples latches latch_histograms"),

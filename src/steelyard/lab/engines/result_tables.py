@@ -46,11 +46,13 @@ def engine_samples(result: EngineResult, t_ns: int) -> Columns:
 
 def backlog_notices(result: EngineResult) -> Iterator[tuple[str, str]]:
     """Notices about arrivals of an open loop without a client: their latency is a lower bound."""
+    phases = result.tables["phases"]
+    clients = dict(zip(phases["point"], phases["clients"], strict=True))
     for point, waiting in enumerate(result.facts.backlog or ()):
         if waiting:
             yield (
                 "backlog",
-                f"point {point}: {waiting} arrivals still waited for a client at the end:"
+                f"at {clients.get(point, 0)} clients {waiting} arrivals still waited for a client at the end:"
                 " the rate exceeds the server's capacity, and latencies are lower bounds,"
                 " because they count these arrivals with their waiting time until the end",
             )

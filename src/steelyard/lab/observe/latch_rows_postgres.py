@@ -24,8 +24,8 @@ _SAMPLED = ("postgres-waits", "samples_total", "LWLock:")
 _SAMPLED_MAX = 10.0
 
 _NOT_LOCAL = (
-    "latches: a server at an address cannot be probed: sampled wait events replace sleeps;"
-    " gets are not available"
+    "latches: a server at an address cannot be probed: sleeps and gets are not available;"
+    " sampled wait events are, as far as this user can see them"
 )
 _LATE = (
     "gets: not available for load points whose load began before all breakpoints were set"

@@ -17,6 +17,7 @@ from steelyard.monitors import Monitor, Target, Unavailable, make
 
 _OPEN_S = 10.0
 _LAST_READING_S = 5.0
+_EDGE_S = 5.0
 
 
 class Monitoring:
@@ -32,7 +33,8 @@ class Monitoring:
             name: [] for name in ("t_ns", "monitor", "entity", "metric", "value")
         }
         self._wakeup = threading.Condition()
-        self._marks = 0
+        self._marks = self._answered = 0
+        self._rests = False
         self._over = False
         self._reading = ""
         self._thread = threading.Thread(target=self._loop, name="monitors", daemon=True)
@@ -59,13 +61,31 @@ class Monitoring:
         """Makes every monitor read now, at the edge of a phase."""
         with self._wakeup:
             self._marks += 1
-            self._wakeup.notify()
+            self._wakeup.notify_all()
+
+    def read_now(self) -> None:
+        """Reads every monitor and waits for that: at the edge of a turn, when nothing is under way.
+
+        Raises TimedOut when a monitor does not answer.
+        """
+        with self._wakeup:
+            self._marks += 1
+            mark = self._marks
+            self._wakeup.notify_all()
+            if not self._wakeup.wait_for(lambda: self._answered >= mark, _EDGE_S):
+                raise TimedOut(f"the monitor {self._reading} did not answer within {_EDGE_S:g} s")
+
+    def rest(self, rests: bool) -> None:
+        """Whether to read only when marked: while the options of other turns load the server."""
+        with self._wakeup:
+            self._rests = rests
+            self._wakeup.notify_all()
 
     def stop(self) -> None:
         """Reads a last time and closes the monitors; abandons a monitor that does not answer."""
         with self._wakeup:
             self._over = True
-            self._wakeup.notify()
+            self._wakeup.notify_all()
         if self._thread.is_alive():
             self._thread.join(_LAST_READING_S)
         if self._thread.is_alive():
@@ -88,18 +108,23 @@ class Monitoring:
         while True:
             now = time.monotonic_ns()
             with self._wakeup:
-                wait_s = (min(due.values(), default=now + 10**9) - now) / 1e9
+                first_ns = now + 10**9 if self._rests else min(due.values(), default=now + 10**9)
+                wait_s = (first_ns - now) / 1e9
                 if wait_s > 0 and not self._over and self._marks == seen:
                     self._wakeup.wait(wait_s)
                 over, marked, seen = self._over, self._marks != seen, self._marks
+                rests = self._rests
             now = time.monotonic_ns()
             for name in list(self._monitors):
-                if over or marked or due[name] <= now:
+                if over or marked or (due[name] <= now and not rests):
                     self._read(name)
                 while due.get(name, now + 1) <= now:
                     due[name] += self._period_ns[name]
                 if name not in self._monitors:
                     del due[name]
+            with self._wakeup:
+                self._answered = seen
+                self._wakeup.notify_all()
             if over:
                 return
 

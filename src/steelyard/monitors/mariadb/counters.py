@@ -20,6 +20,7 @@ _TIMEOUT_S = 5
 
 _ROW_LOCKS = Cost("row_lock_wait_us_per_txn", "wait for row locks", "lock wait")
 _REDO = Cost("redo_bytes_per_txn", "redo log", "log")
+_READS = Cost("pages_read_per_txn", "pages read into the buffer pool", "events")
 # by status variable
 _STATUS = {
     "Questions": DeclaredMetric("queries_total", "database", "Statements that clients sent"),
@@ -60,7 +61,7 @@ _STATUS = {
         "requests_total", "buffer pool", "Pages requested from the buffer pool"
     ),
     "Innodb_buffer_pool_reads": DeclaredMetric(
-        "reads_total", "buffer pool", "Pages not found in the buffer pool"
+        "reads_total", "buffer pool", "Pages not found in the buffer pool", (_READS,)
     ),
     "Memory_used": DeclaredMetric("used_bytes", "memory", "Memory that the server has allocated", fills=True),
 }

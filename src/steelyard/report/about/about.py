@@ -20,7 +20,10 @@ class FactorFacts:
 
 @dataclass(frozen=True)
 class Phases:
-    """The plan in numbers. transactions: that end the measure phase; None: measure_s does."""
+    """The plan in numbers. transactions: that end the measure phase; None: measure_s does.
+
+    own_end: a program runs to its own end, whatever measure_s.
+    """
 
     clients: tuple[int, ...]
     warm_up_s: float
@@ -29,6 +32,7 @@ class Phases:
     blocks: int
     seed: int
     transactions: int | None = None
+    own_end: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,12 @@ class About:
     when: start of the study, UTC, ISO 8601. machine, server_settings, engine: facts by name, in the
     order to be shown (CPU, cores, memory, kernel, virtualisation, mitigations ...). option_levels:
     code by factor, for each option. bundle, report: names as the user would type them; report
-    is '' where none was written. point_is, points_are: what the plan's numbers of clients count, one
-    and many; work_is: one of what they do; who_works: whose CPU counts. kernels: what each says of
-    itself, where several were booted. schemas: size of the data by option, where
+    is '' where none was written. runs_done: those that count. point_is, points_are: what the plan's numbers
+    of clients count, one and many; work_is: one of what they do; who_works: whose CPU counts. kernels: what
+    each says of itself, where several were booted. schemas: size of the data by option, where
     options differ in it. next_command: what to type next, here; page_command: the same, in the folder of
-    the report. notices: of the lab.
+    the report. notices: of the lab. resets_server: before each run; a server at an address is used as it
+    is. load_points: numbers of clients that were connected; empty: those of the plan.
     """
 
     name: str
@@ -52,7 +57,9 @@ class About:
     steelyard_version: str
     phases: Phases
     runs_done: int
-    runs_void: int
+    runs_void: int = 0
+    runs_disturbed: int = 0
+    runs_all: int = 0
     subject: str = ""
     point_is: str = "client"
     points_are: str = "clients"
@@ -71,8 +78,10 @@ class About:
     option_levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     schemas: Mapping[str, str] = field(default_factory=dict[str, str])
     notices: tuple[Notice, ...] = ()
+    resets_server: bool = True
+    load_points: tuple[int, ...] = ()
 
     def over(self, before: str = "") -> str:
         """`1 to 8 clients`: the load points of which one figure is a mean; '' where there is one point."""
-        numbers = sorted(set(self.phases.clients))
+        numbers = sorted(set(self.load_points or self.phases.clients))
         return f"{before}{numbers[0]} to {numbers[-1]} {self.points_are}" if len(numbers) > 1 else ""

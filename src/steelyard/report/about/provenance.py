@@ -13,13 +13,14 @@ from steelyard.report.about.about import About, FactorFacts, Phases
 from steelyard.report.about.machine import machine_rows
 from steelyard.study.errors import shown
 from steelyard.study.study import Factor
+from steelyard.study.workloads.program import ProgramWorkload
 
 
 def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_command: str = "") -> About:
     """How it was measured."""
     study, plan, facts = bundle.study, bundle.study.plan, run_facts(bundle)
     servers: Mapping[str, Mapping[str, Any]] = bundle.environment.get("servers", {})
-    versions = sorted({str(server["version"]) for server in servers.values()})
+    in_order = [option["label"] for option in bundle.head["options"] if option["label"] in servers]
     return About(
         name=study.name,
         question=study.question,
@@ -31,18 +32,21 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
             warm_up_s=plan.warm_up_s,
             measure_s=plan.measure_s,
             transactions=plan.transactions,
+            own_end=isinstance(study.workload, ProgramWorkload) and not study.workload.takes_seconds,
             cool_down_s=plan.cool_down_s,
             blocks=plan.blocks,
             seed=plan.seed,
         ),
         runs_done=facts.done,
         runs_void=facts.void,
+        runs_disturbed=facts.disturbed,
+        runs_all=facts.all_runs,
         subject=study.subject.kind,
         point_is=study.workload.point_is,
         points_are=study.workload.points_are,
         work_is=study.workload.work_is,
         who_works=study.workload.WHO,
-        server_version=", ".join(versions),
+        server_version=_by_option({label: str(servers[label]["version"]) for label in in_order}),
         kernels=_kernels(bundle.environment),
         schemas={
             label: _cost(servers[label]["schema"])
@@ -53,7 +57,7 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
         next_command=next_command,
         page_command=page_command,
         machine=machine_rows(bundle.environment),
-        server_settings=_settings([server["set"] for server in servers.values()]),
+        server_settings=_settings(bundle, in_order),
         engine=_engine(bundle),
         monitors=facts.monitors,
         factors=tuple(
@@ -61,17 +65,39 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
             for name, factor in study.factors.items()
         ),
         option_levels={o["label"]: o["levels"] for o in bundle.head["options"]},
+        resets_server=not study.subject.dsn,
+        load_points=facts.load_points,
         notices=tuple(Notice(code, text, runs=runs) for code, text, runs in facts.notices),
     )
 
 
-def _settings(servers: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """What was set, by name; where options differ, each value once."""
-    names = sorted({name for server in servers for name in server})
-    return {
-        name: " | ".join(dict.fromkeys(str(server.get(name, "default")) for server in servers))
-        for name in names
-    }
+def _settings(bundle: Bundle, labels: Sequence[str]) -> dict[str, str]:
+    """What was set under any option, by name; where options differ, each value with its options."""
+    servers: Mapping[str, Mapping[str, Any]] = bundle.environment.get("servers", {})
+    names = sorted({name for label in labels for name in servers[label]["set"]})
+    return {name: _by_option({label: _value(bundle, label, name) for label in labels}) for name in names}
+
+
+def _value(bundle: Bundle, label: str, name: str) -> str:
+    server = bundle.environment["servers"][label]
+    if name in server["set"]:
+        return str(server["set"][name])
+    differs = server.get("differs", {})
+    missing = name in differs and differs[name] is None
+    first = bundle.environment.get("server", {})
+    if not differs and server["version"] == first.get("version"):
+        missing = name not in first.get("settings", {name: ""})
+    return "not in this version" if missing else "default"
+
+
+def _by_option(values: Mapping[str, str]) -> str:
+    """`on`; `V15: off | V18: on` where options differ, in the order of the study."""
+    if len(set(values.values())) < 2:
+        return next(iter(values.values()), "")
+    options: dict[str, list[str]] = {}
+    for label, value in values.items():
+        options.setdefault(value, []).append(label)
+    return " | ".join(f"{', '.join(labels)}: {value}" for value, labels in options.items())
 
 
 def _kernels(environment: Mapping[str, Any]) -> dict[str, str]:
@@ -112,5 +138,6 @@ def _engine(bundle: Bundle) -> dict[str, str]:
     facts = bundle.study.workload.summary()
     if placement := bundle.environment.get("placement"):
         facts["CPUs of the engine"] = ", ".join(map(str, placement["engine_cpus"]))
-        facts["CPUs of the server"] = ", ".join(map(str, placement["server_cpus"]))
+        server = "" if bundle.study.subject.dsn else ", ".join(map(str, placement["server_cpus"]))
+        facts["CPUs of the server"] = server or "not known: it is at an address"
     return facts

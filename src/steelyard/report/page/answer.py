@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 CHIPS = {
     "winner": "✓ winner",
     "leaning": "◔ leaning, too few blocks",
-    "tie": "= tie",
+    "tie": "= equivalent",
     "trade-off": "⇄ trade-off",
-    "inconclusive": "~ inconclusive",
+    "inconclusive": "~ no difference shown",
     "it depends": "≠ it depends",
     "measured": "measured",
     "nothing to compare": "nothing to compare",
@@ -26,11 +26,13 @@ CHIPS = {
 
 
 def speaker(labels: Iterable[str]) -> Any:
-    """A filter: text escaped, option labels in it set as code."""
+    """A filter: text escaped, option labels in it set as code, whole words with their hyphens."""
     from markupsafe import Markup, escape
 
     longest_first = sorted(labels, key=len, reverse=True)
-    pattern = re.compile("|".join(rf"(?<!\w){re.escape(label)}(?!\w)" for label in longest_first) or r"(?!)")
+    pattern = re.compile(
+        "|".join(rf"(?<![\w-]){re.escape(label)}(?![\w-])" for label in longest_first) or r"(?!)"
+    )
 
     def say(text: str) -> Markup:
         out, at = Markup(), 0
@@ -44,14 +46,18 @@ def speaker(labels: Iterable[str]) -> Any:
 
 
 def tiles(presented: Presented) -> list[dict[str, str]]:
-    """What the winner changes, in three figures. Nothing where nothing won."""
+    """What the winner changes, in three figures, each of a named option. Nothing where nothing won.
+
+    Where the baseline wins they are those of the best other option.
+    """
     if presented.judgement.verdict.outcome != "winner":
         return []
     return [
         {
             "title": heading(metric),
+            "option": item.option,
             "value": fmt.change(item.ratio),
-            "detail": f"ratio {fmt.ratio(item.ratio, item.low, item.high)}"
+            "detail": f"ratio to {item.baseline}: {fmt.ratio(item.ratio, item.low, item.high)}"
             + presented.about.over(", geometric mean over "),
             "outcome": item.outcome,
         }

@@ -10,28 +10,26 @@ from pathlib import Path
 
 from steelyard import __version__
 from steelyard import quantities as fmt
-from steelyard.analysis.comparison.bundles import BundleComparison
+from steelyard.analysis.bundles import BundleComparison
 from steelyard.analysis.judgement.results import Metric
 from steelyard.bundle.storage.files import write_whole
 from steelyard.report.page.html import environment
 from steelyard.report.presented.headings import heading
+from steelyard.report.presented.marks import WORDS
 from steelyard.report.tables import bundles
 from steelyard.report.tables.bundles import Row
 
 _WIDTH, _MARGIN = 180.0, 6.0
 # an end of an interval farther away is cut off at the edge of the picture
 _FARTHEST = 20.0
-_WORDS = {
-    "better": "better",
-    "worse": "worse",
-    "equivalent": "equivalent",
-    "inconclusive": "without a difference shown",
-}
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A ratio with its interval in px from the left; one: where the ratio 1 is."""
+    """A ratio with its interval in px from the left; one: where the ratio 1 is.
+
+    low and high are that of the ratio where it has no interval.
+    """
 
     low: float
     ratio: float
@@ -53,7 +51,10 @@ def render(found: Sequence[BundleComparison]) -> str:
             parts=[(one, counted(one), _tables(one), bundles.footnote(one)) for one in found],
             here=found[0].here,
             there=fmt.listed([one.there for one in found]),
+            work="different" if any(one.unlike_work for one in found) else "the same",
+            unlike=bundles.unlike,
             width=_WIDTH,
+            words=WORDS,
             version=__version__,
         )
     )
@@ -62,7 +63,7 @@ def render(found: Sequence[BundleComparison]) -> str:
 def counted(found: BundleComparison) -> str:
     """`2 better, 1 worse and 5 equivalent`."""
     counts = Counter(c.outcome for c in found.comparisons)
-    parts = [f"{counts[outcome]} {word}" for outcome, word in _WORDS.items() if counts[outcome]]
+    parts = [f"{counts[outcome]} {word}" for outcome, word in WORDS.items() if counts[outcome]]
     return fmt.listed(parts) if parts else "no option and load point in both"
 
 
@@ -71,7 +72,9 @@ def bars(rows: Sequence[Row]) -> list[Bar]:
     items = [row.comparison for row in rows]
     near = [(item.ratio / _FARTHEST, item.ratio * _FARTHEST) for item in items]
     ends = [
-        (max(item.low, below), item.ratio, min(item.high, above))
+        (item.ratio,) * 3
+        if fmt.no_interval(item.low, item.high)
+        else (max(item.low, below), item.ratio, min(item.high, above))
         for item, (below, above) in zip(items, near, strict=True)
     ]
     margin = max((item.margin for item in items), default=0.0)

@@ -15,7 +15,7 @@ from steelyard.report.page import answer
 from steelyard.report.page.embedded import key_of, specifications, stills
 from steelyard.report.page.method import facts_of
 from steelyard.report.page.vega import vega_script
-from steelyard.report.presented.marks import MARKS_MEAN
+from steelyard.report.presented.marks import MARKS_MEAN, WORDS
 from steelyard.report.presented.presented import Presented
 from steelyard.report.presented.ranking import Row
 from steelyard.report.tables import programs, ranking, statements
@@ -54,6 +54,7 @@ def render(presented: Presented) -> str:
             about=about,
             judgement=judgement,
             verdict=judgement.verdict,
+            words=WORDS,
             chip=answer.CHIPS[judgement.verdict.outcome],
             say=answer.speaker(judgement.options),
             tiles=answer.tiles(presented),
@@ -62,6 +63,7 @@ def render(presented: Presented) -> str:
             options=_split(list(zip(presented.ranking, options.rows, strict=True))),
             open_max=_OPEN_MAX,
             over=about.over(" and "),
+            order=presented.order,
             legend=presented.legend,
             marks_mean=MARKS_MEAN,
             blocks=_blocks(presented.blocks),
@@ -76,7 +78,7 @@ def render(presented: Presented) -> str:
             images=stills(drawn),
             embedded=specifications(drawn),
             scripts=vega_script(),
-            facts=facts_of(about, " to ".join(_ends(presented.blocks)) or "none"),
+            facts=facts_of(presented, " to ".join(_ends(presented.blocks)) or "none"),
             fmt=fmt,
         )
     )

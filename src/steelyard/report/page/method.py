@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from steelyard import quantities as fmt
 from steelyard.bundle.series.facts import MonitorCost
 from steelyard.report.about.about import About, Phases
+from steelyard.report.presented.presented import Presented
+
+# share of the variance between blocks from which longer blocks hardly help
+_MOSTLY = 0.5
 
 
-def facts_of(about: About, blocks: str) -> list[tuple[str, dict[str, str]]]:
+def facts_of(presented: Presented, blocks: str) -> list[tuple[str, dict[str, str]]]:
     """Groups by title. blocks: whole ones, as text."""
-    phases = about.phases
-    plan = {about.points_are: ", ".join(str(number) for number in phases.clients)}
+    about, phases = presented.about, presented.about.phases
+    plan = {about.points_are: _numbers(phases.clients)}
+    if about.load_points and set(about.load_points) != set(phases.clients):
+        plan[f"{about.points_are} connected"] = _numbers(about.load_points)
     measured = {
         "blocks": (
             f"{blocks} of {phases.blocks} planned, each holding every option once in random order"
             f" (seed {phases.seed})"
         ),
-        "each run": (
-            f"{fmt.duration(phases.warm_up_s)} warm-up, {_measured(phases)} measure, "
-            f"{fmt.duration(phases.cool_down_s)} cool-down"
-        ),
-        "runs": f"{about.runs_done} done"
-        + (f", {about.runs_void} void and redone" if about.runs_void else ""),
+        "each run": f"{_measured(phases)}, {fmt.duration(phases.cool_down_s)} cool-down",
+        "runs": _runs(about),
     }
     if about.subject != "recording":
         plan |= measured
@@ -29,6 +33,7 @@ def facts_of(about: About, blocks: str) -> list[tuple[str, dict[str, str]]]:
     monitors = {monitor.name: _cost(monitor) for monitor in about.monitors}
     groups = (
         ("Plan", plan),
+        ("Precision", _precision(presented)),
         ("Machine", dict(about.machine)),
         ("Kernels", dict(about.kernels)),
         ("Schema", dict(about.schemas)),
@@ -39,8 +44,56 @@ def facts_of(about: About, blocks: str) -> list[tuple[str, dict[str, str]]]:
     return [(title, facts) for title, facts in groups if facts]
 
 
+def _numbers(points: Sequence[int]) -> str:
+    return ", ".join(map(str, points))
+
+
+def _runs(about: About) -> str:
+    """`18 of 22 count: blocks with 3 disturbed runs were run again`."""
+    if about.runs_all <= about.runs_done:
+        return f"{about.runs_done} done"
+    counted = {"disturbed": about.runs_disturbed, "void": about.runs_void}
+    kinds = [fmt.count(number, f"{kind} run") for kind, number in counted.items() if number]
+    again = f": blocks with {fmt.listed(kinds)} were run again" if kinds else ""
+    return f"{about.runs_done} of {about.runs_all} count{again}"
+
+
+def _precision(presented: Presented) -> dict[str, str]:
+    """What the study could tell apart, and where its scatter comes from."""
+    levels = presented.judgement.precision.levels
+    facts = {"resolution": presented.resolution}
+    if levels is not None:
+        rounds, deals, blocks = (
+            fmt.significant(percent, 2)
+            for percent in (levels.round_percent, levels.deal_percent, levels.block_percent)
+        )
+        facts["turns"] = (
+            f"{levels.rounds} rounds per block, one turn of each option per round in random order; new"
+            f" connections {fmt.count(levels.deals, 'time')} per block"
+        )
+        facts["unit of the intervals"] = (
+            "the block, which has new servers: what differs between starts stays the same for all its rounds"
+        )
+        facts["scatter of the ratio"] = (
+            f"{levels.option}: {rounds} % between rounds, {deals} % between sets of connections, {blocks} %"
+            " between blocks (standard deviations, each beyond what the one before explains)"
+        )
+        facts["narrower intervals"] = _advice(levels.of_blocks)
+    return {name: text for name, text in facts.items() if text}
+
+
+def _advice(of_blocks: float) -> str:
+    share = fmt.percent(of_blocks)
+    if of_blocks > _MOSTLY:
+        return f"raise plan.blocks: {share} of the variance is between blocks, whatever their length"
+    return f"raise plan.measure_s or plan.blocks: {share} of the variance is between blocks"
+
+
 def _measured(phases: Phases) -> str:
-    return fmt.duration(phases.measure_s) if phases.transactions is None else f"{phases.transactions:,} txn"
+    if phases.own_end:
+        return "until the last instance ends"
+    length = fmt.duration(phases.measure_s) if phases.transactions is None else f"{phases.transactions:,} txn"
+    return f"{fmt.duration(phases.warm_up_s)} warm-up, {length} measure"
 
 
 def _cost(monitor: MonitorCost) -> str:

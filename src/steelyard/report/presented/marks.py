@@ -11,4 +11,12 @@ MARKS: dict[Outcome, str] = {
     "inconclusive": "~",
     "different": "≠",
 }
+# what tables, verdict and legend call each
+WORDS: dict[Outcome, str] = {
+    "better": "better",
+    "worse": "worse",
+    "equivalent": "equivalent",
+    "inconclusive": "no difference shown",
+    "different": "different",
+}
 MARKS_MEAN = "▲ better, ▼ worse, = equivalent, ~ no difference shown"

@@ -43,12 +43,12 @@ def palette_of(judgement: Judgement, about: About) -> Palette:
 
 
 def _main_factor(judgement: Judgement, about: About) -> str | None:
-    """The factor that explains most of the work done; the first factor where none is estimated."""
-    work = judgement.headlines.work
+    """The factor that explains most of the foremost metric; the first factor where none is estimated."""
+    foremost = judgement.headlines.foremost
     single = [
         effect
         for effect in judgement.effects
-        if len(effect.factors) == 1 and (work is None or effect.metric == work.name)
+        if len(effect.factors) == 1 and (foremost is None or effect.metric == foremost.name)
     ]
     if single:
         return max(single, key=lambda effect: effect.share).factors[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Comparison, Effect, Headlines, Judgement, Metric
 from steelyard.analysis.judgement.scaling import Scaling
 from steelyard.bundle.series.columns import Series
@@ -43,9 +44,9 @@ class Presented:
 
     @property
     def judged(self) -> list[Metric]:
-        """Those that get a chart of ratios: work done, CPU, p99."""
+        """Those that get a chart of ratios: work done, CPU, p99; the foremost of them first."""
         roles = self.headlines
-        return [metric for metric in (roles.work, roles.cpu, roles.p99) if metric]
+        return [m for m in dict.fromkeys((roles.foremost, roles.work, roles.cpu, roles.p99)) if m]
 
     @property
     def cost_of(self) -> str:
@@ -71,8 +72,26 @@ class Presented:
     @property
     def legend(self) -> str:
         """What the marks of rows mean, and of which metric: a row may win one and lose another."""
-        work = self.headlines.work
-        return f"{work.title}: {MARKS_MEAN}" if work else MARKS_MEAN
+        foremost = self.headlines.foremost
+        return f"{foremost.title}: {MARKS_MEAN}" if foremost else MARKS_MEAN
+
+    @property
+    def order(self) -> str:
+        """The order of the rows: `from the fastest to the slowest`."""
+        if latency := self.headlines.latency:
+            return f"from the lowest {latency.title} to the highest"
+        return "from the fastest to the slowest"
+
+    @property
+    def resolution(self) -> str:
+        """What the study could tell apart, as a sentence; '' where unknown."""
+        percent, foremost = self.judgement.precision.resolution_percent, self.headlines.foremost
+        if percent is None or foremost is None:
+            return ""
+        return (
+            f"this study could see differences in {foremost.title} of {fmt.significant(percent, 2)} % and"
+            " more (in 9 of 10 such studies)"
+        )
 
     def effects(self, metric: Metric) -> list[Effect]:
         """Effects on one metric, the largest share first."""

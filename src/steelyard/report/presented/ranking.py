@@ -1,4 +1,4 @@
-"""The options from the best work done to the least, each with its headline estimates."""
+"""The options from the best to the worst by the foremost metric, each with its headline estimates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BEST_ROWS = 10
 
 @dataclass(frozen=True)
 class Row:
-    """One option. comparison: of the work done with the baseline; None for the baseline itself.
+    """One option. comparison: with the baseline by the foremost metric; None for the baseline itself.
 
     footnotes: numbers of those that are about it, from 1. is_foremost: whether a short table of many
     options has it: the best, the baseline, the last.
@@ -51,7 +51,7 @@ _Measured = TypeVar("_Measured", bound=_OfMetric)
 
 
 def ranked(judgement: Judgement, footnotes: Sequence[Footnote]) -> tuple[Row, ...]:
-    """One row per option, the best work done first; the study's order where none was measured."""
+    """One row per option, the best by the foremost metric first; in the study's order where none was."""
     roles = judgement.headlines
     fits = {
         role: {item.option: item for item in of_metric(judgement.estimates, metric)}
@@ -62,10 +62,11 @@ def ranked(judgement: Judgement, footnotes: Sequence[Footnote]) -> tuple[Row, ..
             ("p99", roles.p99),
         )
     }
-    against = {item.option: item for item in of_metric(judgement.comparisons, roles.work)}
-    sign = 1 if roles.work and roles.work.better == "lower" else -1
+    against = {item.option: item for item in of_metric(judgement.comparisons, roles.foremost)}
     work = fits["work"]
-    order = sorted(judgement.options, key=lambda label: sign * work[label].value if label in work else 0.0)
+    rank = fits["p99"] if roles.latency else work
+    sign = 1 if roles.foremost and roles.foremost.better == "lower" else -1
+    order = sorted(judgement.options, key=lambda label: sign * rank[label].value if label in rank else 0.0)
     return tuple(
         Row(
             label=label,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from steelyard import quantities as fmt
-from steelyard.analysis.comparison.bundles import BundleComparison
+from steelyard.analysis.bundles import BundleComparison
 from steelyard.analysis.judgement.results import Comparison, Estimate, Metric
 from steelyard.report.presented.marks import MARKS, MARKS_MEAN
 
@@ -46,6 +46,12 @@ def footnote(found: BundleComparison) -> str:
         f"{MARKS_MEAN}; geometric means over blocks; ratio: there / here, 95 % intervals, Welch's t on run"
         f" values; intervals and p-values corrected for {fmt.count(found.tests, 'test')} (Holm)"
     )
+
+
+def unlike(found: BundleComparison) -> list[tuple[str, tuple[str, ...]]]:
+    """What the two bundles compare, and in what their work differs; without what is empty."""
+    every = [("compared", found.differences), ("different work", found.unlike_work)]
+    return [(what, texts) for what, texts in every if texts]
 
 
 def _row(metric: Metric, item: Comparison, here: Estimate, there: Estimate) -> Row:

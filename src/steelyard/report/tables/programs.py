@@ -1,9 +1,13 @@
-"""Scores of programs by number of instances: in total and each, or their mean where less is better."""
+"""Scores of programs by number of instances: in total and each, or their mean where less is better.
+
+The ratio of the compared score stands beside it, that of each further score beside that one.
+"""
 
 from __future__ import annotations
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Estimate, Judgement, Metric
+from steelyard.analysis.metrics.programs import FURTHER
 from steelyard.report.about.about import About
 from steelyard.report.presented.marks import MARKS
 from steelyard.report.presented.presented import Presented
@@ -20,25 +24,37 @@ def table(presented: Presented) -> Table | None:
     only = about.phases.clients[0]
     by = {(e.metric, e.clients or only, e.option): e for e in _by_point(judgement, about)}
     against = {
-        (c.clients or only, c.option): c
+        (c.metric, c.clients or only, c.option): c
         for c in judgement.comparisons
-        if c.metric == work.name and _at_point(c.clients, about)
+        if _at_point(c.clients, about)
     }
+    compared = [metric for metric in shown if not metric.name.startswith(FURTHER)]
+    further = [metric for metric in shown if metric.name.startswith(FURTHER)]
     rows: list[tuple[str, ...]] = []
     for instances in about.phases.clients:
         for option in judgement.options:
             cpus = by.get(("cpus_used", instances, option))
-            versus = against.get((instances, option))
+            versus = against.get((work.name, instances, option))
             missing = "baseline" if option == judgement.baseline else fmt.MISSING
+
+            def of(metric: Metric, at: tuple[int, str] = (instances, option)) -> str:
+                return _interval(by.get((metric.name, *at)), metric)
+
+            def ratio(metric: Metric, at: tuple[int, str] = (instances, option), or_: str = missing) -> str:
+                found = against.get((metric.name, *at))
+                return fmt.ratio(found.ratio, found.low, found.high) if found else or_
+
             rows.append(
                 (
                     f"{MARKS[versus.outcome] if versus else '·'} {instances} × {option}",
-                    *(_interval(by.get((metric.name, instances, option)), metric) for metric in shown),
-                    fmt.ratio(versus.ratio, versus.low, versus.high) if versus else missing,
+                    *map(of, compared),
+                    ratio(work),
+                    *(text for metric in further for text in (of(metric), ratio(metric))),
                     fmt.significant(cpus.value) if cpus else fmt.MISSING,
                 )
             )
-    return Table(("  instances × option", *map(_heading, shown), "ratio", "CPUs"), tuple(rows))
+    names = [name for metric in further for name in (_heading(metric), f"ratio of {metric.title}")]
+    return Table(("  instances × option", *map(_heading, compared), "ratio", *names, "CPUs"), tuple(rows))
 
 
 def _heading(metric: Metric) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchRow
+from steelyard.analysis.judgement.results import Metric
+from steelyard.analysis.metrics.latches import ASLEEP, SLEEPS
 from steelyard.report.presented.presented import Presented
 from steelyard.report.text_table import Table
 
@@ -24,22 +26,30 @@ def table(presented: Presented) -> Table | None:
     for row in latches:
         if row.sleeps_only and row.clients == most:
             mine.setdefault(row.option, []).append(row)
-    often = [sum(row.sleeps_per_txn or 0.0 for row in rows) for rows in mine.values()]
+    often = [_of(presented, option, most, SLEEPS) for option in mine]
     if len(mine) > _OPTIONS_MAX or max(often, default=0.0) < _SLEEPS_PER_TXN_MIN:
         return None
-    head = f"  sleeps at {fmt.count(most, about.point_is, about.points_are)}, pooled"
+    head = f"  sleeps at {fmt.count(most, about.point_is, about.points_are)}"
     return Table(
         (head, f"per {about.work_is}", "time asleep", "most of it for latch"),
         tuple(
-            (f"  {option}", fmt.significant(sleeps), *_asleep(rows))
+            (f"  {option}", fmt.significant(sleeps), *_asleep(rows, _of(presented, option, most, ASLEEP)))
             for (option, rows), sleeps in zip(mine.items(), often, strict=True)
         ),
     )
 
 
-def _asleep(rows: Sequence[LatchRow]) -> tuple[str, str]:
-    total = sum(row.wait_ns_per_txn or 0.0 for row in rows)
-    if not total:
+def _of(presented: Presented, option: str, clients: int, metric: Metric) -> float:
+    """The estimate of the costs, so that one metric reads alike in every sentence and table."""
+    mine = [e for e in presented.judgement.estimates if (e.option, e.metric) == (option, metric.name)]
+    at = {estimate.clients: estimate.value for estimate in mine}
+    return at.get(clients, at.get(None, 0.0))
+
+
+def _asleep(rows: Sequence[LatchRow], total_us: float) -> tuple[str, str]:
+    pooled = sum(row.wait_ns_per_txn or 0.0 for row in rows)
+    if not pooled:
         return "0", ""
     first = max(rows, key=lambda row: row.wait_ns_per_txn or 0.0)
-    return fmt.quantity(total, "ns"), f"{first.latch}, {fmt.percent((first.wait_ns_per_txn or 0.0) / total)}"
+    share = fmt.percent((first.wait_ns_per_txn or 0.0) / pooled)
+    return fmt.quantity(total_us, ASLEEP.unit.partition("/")[0]), f"{first.latch}, {share}"

@@ -1,4 +1,4 @@
-"""Latency by statement: how often each ran, its p50 and its p99, one row per statement and option."""
+"""Latency by statement: how often each ran, its p50 with the ratio to the baseline's, and its p99."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import StatementLatency
+from steelyard.report.presented.marks import MARKS
 from steelyard.report.presented.presented import Presented
 from steelyard.report.text_table import Table, whole
 
@@ -21,11 +22,12 @@ def table(presented: Presented) -> Table | None:
     rows = [row for row in found if row.clients == most]
     return Table(
         (
-            f"  statement at {fmt.count(most, about.point_is, about.points_are)}",
+            f"  at {fmt.count(most, about.point_is, about.points_are)}",
             "option",
             "count",
-            "p50",
             "p99",
+            "p50",
+            "ratio of p50",
         ),
         tuple((f"  {row.statement}", row.option, *_cells(row)) for row in rows),
     )
@@ -37,10 +39,13 @@ def page_table(presented: Presented) -> Table | None:
     if not found:
         return None
     return Table(
-        ("statement", "option", presented.about.points_are, "count", "p50", "p99"),
+        ("statement", "option", presented.about.points_are, "count", "p99", "p50", "ratio of p50"),
         tuple((row.statement, row.option, str(row.clients), *_cells(row)) for row in found),
     )
 
 
-def _cells(row: StatementLatency) -> tuple[str, str, str]:
-    return whole(row.count), fmt.quantity(row.p50_ns, "ns"), fmt.quantity(row.p99_ns, "ns")
+def _cells(row: StatementLatency) -> tuple[str, str, str, str]:
+    """The outcome stands before the ratio as a sign."""
+    found = row.comparison
+    ratio = f"{MARKS[found.outcome]} {fmt.ratio(found.ratio, found.low, found.high)}" if found else ""
+    return whole(row.count), fmt.quantity(row.p99_ns, "ns"), fmt.quantity(row.p50_ns, "ns"), ratio

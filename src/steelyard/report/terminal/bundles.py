@@ -6,15 +6,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.analysis.comparison.bundles import BundleComparison
+from steelyard.analysis.bundles import BundleComparison
 from steelyard.printable import printable
 from steelyard.report.presented.headings import heading
 from steelyard.report.tables import bundles
 
 
 def print_bundle_comparison(found: BundleComparison, console: Console) -> None:
-    """A table per metric: each option there against here; then what else differs."""
+    """What is compared; a table per metric, each option there against here; then what else differs."""
     console.print(Text(printable(f"{found.there} (there) against {found.here} (here)"), "bold"))
+    for what, texts in bundles.unlike(found):
+        console.print(Text(printable(f"{what}: {'; '.join(texts)}")), soft_wrap=True)
     for metric in found.metrics:
         title = Text(printable(heading(metric)))
         table = Table(box=None, pad_edge=False, title=title, title_justify="left")

@@ -21,11 +21,13 @@ _UNKNOWN = "the time is estimated after the first run"
 class Expected:
     """seconds: length of the study, None: unknown; redo_s: additional, for blocks that may be run again.
 
-    refused: what this machine refuses of the study. busy: what else the machine does; '': nothing.
+    one_after_another: why the options of a block do not take turns; '': they do. refused: what this machine
+    refuses of the study. busy: what else the machine does; '': nothing.
     """
 
     seconds: float | None
     redo_s: float = 0.0
+    one_after_another: str = ""
     refused: Sequence[str] = ()
     busy: str = ""
 
@@ -53,12 +55,20 @@ def print_plan(study: Study, options: Sequence[Option], expected: Expected, cons
     labels = [option.label for option in options]
     more = f" and {len(labels) - _LABELS_MAX} more" if len(labels) > _LABELS_MAX else ""
     say("options", f"{len(labels)}: {', '.join(labels[:_LABELS_MAX])}{more}")
+    if len(labels) > 1:
+        say("order", _order(study, expected))
     who = study.workload.point_is if plan.clients == [1] else study.workload.points_are
     say(
         "plan",
         f"{fmt.count(plan.blocks, 'block')} x {fmt.count(len(labels), 'option')},"
         f" {', '.join(map(str, plan.clients))} {who}, {_phases(study)}: {_length(expected)}",
     )
+
+
+def _order(study: Study, expected: Expected) -> str:
+    if expected.one_after_another:
+        return f"one run after another within a block, because {expected.one_after_another}"
+    return f"within a block the options take turns of {study.plan.turn_ms:g} ms"
 
 
 def _length(expected: Expected) -> str:

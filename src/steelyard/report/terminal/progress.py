@@ -79,9 +79,8 @@ class Progress:
         self._tps = tps
         self._show()
 
-    def run_ended(self, label: str, tps: float, status: str) -> None:
+    def run_ended(self, label: str, block: int, tps: float, status: str) -> None:
         """A run is over. status: done; void or disturbed: its block will be redone."""
-        block = self._now[1] if self._now and self._now[0] == label else 0
         if status != "done":
             self._cells = {cell: found for cell, found in self._cells.items() if cell[1] != block}
         self._cells[label, block] = status

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from steelyard import quantities as fmt
 from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
-from steelyard.analysis.judgement.results import Comparison, Judgement
+from steelyard.analysis.judgement.results import Comparison, Judgement, Metric
 from steelyard.printable import printable
 from steelyard.report.about.about import About
 from steelyard.report.presented.footnotes import Footnote
@@ -126,7 +126,7 @@ def _options(presented: Presented, console: Console) -> None:
     room = console.width - 2 - sum(width + len(_GAP) for width in widths)
     beside = max(map(len, labels)) <= room
     lead = max(map(len, [*labels, "option"])) if beside else 4
-    _line(console, [(f"  {'option' if beside else '':<{lead}}", "dim"), (_joined(heads, widths), "dim")])
+    _line(console, [(_head(f"{'':{lead + 2}}{_joined(heads, widths)}"), "dim")])
     before = -1
     for place, label, texts in zip(shown, labels, cells, strict=True):
         if left_out := place - before - 1:
@@ -143,6 +143,14 @@ def _options(presented: Presented, console: Console) -> None:
     ends = "–".join(map(str, sorted({blocks[0], blocks[-1]}))) if blocks else ""
     many = f"n = {ends} block{'s' * (ends != '1')}; " if ends else ""
     _say(console, f"{many}{presented.summary}, 95 % intervals; {presented.legend}", "dim", hang="  ")
+    if presented.resolution:
+        _say(console, presented.resolution, "dim", hang="  ")
+
+
+def _head(line: str) -> str:
+    """The heads of the columns, with that of the labels where there is room before them."""
+    first = "  option"
+    return line if line[: len(first) + 1].strip() else first + line[len(first) :]
 
 
 def _style(comparison: Comparison | None) -> str:
@@ -171,7 +179,7 @@ def _aligned(table: Table | None, console: Console) -> None:
 
 
 def _factors(presented: Presented, console: Console) -> None:
-    metric = presented.headlines.work
+    metric = presented.headlines.foremost
     effects = presented.effects(metric) if metric else []
     if metric is None or len({name for effect in effects for name in effect.factors}) < 2:
         return
@@ -185,7 +193,7 @@ def _factors(presented: Presented, console: Console) -> None:
     names = [" × ".join(effect.factors) for effect in drawn]
     width = max((len(name) for name in names), default=0)
     for name, effect in zip(names, drawn, strict=True):
-        levels = _levels(effect.levels.items()) if len(effect.factors) == 1 else ""
+        levels = _levels(metric, effect.levels.items()) if len(effect.factors) == 1 else ""
         share = f"{fmt.percent(effect.share):>7}{_GAP}{fmt.share_interval(effect.low, effect.high):<9}"
         _say(console, levels, hang=f"  {name:<{width}}{_GAP}{share}{_GAP}")
 
@@ -202,8 +210,9 @@ def _scaling(judgement: Judgement, about: About, console: Console) -> None:
         _line(console, [(f"  … {more} in the report", "dim")])
 
 
-def _levels(levels: Iterable[tuple[tuple[str, ...], float]]) -> str:
-    best_first = sorted(levels, key=lambda level: -level[1])
+def _levels(metric: Metric, levels: Iterable[tuple[tuple[str, ...], float]]) -> str:
+    sign = 1 if metric.better == "lower" else -1
+    best_first = sorted(levels, key=lambda level: sign * level[1])
     return ", ".join(f"{'+'.join(codes)}{_JOINT}{fmt.change(ratio)}" for codes, ratio in best_first)
 
 

@@ -105,6 +105,7 @@ class ProgramWorkload(Workload):
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {"deadline_s": ("deadline_s",)}
     POINT: ClassVar[str] = "instance"
     POINTS: ClassVar[str] = "instances"
+    WHO: ClassVar[str] = "program"
 
     kind: Literal["program"]
     command: list[str] = Field(
@@ -219,10 +220,14 @@ class ProgramWorkload(Workload):
 
     def point_s(self, clients: int, warm_up_s: float, measure_s: float, round_s: float) -> float | None:
         """The plan's seconds where the program takes them, else unknown: it runs to its end."""
-        used = self._used()
-        if "seconds" not in used:
+        if not self.takes_seconds:
             return None
-        return measure_s + (warm_up_s if "warm_up_seconds" in used else 0.0)
+        return measure_s + (warm_up_s if "warm_up_seconds" in self._used() else 0.0)
+
+    @property
+    def takes_seconds(self) -> bool:
+        """Whether the plan gives the length of a run; otherwise the program runs to its own end."""
+        return "seconds" in self._used()
 
     @property
     def rate_unit(self) -> str:

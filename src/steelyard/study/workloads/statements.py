@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
@@ -12,6 +13,12 @@ from steelyard.study.workloads.arrival import ClientWorkload
 from steelyard.study.workloads.generators import Generator
 from steelyard.study.workloads.workload import KeyPath
 
+NO_PGBENCH_SCRIPTS = (
+    "scripts of pgbench are not supported; write the SQL under [workload.statements] and"
+    " [workload.transactions],"
+    ' or run pgbench itself with kind = "program"'
+)
+_META_COMMAND = re.compile(r"^\s*\\(\w+)", re.MULTILINE)
 # of kind = 'sql' alone
 _OWN_KEYS = (
     "statements", "transactions", "schema_file", "schema_sql", "data_file", "data_directory", "data_database",
@@ -35,6 +42,11 @@ class Statement(Strict):
     def _has_text(self) -> Statement:
         if not self.sql.strip():
             raise ValueError('the text is needed: sql = "..." or sql_file = "NAME.sql"')
+        if found := _META_COMMAND.search(self.sql):
+            raise ValueError(
+                f"\\{found[1]}: meta-commands of pgbench and psql are not supported; for \\set write"
+                " parameters = { id = { kind = 'uniform', low = 1, high = 100000 } }, and :id in the SQL"
+            )
         return self
 
 
@@ -131,6 +143,11 @@ class StatementWorkload(ClientWorkload):
         if self.parameters is not None:
             return self.parameters == "client"
         return self.handle != "none" and self.text != "unique"
+
+    @property
+    def fills(self) -> bool:
+        """Whether it has many texts, or leaves statements prepared."""
+        return self.text != "identical" or self.handle == "left"
 
     def load_keys(self) -> dict[str, Any]:
         """Handle, text, parameters, arrival, limits."""

@@ -80,6 +80,11 @@ class Workload(Strict):
         return False
 
     @property
+    def fills(self) -> bool:
+        """Whether its statement texts, or what it leaves open, fill caches of the server."""
+        return False
+
+    @property
     def thinks(self) -> bool:
         """Whether clients pause between transactions."""
         return False

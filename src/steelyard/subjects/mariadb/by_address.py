@@ -14,6 +14,7 @@ from steelyard.study.passwords import expand
 from steelyard.study.plan import Option
 from steelyard.subjects import Bench, Load, Server
 from steelyard.subjects.mariadb.address import Address, parse
+from steelyard.subjects.mariadb.facts import sources_of
 from steelyard.subjects.mariadb.interruption import continuity
 from steelyard.subjects.mariadb.session import (
     INSPECT,
@@ -38,14 +39,14 @@ class ForeignMariaDB:
         dsn = expand(self._bench.study.subject.dsn or "")
         address = parse(dsn)
 
-        def read_back() -> dict[str, str]:
+        def read_back() -> tuple[dict[str, str], dict[str, str]]:
             with closing(_connect(address)) as connection:
                 self._check_tables(connection, address.database)
-                read_back_session(connection, option)
-                return variables(connection, "global")
+                read_back_session(connection, self._bench.study, option)
+                return variables(connection, "global"), sources_of(connection)
 
         try:
-            shown = within(_ANSWER_S, "connecting to subject.dsn", read_back)
+            shown, sources = within(_ANSWER_S, "connecting to subject.dsn", read_back)
             interruption = continuity(lambda: _connect(address))
         except TimedOut as error:
             raise InputError(f"subject.dsn: {error}", "check the address, and that the server runs") from None
@@ -75,8 +76,13 @@ class ForeignMariaDB:
                 "origin": "a running server at an address",
                 "version": shown["version"],
                 "settings": shown,
+                "sources": sources,
             },
         )
+
+    def join(self, option: Option) -> Load:
+        """The same for every option: the server at the address."""
+        return self.start(option)
 
     def _check_tables(self, connection: pymysql.Connection[Any], database: str) -> None:
         with connection.cursor() as cursor:

@@ -23,6 +23,7 @@ from steelyard.subjects.mariadb.binaries import beside, find_server, version_of
 from steelyard.subjects.mariadb.by_address import ForeignMariaDB
 from steelyard.subjects.mariadb.data_directory import admit, check_directory, make_directory
 from steelyard.subjects.mariadb.data_file import load_file
+from steelyard.subjects.mariadb.facts import sources_of
 from steelyard.subjects.mariadb.interruption import continuity
 from steelyard.subjects.mariadb.schema_levels import apply_schema
 from steelyard.subjects.mariadb.session import (
@@ -33,13 +34,16 @@ from steelyard.subjects.mariadb.session import (
     session_statements,
     variables,
 )
+from steelyard.subjects.mariadb.settings_before_start import check_settings
 from steelyard.subjects.mariadb.settings_read_back import taken, written
 from steelyard.subjects.mariadb.workload_tables import load, load_statements
 from steelyard.subjects.postgres.binaries import identity_of, named_bindirs
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
+from steelyard.subjects.servers.connections import check_connections
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
 from steelyard.subjects.servers.directory import copied, copy_files
+from steelyard.subjects.servers.running import Running
 from steelyard.subjects.servers.schema_levels import place_of
 from steelyard.workloads import work_of
 
@@ -58,8 +62,8 @@ _DEFAULTS: dict[str, Setting] = {
 _DURABILITY_OFF: dict[str, Setting] = {"innodb_flush_log_at_trx_commit": 0, "innodb_doublewrite": False}
 
 
-def check(study: Study, _options: Sequence[Option]) -> None:
-    """Checks that the programs of every version are installed. Raises InputError."""
+def check(study: Study, options: Sequence[Option]) -> None:
+    """Checks that the programs of every version exist and accept the settings. Raises InputError."""
     if study.subject.dsn:
         check_foreign(study)
         return
@@ -69,6 +73,8 @@ def check(study: Study, _options: Sequence[Option]) -> None:
         except InputError as error:
             raise InputError(str(error), error.hint, error.at or at) from None
     check_directory(work_of(study.workload))
+    check_settings(study, options)
+    check_connections(study, options, _DEFAULTS)
 
 
 def make(bench: Bench) -> Subject:
@@ -91,6 +97,7 @@ class MariaDB:
         self._data = bench.folder / "data"
         self._database = bench.work.database or _DATABASE
         self._costs: dict[Path, dict[str, float]] = {}
+        self._running: Running | None = None
         check_socket(self._socket)
 
     def start(self, option: Option) -> Load:
@@ -102,17 +109,23 @@ class MariaDB:
         copy_files(template, self._data)
         durability = _DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
         settings = {**_DEFAULTS, **durability, **option.server}
-        pid = self._launch(server, self._data, settings)
+        self._running = Running(self._launch(server, self._data, settings), server, template, settings)
+        return self.join(option)
 
-        def read_back() -> dict[str, str]:
+    def join(self, option: Option) -> Load:
+        """The load of an option on the server that runs, its settings read back. Raises SubjectFailed."""
+        running = self._running
+        assert running is not None
+
+        def read_back() -> dict[str, Any]:
             with closing(self._connect(self._database)) as connection:
                 shown = variables(connection, "global")
-                refuse_not_taken(shown, settings, option)
-                read_back_session(connection, option)
-                return shown
+                refuse_not_taken(shown, running.settings, option)
+                read_back_session(connection, self._bench.study, option)
+                return {"build": shown["version"], "settings": shown, "sources": sources_of(connection)}
 
         try:
-            shown = within(_SQL_S, "reading the settings back", read_back)
+            facts = within(_SQL_S, "reading the settings back", read_back)
             interruption = continuity(lambda: self._connect(self._database), self._server.ended)
         except pymysql.MySQLError as error:
             raise SubjectFailed(f"option {option.label}: {error_text(error)}") from error
@@ -123,7 +136,7 @@ class MariaDB:
             port=3306,
             user=self._user,
             database=self._database,
-            pid=pid,
+            pid=running.pid,
             dsn=f"mysql://{quote(self._user)}@localhost/{quote(self._database)}?socket={self._socket}",
             session=session_statements(option),
             inspect=INSPECT,
@@ -132,12 +145,10 @@ class MariaDB:
         return Load(
             server=under_load,
             facts={
-                "origin": str(server),
-                "version": version_of(server),
-                "build": shown["version"],
-                "settings": shown,
-                "sources": dict.fromkeys(settings, "command line"),
-                **({"schema": self._costs[template]} if option.schema else {}),
+                "origin": str(running.programs),
+                "version": version_of(running.programs),
+                **facts,
+                **({"schema": self._costs[running.data]} if option.schema else {}),
             },
         )
 
@@ -269,6 +280,7 @@ KIND = Kind(
     make=make,
     check=check,
     takes=SQL_WORK,
+    turns=True,
     protocol="mysql",
     durability_off=_DURABILITY_OFF,
     monitors=("host", "processes", "disturbance", "mariadb"),

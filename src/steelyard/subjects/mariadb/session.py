@@ -7,8 +7,11 @@ from typing import Any
 
 import pymysql
 
+from steelyard.study.errors import InputError
+from steelyard.study.factors import place_of_setting
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
+from steelyard.study.study import Study
 from steelyard.subjects import SubjectFailed
 from steelyard.subjects.mariadb.settings_read_back import taken, written
 
@@ -29,14 +32,16 @@ def session_statements(option: Option) -> tuple[str, ...]:
     return tuple(f"set session {name} = {_literal(value)}" for name, value in option.session.items())
 
 
-def read_back_session(connection: pymysql.Connection[Any], option: Option) -> None:
-    """Sets them in this session and reads each back. Raises SubjectFailed, which names refused ones."""
-    for statement in session_statements(option):
+def read_back_session(connection: pymysql.Connection[Any], study: Study, option: Option) -> None:
+    """Sets them in this session and reads each back. Raises InputError at a refused one; SubjectFailed."""
+    for name, statement in zip(option.session, session_statements(option), strict=True):
         try:
             with connection.cursor() as cursor:
                 cursor.execute(statement)
         except pymysql.MySQLError as error:
-            raise SubjectFailed(f"option {option.label}: {statement}: {error_text(error)}") from error
+            place = place_of_setting(study, option.levels, "session", name)
+            words = f"option {option.label}: {statement}: {error_text(error)}"
+            raise InputError(words, at=place) from error
     requested = option.session
     refuse_not_taken(variables(connection, "session"), requested, option)
 

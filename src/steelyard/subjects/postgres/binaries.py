@@ -62,7 +62,8 @@ def find_bindir(named: str | None) -> Path:
     if not os.path.exists(bindir / "postgres"):  # noqa: PTH110  Path.exists raises for too long a name
         others = ", ".join(map(str, installed_bindirs())) or "none found on this machine"
         raise InputError(
-            f"{brief(str(bindir))}: no program `postgres` in it", f"folders that have one: {others}"
+            f"{brief(str(bindir))}: no program `postgres` in it",
+            f"`embedded` is the newest version that the lab has; folders that have one: {others}",
         )
     return bindir
 

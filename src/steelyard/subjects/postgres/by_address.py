@@ -46,11 +46,15 @@ class ForeignPostgres:
                 "subject.dsn: libpq cannot read this address", "postgresql://user:${PASSWORD}@host/database"
             ) from None
 
+    def join(self, option: Option) -> Load:
+        """The same for every option: the server at the address."""
+        return self.start(option)
+
     def _server(self, dsn: str, option: Option) -> Server:
         with psycopg.connect(dsn, connect_timeout=10, autocommit=True) as connection:
             info = connection.info
             self._check_tables(connection)
-            read_back_session(connection, option)
+            read_back_session(connection, self._bench.study, option)
             parameters = info.get_parameters()
             verified = parameters.get("sslmode") == "verify-full"
             return Server(

@@ -95,11 +95,12 @@ class Pooler:
     def __init__(self, bench: Bench, account: Account) -> None:
         self._bench = bench
         self._process = Daemon(bench, account, "pgbouncer", "pgbouncer.log")
+        self._pid: int | None = None
         self._sockets = bench.folder / "sockets"
         self._address = f"host={self._sockets} port={_PORT} user={SUPERUSER} dbname=pgbouncer"
 
     def before(self, server: Server, requested: Mapping[str, Setting], option: Option) -> Server:
-        """Starts it and reads its settings back; the server that clients connect to. Raises SubjectFailed."""
+        """Starts it unless it runs, reads its settings back; the server for clients. Raises SubjectFailed."""
         settings = {**_DEFAULTS, **requested}
         file = self._bench.folder / "pgbouncer.ini"
         fixed = {
@@ -122,13 +123,14 @@ class Pooler:
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
         # independent of the caller's umask: only the server's user can enter the folder
         file.chmod(0o644)
-        pid = self._process.start([_program(), file], self._answers, self._sockets)
+        if self._pid is None:
+            self._pid = self._process.start([_program(), file], self._answers, self._sockets)
         self._read_back(settings, option)
         # no inspection: a client cannot choose the session that it would inspect
         return replace(
             server,
             port=_PORT,
-            roles={"pooler": pid},
+            roles={"pooler": self._pid},
             inspect={},
             interruption=lambda: self._process.ended() or server.interruption(),
         )
@@ -136,6 +138,7 @@ class Pooler:
     def stop(self) -> None:
         """Ends it; never raises."""
         self._process.stop()
+        self._pid = None
 
     def _read_back(self, requested: Mapping[str, Setting], option: Option) -> None:
         shown = self._shown()

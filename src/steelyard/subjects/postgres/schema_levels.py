@@ -39,7 +39,7 @@ def apply_schema(
         return _PLACE.sub("", words), int(found[1]) if found else 0
 
     seconds = apply_levels(study, option, execute)
-    connection.execute("vacuum analyze")
+    connection.execute("vacuum (freeze, analyze)")
     connection.execute("checkpoint")
     row = connection.execute(_SIZES).fetchone()
     tables_bytes, indexes_bytes = row or (0, 0)

@@ -46,8 +46,10 @@ from steelyard.subjects.postgres.settings_read_back import written
 from steelyard.subjects.postgres.workload_tables import load, load_statements
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
+from steelyard.subjects.servers.connections import check_connections
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
 from steelyard.subjects.servers.directory import copy_files
+from steelyard.subjects.servers.running import Running
 from steelyard.subjects.servers.schema_levels import place_of
 from steelyard.workloads import work_of
 
@@ -59,8 +61,15 @@ _SQL_S = 30
 # what the lab needs; all else is the server's own default
 DEFAULTS: dict[str, Setting] = {"max_connections": 200, "logging_collector": False}
 DURABILITY_OFF: dict[str, Setting] = {"fsync": False, "synchronous_commit": False, "full_page_writes": False}
-# data that are made anew after a crash need no flush, and nothing may change them once they are made
-_LOADING: dict[str, Setting] = {**DEFAULTS, **DURABILITY_OFF, "autovacuum": False, "max_wal_size": "4GB"}
+# data that are made anew after a crash need no flush, and nothing may change them once they are made; commits
+# are synchronous, or the vacuum after them could not mark rows as visible, and readers would write them again
+_LOADING: dict[str, Setting] = {
+    **DEFAULTS,
+    "fsync": False,
+    "full_page_writes": False,
+    "autovacuum": False,
+    "max_wal_size": "4GB",
+}
 
 
 def check(study: Study, options: Sequence[Option]) -> None:
@@ -76,6 +85,7 @@ def check(study: Study, options: Sequence[Option]) -> None:
             raise InputError(str(error), error.hint, at) from None
     check_directory(work_of(study.workload), options)
     check_settings(study, options)
+    check_connections(study, [o for o in options if divided(o.server)[0] == "none"], DEFAULTS)
 
 
 def make(bench: Bench) -> Subject:
@@ -93,6 +103,7 @@ class Postgres:
         self._pooler = Pooler(bench, self._account)
         self._database = TEMPLATE if bench.work.read_only else _DATABASE
         self._costs: dict[Path, dict[str, float]] = {}
+        self._running: Running | None = None
         self._account.admit(bench.folder)
         self._sockets = self._account.private(bench.folder / "sockets")
         # the server's own processes are to be told from those of the program that fills it
@@ -110,15 +121,22 @@ class Postgres:
         bindir, data = self.prepare(option)
         durability = DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
         requested = {**DEFAULTS, **durability, **option.server}
-        pooler, pooler_settings, settings = divided(requested)
-        pid = self._launch(bindir, data, settings)
+        _, _, settings = divided(requested)
+        self._running = Running(self._launch(bindir, data, settings), bindir, data, requested)
+        return self.join(option)
+
+    def join(self, option: Option) -> Load:
+        """The load of an option on the server that runs, its settings read back. Raises SubjectFailed."""
+        running = self._running
+        assert running is not None
+        pooler, pooler_settings, settings = divided(running.settings)
         # a template must have no session while it is copied
         dsn = self._dsn(TEMPLATE if self._bench.work.read_only else "postgres")
 
         def read_back() -> None:
             with psycopg.connect(dsn, autocommit=True, connect_timeout=_SQL_S) as connection:
                 refuse_not_taken(connection, settings, option)
-                read_back_session(connection, option)
+                read_back_session(connection, self._bench.study, option)
 
         within(_SQL_S, "reading the settings back", read_back)
         server = Server(
@@ -127,15 +145,15 @@ class Postgres:
             user=SUPERUSER,
             database=self._database,
             protocol="postgres",
-            pid=pid,
+            pid=running.pid,
             dsn=self._dsn(self._database),
             latch_names=tranche_names,
             session=session_statements(option),
             inspect=INSPECT,
             interruption=continuity(dsn, self._server.ended),
         )
-        schema = {"schema": self._costs[data]} if option.schema else {}
-        facts = {"origin": str(bindir), **facts_of(dsn), **schema}
+        schema = {"schema": self._costs[running.data]} if option.schema else {}
+        facts = {"origin": str(running.programs), **facts_of(dsn), **schema}
         if pooler != "none":
             server = self._pooler.before(server, pooler_settings, option)
         return Load(server=server, facts=facts)
@@ -264,6 +282,7 @@ KIND = Kind(
     make=make,
     check=check,
     takes=SQL_WORK,
+    turns=True,
     durability_off=DURABILITY_OFF,
     monitors=("host", "processes", "disturbance", "postgres", "postgres-waits"),
     load_statements=load_statements,

@@ -7,8 +7,11 @@ from typing import Any
 
 import psycopg
 
+from steelyard.study.errors import InputError
+from steelyard.study.factors import place_of_setting
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
+from steelyard.study.study import Study
 from steelyard.subjects import SubjectFailed
 from steelyard.subjects.postgres.settings_read_back import not_taken, written
 
@@ -27,13 +30,15 @@ def session_statements(option: Option) -> tuple[str, ...]:
     return tuple(f"set {name} = {_literal(written(v))}" for name, v in option.session.items())
 
 
-def read_back_session(connection: psycopg.Connection[Any], option: Option) -> None:
-    """Sets them in this session and reads each back. Raises SubjectFailed, which names refused ones."""
-    for statement in session_statements(option):
+def read_back_session(connection: psycopg.Connection[Any], study: Study, option: Option) -> None:
+    """Sets them in this session and reads each back. Raises InputError at a refused one; SubjectFailed."""
+    for name, statement in zip(option.session, session_statements(option), strict=True):
         try:
             connection.execute(statement.encode())
         except psycopg.Error as error:
-            raise SubjectFailed(f"option {option.label}: {statement}: {str(error).strip()}") from error
+            words = error.diag.message_primary or str(error).strip()
+            place = place_of_setting(study, option.levels, "session", name)
+            raise InputError(f"option {option.label}: {statement}: {words}", at=place) from error
     _refuse(not_taken(connection, option.session, in_session=True), option)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.factors import settings_of
+from steelyard.study.factors import place_of_setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.subjects.postgres.binaries import find_bindir, reachable
@@ -40,7 +40,9 @@ def check_settings(study: Study, options: Sequence[Option]) -> None:
         for setting, option in settings.items():
             if refusal := _refusal(program, setting):
                 cause, hint = refusal
-                raise InputError(cause, hint, _where(study, option, setting.partition("=")[0]))
+                raise InputError(
+                    cause, hint, place_of_setting(study, option.levels, "server", setting.partition("=")[0])
+                )
 
 
 def _refusal(program: Path, setting: str) -> tuple[str, str] | None:
@@ -74,10 +76,3 @@ def _known(program: Path) -> list[str]:
         **arguments_of_nobody(),
     )
     return [line.partition("\t")[0] for line in shown.stdout.splitlines()]
-
-
-def _where(study: Study, option: Option, key: str) -> tuple[str, ...]:
-    for name, factor in study.factors.items():
-        if factor.scope == "server" and key in settings_of(name, factor)[option.levels[name]]:
-            return ("factors", name, "levels", option.levels[name])
-    return ("subject", "settings", key)

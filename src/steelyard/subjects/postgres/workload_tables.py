@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, LiteralString, cast
@@ -10,6 +11,11 @@ import psycopg
 
 from steelyard.subjects.servers.scripts import script_error
 from steelyard.workloads import DataTable, FileTable, Work
+
+# names of tables that a script creates and does not drop; text in its strings or comments may look alike
+_CREATED = re.compile(
+    r"^\s*create\s+(?:unlogged\s+)?table\s+(?:if\s+not\s+exists\s+)?([\w.\"]+)", re.IGNORECASE | re.MULTILINE
+)
 
 
 def load(
@@ -21,23 +27,33 @@ def load(
     """
     for table in work.files:
         _fill(connection, table, folder)
-    for part in load_statements(work):
+    for part in _statements(work):
         if isinstance(part, Path):
             load_file(part)
         elif part == work.script:
             _run_script(connection, work)
         else:
             connection.execute(cast(LiteralString, part))
+    connection.execute("vacuum (freeze, analyze)")
 
 
 def load_statements(work: Work) -> list[str | Path]:
-    """SQL and a data file for the tables of a workload, in order, without those from programs."""
+    """SQL and a data file for the tables of a workload, in order, without those from programs.
+
+    For any user: of other tables, VACUUM would only warn that it skips them.
+    """
+    names = [*(table.name for table in work.tables), *_CREATED.findall(work.script)]
+    tables = ", ".join(dict.fromkeys(names))
+    return [*_statements(work), *([f"vacuum (freeze, analyze) {tables}"] if tables else [])]
+
+
+def _statements(work: Work) -> list[str | Path]:
     statements: list[str | Path] = [text for table in work.tables for text in _create(table)]
     if work.script.strip():
         statements.append(work.script)
     if work.data is not None:
         statements.append(work.data)
-    return [*statements, "vacuum analyze"]
+    return statements
 
 
 def _run_script(connection: psycopg.Connection[Any], work: Work) -> None:

@@ -10,7 +10,7 @@ from steelyard.report.charts.domain import cut_note
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.forest import forest
 from steelyard.report.presented.headings import heading
-from steelyard.report.presented.marks import MARKS
+from steelyard.report.presented.marks import MARKS, WORDS
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
 from steelyard.report.text_table import Table
@@ -77,7 +77,7 @@ def _table(compared: list[tuple[Metric, Sequence[Comparison]]]) -> Table:
                 heading(metric),
                 fmt.ratio(item.ratio, item.low, item.high),
                 MARKS[item.outcome],
-                item.outcome,
+                WORDS[item.outcome],
                 fmt.probability(item.p_value),
                 str(item.blocks),
             )

@@ -32,7 +32,12 @@ def figure(presented: Presented) -> Figure | None:
     noun, work = about.point_is, work_at_a_point(roles.work) if roles.scores else f"{about.work_is}s"
     plural = f"{work} of each of {fmt.count(most, about.point_is, about.points_are)}"
     served = "the server" if noun == "client" else "the machine"
-    shown = domain_of(row["transactions"] for row in at_most if row["option"] in chosen)
+    unit = roles.work.unit if roles.work and roles.scores else ""
+    drawn = [row for row in at_most if row["option"] in chosen and row["transactions"] is not None]
+    scale, name = fmt.unit_for(max((row["transactions"] for row in drawn), default=0.0), unit)
+    drawn = [{**row, "transactions": row["transactions"] / scale} for row in drawn]
+    shown = domain_of(row["transactions"] for row in drawn)
+    axis = name if scale != 1.0 else ""
     return Figure(
         name="clients",
         title=f"{noun.capitalize()} by {noun}",
@@ -44,11 +49,13 @@ def figure(presented: Presented) -> Figure | None:
             Panel(
                 f"clients-{slug(option)}",
                 option,
-                _bars([row for row in at_most if row["option"] == option], shown, presented.palette, noun),
+                _bars(
+                    [row for row in drawn if row["option"] == option], shown, presented.palette, noun, axis
+                ),
             )
             for option in chosen
         ),
-        table=_table(judgement.fairness, data, about),
+        table=_table(judgement.fairness, data, about, work, unit),
         layout="grid",
     )
 
@@ -62,8 +69,9 @@ def _chosen(presented: Presented, known: set[str], clients: int) -> list[str]:
     return found[:_PANELS_MAX] if len(order) > _PANELS_MAX else [o for o in order if o in known]
 
 
-def _bars(data: list[dict[str, Any]], shown: Domain, palette: Palette, noun: str) -> Spec:
-    known = [row["transactions"] for row in data if row["transactions"] is not None]
+def _bars(data: list[dict[str, Any]], shown: Domain, palette: Palette, noun: str, unit: str) -> Spec:
+    """unit: of the axis; '' for a number of things."""
+    known = [row["transactions"] for row in data]
     mean = sum(known) / len(known) if known else 0
     x: Spec = {
         "field": "client",
@@ -72,6 +80,7 @@ def _bars(data: list[dict[str, Any]], shown: Domain, palette: Palette, noun: str
         "axis": {"labelOverlap": True, "labelAngle": 0, "ticks": False},
         "scale": {"paddingInner": 0.15},
     }
+    axis: Spec = {"format": ",.3~r", "tickCount": 4} if unit else plain_axis(tickCount=4)
     return view(
         150,
         [
@@ -79,11 +88,16 @@ def _bars(data: list[dict[str, Any]], shown: Domain, palette: Palette, noun: str
                 "mark": {"type": "bar"},
                 "encoding": {
                     "x": x,
-                    "y": quantitative("transactions", None, scale=shown.scale, axis=plain_axis(tickCount=4)),
+                    "y": quantitative("transactions", unit or None, scale=shown.scale, axis=axis),
                     "color": colour(palette, legend=False),
                     "tooltip": [
                         {"field": "client", "type": "ordinal"},
-                        {"field": "transactions", "type": "quantitative", "format": ",.0f"},
+                        {
+                            "field": "transactions",
+                            "type": "quantitative",
+                            "title": unit or "transactions",
+                            "format": ",.4~r" if unit else ",.0f",
+                        },
                     ],
                 },
             },
@@ -97,12 +111,14 @@ def _bars(data: list[dict[str, Any]], shown: Domain, palette: Palette, noun: str
     )
 
 
-def _table(fairness: tuple[Fairness, ...], data: list[dict[str, Any]], about: About) -> Table:
+def _table(
+    fairness: tuple[Fairness, ...], data: list[dict[str, Any]], about: About, work: str, unit: str
+) -> Table:
     if not fairness:
         return Table(
-            ("option", about.points_are, about.point_is, f"{about.work_is}s"),
+            ("option", about.points_are, about.point_is, work),
             tuple(
-                (str(row["option"]), str(row["clients"]), str(row["client"]), str(row["transactions"]))
+                (str(row["option"]), str(row["clients"]), str(row["client"]), _value(row, unit))
                 for row in data
             ),
         )
@@ -131,3 +147,7 @@ def _table(fairness: tuple[Fairness, ...], data: list[dict[str, Any]], about: Ab
             for item in fairness
         ),
     )
+
+
+def _value(row: dict[str, Any], unit: str) -> str:
+    return fmt.MISSING if row["transactions"] is None else fmt.quantity(row["transactions"], unit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,32 +42,43 @@ class GaugeChart:
         return Figure(
             name=self.name,
             title=self.title,
-            caption=(
-                "Medians over runs, from the start of measure."
-                " A dashed line marks the limit, where one is known."
-            ),
+            caption=_caption(grouped, presented.about.who_works),
             panels=tuple(
                 Panel(
                     f"gauge-{slug('-'.join(key))}",
-                    _title(key, data[0]["unit"]),
+                    _title(key, data[0]["unit"], presented.about.who_works),
                     _lines(data, presented.palette),
                 )
                 for key, data in grouped.items()
             ),
-            table=_table(grouped),
+            table=_table(grouped, presented.about.who_works),
             layout="grid",
             key="dash",
         )
 
 
 MEMORY = GaugeChart("memory", "gauges", "Caches and memory")
-CPU = GaugeChart("cpu", "cpu-gauges", "CPU and run queue")
+CPU = GaugeChart("cpu", "cpu-gauges", "Run queue")
 CONNECTIONS = GaugeChart("connections", "connections", "Connections")
 OTHER = GaugeChart("", "other-gauges", "Other gauges")
 
 
-def _title(key: Key, unit: str) -> str:
+def _caption(grouped: Mapping[Key, list[dict[str, Any]]], who_works: str) -> str:
+    """A chart alone has no heading of its own: the caption names its gauge."""
+    what = ""
+    if len(grouped) == 1:
+        ((key, data),) = grouped.items()
+        what = f"{_title(key, data[0]['unit'], who_works)}: {data[0].get('meaning') or 'a gauge'}. "
+    return (
+        f"{what}Medians over runs, from warm-up to cool-down; 0 is the start of measure."
+        " The table is of the measure phases. A dashed line marks the limit, where one is known."
+    )
+
+
+def _title(key: Key, unit: str, who_works: str) -> str:
     _, entity, metric = key
+    # instances of a program stand where a server's processes do
+    entity = who_works if entity == "server" else entity
     words = metric.split("_")
     if unit and len(words) > 1:
         words = words[:-1]
@@ -130,17 +142,18 @@ def _limits(limits: list[float], shown: Domain, unit: str) -> list[Spec]:
     return layers
 
 
-def _table(grouped: dict[Key, list[dict[str, Any]]]) -> Table:
+def _table(grouped: dict[Key, list[dict[str, Any]]], who_works: str) -> Table:
     out: list[tuple[str, ...]] = []
     for key, data in grouped.items():
         for option in dict.fromkeys(str(row["option"]) for row in data):
-            line = sorted((row for row in data if row["option"] == option), key=lambda row: row["t_s"])
+            mine = sorted((row for row in data if row["option"] == option), key=lambda row: row["t_s"])
+            line = [row for row in mine if row.get("measured", True)] or mine
             limit = line[-1].get("limit")
             unit = data[0]["unit"]
             out.append(
                 (
                     option,
-                    _title(key, unit),
+                    _title(key, unit, who_works),
                     fmt.quantity(line[0]["value"], unit),
                     fmt.quantity(max(row["value"] for row in line), unit),
                     fmt.quantity(line[-1]["value"], unit),

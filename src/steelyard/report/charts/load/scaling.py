@@ -112,6 +112,13 @@ def _table(judgement: Judgement, drawn: Sequence[tuple[Metric, list[Estimate]]],
     )
 
 
+def _text(item: Estimate, metric: Metric) -> str:
+    """With its interval; a value without one, such as % of linear, alone."""
+    if item.low == item.high:
+        return fmt.with_unit(fmt.significant(item.value), metric.unit)
+    return fmt.interval(item.value, item.low, item.high, metric.unit)
+
+
 def _lines(
     metric: Metric, items: list[Estimate], palette: Palette, behind: list[Spec], points_are: str
 ) -> Spec:
@@ -129,7 +136,7 @@ def _lines(
                     "value": item.value / scale,
                     "low": item.low / scale,
                     "high": item.high / scale,
-                    "text": fmt.interval(item.value, item.low, item.high, metric.unit),
+                    "text": _text(item, metric),
                 }
             )
             for item in items

@@ -3,8 +3,8 @@
 Runs of two bundles were not interleaved, so nothing separates the option from the hour and the
 place where it ran: Welch's t on the values behind the report's own figures, corrected by Holm (1979) over all
 metrics, options, load points and bundles that are printed together. An interval has the level of its step in
-Holm's procedure: it leaves out 1 exactly where a difference is proven. Every fact that differs between the
-two is listed beside the result.
+Holm's procedure: it leaves out 1 exactly where a difference is proven. What differs between the two bundles
+(settings, version, machine) and which runs were disturbed is listed beside the result.
 """
 
 from __future__ import annotations
@@ -19,30 +19,21 @@ import numpy as np
 from steelyard.analysis.comparison.block_table import points_of
 from steelyard.analysis.comparison.compare import ALPHA
 from steelyard.analysis.comparison.estimates import estimates, values_of
+from steelyard.analysis.comparison.unlike import (
+    SERVER_VERSION,
+    differences,
+    unlike_facts,
+    unlike_plans,
+    unlike_work,
+)
 from steelyard.analysis.comparison.welch import Welch, welch
 from steelyard.analysis.judgement.results import Comparison, Estimate, Metric, Notice, Outcome
 from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
+from steelyard.analysis.validity.disturbance import disturbed
 from steelyard.bundle.evidence.evidence import Evidence
-from steelyard.study.study import Study
-
-# facts that change results; those of the moment (load, uptime) do not count as hidden factors
-FACTS = (
-    ("cpu", "model"),
-    ("cpu", "cpus_usable"),
-    ("cpu", "smt"),
-    ("cpu", "governor"),
-    ("kernel", "release"),
-    ("kernel", "preemption"),
-    ("kernel", "clock_source"),
-    ("mitigations", "active"),
-    ("virtualization", "hypervisor"),
-    ("placement", "server_cpus"),
-    ("placement", "engine_cpus"),
-    ("server", "version"),
-    ("steelyard", "version"),
-)
+from steelyard.quantities import count, listed
 
 _WIDE = 500.0  # half-width of an interval of logarithms beyond which it has no end
 
@@ -56,6 +47,8 @@ class BundleComparison:
 
     levels_here, levels_there: the option's own level in each, one per comparison, in the same order. tests:
     number of comparisons that intervals and p-values are corrected for, those of other bundles included.
+    differences: what is compared: version, settings, and the plan where it is not the same; a sentence each.
+    unlike_work: in what the work differs, where it was compared nevertheless.
     """
 
     here: str
@@ -67,6 +60,8 @@ class BundleComparison:
     levels_here: tuple[Estimate, ...] = ()
     levels_there: tuple[Estimate, ...] = ()
     tests: int = 0
+    differences: tuple[str, ...] = ()
+    unlike_work: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,39 +70,6 @@ class _Test:
     here: Estimate
     there: Estimate
     found: Welch
-
-
-def unlike_facts(
-    here: Mapping[str, Mapping[str, Any]], there: Mapping[str, Mapping[str, Any]]
-) -> list[tuple[str, Any, Any]]:
-    """FACTS that differ between two environments: name, value in each ('unknown' where it is not kept)."""
-    return [
-        (f"{part} {key}".replace("_", " "), "unknown" if a is None else a, "unknown" if b is None else b)
-        for part, key in FACTS
-        if (a := here.get(part, {}).get(key)) != (b := there.get(part, {}).get(key))
-    ]
-
-
-def unlike_work(here: Study, there: Study) -> list[str]:
-    """What makes two studies different work: a sentence each; empty when they can be compared."""
-    found: list[str] = []
-    for key in ("kind", "settings", "session"):
-        one, other = getattr(here.subject, key), getattr(there.subject, key)
-        if one != other:
-            found.append(f"subject.{key}: {one} here, {other} there")
-    for name in sorted(here.factors.keys() | there.factors.keys()):
-        if here.factors.get(name) != there.factors.get(name):
-            found.append(f"factors.{name} differs")
-    for part in ("workload", "plan"):
-        one, other = getattr(here, part).model_dump(), getattr(there, part).model_dump()
-        ignored = {"blocks", "seed", "stop", "baseline", "cool_down_s", "smallest_effect_percent"}
-        ignored.add("error_rate_limit_percent")
-        found += [
-            f"{part}.{key}: {one.get(key)} here, {other.get(key)} there"
-            for key in {**one, **other}
-            if key not in ignored and one.get(key) != other.get(key)
-        ]
-    return found
 
 
 def compare_bundles(here: Named, others: Sequence[Named]) -> list[BundleComparison]:
@@ -131,6 +93,8 @@ def compare_bundles(here: Named, others: Sequence[Named]) -> list[BundleComparis
             levels_here=tuple(test.here for test in mine),
             levels_there=tuple(test.there for test in mine),
             tests=len(p_values),
+            differences=tuple(differences(here[1].study, other[1].study, here[2], other[2])),
+            unlike_work=tuple(unlike_work(here[1].study, other[1].study)),
         )
         for other, mine in zip(others, tests, strict=True)
     ]
@@ -192,27 +156,20 @@ def _comparison(test: _Test, baseline: str, margin: float, p_value: float, alpha
 
 
 def _notices(here: Named, there: Named) -> Iterator[Notice]:
-    """What differs but the work: the hour, the machine, what was left out of either, the plan."""
+    """Disturbed runs of either, the machine, what was left out of either, probes and blocks."""
     yield Notice("not-interleaved", "the runs of the two bundles were not interleaved")
-    for fact, a, b in unlike_facts(here[2], there[2]):
+    for bundle, evidence, _ in (here, there):
+        if found := disturbed(evidence).found:
+            runs = tuple(sorted(found))
+            text = f"{bundle}: disturbed, the result is uncertain: {count(len(runs), 'run')}"
+            text += f" of {len(evidence.runs['run'])} ({listed([str(run) for run in runs], most=12)})"
+            worst = max(found, key=lambda run: found[run].share)
+            yield Notice("disturbed", f"{text}: {found[worst].sentence(f'in run {worst}')}", runs=runs)
+    for fact, a, b in unlike_facts(here[2], there[2], compared=[SERVER_VERSION]):
         yield Notice("hidden-factor-differs", f"{fact}: {a} here, {b} there")
     for bundle, evidence, _ in (here, there):
         table = evidence.notices
         for run, code, text in zip(*(table[key] for key in ("run", "code", "text")), strict=True):
             if int(run) == 0:
                 yield Notice(str(code), f"{bundle}: {text}")
-    yield from _unlike_plans(here[1].study, there[1].study)
-
-
-def _unlike_plans(here: Study, there: Study) -> list[Notice]:
-    """What the same work was measured with, where it was not the same: probes cost a little."""
-    one, other = here.probes.model_dump(), there.probes.model_dump()
-    found = [
-        Notice("probes-differ", f"probes.{key}: {one[key]} here, {other[key]} there")
-        for key in one
-        if one[key] != other[key]
-    ]
-    if here.plan.blocks != there.plan.blocks:
-        text = f"plan.blocks: {here.plan.blocks} here, {there.plan.blocks} there"
-        found.append(Notice("blocks-differ", text))
-    return found
+    yield from unlike_plans(here[1].study, there[1].study)

@@ -1,0 +1,155 @@
+//! A load point in turns: the caller says when this engine loads its server, while the engines of the other
+//! options rest.
+//!
+//! Before the first turn and between turns nothing is under way: no request, no timer, no open transaction.
+
+use serde::Deserialize;
+use serde_json::json;
+use steelyard_engine::clock::now_ns;
+
+use super::sessions::leave;
+use super::{LEAD_NS, Run};
+use crate::client::Client;
+use crate::error::LoadError;
+use crate::protocol::Protocol;
+use crate::record::{Record, Window};
+
+/// One line of the caller.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+enum Command {
+    /// New connections for all clients, in place of those that they have.
+    Connect,
+    /// Load of this length; what ends within `settle_ms` counts nowhere.
+    Turn { settle_ms: f64, measure_ms: f64 },
+    /// The load point is over.
+    Next,
+}
+
+impl Command {
+    fn parse(line: &str) -> Result<Self, LoadError> {
+        let refused = |cause: String| std::io::Error::other(format!("the command `{line}`: {cause}"));
+        let command = serde_json::from_str(line).map_err(|error| refused(error.to_string()))?;
+        if let Self::Turn { settle_ms, measure_ms } = command
+            && !(settle_ms >= 0.0 && measure_ms >= 0.0 && settle_ms + measure_ms > 0.0)
+        {
+            return Err(refused("not a length of time".into()).into());
+        }
+        Ok(command)
+    }
+}
+
+impl<P: Protocol> Run<'_, P> {
+    /// One load point, by the caller's commands.
+    pub(super) fn turns(
+        &mut self,
+        point: usize,
+        count: usize,
+        mut clients: Vec<Client<P>>,
+    ) -> Result<Vec<Client<P>>, LoadError> {
+        let mut records: Vec<Record> = Vec::new();
+        let (mut start_ns, mut measure_ns) = (None, None);
+        loop {
+            let line = self.progress.command()?;
+            match Command::parse(&line)? {
+                Command::Connect => clients = self.renew(point, count, clients)?,
+                Command::Turn { settle_ms, measure_ms } => {
+                    let window = window(settle_ms, measure_ms);
+                    start_ns.get_or_insert(window.start_ns);
+                    if measure_ms > 0.0 {
+                        measure_ns.get_or_insert(window.measure_ns);
+                    }
+                    (clients, records) = self.turn(point, clients, window, records)?;
+                }
+                Command::Next => break,
+            }
+        }
+        let measured_ns = records.first().map_or(0, Record::measured_ns);
+        let now = now_ns();
+        let (start_ns, measure_ns) = (start_ns.unwrap_or(now), measure_ns.unwrap_or(now));
+        let end_ns = measure_ns + measured_ns;
+        self.progress.keep(
+            point,
+            clients.len(),
+            Window { start_ns, measure_ns, last_begin_ns: end_ns, end_ns },
+            records,
+        );
+        Ok(clients)
+    }
+
+    /// Connections of new sessions; the clients go on with their values.
+    fn renew(
+        &mut self,
+        point: usize,
+        count: usize,
+        mut before: Vec<Client<P>>,
+    ) -> Result<Vec<Client<P>>, LoadError> {
+        let phases = self.progress.outcome.phases.len();
+        let again = before.len() == count;
+        before.iter_mut().for_each(leave);
+        let mut clients = Vec::with_capacity(count);
+        self.connect(point, count, &mut clients)?;
+        if again {
+            // of one load point one phase is kept, and what was counted by client so far needs all of them
+            self.progress.outcome.phases.truncate(phases);
+            if clients.len() < count {
+                let (address, connected) = (self.work.plan.server.address(), clients.len());
+                let cause = format!("{connected} of {count} clients were connected again");
+                return Err(LoadError::Connect { address, cause });
+            }
+        }
+        for (client, earlier) in clients.iter_mut().zip(before) {
+            client.continue_from(earlier);
+        }
+        let now = now_ns();
+        self.progress.tell(now, &json!({"event": "connected", "point": point, "t_ns": now}))?;
+        Ok(clients)
+    }
+
+    /// Loads the server once, until nothing is under way, and reports what was done.
+    fn turn(
+        &mut self,
+        point: usize,
+        clients: Vec<Client<P>>,
+        window: Window,
+        earlier: Vec<Record>,
+    ) -> Result<(Vec<Client<P>>, Vec<Record>), LoadError> {
+        let before = Counts::of(&earlier);
+        let (clients, records) = self.load(point, clients, window, earlier)?;
+        let after = Counts::of(&records);
+        let now = now_ns();
+        let event = json!({
+            "event": "turn", "point": point, "start_ns": window.start_ns, "measure_ns": window.measure_ns,
+            "end_ns": window.end_ns, "t_ns": now, "transactions": after.measured - before.measured,
+            "first_half": after.first_half - before.first_half, "all": after.all - before.all,
+            "lost": self.progress.outcome.lost.count, "lost_cause": self.progress.outcome.lost.last_cause,
+        });
+        self.progress.tell(now, &event)?;
+        Ok((clients, records))
+    }
+}
+
+/// Counts of all threads so far.
+#[derive(Default)]
+struct Counts {
+    measured: u64,
+    first_half: u64,
+    all: u64,
+}
+
+impl Counts {
+    fn of(records: &[Record]) -> Self {
+        records.iter().fold(Self::default(), |sum, record| Self {
+            measured: sum.measured + record.measured(),
+            first_half: sum.first_half + record.first_half,
+            all: sum.all + record.total.done,
+        })
+    }
+}
+
+fn window(settle_ms: f64, measure_ms: f64) -> Window {
+    let start_ns = now_ns() + LEAD_NS;
+    let measure_ns = start_ns + (settle_ms * 1e6) as u64;
+    let end_ns = measure_ns + (measure_ms * 1e6) as u64;
+    Window { start_ns, measure_ns, last_begin_ns: end_ns, end_ns }
+}

@@ -1,0 +1,112 @@
+"""In what two bundles differ: the work, which must be the same; what is compared; and hidden factors."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from steelyard.analysis.judgement.results import Notice
+from steelyard.study.study import Study
+
+SERVER_VERSION = ("server", "version")
+# facts that change results; those of the moment (load, uptime) do not count as hidden factors
+FACTS = (
+    ("cpu", "model"),
+    ("cpu", "cpus_usable"),
+    ("cpu", "smt"),
+    ("cpu", "governor"),
+    ("kernel", "release"),
+    ("kernel", "preemption"),
+    ("kernel", "clock_source"),
+    ("mitigations", "active"),
+    ("virtualization", "hypervisor"),
+    ("placement", "server_cpus"),
+    ("placement", "engine_cpus"),
+    SERVER_VERSION,
+    ("steelyard", "version"),
+)
+
+# scopes of factors that change the work or its data
+_OF_WORK = ("client", "schema")
+_LOAD_POINTS = ("clients", "transactions")
+# of a plan: how often and in which order, which needs no mention or has a notice of its own
+_NO_DIFFERENCE = (
+    *("blocks", "seed", "stop", "baseline", "cool_down_s"),
+    *("smallest_effect_percent", "error_rate_limit_percent"),
+)
+
+Environment = Mapping[str, Mapping[str, Any]]
+
+
+def unlike_facts(
+    here: Environment, there: Environment, compared: Collection[tuple[str, str]] = ()
+) -> list[tuple[str, Any, Any]]:
+    """FACTS that differ between two environments, but those compared: name, value in each or 'unknown'."""
+    return [
+        (f"{part} {key}".replace("_", " "), "unknown" if a is None else a, "unknown" if b is None else b)
+        for part, key in FACTS
+        if (part, key) not in compared
+        and (a := here.get(part, {}).get(key)) != (b := there.get(part, {}).get(key))
+    ]
+
+
+def unlike_work(here: Study, there: Study) -> list[str]:
+    """Where workload, data or load points differ: a sentence each; empty when two studies can be compared."""
+    found: list[str] = []
+    if here.subject.kind != there.subject.kind:
+        found.append(f"subject.kind: {here.subject.kind} here, {there.subject.kind} there")
+    for name in sorted(here.factors.keys() | there.factors.keys()):
+        one, other = here.factors.get(name), there.factors.get(name)
+        if one is None or other is None:
+            found.append(f"factors.{name}: only {'here' if one else 'there'}")
+        elif one != other and {one.scope, other.scope} & {*_OF_WORK}:
+            found.append(f"factors.{name} differs")
+    found += _unlike("workload", here.workload.model_dump(), there.workload.model_dump())
+    points = (study.plan.model_dump(include={*_LOAD_POINTS}) for study in (here, there))
+    found += _unlike("plan", *points)
+    return found
+
+
+def differences(here: Study, there: Study, of_here: Environment, of_there: Environment) -> Iterator[str]:
+    """What is compared: the server's version and build, settings, and how they were measured."""
+    for fact in ("version", "origin"):
+        one, other = (environment.get("server", {}).get(fact) for environment in (of_here, of_there))
+        if one and other and one != other:
+            yield f"server {fact}: {one} here, {other} there"
+    for key in ("bindir", "dsn", "durability"):
+        yield from _unlike("subject", *({key: getattr(study.subject, key)} for study in (here, there)))
+    for key in ("settings", "session"):
+        yield from _unlike(f"subject.{key}", getattr(here.subject, key), getattr(there.subject, key))
+    yield from _unlike("host", here.host, there.host)
+    for name in sorted(here.factors.keys() & there.factors.keys()):
+        one, other = here.factors[name], there.factors[name]
+        if not {one.scope, other.scope} & {*_OF_WORK}:
+            yield from _unlike(f"factors.{name}", one.model_dump(), other.model_dump())
+    plans = (
+        study.plan.model_dump(exclude={*_NO_DIFFERENCE, *_LOAD_POINTS, "error_rate_limit_percent"})
+        for study in (here, there)
+    )
+    yield from _unlike("plan", *plans)
+
+
+def unlike_plans(here: Study, there: Study) -> list[Notice]:
+    """What the same work was measured with, where it was not the same: probes cost a little."""
+    one, other = here.probes.model_dump(), there.probes.model_dump()
+    found = [Notice("probes-differ", text) for text in _unlike("probes", one, other)]
+    if here.plan.blocks != there.plan.blocks:
+        text = f"plan.blocks: {here.plan.blocks} here, {there.plan.blocks} there"
+        found.append(Notice("blocks-differ", text))
+    return found
+
+
+def _unlike(part: str, here: Mapping[str, Any], there: Mapping[str, Any]) -> list[str]:
+    """`subject.settings.shared_buffers: 16MB here, 256MB there` for each key that differs."""
+    return [
+        f"{part}.{key}: {_shown(here.get(key))} here, {_shown(there.get(key))} there"
+        for key in {**here, **there}
+        if here.get(key) != there.get(key)
+    ]
+
+
+def _shown(value: Any) -> str:
+    return "not set" if value is None else str(value)

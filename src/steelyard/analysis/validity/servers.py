@@ -1,0 +1,30 @@
+"""Servers of options that differ in what their data directory was made with, beside the factors."""
+
+from __future__ import annotations
+
+from steelyard.analysis.judgement.results import Notice
+from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.quantities import listed
+from steelyard.study.factors import settings_of
+
+
+def server_notices(evidence: Evidence) -> list[Notice]:
+    """server-differs: `differs beside the factor: data checksums on under V18, off under V15`."""
+    levels = {
+        setting
+        for name, factor in evidence.study.factors.items()
+        for settings in settings_of(name, factor).values()
+        for setting in settings
+    }
+    values: dict[str, dict[str, list[str]]] = {}
+    for option, facts in evidence.fixed.items():
+        for name, value in facts.items():
+            values.setdefault(name, {}).setdefault(value, []).append(option)
+    parts = [
+        f"{name.replace('_', ' ')} "
+        + ", ".join(f"{value} under {listed(options)}" for value, options in found.items())
+        for name, found in values.items()
+        if len(found) > 1 and name not in levels
+    ]
+    text = "differs beside the factor (the servers' own defaults for new data): "
+    return [Notice("server-differs", text + "; ".join(parts))] if parts else []

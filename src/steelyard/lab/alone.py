@@ -1,0 +1,156 @@
+"""A run of one option by itself, in its phases.
+
+Phases: set-up (server, data), connect, warm-up, measure, scheduling-trace and latch-count
+(once per load point), cool-down, disconnect, after.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from steelyard.host.processes.limits import TimedOut
+from steelyard.lab.engines.listener import Listener
+from steelyard.lab.engines.plan import engine_limit_s, engine_plan
+from steelyard.lab.engines.process import LoadProcess
+from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result_tables import (
+    backlog_notices,
+    engine_samples,
+    error_notices,
+    never_succeeded,
+    noticed,
+    run_tables,
+    why_nothing,
+    work_done,
+)
+from steelyard.lab.environment.redaction import redact, redacted_run
+from steelyard.lab.finished_run import Run
+from steelyard.lab.laboratory import Laboratory
+from steelyard.lab.observe.latch_rows_mariadb import monitored_latches
+from steelyard.lab.observe.latch_rows_postgres import Tranches
+from steelyard.lab.observe.monitoring import Monitoring
+from steelyard.lab.observe.probes import Probing
+from steelyard.lab.run_parts import engine_cpus, refuse_interrupted, root_processes, with_phases, with_samples
+from steelyard.monitors import Target
+from steelyard.run_tables.rows import Columns
+from steelyard.study.plan import Slot
+from steelyard.study.study import Study
+from steelyard.subjects import Load, started
+
+_AFTER_S = 0.3
+
+
+def run_alone(laboratory: Laboratory, slot: Slot, attempt: int) -> Run:
+    """One run of one option, by itself."""
+    subject = laboratory.subjects[0]
+    origin_ns = time.monotonic_ns()
+    started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    laboratory.progress.run_started(slot.option.label, slot.block, slot.slot)
+    run = Run(slot, attempt, "void", "", started_at, 0.0)
+    try:
+        laboratory.host.change(slot.option)
+        load = started(subject, slot.option)
+        facts = redact(load.facts)
+        laboratory.admit(slot.option.label, facts)
+        tables, cause = _load(laboratory, slot, load, origin_ns)
+        tps = work_done(tables, slot.option.workload.lower_is_better)
+        cause = cause if tps else why_nothing(tables)
+        status = "void" if cause else "done"
+        run = replace(run, status=status, cause=cause, tps=tps, tables=tables, server_facts=facts)
+    except (LoadFailed, TimedOut, *laboratory.kind.driver_errors) as error:
+        run = replace(run, cause=str(error).strip())
+    finally:
+        log = subject.stop()
+        laboratory.host.restore()
+    run = replace(
+        run,
+        server_log="" if run.status == "done" else log,
+        seconds=(time.monotonic_ns() - origin_ns) / 1e9,
+    )
+    return redacted_run(run, laboratory.study)
+
+
+def _load(laboratory: Laboratory, slot: Slot, load: Load, origin_ns: int) -> tuple[dict[str, Columns], str]:
+    """The tables of a run, and why they are no result all the same ('': they are one)."""
+    plan = engine_plan(laboratory.study, slot, laboratory.work, load)
+    set_up_end_ns = time.monotonic_ns() - origin_ns
+    engine = LoadProcess(load.engine, plan, engine_cpus(load, laboratory.placement))
+    try:
+        pids = laboratory.host.settle(slot.option, root_processes(load, engine.pid))
+        dsn = load.server.dsn if load.server is not None else ""
+        target = Target(pids={**pids, "monitors": os.getpid()}, dsn=dsn)
+        monitoring = Monitoring(laboratory.monitor_rates_hz, target, origin_ns)
+        # after the monitors: the server has one process for each of their connections
+        tranches = _tranches(laboratory, load)
+        probing = Probing(_probes(laboratory, load), target, laboratory.placement.engine, tranches)
+        monitoring.start(laboratory.placement.engine)
+    except BaseException:
+        engine.stop()
+        raise
+    try:
+        listener = Listener(monitoring.mark, probing.phase, laboratory.progress.tick)
+        result = engine.result(listener, engine_limit_s(laboratory.study, slot, load))
+        engine.stop()
+        refuse_interrupted(load, result)
+        after_ns = time.monotonic_ns() - origin_ns
+        time.sleep(_AFTER_S)
+    finally:
+        engine.stop()
+        monitoring.stop()
+        probing.stop()
+    cause = never_succeeded(result) if slot.option.workload.steady else ""
+    data_notices = tuple(("data", text) for text in laboratory.work.remarks)
+    if load.own_clock:
+        return noticed(run_tables(result, 0), (*data_notices, *_no_probes(laboratory.study, load))), cause
+    phases = (("set-up", 0, set_up_end_ns), ("after", after_ns, time.monotonic_ns() - origin_ns))
+    tables = with_phases(run_tables(result, origin_ns), phases)
+    parts = (monitoring.columns(), engine_samples(result, after_ns), probing.samples(origin_ns))
+    tables = with_samples(tables, parts)
+    if tranches is not None:
+        tranches.compare(tables["samples"])
+        tranches.relate(result.tables)
+    notices = [*data_notices, *monitoring.notices, *probing.notices(), *backlog_notices(result)]
+    notices += _no_gets(laboratory.study, tranches)
+    tables = noticed(tables, (*notices, *error_notices(tables, laboratory.kind.error_meanings)))
+    if latches := monitored_latches(tables["samples"], tables["phases"]):
+        tables["latches"] = latches
+    return tables | probing.tables(), cause
+
+
+def _probes(laboratory: Laboratory, load: Load) -> Mapping[str, Any]:
+    return {} if load.own_clock else laboratory.study.probes.of_the_kernel
+
+
+def _tranches(laboratory: Laboratory, load: Load) -> Tranches | None:
+    probes, server = laboratory.study.probes, load.server
+    if server is None or server.latch_names is None or not (probes.latches or probes.latch_count_s):
+        return None
+    group = laboratory.host.name_for_probes()
+    return Tranches(
+        server.pid, group, server.latch_names, sleeps=probes.latches, gets=probes.latch_count_s > 0
+    )
+
+
+def _no_gets(study: Study, tranches: Tranches | None) -> Sequence[tuple[str, str]]:
+    if tranches is not None or not study.probes.latch_count_s:
+        return ()
+    text = "gets: not supported for this subject, because its latches are not known"
+    text += " (leave probes.latch_count_s out)"
+    return (("probe-unavailable", text),)
+
+
+def _no_probes(study: Study, load: Load) -> Sequence[tuple[str, str]]:
+    # a guest has probes in its own kernel
+    if load.server is not None or not study.probes.any:
+        return ()
+    return (
+        (
+            "probe-unavailable",
+            "this subject has its own clock: records of this machine's kernel probes cannot be related to it",
+        ),
+    )

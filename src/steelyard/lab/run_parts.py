@@ -1,0 +1,52 @@
+"""Parts that every run with a server has: its processes by role, and what is added to the engine's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from steelyard.host.cpus.placement import Placement
+from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import EngineResult
+from steelyard.run_tables.rows import Columns, Rows
+from steelyard.subjects import Load
+
+
+def engine_cpus(load: Load, placement: Placement) -> frozenset[int]:
+    """Measured work in process may use the server's CPUs too."""
+    return placement.server | placement.engine if load.in_process else placement.engine
+
+
+def root_processes(load: Load, engine: int) -> dict[str, int]:
+    """Root processes by role: an engine that does the measured work itself counts as the server."""
+    server = load.server
+    if server is None or load.own_clock:
+        return {"server": engine}
+    own = {} if server.pid is None else {"server": server.pid}
+    return {"engine": engine, **server.roles, **own}
+
+
+def with_phases(tables: Mapping[str, Columns], phases: Sequence[tuple[str, int, int]]) -> dict[str, Columns]:
+    """The tables with further phases: name, start and end (ns)."""
+    rows = Rows("phases")
+    rows.extend(tables["phases"])
+    for phase, start_ns, end_ns in phases:
+        rows.add(point=0, clients=0, phase=phase, start_ns=start_ns, end_ns=end_ns)
+    return {**tables, "phases": rows.columns()}
+
+
+def with_samples(tables: Mapping[str, Columns], parts: Sequence[Columns]) -> dict[str, Columns]:
+    """The tables with further samples."""
+    rows = Rows("samples")
+    for part in (*parts, *([tables["samples"]] if "samples" in tables else [])):
+        rows.extend(part)
+    return {**tables, "samples": rows.columns()}
+
+
+def refuse_interrupted(load: Load, result: EngineResult) -> None:
+    """Raises LoadFailed when the server was interrupted: the measurement is then invalid."""
+    cause = load.server.interruption() if load.server is not None else ""
+    if not cause and (lost := result.facts.connections_lost):
+        why = result.facts.connections_lost_cause
+        cause = f"{lost} connections were lost under load" + (f": {why}" if why else "")
+    if cause:
+        raise LoadFailed(cause)

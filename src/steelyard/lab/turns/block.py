@@ -1,0 +1,239 @@
+"""Runs one block in turns: servers and engines of all options are up, one of them at a time is under load."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+from steelyard.host.processes.limits import TimedOut
+from steelyard.lab.engines.plan import engine_limit_s, engine_plan
+from steelyard.lab.engines.process import LoadProcess
+from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.engines.result_tables import (
+    engine_samples,
+    error_notices,
+    never_succeeded,
+    noticed,
+    run_tables,
+    why_nothing,
+    work_done,
+)
+from steelyard.lab.environment.redaction import redact, redacted_run
+from steelyard.lab.finished_run import Run
+from steelyard.lab.laboratory import Laboratory
+from steelyard.lab.observe.latch_rows_mariadb import monitored_latches
+from steelyard.lab.observe.monitoring import Monitoring
+from steelyard.lab.run_parts import engine_cpus, refuse_interrupted, root_processes, with_phases, with_samples
+from steelyard.lab.turns.lane import Lane
+from steelyard.lab.turns.own_time import own_samples
+from steelyard.lab.turns.schedule import deals, rounds_of
+from steelyard.monitors import Target
+from steelyard.run_tables.rows import Columns, Rows
+from steelyard.study.plan import Slot
+from steelyard.subjects import Load, SharedSubject, started
+from steelyard.subjects.in_turns import servers_of
+
+_AFTER_S = 0.3
+# new sessions plan and cache their statements within a few executions
+_PRIME_MS = 100.0
+# a turn has settled when each client has ended some transactions that began in it
+_SETTLING_TRANSACTIONS = 3
+_SETTLE_MS_MIN = 5.0
+_SETTLE_SHARE_MAX = 0.25
+
+
+def runs_in_turns(laboratory: Laboratory, slots: Sequence[Slot], attempt: int) -> Iterator[Run]:
+    """The runs of a block, all at its end; only the void one when an option failed."""
+    block = _Block(laboratory, slots, time.monotonic_ns())
+    started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    runs: list[Run] = []
+    cause = ""
+    try:
+        with ExitStack() as opened:
+            opened.callback(laboratory.host.restore)
+            for lane, result, times in block.measured(opened):
+                tables, why = block.tables(lane, result, times)
+                tps = work_done(tables, lane.slot.option.workload.lower_is_better)
+                why = why if tps else why_nothing(tables)
+                run = Run(lane.slot, attempt, "void" if why else "done", why, started_at, 0.0, tps, tables)
+                runs.append(replace(run, server_facts=block.facts[lane.slot.option.label]))
+    except (LoadFailed, TimedOut, *laboratory.kind.driver_errors) as error:
+        cause = "; ".join(filter(None, (str(error).strip(), block.interruption())))
+    finally:
+        logs = [subject.stop() for subject in laboratory.subjects]
+    seconds = (time.monotonic_ns() - block.origin_ns) / 1e9 / len(slots)
+    if cause:
+        log = logs[block.servers[block.current.option.label]]
+        runs = [Run(block.current, attempt, "void", cause, started_at, seconds, server_log=log)]
+    for run in sorted(runs, key=lambda run: run.slot.slot):
+        yield redacted_run(replace(run, seconds=seconds), laboratory.study)
+
+
+@dataclass
+class _Times:
+    """Ends of the block's own phases, ns since its origin."""
+
+    set_up_ns: int
+    after_ns: int = 0
+    end_ns: int = 0
+
+
+class _Block:
+    """current: the slot of the option at work, which a failure is the failure of."""
+
+    def __init__(self, laboratory: Laboratory, slots: Sequence[Slot], origin_ns: int) -> None:
+        self._laboratory = laboratory
+        self._slots = slots
+        self.origin_ns = origin_ns
+        self.current = slots[0]
+        self._loads: dict[str, Load] = {}
+        self.facts: dict[str, Mapping[str, Any]] = {}
+        self.servers = servers_of([slot.option for slot in sorted(slots, key=lambda s: s.option.label)])
+        self._chance = Random(f"{laboratory.study.plan.seed} {slots[0].block}")
+
+    def measured(self, opened: ExitStack) -> Iterator[tuple[Lane, EngineResult, _Times]]:
+        """Starts all, lets each load point take its turns, ends all; each option with its result."""
+        loads = self._started()
+        times = _Times(self._now_ns())
+        lanes = [self._lane(slot, load, opened) for slot, load in loads]
+        for point, clients in enumerate(self._laboratory.study.plan.clients):
+            self._point(lanes, point, clients)
+        results: list[EngineResult] = []
+        for lane in self._each(lanes):
+            results.append(lane.result())
+            refuse_interrupted(lane.load, results[-1])
+        times.after_ns = self._now_ns()
+        for lane in lanes:
+            lane.monitoring.rest(False)
+        time.sleep(_AFTER_S)
+        for lane in lanes:
+            lane.stop()
+        times.end_ns = self._now_ns()
+        for lane, result in zip(lanes, results, strict=True):
+            self.current = lane.slot
+            yield lane, result, times
+
+    def interruption(self) -> str:
+        """How the server of the current option was interrupted, as a sentence; '' where it was not."""
+        load = self._loads.get(self.current.option.label)
+        if load is None or load.server is None:
+            return ""
+        try:
+            return load.server.interruption()
+        except (TimedOut, *self._laboratory.kind.driver_errors) as error:
+            return f"the server does not answer: {error}"
+
+    def tables(self, lane: Lane, result: EngineResult, times: _Times) -> tuple[dict[str, Columns], str]:
+        """The tables of one run on its own clock, and why they are no result ('': they are one)."""
+        laboratory = self._laboratory
+        cause = never_succeeded(result) if lane.slot.option.workload.steady else ""
+        phases = (("set-up", 0, times.set_up_ns), ("after", times.after_ns, times.end_ns))
+        tables = with_phases(run_tables(result, self.origin_ns), phases)
+        samples = own_samples(lane.monitoring.columns(), lane.turns)
+        tables = with_samples(tables, (samples, engine_samples(result, times.after_ns)))
+        data_notices = [("data", text) for text in laboratory.work.remarks]
+        notices = (*data_notices, *lane.monitoring.notices)
+        tables = noticed(tables, (*notices, *error_notices(tables, laboratory.kind.error_meanings)))
+        if latches := monitored_latches(tables["samples"], tables["phases"]):
+            tables["latches"] = latches
+        return {**tables, "turns": _turns(lane)}, cause
+
+    def _started(self) -> list[tuple[Slot, Load]]:
+        """The load of every option; options that differ in client and session only share a server."""
+        loads: list[tuple[Slot, Load]] = []
+        running: set[int] = set()
+        for slot in self._slots:
+            self.current, label = slot, slot.option.label
+            self._laboratory.progress.run_started(label, slot.block, slot.slot)
+            server = self.servers[label]
+            subject = self._laboratory.subjects[server]
+            if server in running:
+                assert isinstance(subject, SharedSubject)
+                load = subject.join(slot.option)
+            else:
+                load = started(subject, slot.option)
+            running.add(server)
+            self._loads[label] = load
+            self.facts[label] = redact(load.facts)
+            self._laboratory.admit(label, self.facts[label])
+            loads.append((slot, load))
+        return loads
+
+    def _lane(self, slot: Slot, load: Load, opened: ExitStack) -> Lane:
+        self.current, laboratory = slot, self._laboratory
+        plan = {**engine_plan(laboratory.study, slot, laboratory.work, load), "turns": True}
+        engine = LoadProcess(load.engine, plan, engine_cpus(load, laboratory.placement))
+        opened.callback(engine.stop)
+        pids = {**root_processes(load, engine.pid), "monitors": os.getpid()}
+        target = Target(pids, load.server.dsn if load.server is not None else "")
+        monitoring = Monitoring(laboratory.monitor_rates_hz, target, self.origin_ns)
+        opened.callback(monitoring.stop)
+        monitoring.rest(True)
+        monitoring.start(laboratory.placement.engine)
+        lane = Lane(slot, load, engine, monitoring, self.origin_ns)
+        lane.start(len(self._slots) * engine_limit_s(laboratory.study, slot, load))
+        return lane
+
+    def _point(self, lanes: Sequence[Lane], point: int, clients: int) -> None:
+        plan = self._laboratory.study.plan
+        settle_ms = 0.0
+        number = 0
+        for deal, planned in enumerate(deals(len(lanes), rounds_of(plan), self._chance), start=1):
+            for lane in self._each([lanes[index] for index in planned.connects]):
+                lane.connect()
+            warm_up_ms = _PRIME_MS if deal > 1 else plan.warm_up_s * 1000
+            for lane in self._each([lanes[index] for index in planned.connects] if warm_up_ms else []):
+                per_s = lane.warm_up(warm_up_ms)
+                settle_ms = max(settle_ms, _settle_ms(clients, per_s, plan.turn_ms))
+            settle_ms = settle_ms or _SETTLE_MS_MIN
+            for order in planned.rounds:
+                number += 1
+                for position, lane in enumerate(self._each([lanes[index] for index in order]), start=1):
+                    place = {"point": point, "deal": deal, "round": number, "position": position}
+                    turn = lane.turn(place, settle_ms, plan.turn_ms)
+                    self._laboratory.progress.tick(turn.transactions / (plan.turn_ms / 1000))
+        for lane in self._each(lanes):
+            lane.next_point()
+
+    def _each(self, lanes: Sequence[Lane]) -> Iterator[Lane]:
+        """The lanes; each is the current one while it is at work."""
+        for lane in lanes:
+            self.current = lane.slot
+            self._laboratory.progress.run_started(lane.slot.option.label, lane.slot.block, lane.slot.slot)
+            yield lane
+
+    def _now_ns(self) -> int:
+        return time.monotonic_ns() - self.origin_ns
+
+
+def _settle_ms(clients: int, per_s: float, turn_ms: float) -> float:
+    """How long a turn takes to settle, from the mean time of a transaction in the warm-up (Little's law)."""
+    most = _SETTLE_SHARE_MAX * turn_ms
+    if not per_s:
+        return most
+    return min(max(_SETTLING_TRANSACTIONS * clients / per_s * 1000, _SETTLE_MS_MIN), most)
+
+
+def _turns(lane: Lane) -> Columns:
+    rows = Rows("turns")
+    for turn in lane.turns:
+        rows.add(
+            point=turn.point,
+            deal=turn.deal,
+            round=turn.round,
+            position=turn.position,
+            start_ns=turn.start_ns,
+            measure_ns=turn.measure_ns,
+            end_ns=turn.end_ns,
+            drained_ns=turn.drained_ns,
+            transactions=turn.transactions,
+            first_half=turn.first_half,
+        )
+    return rows.columns()

@@ -1,0 +1,128 @@
+"""One option of a block in turns: its engine, which obeys commands, and its monitors."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from queue import SimpleQueue
+from typing import Any
+
+from steelyard.lab.engines.process import LoadProcess
+from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.observe.monitoring import Monitoring
+from steelyard.lab.turns.own_time import Turn
+from steelyard.study.plan import Slot
+from steelyard.subjects import Load
+
+_LAST_WORDS_S = 5.0
+_ENDED: Mapping[str, Any] = {"event": "ended"}
+
+
+class Lane:
+    """start, then connect and turns of each load point, next_point, result. All raise LoadFailed."""
+
+    def __init__(
+        self, slot: Slot, load: Load, engine: LoadProcess, monitoring: Monitoring, origin_ns: int
+    ) -> None:
+        self._origin_ns = origin_ns
+        self.slot = slot
+        self.load = load
+        self.monitoring = monitoring
+        self.turns: list[Turn] = []
+        self._engine = engine
+        self._events: SimpleQueue[Mapping[str, Any]] = SimpleQueue()
+        self._result: EngineResult | None = None
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="turns", daemon=True)
+        self._limit_s = 0.0
+
+    def start(self, limit_s: float) -> None:
+        """Gives the engine its plan, and at most limit_s for the whole block."""
+        self._limit_s = limit_s
+        self._thread.start()
+
+    def connect(self) -> None:
+        """New connections for all clients."""
+        self._send({"do": "connect"})
+        self._await("connected")
+
+    def warm_up(self, length_ms: float) -> float:
+        """Load that is not measured; its transactions per second."""
+        event = self._turn(length_ms, 0.0)
+        return int(event["all"]) / (length_ms / 1000)
+
+    def turn(self, place: Mapping[str, int], settle_ms: float, measure_ms: float) -> Turn:
+        """One measured turn. place: its point, deal, round and position."""
+        self.monitoring.rest(False)
+        opened_ns = self._now_ns()
+        self.monitoring.read_now()
+        event = self._turn(settle_ms, measure_ms)
+        self.monitoring.read_now()
+        self.monitoring.rest(True)
+        closed_ns, origin_ns = self._now_ns(), self._origin_ns
+        turn = Turn(
+            **place,
+            opened_ns=opened_ns,
+            start_ns=event["start_ns"] - origin_ns,
+            measure_ns=event["measure_ns"] - origin_ns,
+            end_ns=event["end_ns"] - origin_ns,
+            drained_ns=event["t_ns"] - origin_ns,
+            closed_ns=closed_ns,
+            transactions=event["transactions"],
+            first_half=event["first_half"],
+            all=event["all"],
+        )
+        self.turns.append(turn)
+        return turn
+
+    def next_point(self) -> None:
+        """The load point is over; after the last one the engine cools down and ends."""
+        self._send({"do": "next"})
+
+    def result(self) -> EngineResult:
+        """What the engine counted, when it has ended."""
+        self._await("ended")
+        if self._result is None:
+            raise self._failure or LoadFailed("the load engine ended without a result")
+        return self._result
+
+    def stop(self) -> None:
+        """Ends engine and monitors now."""
+        self._engine.stop()
+        self.monitoring.stop()
+
+    def _now_ns(self) -> int:
+        return time.monotonic_ns() - self._origin_ns
+
+    def _turn(self, settle_ms: float, measure_ms: float) -> Mapping[str, Any]:
+        self._send({"do": "turn", "settle_ms": settle_ms, "measure_ms": measure_ms})
+        event = self._await("turn")
+        if event["lost"]:
+            raise LoadFailed(f"{event['lost']} connections were lost under load: {event['lost_cause']}")
+        return event
+
+    def _send(self, command: Mapping[str, Any]) -> None:
+        try:
+            self._engine.command(command)
+        except LoadFailed:
+            # the engine's own words, where it left any
+            self._thread.join(_LAST_WORDS_S)
+            raise self._failure or LoadFailed("the load engine has ended") from None
+
+    def _await(self, name: str) -> Mapping[str, Any]:
+        while True:
+            event = self._events.get()
+            if event["event"] == name:
+                return event
+            if event is _ENDED:
+                raise self._failure or LoadFailed("the load engine ended before its load point was over")
+
+    def _run(self) -> None:
+        try:
+            self._result = self._engine.result(self._events.put, self._limit_s)
+        except BaseException as failure:
+            self._failure = failure
+        finally:
+            self._events.put(_ENDED)

@@ -1,0 +1,191 @@
+"""Options of a block in turns: their order, their own clock, and a whole study of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from laboratory import SMALL, Lab
+from steelyard.bundle.reader import Bundle
+from steelyard.lab.turns.own_time import Turn, own_samples
+from steelyard.lab.turns.schedule import deals, rounds_of
+from steelyard.run_tables.rows import Rows
+from steelyard.study.study import Plan
+
+MS = 1_000_000
+
+
+@given(options=st.integers(2, 6), rounds=st.integers(1, 20), seed=st.integers(0, 999))
+def test_each_option_has_each_place_equally_often_and_one_turn_per_round(
+    options: int, rounds: int, seed: int
+) -> None:
+    planned = list(deals(options, 2 * rounds, Random(seed)))
+    orders = [order for deal in planned for order in deal.rounds]
+    assert len(orders) == 2 * rounds
+    assert all(sorted(order) == list(range(options)) for order in orders)
+    assert all(sorted(deal.connects) == list(range(options)) for deal in planned)
+    for first, second in zip(orders[::2], orders[1::2], strict=True):
+        assert second == first[::-1]
+    mean_place = Counter({option: sum(order.index(option) for order in orders) for option in range(options)})
+    assert set(mean_place.values()) == {len(orders) * (options - 1) / 2}
+
+
+@pytest.mark.parametrize(("measure_s", "turn_ms", "rounds"), [(3, 250, 12), (0.3, 250, 2), (1, 300, 4)])
+def test_turns_fill_the_measured_time_in_pairs(measure_s: float, turn_ms: float, rounds: int) -> None:
+    assert rounds_of(Plan(measure_s=measure_s, turn_ms=turn_ms)) == rounds
+
+
+def turn(number: int, begin_ms: int, *, transactions: int = 80, all: int = 100, point: int = 0) -> Turn:
+    """100 ms from begin: 10 ms settling, 80 ms measured, 10 ms draining; readings 1 ms outside."""
+    return Turn(
+        point=point,
+        deal=1,
+        round=number,
+        position=1,
+        opened_ns=(begin_ms - 1) * MS,
+        start_ns=begin_ms * MS,
+        measure_ns=(begin_ms + 10) * MS,
+        end_ns=(begin_ms + 90) * MS,
+        drained_ns=(begin_ms + 100) * MS,
+        closed_ns=(begin_ms + 101) * MS,
+        transactions=transactions,
+        first_half=transactions // 2,
+        all=all,
+    )
+
+
+def samples(metric: str, readings: dict[int, float]) -> dict[str, list[object]]:
+    rows = Rows("samples")
+    for t_ms, value in readings.items():
+        rows.add(t_ns=t_ms * MS, monitor="m", entity="e", metric=metric, value=value)
+    return rows.columns()
+
+
+def series(columns: object) -> list[tuple[float, float]]:
+    return [(t / MS, v) for t, v in zip(columns["t_ns"], columns["value"], strict=True)]  # type: ignore[index]
+
+
+def test_a_counter_grows_by_the_measured_share_of_its_own_turns() -> None:
+    # between the turns another option uses 1000 of the same server
+    readings = {0: 5.0, 1000: 10.0, 1100: 110.0, 1300: 1110.0, 1400: 1160.0, 2000: 1200.0}
+    own = own_samples(samples("used_total", readings), [turn(1, 1000), turn(2, 1300)])
+    # 80 % of 100, then 80 % of 50; the measure phase begins at 1010 ms and is 160 ms long
+    assert series(own) == [(0, 0), (1010, 0), (1090, 80), (1170, 120), (2000, 120)]
+
+
+def test_a_gauge_keeps_what_was_read_in_its_own_turns() -> None:
+    readings = {0: 1.0, 1050: 2.0, 1200: 99.0, 1300: 3.0, 1340: 4.0, 2000: 5.0}
+    own = own_samples(samples("filled", readings), [turn(1, 1000), turn(2, 1300)])
+    assert series(own) == [(0, 1), (1050, 2), (1090, 3), (1120, 4), (2000, 5)]
+
+
+def test_each_load_point_has_its_own_measure_phase() -> None:
+    turns = [turn(1, 1000), turn(1, 5000, point=1)]
+    readings = {999: 0.0, 1100: 100.0, 3000: 500.0, 4999: 600.0, 5100: 700.0}
+    own = own_samples(samples("used_total", readings), turns)
+    found = series(own)
+    assert found[:2] == [(1010, 0), (1090, 80)] and found[-2][0] == 5010
+    assert found[-1][1] - found[-2][1] == pytest.approx(80)
+
+
+@given(
+    growth=st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 1000)), min_size=1, max_size=8),
+    start=st.integers(0, 10**6),
+)
+def test_growth_between_turns_never_counts(growth: list[tuple[int, int]], start: int) -> None:
+    """Own growth of each turn, and that of the others after it."""
+    readings: dict[int, float] = {}
+    value, turns = float(start), []
+    for number, (own, others) in enumerate(growth):
+        begin_ms = 1000 + 1000 * number
+        turns.append(turn(number, begin_ms, transactions=100, all=100))
+        readings[begin_ms] = value
+        value += own
+        readings[begin_ms + 100] = value
+        value += others
+    found = series(own_samples(samples("used_total", readings), turns))
+    assert found[-1][1] - found[0][1] == pytest.approx(sum(own for own, _ in growth))
+    assert found[-1][0] - found[0][0] == pytest.approx(80 * len(growth))
+
+
+def test_a_study_in_turns_has_runs_as_long_as_their_turns(lab: Lab) -> None:
+    path = lab.folder / "study.toml"
+    path.write_text(
+        SMALL.format(subject="null", blocks=2, measure_s=0.6).replace("[plan]", "[plan]\nturn_ms = 100")
+    )
+    planned = lab.run("run", path, "--dry-run")
+    assert "within a block the options take turns of 100 ms" in planned.stderr
+    done = lab.run("run", path, "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    bundle = Bundle(lab.bundle)
+    measured = bundle.columns(
+        "select run, (end_ns - start_ns) / 1e6 as ms from phases where phase = 'measure'"
+    )
+    assert measured["ms"].tolist() == pytest.approx([600] * 4)
+    turns = bundle.columns(
+        "select run, count(*) as n, sum(transactions) as done from turns group by run order by run"
+    )
+    assert turns["n"].tolist() == [6] * 4
+    counted = bundle.columns(
+        "select run, sum(count) as n from throughput where statement = 'transaction'"
+        " group by run order by run"
+    )
+    assert counted["n"].tolist() == turns["done"].tolist() and (counted["n"] > 0).all()
+    clients = bundle.columns("select run, sum(transactions) as n from clients group by run order by run")
+    assert clients["n"].tolist() == turns["done"].tolist()
+    overlaps = bundle.columns(
+        "select count(*) as n from turns a join turns b on a.run <> b.run join runs x on a.run = x.run"
+        " join runs y on b.run = y.run and x.block = y.block"
+        " where a.start_ns < b.drained_ns and b.start_ns < a.drained_ns"
+    )
+    assert overlaps["n"].tolist() == [0]
+    # the server is one process for both options: each run counts the CPU of its own turns
+    rates = bundle.evidence().rates
+    busy = rates["rate_per_s"][(rates["entity"] == "server") & (rates["metric"] == "cpu_ns_total")]
+    assert len(busy) == 4 and (busy > 0).all() and (busy < 1.2e9).all()
+    assert not lab.ours()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("[plan]", "[plan]\nturns = false", "the study says so"),
+        ('named = "named"', 'left = "left"', "statements left open"),
+        ("[plan]", "[plan]\ntransactions = 100", "a number of transactions ends each run"),
+        ("[workload]", "[workload]\narrival = { kind = 'open', rate_per_s = 10 }", "arrive at a rate"),
+        ("[plan]", "[probes]\nscheduling_trace_s = 1\n[plan]", "the kernel's probes"),
+    ],
+)
+def test_the_plan_says_why_runs_come_one_after_another(lab: Lab, old: str, new: str, why: str) -> None:
+    path = lab.folder / "study.toml"
+    path.write_text(SMALL.format(subject="null", blocks=2, measure_s=0.3).replace(old, new))
+    planned = lab.run("run", path, "--dry-run")
+    assert planned.returncode == 0, planned.stderr
+    assert "one run after another within a block, because" in planned.stderr and why in planned.stderr
+    path.write_text(path.read_text().replace("turns = false\n", "").replace("[plan]", "[plan]\nturns = true"))
+    if "turns = false" not in new:
+        refused = lab.run("run", path, "--dry-run")
+        assert refused.returncode == 2 and "plan.turns: turns are not possible" in refused.stderr
+
+
+def test_a_server_that_dies_in_a_turn_makes_the_block_void(lab: Lab) -> None:
+    path = lab.folder / "study.toml"
+    path.write_text(SMALL.format(subject="null", blocks=1, measure_s=30))
+    process = lab.start("run", path, "--bundle", lab.bundle)
+    for _ in range(2):
+        lab.wait_for(lambda: lab.ours("stub_serve") and len(lab.ours("engines.process load")) == 2, "a block")
+        time.sleep(1)
+        os.kill(lab.ours("stub_serve")[0], signal.SIGKILL)
+        lab.wait_for(lambda: not lab.ours("engines.process load"), "the end of the block")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1 and "block 1 failed twice" in err
+    rows = Bundle(lab.bundle).columns("select status, cause from runs")
+    assert list(rows["status"]) == ["void", "void"] and "connection" in str(rows["cause"][0])
+    assert not lab.ours()
