@@ -245,8 +245,3 @@ def calibrated(gets_per_s: float, misses_per_get: float, workers: int, shape: Ho
     network, last = at(high)
     scale = last.gets_per_s / gets_per_s
     return Network(network.holds.scaled(scale), network.think_ns * scale)
-
-
-def without_waits(network: Network, workers: int) -> float:
-    """Gets per second if no worker ever waited for the latch."""
-    return workers / (network.think_ns + network.holds.mean_ns) * 1e9
