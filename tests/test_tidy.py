@@ -50,7 +50,8 @@ ARROWS = {
 # within a package: a room (a folder or a module) may import only from rooms on the lines above its own
 ROOMS = {
     "study": """
-        errors key_types locate renamed
+        errors key_types locate renamed scripts
+        script_study
         host_settings passwords probes source
         files
         workloads

@@ -17,6 +17,8 @@ from steelyard.lab.environment.redaction import redact_text
 from steelyard.study.errors import InputError
 from steelyard.study.factors import level_of_statement
 from steelyard.study.plan import Option, Slot
+from steelyard.study.script_study import as_transaction
+from steelyard.study.scripts import commands_of
 from steelyard.study.study import Study
 from steelyard.study.workloads.statements import Statement, StatementWorkload
 from steelyard.study.workloads.workload import Workload
@@ -95,6 +97,9 @@ def _error(bench: Bench, kind: Kind, option: Option, refused: Sequence[Mapping[s
             if study.subject.dsn
             else "workload.schema_sql, schema_file or data_file makes the tables"
         )
+    elif (own := _own(study, name)) and len(commands := commands_of(own.sql)) > 1:
+        generators = {key: drawn.model_dump() for key, drawn in own.parameters.items()}
+        hint = as_transaction(name, commands, generators)
     if level := level_of_statement(study, option.levels, name):
         return InputError(text, hint, level)
     own = _own(study, name)

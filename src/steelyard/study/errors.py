@@ -13,15 +13,20 @@ _LONGEST_LINE = 2000
 
 
 class InputError(Exception):
-    """Wrong input from the user. hint: the remedy, in one line.
+    """Wrong input from the user. hint: the remedy: one line, and a text to copy below it where there
+    is one.
 
     at: path of the key in the study file, if it concerns one; the reader adds file and line.
     """
 
     def __init__(self, text: str, hint: str = "", at: Sequence[str | int] = ()) -> None:
-        super().__init__("\n".join(brief(line, _LONGEST_LINE) for line in text.split("\n")))
-        self.hint = brief(hint, _LONGEST_LINE)
+        super().__init__(_brief_lines(text))
+        self.hint = _brief_lines(hint)
         self.at = tuple(at)
+
+
+def _brief_lines(text: str) -> str:
+    return "\n".join(brief(line, _LONGEST_LINE) for line in text.split("\n"))
 
 
 def brief(text: str, longest: int = 80) -> str:

@@ -16,6 +16,7 @@ from steelyard.study.locate import line_of
 from steelyard.study.passwords import password_written
 from steelyard.study.plan import Option, options
 from steelyard.study.renamed import with_new_names
+from steelyard.study.script_study import instead_of_script, is_script
 from steelyard.study.source import text_of, toml_of
 from steelyard.study.study import Study
 from steelyard.study.validation_errors import all_placed
@@ -30,6 +31,8 @@ def read_study(path: Path) -> tuple[Study, str]:
             f"{path}: no such file, and no built-in study of that name" + nearest(str(path), catalogue()),
             "steelyard studies",
         ) from None
+    if path.suffix == ".sql" or is_script(text):
+        raise InputError(f"{path}: a script of SQL, not a study", instead_of_script(text, path.name))
     return parse_study(text, str(path)), text
 
 

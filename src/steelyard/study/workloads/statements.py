@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from steelyard.study.key_types import SqlText, Strict
+from steelyard.study.scripts import instead_of_set
 from steelyard.study.workloads.arrival import ClientWorkload
 from steelyard.study.workloads.generators import Generator
 from steelyard.study.workloads.workload import KeyPath
 
 NO_PGBENCH_SCRIPTS = (
-    "scripts of pgbench are not supported; write the SQL under [workload.statements] and"
-    " [workload.transactions],"
+    "scripts of pgbench are not supported; `steelyard run SCRIPT.sql` prints a study that executes it, with"
+    " [workload.statements] and [workload.transactions],"
     ' or run pgbench itself with kind = "program"'
 )
 _META_COMMAND = re.compile(r"^\s*\\(\w+)", re.MULTILINE)
@@ -43,9 +44,13 @@ class Statement(Strict):
         if not self.sql.strip():
             raise ValueError('the text is needed: sql = "..." or sql_file = "NAME.sql"')
         if found := _META_COMMAND.search(self.sql):
+            instead = instead_of_set(self.sql) or (
+                "for \\set write parameters = { id = { kind = 'uniform', low = 1, high = 100000 } },"
+                " and :id in the SQL"
+            )
             raise ValueError(
-                f"\\{found[1]}: meta-commands of pgbench and psql are not supported; for \\set write"
-                " parameters = { id = { kind = 'uniform', low = 1, high = 100000 } }, and :id in the SQL"
+                f"\\{found[1]}: meta-commands of pgbench and psql are not supported; {instead}"
+                " (`steelyard run SCRIPT.sql` prints a whole study)"
             )
         return self
 

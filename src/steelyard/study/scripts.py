@@ -1,0 +1,148 @@
+"""Scripts of SQL, as psql and pgbench read them: their commands, and the values that \\set draws.
+
+https://www.postgresql.org/docs/current/pgbench.html#PGBENCH-METACOMMANDS
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+
+_TOKEN = re.compile(
+    r"(?P<comment>--[^\n]*|/\*.*?\*/)"
+    r"|(?P<quoted>'(?:[^']|'')*'|\"[^\"]*\"|\$(?P<tag>(?:[A-Za-z_]\w*)?)\$.*?\$(?P=tag)\$)"
+    r"|(?P<end>;)",
+    re.DOTALL,
+)
+_META = re.compile(r"^[ \t]*\\(\w+)([^\n]*)$", re.MULTILINE)
+_SET = re.compile(r"^[ \t]*\\set[ \t]+(\w+)[ \t]+([^\n]+?)[ \t]*$", re.MULTILINE)
+_RANDOM = re.compile(r"(random|random_zipfian)\s*\((.*)\)", re.IGNORECASE)
+_NAME = re.compile(r"(?<!:):([A-Za-z_]\w*)")
+_EXPRESSION_CHARACTERS_MAX = 200
+_INTEGER_MAX = 2**63 - 1
+_OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: int.__add__,
+    ast.Sub: int.__sub__,
+    ast.Mult: int.__mul__,
+    ast.Div: int.__floordiv__,
+}
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A `\\set` as a generator of the study file. line: as written; by_scale: depends on :scale, 1 here."""
+
+    name: str
+    generator: str
+    line: str
+    by_scale: bool
+
+
+@dataclass(frozen=True)
+class Script:
+    """commands: SQL without comments. variables: by name. unknown: meta-commands and lines not understood."""
+
+    commands: Sequence[str]
+    variables: Mapping[str, Variable] = field(default_factory=dict[str, Variable])
+    unknown: Sequence[str] = ()
+
+
+def script_of(text: str) -> Script:
+    """A script in its parts."""
+    variables: dict[str, Variable] = {}
+    unknown: list[str] = []
+    constants, scaled = {"scale": 1}, {"scale"}
+    for found in _META.finditer(text):
+        line = found[0].strip()
+        variable = _variable(line, constants, scaled)
+        if variable is None:
+            unknown.append(line)
+            continue
+        variables[variable.name] = variable
+        if variable.by_scale:
+            scaled.add(variable.name)
+    return Script(commands_of(_META.sub("", text)), variables, unknown)
+
+
+def commands_of(sql: str) -> list[str]:
+    """The commands of a text, without comments and semicolons."""
+    found: list[str] = [""]
+    before = 0
+    for token in _TOKEN.finditer(sql):
+        found[-1] += sql[before : token.start()] + (token["quoted"] or "")
+        before = token.end()
+        if token["end"]:
+            found.append("")
+    found[-1] += sql[before:]
+    return [command.strip() for command in found if command.strip()]
+
+
+def names_in(sql: str) -> list[str]:
+    """The variables `:name` of a command, each once."""
+    bare = _TOKEN.sub(lambda token: "''" if token["quoted"] else " ", sql)
+    return list(dict.fromkeys(_NAME.findall(bare)))
+
+
+def instead_of_set(text: str) -> str:
+    """What to write instead of the `\\set` lines of a text; '' where none is understood."""
+    found = script_of(text).variables.values()
+    if not found:
+        return ""
+    generators = ", ".join(f"{variable.name} = {variable.generator}" for variable in found)
+    lines = ", ".join(f'"{variable.line}"' for variable in found)
+    names = ", ".join(f":{variable.name}" for variable in found)
+    scaled = any(variable.by_scale for variable in found)
+    scale = "; :scale, pgbench's scale factor, counts as 1 here: multiply for a larger one" if scaled else ""
+    return f"for {lines} write parameters = {{ {generators} }}, and keep {names} in the SQL{scale}"
+
+
+def _variable(line: str, constants: dict[str, int], scaled: Set[str]) -> Variable | None:
+    """constants: values of variables that are not drawn; a new one is added. scaled: those of :scale."""
+    found = _SET.match(line)
+    if found is None or len(found[2]) > _EXPRESSION_CHARACTERS_MAX:
+        return None
+    name, expression = found[1], found[2]
+    try:
+        if drawn := _RANDOM.fullmatch(expression):
+            ends = [part.strip() for part in drawn[2].split(",")]
+            generator = _drawn(drawn[1].lower(), ends, constants)
+        else:
+            constants[name] = value = _number(expression, constants)
+            generator = f'{{ kind = "choice", values = [{value}] }}'
+    except (ValueError, SyntaxError, KeyError, ZeroDivisionError, RecursionError):
+        return None
+    return Variable(name, generator, line, not scaled.isdisjoint(_NAME.findall(expression)))
+
+
+def _drawn(function: str, ends: Sequence[str], constants: Mapping[str, int]) -> str:
+    low, high = (_number(end, constants) for end in ends[:2])
+    if function == "random" and len(ends) == 2:
+        return f'{{ kind = "uniform", low = {low}, high = {high} }}'
+    if function == "random_zipfian" and len(ends) == 3:
+        return f'{{ kind = "zipf", low = {low}, high = {high}, exponent = {float(ends[2]):g} }}'
+    raise ValueError(function)
+
+
+def _number(expression: str, constants: Mapping[str, int]) -> int:
+    """The value of an expression of whole numbers, constants, + - * / and parentheses."""
+    tree = ast.parse(_NAME.sub(r"\1", expression).strip(), mode="eval")
+    value = _value(tree.body, constants)
+    if abs(value) > _INTEGER_MAX:
+        raise ValueError(expression)
+    return value
+
+
+def _value(node: ast.expr, constants: Mapping[str, int]) -> int:
+    match node:
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.Name(id=name):
+            return constants[name]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value(operand, constants)
+        case ast.BinOp(left=left, op=op, right=right):
+            return _OPERATORS[type(op)](_value(left, constants), _value(right, constants))
+        case _:
+            raise ValueError("not a whole number")
