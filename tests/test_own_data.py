@@ -332,7 +332,46 @@ def test_the_data_command_prints_schema_and_data_for_a_server_at_an_address(lab:
         )
         assert filled.returncode == 0
         runs(lab, study)
+        # a dump empties the search path, in which the tables of the script are
+        dumped_rows = "select pg_catalog.set_config('search_path', '', false);\n"
+        dumped_rows += f'CREATE TABLE public."Other" (id int);\n{COPY}'
+        (lab.folder / "rows.sql").write_text(dumped_rows)
+        server.ask("drop table item")
+        subprocess.run(
+            [programs() / "psql", "-v", "ON_ERROR_STOP=1", dsn],
+            input=lab.run("data", study).stdout,
+            text=True,
+            check=True,
+        )
+        analyzed = "select count(*) from pg_stat_user_tables where last_analyze is not null"
+        assert server.ask(analyzed) == 2
     custom = own_study(lab.folder, "postgres", f'data_file = "{dumped / "custom.dump"}"')
     refused = lab.run("data", custom)
     assert refused.returncode == 2
     assert 'hint: pg_restore --no-owner --dbname "$DSN"' in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("subject", "data", "last"),
+    [
+        ("postgres", f"CREATE TABLE public.item (id int);\n{COPY}", "vacuum (freeze, analyze) public.item;"),
+        (
+            "postgres",
+            'CREATE TABLE "a b"."C" (v text);\nCOPY "a b"."C" (v) FROM stdin;\ncreate table row (\n\\.\n',
+            'vacuum (freeze, analyze) "a b"."C";',
+        ),
+        (
+            "mariadb",
+            "CREATE TABLE `item` (\n  `id` int);\nINSERT INTO item VALUES (1);\ncreate table s.b (c int);",
+            "analyze table `item`, s.b;",
+        ),
+        ("sqlite", SCHEMA + ROWS, "analyze;"),
+    ],
+)
+def test_the_data_command_analyzes_the_tables_of_a_data_file(
+    lab: Lab, subject: str, data: str, last: str
+) -> None:
+    (lab.folder / "rows.sql").write_text(data)
+    printed = lab.run("data", own_study(lab.folder, subject, 'data_file = "rows.sql"'))
+    assert printed.returncode == 0, printed.stderr
+    assert printed.stdout.splitlines()[-1] == last

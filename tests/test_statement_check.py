@@ -167,3 +167,17 @@ def test_a_mariadb_at_an_address_is_left_as_it_was_and_the_hint_makes_its_tables
             f"hint: to make and fill the tables: steelyard data {study} | mariadb DATABASE" in refused.stderr
         )
         assert server.ask("select count(*) from lab.item") == 1000
+
+
+def test_a_table_that_a_search_path_hides_is_an_error_that_names_the_path(lab: Lab) -> None:
+    study = own_study(lab.folder, "postgres", 'sql = "select 1 from item"')
+    study.write_text(
+        study.read_text().replace(
+            "\n\n[workload]", "\nsession = { search_path = 'pubic, s' }\n\n[workload]", 1
+        )
+    )
+    refused = lab.run("run", study, "--bundle", lab.bundle)
+    assert refused.returncode == 2
+    assert 'relation "item" does not exist (42P01)' in refused.stderr
+    assert "; settings of the session: search_path = pubic, s" in refused.stderr
+    assert not lab.bundle.exists()

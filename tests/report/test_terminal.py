@@ -1,5 +1,6 @@
 import io
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import builders
@@ -93,6 +94,60 @@ def test_progress_knows_the_time_left() -> None:
     assert "2 of 6 runs, 36 s left" in shown
     assert "A  ■▸·" in shown
     assert "block 2, run 1: A  21,400/s" in shown
+
+
+def _turns(progress: Progress, clock: _Clock, block: int, seconds: float, parts: int = 10) -> list[float]:
+    """A block of two options in turns; the time left after each part of its load."""
+    left: list[float] = []
+    for part in range(1, parts + 1):
+        progress.run_started("AB"[part % 2], block, 1)
+        clock.now += seconds / parts
+        progress.turned(part / parts)
+        left.append(progress.left_s() or 0.0)
+    for label in ("A", "B"):
+        progress.run_ended(label, block, 990.0, "done")
+        left.append(progress.left_s() or 0.0)
+    return left
+
+
+def test_progress_in_turns_goes_on_within_a_block_and_does_not_jump_at_its_end() -> None:
+    clock = _Clock()
+    progress = Progress(Console(file=io.StringIO()), clock=clock)
+    progress.start(MatrixPlan(("A", "B"), 3, 10.0))
+    clock.now += 8
+    progress.run_started("A", 1, 1)
+    progress.turned(0.0)
+    assert progress.left_s() == 60
+    # as fast as planned
+    first = _turns(progress, clock, 1, 20.0)
+    assert first == pytest.approx([58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 40, 40])
+    # half as fast: the new pace shows gradually
+    second = _turns(progress, clock, 2, 40.0)
+    steps = [a - b for a, b in pairwise([first[-1], *second])]
+    assert second[-1] == pytest.approx(30) and max(map(abs, steps)) <= 2
+    progress.run_started("A", 3, 1)
+    progress.turned(0.5)
+    assert "4 of 6 runs" in progress.render().plain
+    assert progress.render().plain.count("━") == 24
+    _turns(progress, clock, 3, 30.0)
+    assert progress.left_s() == 0
+
+
+def test_progress_in_turns_away_from_a_terminal_is_a_line_within_a_block() -> None:
+    clock, out = _Clock(), io.StringIO()
+    progress = Progress(Console(file=out, width=80), every_s=30, clock=clock)
+    progress.start(MatrixPlan(("A", "B"), 2, 40.0))
+    progress.turned(0.0)
+    for block in (1, 2):
+        _turns(progress, clock, block, 80.0, parts=4)
+    progress.stop()
+    assert out.getvalue().splitlines() == [
+        "0 of 4 runs, block 1 at 50.0 %, 2 min 0 s left",
+        "0 of 4 runs, block 1 at 100 %, 1 min 20 s left",
+        "2 of 4 runs, block 2 at 50.0 %, 40 s left",
+        "2 of 4 runs, block 2 at 100 %, 0 s left",
+        "4 of 4 runs, block 2: B 990/s, 0 s left",
+    ]
 
 
 def test_progress_away_from_a_terminal_is_a_line_now_and_then() -> None:

@@ -25,6 +25,10 @@ class Progress(Protocol):
         """A second has passed under load, or a turn."""
         ...
 
+    def turned(self, share: float) -> None:
+        """A turn, or a warm-up before turns, is over; share: part of the block's load that is done, 0 to 1."""
+        ...
+
 
 @dataclass(frozen=True)
 class Laboratory:

@@ -97,6 +97,8 @@ def _error(bench: Bench, kind: Kind, option: Option, refused: Sequence[Mapping[s
             if study.subject.dsn
             else "workload.schema_sql, schema_file or data_file makes the tables"
         )
+        if option.session:
+            hint += f"; settings of the session: {', '.join(f'{k} = {v}' for k, v in option.session.items())}"
     elif (own := _own(study, name)) and len(commands := commands_of(own.sql)) > 1:
         generators = {key: drawn.model_dump() for key, drawn in own.parameters.items()}
         hint = as_transaction(name, commands, generators)

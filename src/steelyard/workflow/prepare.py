@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.lab.machine.refused_settings import permitted
+from steelyard.lab.turns.schedule import overhead_s
 from steelyard.monitors import MONITORS
 from steelyard.recordings.model import catalogue as published
 from steelyard.study.errors import InputError, nearest
@@ -50,6 +51,14 @@ class PreparedStudy:
     def boots(self) -> bool:
         """Whether options need this machine booted with kernels or command lines of their own."""
         return not kind_of(self.study).boots_itself and any(boot_of(o.host) for o in self.options)
+
+    @property
+    def run_s(self) -> float | None:
+        """Typical length of a run; None: only the first run can show it."""
+        run_s = expected_run_s(self.study, self.options)
+        if run_s is None or self.one_after_another:
+            return run_s
+        return run_s + len(self.study.plan.clients) * overhead_s(self.study.plan)
 
     @property
     def redone_blocks_max(self) -> int:
@@ -113,5 +122,5 @@ class PreparedStudy:
 
 def expected_s(prepared: PreparedStudy) -> float | None:
     """Expected time to the verdict; None: only the first run can show it."""
-    run_s = expected_run_s(prepared.study, prepared.options)
+    run_s = prepared.run_s
     return None if run_s is None else sum(map(len, prepared.blocks)) * run_s + _AFTER_S

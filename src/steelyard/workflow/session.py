@@ -19,7 +19,7 @@ from steelyard.report.terminal.progress import MatrixPlan, Progress
 from steelyard.study.errors import InputError, typed
 from steelyard.study.load_study import find_study
 from steelyard.study.overrides import Adjusted
-from steelyard.subjects import expected_run_s, kind_of
+from steelyard.subjects import kind_of
 from steelyard.workflow.busy_machine import busy_machine
 from steelyard.workflow.complaint import complain, say
 from steelyard.workflow.exit_codes import Exit
@@ -65,9 +65,8 @@ def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
 
 def _print_plan(prepared: PreparedStudy, lost: str) -> None:
     study, console = prepared.study, Console(stderr=True)
-    run_s = expected_run_s(study, prepared.options)
     redone = prepared.redone_blocks_max if prepared.sees_disturbance else 0
-    redo_s = redone * len(prepared.options) * (run_s or 0.0)
+    redo_s = redone * len(prepared.options) * (prepared.run_s or 0.0)
     busy = "" if study.workload.simulated else busy_machine()
     expected = Expected(expected_s(prepared), redo_s, prepared.one_after_another, prepared.refused, busy)
     print_plan(study, prepared.options, expected, console)
@@ -98,8 +97,7 @@ def _finish(
     study = prepared.study
     # the clock of a guest may differ from ours
     unit = None if kind_of(study).boots_itself else study.workload.rate_unit
-    run_s = expected_run_s(study, prepared.options)
-    progress.start(MatrixPlan(labels, len(prepared.blocks), run_s, unit))
+    progress.start(MatrixPlan(labels, len(prepared.blocks), prepared.run_s, unit))
     try:
         with interrupts.raised():
             work(progress, interrupts)

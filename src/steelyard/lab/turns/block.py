@@ -96,6 +96,7 @@ class _Block:
         self._loads: dict[str, Load] = {}
         self.facts: dict[str, Mapping[str, Any]] = {}
         self.servers = servers_of([slot.option for slot in sorted(slots, key=lambda s: s.option.label)])
+        self._turned_ms = 0.0
         self._chance = Random(f"{laboratory.study.plan.seed} {slots[0].block}")
 
     def measured(self, opened: ExitStack) -> Iterator[tuple[Lane, EngineResult, _Times]]:
@@ -103,6 +104,7 @@ class _Block:
         loads = self._started()
         times = _Times(self._now_ns())
         lanes = [self._lane(slot, load, opened) for slot, load in loads]
+        self._turned(0.0)
         for point, clients in enumerate(self._laboratory.study.plan.clients):
             self._point(lanes, point, clients)
         results: list[EngineResult] = []
@@ -191,6 +193,7 @@ class _Block:
             warm_up_ms = _PRIME_MS if deal > 1 else plan.warm_up_s * 1000
             for lane in self._each([lanes[index] for index in planned.connects] if warm_up_ms else []):
                 per_s = lane.warm_up(warm_up_ms)
+                self._turned(0.0 if deal > 1 else warm_up_ms)
                 settle_ms = max(settle_ms, _settle_ms(clients, per_s, plan.turn_ms))
             settle_ms = settle_ms or _SETTLE_MS_MIN
             for order in planned.rounds:
@@ -199,8 +202,17 @@ class _Block:
                     place = {"point": point, "deal": deal, "round": number, "position": position}
                     turn = lane.turn(place, settle_ms, plan.turn_ms)
                     self._laboratory.progress.tick(turn.transactions / (plan.turn_ms / 1000))
+                    self._turned(plan.turn_ms)
         for lane in self._each(lanes):
             lane.next_point()
+
+    def _turned(self, load_ms: float) -> None:
+        """Reports that so much more of the block's load is done."""
+        plan = self._laboratory.study.plan
+        each_ms = plan.warm_up_s * 1000 + rounds_of(plan) * plan.turn_ms
+        self._turned_ms += load_ms
+        whole_ms = each_ms * len(self._slots) * len(plan.clients)
+        self._laboratory.progress.turned(self._turned_ms / whole_ms)
 
     def _each(self, lanes: Sequence[Lane]) -> Iterator[Lane]:
         """The lanes; each is the current one while it is at work."""

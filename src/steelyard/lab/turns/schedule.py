@@ -17,6 +17,9 @@ from steelyard.study.study import Plan
 
 # a pair and its continuation: with turns of 250 ms new connections after one second of each option's load
 _ROUNDS_PER_DEAL = 4
+# on two cores: readings of the monitors and the settling; new connections and their first load
+_TURN_OVERHEAD_S = 0.03
+_DEAL_OVERHEAD_S = 0.15
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,12 @@ class Deal:
 def rounds_of(plan: Plan) -> int:
     """Rounds of one load point: as many turns as measure_s holds, an even number."""
     return max(2, 2 * math.ceil(plan.measure_s * 1000 / plan.turn_ms / 2))
+
+
+def overhead_s(plan: Plan) -> float:
+    """Typical time of one option at one load point beside warm-up and turns: to settle and to connect."""
+    rounds = rounds_of(plan)
+    return rounds * _TURN_OVERHEAD_S + math.ceil(rounds / _ROUNDS_PER_DEAL) * _DEAL_OVERHEAD_S
 
 
 def deals(options: int, rounds: int, chance: Random) -> Iterator[Deal]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -57,6 +58,8 @@ class Progress:
         self._tps: float | None = None
         self._runs = 0
         self._ended_at = self._started_at = 0.0
+        # of the block under way, where its options take turns: its share that is done; None: they do not
+        self._share: float | None = None
         self._printed_at = float("-inf")
         self._live: Live | None = None
 
@@ -79,6 +82,18 @@ class Progress:
         self._tps = tps
         self._show()
 
+    def turned(self, share: float) -> None:
+        """A turn, or a warm-up before turns, is over; share: part of the block's load that is done, 0 to 1."""
+        if self._share is None:
+            # what came before is done once per study: data are made, servers start on them
+            self._ended_at = self._started_at = self._clock()
+        self._share = share
+        now = self._clock()
+        if not self._live and now - max(self._printed_at, self._started_at) >= self._every_s and self._now:
+            self._printed_at = now
+            self._say(f"block {self._now[1]} at {fmt.percent(share)}")
+        self._show()
+
     def run_ended(self, label: str, block: int, tps: float, status: str) -> None:
         """A run is over. status: done; void or disturbed: its block will be redone."""
         if status != "done":
@@ -87,6 +102,8 @@ class Progress:
         self._runs += 1
         self._ended_at = self._clock()
         self._now = None
+        if self._share is not None:
+            self._share = 0.0
         if not self._live:
             self._plain(label, block, tps, status)
         self._show()
@@ -115,13 +132,33 @@ class Progress:
         if pace is None:
             return None
         since = self._clock() - self._ended_at
+        if self._share is not None:
+            return self._left_in_turns_s(self._share, since)
         return max(0.0, max(0, total - self._ended) * pace - min(since, pace))
+
+    def _left_in_turns_s(self, share: float, since: float) -> float | None:
+        """By the pace of finished blocks (of the plan before) and, as far as it is done, of this one.
+
+        since: seconds since the last block ended.
+        """
+        options = max(1, len(self._plan.options))
+        # the runs of a block end together; a failed one has a single run
+        attempts, done = math.ceil(self._runs / options), math.ceil(self._ended / options)
+        earlier_s = self._ended_at - self._started_at
+        planned_s = None if self._plan.run_s is None else self._plan.run_s * options
+        block_s = earlier_s / attempts if attempts else planned_s
+        if block_s is None or done >= self._plan.blocks:
+            return None if block_s is None else 0.0
+        rest_s = (1 - share) * block_s
+        later_s = (earlier_s + since + rest_s) / (attempts + 1)
+        return rest_s + (self._plan.blocks - done - 1) * later_s
 
     def render(self) -> Text:
         """The matrix as it stands."""
         plan, text = self._plan, Text()
         total = len(plan.options) * plan.blocks
-        filled = round(_BAR * self._ended / total) if total else 0
+        under_way = (self._share or 0.0) * len(plan.options)
+        filled = min(_BAR, round(_BAR * (self._ended + under_way) / total)) if total else 0
         text.append("━" * filled, "green").append("━" * (_BAR - filled), "dim")
         text.append(f"  {self._ended} of {total} runs{self._left()}\n")
         width = max((len(label) for label in plan.options), default=0)
@@ -153,10 +190,15 @@ class Progress:
         # every void run is worth a line, and so is the end
         if status == "done" and self._ended < total and now - self._printed_at < self._every_s:
             return
+        # the runs of a block in turns end together: the last one stands for all
+        if status == "done" and self._share is not None and self._ended % len(self._plan.options):
+            return
         self._printed_at = now
         rated = status == "done" and self._plan.unit is not None
         rate = f"{fmt.significant(tps)}{self._plan.unit}" if rated else status
-        self._console.print(
-            Text(printable(f"{self._ended} of {total} runs, block {block}: {label} {rate}{self._left()}")),
-            soft_wrap=True,
-        )
+        self._say(f"block {block}: {label} {rate}")
+
+    def _say(self, what: str) -> None:
+        total = len(self._plan.options) * self._plan.blocks
+        line = f"{self._ended} of {total} runs, {what}{self._left()}"
+        self._console.print(Text(printable(line)), soft_wrap=True)

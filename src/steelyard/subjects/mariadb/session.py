@@ -33,17 +33,17 @@ def session_statements(option: Option) -> tuple[str, ...]:
 
 
 def read_back_session(connection: pymysql.Connection[Any], study: Study, option: Option) -> None:
-    """Sets them in this session and reads each back. Raises InputError at a refused one; SubjectFailed."""
-    for name, statement in zip(option.session, session_statements(option), strict=True):
+    """Sets them in this session and reads each back. Raises InputError at one that is not as requested."""
+    for (name, value), statement in zip(option.session.items(), session_statements(option), strict=True):
         try:
             with connection.cursor() as cursor:
                 cursor.execute(statement)
+            words = _not_taken(variables(connection, "session"), name, value)
         except pymysql.MySQLError as error:
+            words = f"{statement}: {error_text(error)}"
+        if words:
             place = place_of_setting(study, option.levels, "session", name)
-            words = f"option {option.label}: {statement}: {error_text(error)}"
-            raise InputError(words, at=place) from error
-    requested = option.session
-    refuse_not_taken(variables(connection, "session"), requested, option)
+            raise InputError(f"option {option.label}: {words}", at=place)
 
 
 def variables(connection: pymysql.Connection[Any], scope: str) -> dict[str, str]:
@@ -56,13 +56,16 @@ def variables(connection: pymysql.Connection[Any], scope: str) -> dict[str, str]
 def refuse_not_taken(shown: Mapping[str, str], requested: Mapping[str, Setting], option: Option) -> None:
     """Raises SubjectFailed for settings that the server does not show as requested."""
     for name, value in requested.items():
-        has = shown.get(name.replace("-", "_").lower())
-        if has is None:
-            raise SubjectFailed(f"option {option.label}: this server has no setting {name}")
-        if not taken(value, has):
-            raise SubjectFailed(
-                f"option {option.label}: the server did not take {name} = {written(value)}: it has {has}"
-            )
+        if words := _not_taken(shown, name, value):
+            raise SubjectFailed(f"option {option.label}: {words}")
+
+
+def _not_taken(shown: Mapping[str, str], name: str, value: Setting) -> str:
+    """A sentence where the server does not show a setting as requested; '' where it does."""
+    has = shown.get(name.replace("-", "_").lower())
+    if has is None:
+        return f"this server has no setting {name}"
+    return "" if taken(value, has) else f"the server did not take {name} = {written(value)}: it has {has}"
 
 
 def error_text(error: pymysql.MySQLError) -> str:

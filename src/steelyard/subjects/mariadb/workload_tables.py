@@ -10,7 +10,7 @@ import pymysql
 from pymysql.cursors import Cursor
 
 from steelyard.subjects.mariadb.session import error_text
-from steelyard.subjects.servers.scripts import script_error
+from steelyard.subjects.servers.scripts import script_error, tables_created
 from steelyard.workloads import DataTable, FileTable, Work
 
 _TYPES = {"integer": "int", "text": "varchar(255)"}
@@ -60,8 +60,8 @@ def load_statements(work: Work) -> list[str | Path]:
         statements.append(work.script)
     if work.data is not None:
         statements.append(work.data)
-    names = ", ".join(table.name for table in (*work.files, *work.tables))
-    return [*statements, f"analyze table {names}"] if names else statements
+    names = [*(table.name for table in (*work.files, *work.tables)), *tables_created(work)]
+    return [*statements, f"analyze table {', '.join(dict.fromkeys(names))}"] if names else statements
 
 
 def _create(table: DataTable) -> list[str]:

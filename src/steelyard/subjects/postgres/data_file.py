@@ -38,8 +38,9 @@ def is_custom(file: Path) -> bool:
 
 
 def restoring(file: Path) -> str:
-    """The command that loads a dump in the custom format into a server by address; '' for SQL."""
-    return f'pg_restore --no-owner --dbname "$DSN" {typed(file)}' if is_custom(file) else ""
+    """The commands that load and analyze a dump in the custom format on a server by address; '' for SQL."""
+    restore = f'pg_restore --no-owner --dbname "$DSN" {typed(file)} && psql "$DSN" --command=analyze'
+    return restore if is_custom(file) else ""
 
 
 def load_file(

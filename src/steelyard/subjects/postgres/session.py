@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import psycopg
@@ -26,31 +26,32 @@ INSPECT = {
 
 
 def session_statements(option: Option) -> tuple[str, ...]:
-    """SET statements of the study's session settings, the option's last."""
-    return tuple(f"set {name} = {_literal(written(v))}" for name, v in option.session.items())
+    """SQL that sets the study's session settings, the option's last."""
+    # as the server reads a configuration file: SET would take `public, other` as the name of one schema
+    return tuple(
+        f"select set_config({_literal(name)}, {_literal(written(value))}, false)"
+        for name, value in option.session.items()
+    )
 
 
 def read_back_session(connection: psycopg.Connection[Any], study: Study, option: Option) -> None:
-    """Sets them in this session and reads each back. Raises InputError at a refused one; SubjectFailed."""
-    for name, statement in zip(option.session, session_statements(option), strict=True):
+    """Sets them in this session and reads each back. Raises InputError at one that is not as requested."""
+    for (name, value), statement in zip(option.session.items(), session_statements(option), strict=True):
         try:
             connection.execute(statement.encode())
+            words = "; ".join(not_taken(connection, {name: value}, in_session=True))
         except psycopg.Error as error:
             words = error.diag.message_primary or str(error).strip()
+        if words:
             place = place_of_setting(study, option.levels, "session", name)
-            raise InputError(f"option {option.label}: {statement}: {words}", at=place) from error
-    _refuse(not_taken(connection, option.session, in_session=True), option)
+            raise InputError(f"option {option.label}: {name} = {written(value)}: {words}", at=place)
 
 
 def refuse_not_taken(
     connection: psycopg.Connection[Any], requested: Mapping[str, Setting], option: Option
 ) -> None:
     """Reads settings back from the server. Raises SubjectFailed, which names refused ones."""
-    _refuse(not_taken(connection, requested, in_session=False), option)
-
-
-def _refuse(wrong: Iterable[str], option: Option) -> None:
-    if sentences := list(wrong):
+    if sentences := list(not_taken(connection, requested, in_session=False)):
         raise SubjectFailed(f"option {option.label}: {'; '.join(sentences)}")
 
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, LiteralString, cast
 
 import psycopg
 
-from steelyard.subjects.servers.scripts import script_error
+from steelyard.subjects.servers.scripts import script_error, tables_created
 from steelyard.workloads import DataTable, FileTable, Work
-
-# names of tables that a script creates and does not drop; text in its strings or comments may look alike
-_CREATED = re.compile(
-    r"^\s*create\s+(?:unlogged\s+)?table\s+(?:if\s+not\s+exists\s+)?([\w.\"]+)", re.IGNORECASE | re.MULTILINE
-)
 
 
 def load(
@@ -42,9 +36,10 @@ def load_statements(work: Work) -> list[str | Path]:
 
     For any user: of other tables, VACUUM would only warn that it skips them.
     """
-    names = [*(table.name for table in work.tables), *_CREATED.findall(work.script)]
-    tables = ", ".join(dict.fromkeys(names))
-    return [*_statements(work), *([f"vacuum (freeze, analyze) {tables}"] if tables else [])]
+    tables = ", ".join(dict.fromkeys([*(table.name for table in work.tables), *tables_created(work)]))
+    # pg_dump empties the search path, in which the script's own tables are
+    path = ["reset search_path"] if work.data is not None and tables else []
+    return [*_statements(work), *path, *([f"vacuum (freeze, analyze) {tables}"] if tables else [])]
 
 
 def _statements(work: Work) -> list[str | Path]:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from steelyard.study.errors import InputError, brief
 from steelyard.workloads import Work
 
 _WORDS_CHARACTERS_MAX = 600
+_PART = rb"(?:\w+|\"[^\"\n]+\"|`[^`\n]+`)"
+_CREATED = re.compile(
+    rb"^\s*create\s+(?:unlogged\s+)?table\s+(?:if\s+not\s+exists\s+)?(" + _PART + rb"(?:\." + _PART + rb")*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_COPY = re.compile(rb"\s*copy\s.*\sfrom\s+stdin\b", re.IGNORECASE)
+_END_OF_ROWS = b"\\."
 
 
 def script_error(work: Work, words: str, hint: str = "", line: int = 0) -> InputError:
@@ -21,6 +29,25 @@ def script_error(work: Work, words: str, hint: str = "", line: int = 0) -> Input
         return InputError(f"{place}: {words}", hint, ("workload", "schema_file"))
     where = f"line {line} of it: " if line else ""
     return InputError(f"the script cannot be run: {where}{words}", hint, ("workload", "schema_sql"))
+
+
+def tables_created(work: Work) -> list[str]:
+    """Names of the tables that the study's script and file of SQL create, as written there.
+
+    Not those that they drop; what looks alike in a string or a comment of the script counts too.
+    """
+    found = _CREATED.findall(work.script.encode())
+    if work.data is not None:
+        copied = False
+        with work.data.open("rb") as lines:
+            for line in lines:
+                if copied:
+                    copied = line.rstrip() != _END_OF_ROWS
+                elif created := _CREATED.match(line):
+                    found.append(created[1])
+                else:
+                    copied = _COPY.match(line) is not None
+    return [name.decode(errors="replace") for name in dict.fromkeys(found)]
 
 
 def data_error(file: Path, words: str, hint: str = "") -> InputError:
