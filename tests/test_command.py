@@ -525,3 +525,29 @@ def test_the_warehouses_refuse_what_they_cannot_run(warehouse: list[str], argume
     done = subprocess.run([*warehouse, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "usage: java Warehouse.java WARM_UP_SECONDS SECONDS WAREHOUSES" in done.stderr and not done.stdout
+
+
+def test_a_program_runs_in_the_folder_of_the_study_file_also_when_it_is_resumed(
+    lab: Lab,
+) -> None:
+    place = lab.folder / "mine"
+    place.mkdir()
+    script = place / "score.sh"
+    script.write_text("#!/bin/sh\ncat number\n")
+    script.chmod(0o755)
+    (place / "prepare.sh").write_text("echo score 7 > number\n")
+    (place / "s.toml").write_text(
+        'name = "here"\nquestion = "?"\nsubject.kind = "program"\n[workload]\nkind = "program"\n'
+        'command = ["./score.sh"]\nprepare = ["sh", "prepare.sh"]\nscore = { pattern = \'score (\\d+)\' }\n'
+        "[plan]\nclients = [1]\nwarm_up_s = 0\ncool_down_s = 0\nblocks = 1\n"
+    )
+    done = lab.run("run", "mine/s.toml", "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    shutil.rmtree(lab.bundle / "runs" / "0001")
+    resumed = lab.run("resume", lab.bundle)
+    assert resumed.returncode == 0, resumed.stderr
+    assert list(Bundle(lab.bundle).columns("select score from scores")["score"]) == [7]
+    script.unlink()
+    refused = lab.run("run", "mine/s.toml", "--bundle", lab.folder / "c.bundle")
+    assert refused.returncode == 2
+    assert f'workload.command: program "./score.sh" not found in {place}' in refused.stderr

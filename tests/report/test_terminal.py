@@ -142,7 +142,7 @@ def test_progress_in_turns_away_from_a_terminal_is_a_line_within_a_block() -> No
         _turns(progress, clock, block, 80.0, parts=4)
     progress.stop()
     assert out.getvalue().splitlines() == [
-        "0 of 4 runs, block 1 at 50.0 %, 2 min 0 s left",
+        "0 of 4 runs, block 1 at 50.0 %, 2 min 00 s left",
         "0 of 4 runs, block 1 at 100 %, 1 min 20 s left",
         "2 of 4 runs, block 2 at 50.0 %, 40 s left",
         "2 of 4 runs, block 2 at 100 %, 0 s left",

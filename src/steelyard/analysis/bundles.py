@@ -28,6 +28,7 @@ from steelyard.analysis.comparison.unlike import (
 )
 from steelyard.analysis.comparison.welch import Welch, welch
 from steelyard.analysis.judgement.results import Comparison, Estimate, Metric, Notice, Outcome
+from steelyard.analysis.metrics.costs import names_of
 from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
@@ -48,7 +49,8 @@ class BundleComparison:
     levels_here, levels_there: the option's own level in each, one per comparison, in the same order. tests:
     number of comparisons that intervals and p-values are corrected for, those of other bundles included.
     differences: what is compared: version, settings, and the plan where it is not the same; a sentence each.
-    unlike_work: in what the work differs, where it was compared nevertheless.
+    unlike_work: in what the work differs, where it was compared nevertheless. counted: metrics without a
+    test, which explain the others; counted_here, counted_there: the option's level of each, as above.
     """
 
     here: str
@@ -62,6 +64,9 @@ class BundleComparison:
     tests: int = 0
     differences: tuple[str, ...] = ()
     unlike_work: tuple[str, ...] = ()
+    counted: tuple[Metric, ...] = ()
+    counted_here: tuple[Estimate, ...] = ()
+    counted_there: tuple[Estimate, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,7 @@ def compare_bundles(here: Named, others: Sequence[Named]) -> list[BundleComparis
         zip(distributions.holm(p_values), distributions.holm_levels(p_values, ALPHA), strict=True)
     )
     margin = here[1].study.plan.smallest_effect_percent / 100
+    explained = [list(_counted(here[1], other[1])) for other in others]
     return [
         BundleComparison(
             here=here[0],
@@ -95,9 +101,34 @@ def compare_bundles(here: Named, others: Sequence[Named]) -> list[BundleComparis
             tests=len(p_values),
             differences=tuple(differences(here[1].study, other[1].study, here[2], other[2])),
             unlike_work=tuple(unlike_work(here[1].study, other[1].study)),
+            counted=tuple(dict.fromkeys(metric for metric, _, _ in counted)),
+            counted_here=tuple(level for _, level, _ in counted),
+            counted_there=tuple(level for _, _, level in counted),
         )
-        for other, mine in zip(others, tests, strict=True)
+        for other, mine, counted in zip(others, tests, explained, strict=True)
     ]
+
+
+def _counted(here: Evidence, there: Evidence) -> Iterator[tuple[Metric, Estimate, Estimate]]:
+    """Pages found in the server's buffers and read into them: 0 has no ratio, so nothing is tested."""
+    one, other = compute_run_metrics(here), compute_run_metrics(there)
+    names = names_of("buffers")
+    known = {metric.name: metric for metric in (*one.metrics, *other.metrics) if metric.name in names}
+    point_there = {clients: point for point, clients in points_of(other).items()}
+    for name in (name for name in names if name in known):
+        for point, clients in points_of(one).items():
+            if clients in point_there:
+                mine = _finite(here, one, known[name], point)
+                theirs = _finite(there, other, known[name], point_there[clients])
+                for option in (label for label in mine if label in theirs):
+                    yield known[name], mine[option], theirs[option]
+
+
+def _finite(evidence: Evidence, run_metrics: RunMetrics, metric: Metric, point: int) -> dict[str, Estimate]:
+    """Levels by option; without those that were not measured."""
+    labels = [option.label for option in evidence.options]
+    found = estimates(run_metrics, metric, labels, point) if metric.name in run_metrics.values else ()
+    return {level.option: level for level in found if math.isfinite(level.value)}
 
 
 def _tests(here: Evidence, there: Evidence) -> Iterator[_Test]:

@@ -23,6 +23,7 @@ CostKind = Literal[
     "log",
     "lock wait",
     "storage",
+    "buffers",
     "events",
 ]
 COST_KINDS: tuple[CostKind, ...] = get_args(CostKind)

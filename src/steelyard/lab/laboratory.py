@@ -26,7 +26,7 @@ class Progress(Protocol):
         ...
 
     def turned(self, share: float) -> None:
-        """A turn, or a warm-up before turns, is over; share: part of the block's load that is done, 0 to 1."""
+        """A turn, or a warm-up before turns, is over; share: of the block's load that is done, 0 to 1."""
         ...
 
 

@@ -98,7 +98,7 @@ class Load:
 class Bench:
     """Resources of a subject: the study, its options and work, a folder, CPUs, the guard.
 
-    source: the study as given on the command line, for commands in hints.
+    source: the study as given on the command line, for commands in hints. study_folder: that of its file.
     """
 
     study: Study
@@ -108,6 +108,7 @@ class Bench:
     placement: Placement
     guard: Guard
     source: str = "STUDY"
+    study_folder: Path = Path()
 
 
 class Subject(Protocol):

@@ -63,7 +63,7 @@ class Command:
         if not self._prepared:
             self._prepare(workload)
             self._prepared = True
-        program = _found(workload.command[0])
+        program = self._found(workload.command[0])
         plan = workload.model_dump(include={"score", "scores", "time", "exit_code", "deadline_s"})
         points = [
             self._instances(workload, option, instances) for instances in self._bench.study.plan.clients
@@ -113,7 +113,7 @@ class Command:
                 "seconds": f"{plan.measure_s:g}",
                 "warm_up_seconds": f"{plan.warm_up_s:g}",
             }
-            folder = Path(filled(workload.folder, values)).absolute()
+            folder = self._beside(filled(workload.folder, values))
             if folder.is_relative_to(self._bench.folder):
                 folder.mkdir(parents=True, exist_ok=True)
             if not folder.is_dir():
@@ -122,7 +122,7 @@ class Command:
             command = [filled(word, values) for word in workload.command]
             found.append(
                 {
-                    "command": [_found(command[0]), *command[1:]],
+                    "command": [self._found(command[0]), *command[1:]],
                     "environment": {**variables, VARIABLE: self._mark.value},
                     "folder": str(folder),
                     "cpus": sorted(own) if apart else [],
@@ -144,7 +144,9 @@ class Command:
         try:
             done = subprocess.run(
                 command,
-                cwd=self._bench.folder,
+                cwd=self._beside(
+                    filled(workload.folder, known) if names_in(workload.folder) <= {*known} else "."
+                ),
                 env={**os.environ, **variables, VARIABLE: self._mark.value},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
@@ -161,7 +163,23 @@ class Command:
 
     def _folders(self) -> Mapping[str, Setting]:
         shipped = resources.files("steelyard.catalog") / "programs"
-        return {"scratch": str(self._bench.folder), "programs": str(shipped)}
+        return {
+            "study": str(self._bench.study_folder.absolute()),
+            "scratch": str(self._bench.folder),
+            "programs": str(shipped),
+        }
+
+    def _beside(self, path: str) -> Path:
+        """A path that counts from the folder of the study file."""
+        return (self._bench.study_folder / path).absolute()
+
+    def _found(self, program: str) -> str:
+        """The full path of a program, which does not depend on the instances' working folder."""
+        path = shutil.which(str(self._beside(program)) if "/" in program else program)
+        if path is None:
+            where = f" in {self._bench.study_folder.absolute()}" if "/" in program else ""
+            raise InputError(f'program "{program}" not found{where}', at=("workload", "command"))
+        return path
 
 
 def _program(option: Option) -> ProgramWorkload:
@@ -200,18 +218,13 @@ def _check_programs(option: Option) -> None:
         if not command or names_in(command[0]) & {*FILLED}:
             continue
         program = filled(command[0], workload.variables)
+        # where the folder of the study file is, is known at its start
+        if "/" in program and not Path(program).is_absolute():
+            continue
         if not shutil.which(program):
             raise InputError(
                 f'program "{program}" not found', workload.install or "install it", ("workload", key)
             )
-
-
-def _found(program: str) -> str:
-    """The full path of a program, which does not depend on the instances' working folder."""
-    path = shutil.which(program)
-    if path is None:
-        raise SubjectFailed(f'program "{program}" not found')
-    return str(Path(path).absolute())
 
 
 def _end_of(text: bytes) -> str:

@@ -29,6 +29,7 @@ def bench_of(prepared: PreparedStudy) -> Generator[Bench]:
             placement_of(prepared),
             guard,
             typed(Path(prepared.origin)),
+            prepared.folder,
         )
 
 

@@ -67,7 +67,12 @@ def start(prepared: PreparedStudy, path: Path, progress: Watcher, interrupts: In
         prepared.text,
         prepared.options,
         baseline(prepared.study, prepared.options),
-        {**environment(), "placement": _placement(prepared), "metrics": _declared()},
+        {
+            **environment(),
+            "placement": _placement(prepared),
+            "metrics": _declared(),
+            "study": {"folder": str(prepared.folder.absolute())},
+        },
         prepared.files,
     )
     try:

@@ -35,7 +35,7 @@ class PreparedStudy:
 
     one_after_another: why the options of a block do not take turns; '' where they do.
     refused: host settings of the study that this machine refuses, one sentence per setting. files: those
-    that the study names, by the name that it gives them.
+    that the study names, by the name that it gives them. folder: that of the study file.
     """
 
     study: Study
@@ -46,6 +46,7 @@ class PreparedStudy:
     refused: Sequence[str] = ()
     one_after_another: str = ""
     files: Mapping[str, Path] = field(default_factory=dict[str, Path])
+    folder: Path = Path()
 
     @property
     def boots(self) -> bool:
@@ -103,7 +104,7 @@ class PreparedStudy:
             named = {name: files.place(name) for _, name in named_files(toml_of(text, origin))}
             in_turns(study, found)
             obstacle = why_one_after_another(study, found)
-            prepared = cls(study, text, origin, found, order, refused, obstacle, named)
+            prepared = cls(study, text, origin, found, order, refused, obstacle, named, files.folder)
             if study.plan.disturbed in ("redo", "stop") and not prepared.sees_disturbance:
                 raise InputError(
                     "has no effect: disturbed runs are recognised only with the monitors host and processes,"

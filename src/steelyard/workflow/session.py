@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -82,6 +83,9 @@ def resume_study(bundle: Path, study: str | None, as_json: bool = False) -> None
     else:
         found = Bundle(bundle)
         prepared = PreparedStudy.of(found.study_text, str(bundle / "study.toml"), found.files)
+        # programs run where they ran before
+        folder = Path(found.environment.get("study", {}).get("folder", prepared.folder))
+        prepared = replace(prepared, folder=folder)
     if is_finished(bundle, prepared):
         say(f"{bundle}: this study is finished: nothing is left to run")
     _finish(partial(resume, bundle, prepared), prepared, bundle, as_json)

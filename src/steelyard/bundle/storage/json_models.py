@@ -142,6 +142,7 @@ class EnvironmentShape(_Loose):
     virtualization: _Virtualization = _Virtualization()
     storage: _Storage = _Storage()
     metrics: _Metrics = _Metrics({})
+    study: dict[str, str] = {}
     kernel: dict[str, Any] = {}
     mitigations: dict[str, Any] = {}
     steelyard: dict[str, Any] = {}

@@ -20,7 +20,8 @@ _TIMEOUT_S = 5
 
 _ROW_LOCKS = Cost("row_lock_wait_us_per_txn", "wait for row locks", "lock wait")
 _REDO = Cost("redo_bytes_per_txn", "redo log", "log")
-_READS = Cost("pages_read_per_txn", "pages read into the buffer pool", "events")
+_REQUESTS = Cost("pages_requested_per_txn", "pages requested from the buffer pool", "buffers")
+_READS = Cost("pages_read_per_txn", "pages read into the buffer pool", "buffers")
 # by status variable
 _STATUS = {
     "Questions": DeclaredMetric("queries_total", "database", "Statements that clients sent"),
@@ -58,7 +59,7 @@ _STATUS = {
     ),
     "Innodb_os_log_written": DeclaredMetric("bytes_total", "redo", "Redo log written", (_REDO,)),
     "Innodb_buffer_pool_read_requests": DeclaredMetric(
-        "requests_total", "buffer pool", "Pages requested from the buffer pool"
+        "requests_total", "buffer pool", "Pages requested from the buffer pool", (_REQUESTS,)
     ),
     "Innodb_buffer_pool_reads": DeclaredMetric(
         "reads_total", "buffer pool", "Pages not found in the buffer pool", (_READS,)

@@ -20,11 +20,12 @@ from steelyard.monitors.postgres.connection import connect, disconnect, leave_st
 from steelyard.monitors.postgres.counter_views import ENTRIES, PARTS, PASSES, PLANS, TEXTS, Part
 
 _WAL = Cost("wal_bytes_per_txn", "WAL", "log")
-_READS = Cost("blocks_read_per_txn", "blocks read into shared buffers", "events")
+_HITS = Cost("blocks_hit_per_txn", "blocks found in shared buffers", "buffers")
+_READS = Cost("blocks_read_per_txn", "blocks read into shared buffers", "buffers")
 _METRICS = (
     DeclaredMetric("commits_total", "database", "Transactions committed"),
     DeclaredMetric("rollbacks_total", "database", "Transactions rolled back"),
-    DeclaredMetric("blocks_hit_total", "database", "Blocks found in shared buffers"),
+    DeclaredMetric("blocks_hit_total", "database", "Blocks found in shared buffers", costs=(_HITS,)),
     DeclaredMetric("blocks_read_total", "database", "Blocks not found in shared buffers", costs=(_READS,)),
     DeclaredMetric("rows_returned_total", "database", "Rows that scans returned"),
     DeclaredMetric("rows_written_total", "database", "Rows inserted, updated or deleted"),

@@ -71,7 +71,7 @@ _ROWS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "command line": (("kernel", "cmdline", "{}"),),
 }
 _GROUPS = {group for facts in _ROWS.values() for group, _, _ in facts}
-_NOT_OF_THE_MACHINE = {"server", "servers", "placement"}
+_NOT_OF_THE_MACHINE = {"server", "servers", "placement", "study"}
 
 
 def machine_rows(environment: Mapping[str, Any]) -> dict[str, str]:

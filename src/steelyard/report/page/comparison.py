@@ -18,6 +18,7 @@ from steelyard.report.presented.headings import heading
 from steelyard.report.presented.marks import WORDS
 from steelyard.report.tables import bundles
 from steelyard.report.tables.bundles import Row
+from steelyard.report.text_table import Table
 
 _WIDTH, _MARGIN = 180.0, 6.0
 # an end of an interval farther away is cut off at the edge of the picture
@@ -48,7 +49,7 @@ def render(found: Sequence[BundleComparison]) -> str:
         environment()
         .get_template("comparison.html.j2")
         .render(
-            parts=[(one, counted(one), _tables(one), bundles.footnote(one)) for one in found],
+            parts=[(one, counted(one), _tables(one), bundles.footnote(one), _counted(one)) for one in found],
             here=found[0].here,
             there=fmt.listed([one.there for one in found]),
             work="different" if any(one.unlike_work for one in found) else "the same",
@@ -94,3 +95,7 @@ def _tables(found: BundleComparison) -> list[tuple[Metric, str, tuple[str, ...],
         rows = list(zip(mine, bars(mine), strict=True))
         tables.append((metric, heading(metric), bundles.head(found), rows))
     return tables
+
+
+def _counted(found: BundleComparison) -> list[tuple[str, Table]]:
+    return [(heading(metric), bundles.counted(found, metric)) for metric in found.counted]

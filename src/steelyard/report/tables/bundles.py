@@ -8,6 +8,7 @@ from steelyard import quantities as fmt
 from steelyard.analysis.bundles import BundleComparison
 from steelyard.analysis.judgement.results import Comparison, Estimate, Metric
 from steelyard.report.presented.marks import MARKS, MARKS_MEAN
+from steelyard.report.text_table import Table
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,24 @@ def rows(found: BundleComparison, metric: Metric) -> list[Row]:
     """The rows of one metric."""
     every = zip(found.comparisons, found.levels_here, found.levels_there, strict=True)
     return [_row(metric, *row) for row in every if row[0].metric == metric.name]
+
+
+def counted(found: BundleComparison, metric: Metric) -> Table:
+    """Levels of a metric that has no test."""
+    pairs = zip(found.counted_here, found.counted_there, strict=True)
+    return Table(
+        ("option", found.points_are, "here", "there"),
+        tuple(
+            (
+                here.option,
+                str(here.clients),
+                fmt.quantity(here.value, metric.unit),
+                fmt.quantity(there.value, metric.unit),
+            )
+            for here, there in pairs
+            if here.metric == metric.name
+        ),
+    )
 
 
 def footnote(found: BundleComparison) -> str:

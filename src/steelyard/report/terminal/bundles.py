@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard.analysis.bundles import BundleComparison
+from steelyard.analysis.judgement.results import Metric
 from steelyard.printable import printable
 from steelyard.report.presented.headings import heading
 from steelyard.report.tables import bundles
@@ -18,8 +19,7 @@ def print_bundle_comparison(found: BundleComparison, console: Console) -> None:
     for what, texts in bundles.unlike(found):
         console.print(Text(printable(f"{what}: {'; '.join(texts)}")), soft_wrap=True)
     for metric in found.metrics:
-        title = Text(printable(heading(metric)))
-        table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+        table = Table(box=None, pad_edge=False, title=_title(metric), title_justify="left")
         table.add_column("")
         for place, name in enumerate(bundles.head(found)):
             table.add_column(name, justify="right" if place else "left")
@@ -31,7 +31,20 @@ def print_bundle_comparison(found: BundleComparison, console: Console) -> None:
             )
         console.print()
         console.print(table)
+    for metric in found.counted:
+        counted = bundles.counted(found, metric)
+        shown = Table(box=None, pad_edge=False, title=_title(metric), title_justify="left")
+        for place, name in enumerate(counted.head):
+            shown.add_column(name, justify="right" if place else "left")
+        for option, *cells in counted.rows:
+            shown.add_row(Text(printable(option)), *cells)
+        console.print()
+        console.print(shown)
     console.print()
     console.print(Text(bundles.footnote(found), "dim"), highlight=False)
     for notice in found.notices:
         console.print(Text(printable(f"  - {notice.text}")), soft_wrap=True)
+
+
+def _title(metric: Metric) -> Text:
+    return Text(printable(heading(metric)))

@@ -83,7 +83,7 @@ class Progress:
         self._show()
 
     def turned(self, share: float) -> None:
-        """A turn, or a warm-up before turns, is over; share: part of the block's load that is done, 0 to 1."""
+        """A turn, or a warm-up before turns, is over; share: of the block's load that is done, 0 to 1."""
         if self._share is None:
             # what came before is done once per study: data are made, servers start on them
             self._ended_at = self._started_at = self._clock()

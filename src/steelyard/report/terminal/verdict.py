@@ -17,7 +17,7 @@ from steelyard.report.presented.footnotes import Footnote
 from steelyard.report.presented.headings import heading
 from steelyard.report.presented.presented import Presented
 from steelyard.report.presented.ranking import Row
-from steelyard.report.tables import latches, programs, queries, sleeps, statements
+from steelyard.report.tables import buffers, latches, programs, queries, sleeps, statements
 from steelyard.report.tables.ranking import short_table
 from steelyard.report.text_table import Table
 
@@ -44,7 +44,7 @@ def print_verdict(presented: Presented, console: Console) -> None:
         _say(console, reason, hang="  - ")
     console.print()
     _options(presented, console)
-    for topic in (programs, statements, latches, sleeps, queries):
+    for topic in (programs, statements, buffers, latches, sleeps, queries):
         _aligned(topic.table(presented), console)
     _factors(presented, console)
     _scaling(presented.judgement, presented.about, console)

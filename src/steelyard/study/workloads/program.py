@@ -14,7 +14,7 @@ from steelyard.study.passwords import VARIABLE, from_environment, is_secret, onl
 from steelyard.study.workloads.workload import KeyPath, Workload
 
 # variables that the lab fills in
-FILLED = ("instance", "instances", "cpus", "seconds", "warm_up_seconds", "scratch", "programs")
+FILLED = ("instance", "instances", "cpus", "seconds", "warm_up_seconds", "study", "scratch", "programs")
 _PLACE = re.compile(r"\{\{|\}\}|(?<!\$)\{(\w+)\}|\$\{(\w+)\}")
 _Variables = dict[str, Setting]
 
@@ -111,7 +111,7 @@ class ProgramWorkload(Workload):
     command: list[str] = Field(
         min_length=1,
         description="program and arguments; {instance} (from 0), {instances}, {cpus} (number of its CPUs),"
-        " {seconds} and {warm_up_seconds} (the plan's), {scratch}, {programs} and the study's own"
+        " {seconds} and {warm_up_seconds} (the plan's), {study}, {scratch}, {programs} and the study's own"
         " {variables} are filled in; {{ is a brace",
     )
     variables: _Variables = Field(
@@ -123,11 +123,14 @@ class ProgramWorkload(Workload):
         description="variables of each instance, filled in like the command, ${NAME} from the environment of"
         " steelyard, required for secrets; empty: not set",
     )
-    folder: str = Field(default="{scratch}", description="working directory, filled in like the command")
+    folder: str = Field(
+        default="{study}",
+        description="working directory, filled in like the command; {study}: the folder of the study file",
+    )
     prepare: list[str] = Field(
         default_factory=list[str],
-        description="run once before the first run (compile, fill a database), with {scratch}, {programs} and"
-        " those variables that ask for nothing else",
+        description="run once before the first run (compile, fill a database), with {study}, {scratch},"
+        " {programs} and those variables that ask for nothing else",
     )
     score: Reading | None = Field(
         default=None, description="the number that is compared; default: the run time of the instance, in s"
@@ -179,7 +182,7 @@ class ProgramWorkload(Workload):
                 raise ValueError(f'variables: invalid name "{name}"; reserved: {", ".join(FILLED)}')
         for key, used, known in (
             ("command", self._used(), {*FILLED, *self.variables}),
-            ("prepare", _names_in_all(self.prepare), {"scratch", "programs"}),
+            ("prepare", _names_in_all(self.prepare), {"study", "scratch", "programs"}),
         ):
             if unknown := sorted(used - known):
                 raise ValueError(f"{key}: unknown {{{unknown[0]}}}{nearest(unknown[0], known)}")
