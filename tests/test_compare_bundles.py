@@ -191,3 +191,19 @@ def test_intervals_on_the_page_lie_within_the_picture(found: list[BundleComparis
         for bar in bars(bundles.rows(one, metric)):
             assert 0 <= bar.low <= bar.ratio <= bar.high <= 180
             assert 0 < bar.one < 180
+
+
+READ = ("postgres", "database", "blocks_read_total")
+
+
+def test_pages_read_into_the_buffers_stand_beside_the_ratios_also_where_they_are_none(tmp_path: Path) -> None:
+    missing, cached = Truth(counters={READ: 8_500.0}), Truth(counters={READ: 0.0})
+    (found,) = compare_bundles(bundle("here", missing, missing, 1), [bundle("there", cached, cached, 2)])
+    assert [metric.name for metric in found.counted] == ["blocks_read_per_txn"]
+    assert {level.value > 0 for level in found.counted_here} == {True}
+    assert {level.value for level in found.counted_there} == {0.0}
+    assert found.tests == len(found.comparisons) == 3 * 2 * 2
+    text, page = printed(found), write_comparison(tmp_path / "page.html", [found]).read_text()
+    assert "blocks read into shared buffers per transaction" in " ".join(text.lower().split())
+    assert len(re.findall(r"^[AB] +[28] +0\.\d+ +0$", text, re.MULTILINE)) == 4
+    assert "Blocks read into shared buffers per transaction" in page

@@ -1,4 +1,5 @@
 import io
+import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -7,8 +8,11 @@ import builders
 import pytest
 from rich.console import Console
 
+from evidence import Truth, evidence_of, study_of
+from steelyard.analysis.judge import judge
 from steelyard.bundle.series.columns import Series
 from steelyard.report.presented.presented import present
+from steelyard.report.tables import buffers
 from steelyard.report.terminal.progress import MatrixPlan, Progress
 from steelyard.report.terminal.verdict import print_next, print_verdict
 
@@ -180,3 +184,22 @@ def test_progress_leaves_nothing_on_the_screen() -> None:
     _run(progress, clock, "A", 1)
     progress.stop()
     assert out.getvalue().endswith("\x1b[2K")
+
+
+def test_pages_found_and_read_are_a_table_by_option_at_the_most_clients() -> None:
+    found, read = (("postgres", "database", f"blocks_{what}_total") for what in ("hit", "read"))
+    small = Truth(counters={found: 30_000.0, read: 8_000.0})
+    large = Truth(counters={found: 38_000.0, read: 0.0})
+    study = study_of({"buffers": ("small", "large")}, clients=(2, 8))
+    _, _, about = builders.two()
+
+    def shown(**truths: Truth) -> str:
+        table = buffers.table(present(judge(evidence_of(study, truths)), Series(), about))
+        return "" if table is None else "\n".join(" ".join(row) for row in (table.head, *table.rows))
+
+    text = shown(small=small, large=large)
+    head = "per transaction at 8 clients blocks found in shared buffers blocks read into shared buffers"
+    assert head in text
+    assert re.search(r"^  large 0\.9\d* 0$", text, re.MULTILINE)
+    assert re.search(r"^  small 0\.7\d* 0\.2\d*$", text, re.MULTILINE)
+    assert not shown(small=large, large=large)

@@ -32,7 +32,6 @@ class Source:
 # server's CPU (verdict/costs.py).
 _TIME_US = 0.1  # one system call entered and left: no smaller thing can be left undone
 _EVENTS = 0.1  # a switch costs 1 to 4 us (Li, Ding & Shen 2007): one transaction in ten has it
-_BUFFERS = 0.01  # a page from the page cache takes some 2 us, from storage 100: one transaction in a hundred
 _FLOORS: dict[CostKind, float] = {
     "server CPU": 0.0,  # the verdict judges it: only its share of the whole counts
     "mode of server CPU": _TIME_US,
@@ -42,7 +41,7 @@ _FLOORS: dict[CostKind, float] = {
     "log": 24.0,  # the header of a WAL record: less is not a record more, but housekeeping's
     "lock wait": _TIME_US,
     "storage": 82.0,  # a page of 8 KiB in a hundred transactions
-    "buffers": _BUFFERS,
+    "buffers": _EVENTS,
     "events": _EVENTS,
 }
 _UNITS = {"ns": ("us/txn", 1e-3), "us": ("us/txn", 1.0), "bytes": ("B/txn", 1.0)}
