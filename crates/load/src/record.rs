@@ -9,6 +9,8 @@ use steelyard_engine::histogram::{LONGEST_NS, empty};
 mod packed;
 pub mod result;
 
+/// Parts of a turn that is not measured, of each of which the transactions are counted.
+const PROFILE_PARTS: usize = 20;
 /// Largest number of distinct error codes.
 const ERROR_KINDS_MAX: usize = 100;
 
@@ -104,6 +106,9 @@ pub struct Record {
     earlier_ns: u64,
     /// Transactions measured in the first half of a window.
     pub first_half: u64,
+    /// Transactions in each part of a turn that is not measured; empty of other windows.
+    #[serde(skip)]
+    pub profile: Vec<u64>,
     warm_up_seconds: i64,
     pub seconds: Vec<Vec<Count>>,
     #[serde(with = "packed::many")]
@@ -143,6 +148,7 @@ impl Record {
             left: transactions_max,
             earlier_ns: 0,
             first_half: 0,
+            profile: Vec::new(),
             warm_up_seconds: window.warm_up_seconds() as i64,
             seconds: vec![vec![Count::default(); statements + 1]; window.seconds()],
             histograms: (0..=statements).map(|_| empty()).collect(),
@@ -164,6 +170,8 @@ impl Record {
     pub fn next_turn(&mut self, window: Window) {
         self.earlier_ns = self.measured_ns();
         self.window = window;
+        let measures = window.measure_ns < window.end_ns;
+        self.profile = vec![0; if measures { 0 } else { PROFILE_PARTS }];
         let length = self.measured_ns().div_ceil(1_000_000_000) as usize;
         self.seconds.resize(length, vec![Count::default(); self.histograms.len()]);
     }
@@ -201,6 +209,9 @@ impl Record {
     pub fn transaction_done(&mut self, client: usize, transaction: usize, now_ns: u64, latency_ns: u64) {
         self.total.done += 1;
         self.statement_done(self.histograms.len() - 1, now_ns, latency_ns);
+        if let Some(part) = self.part(now_ns) {
+            *part += 1;
+        }
         if self.measures(now_ns) {
             self.kinds[transaction].count.done += 1;
             self.first_half += u64::from(now_ns - self.window.measure_ns < self.window.end_ns - now_ns);
@@ -273,6 +284,15 @@ impl Record {
         self.left == Some(0) || now_ns >= self.window.end_ns
     }
 
+    fn part(&mut self, now_ns: u64) -> Option<&mut u64> {
+        if self.profile.is_empty() {
+            return None;
+        }
+        let length_ns = (self.window.end_ns - self.window.start_ns).max(1);
+        let since_ns = now_ns.saturating_sub(self.window.start_ns);
+        self.profile.get_mut((since_ns * PROFILE_PARTS as u64 / length_ns) as usize)
+    }
+
     fn measures(&self, now_ns: u64) -> bool {
         now_ns >= self.window.measure_ns && !self.is_over(now_ns)
     }
@@ -341,6 +361,19 @@ mod tests {
         assert_eq!(record.measured_ns(), 3 * S);
         assert_eq!(record.seconds.iter().map(|second| second[1].done).collect::<Vec<_>>(), [1, 1, 2]);
         assert_eq!((record.measured(), record.first_half, record.total.done), (4, 2, 12));
+        assert!(record.profile.is_empty());
+    }
+
+    #[test]
+    fn a_turn_that_is_not_measured_counts_by_its_parts() {
+        let mut record = Record::new(Window::empty(S), None, 1, 1, 0..1);
+        record.next_turn(Window { start_ns: S, measure_ns: 3 * S, last_begin_ns: 3 * S, end_ns: 3 * S });
+        for now_ns in [S, S + S / 20, S + S / 10, 3 * S - 1, 3 * S] {
+            record.transaction_done(0, 0, now_ns, 1000);
+        }
+        let mut parts = [0; 20];
+        (parts[0], parts[1], parts[19]) = (2, 1, 1);
+        assert_eq!(record.profile, parts);
     }
 
     #[test]

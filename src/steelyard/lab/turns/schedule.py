@@ -15,8 +15,8 @@ from random import Random
 
 from steelyard.study.study import Plan
 
-# a pair and its continuation: with turns of 250 ms new connections after one second of each option's load
-_ROUNDS_PER_DEAL = 4
+# what differs between sets of connections weighs more than a round's scatter; to connect costs about 100 ms
+_DEAL_MS = 600
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,13 @@ def rounds_of(plan: Plan) -> int:
     return max(2, 2 * math.ceil(plan.measure_s * 1000 / plan.turn_ms / 2))
 
 
-def deals(options: int, rounds: int, chance: Random) -> Iterator[Deal]:
-    """The deals of one load point. rounds: an even number."""
-    for first in range(0, rounds, _ROUNDS_PER_DEAL):
+def deals(options: int, plan: Plan, chance: Random) -> Iterator[Deal]:
+    """The deals of one load point, each of about 0.6 s of load per option, at least a pair of rounds."""
+    rounds = rounds_of(plan)
+    of_deal = max(2, 2 * round(_DEAL_MS / plan.turn_ms / 2))
+    for first in range(0, rounds, of_deal):
         orders: list[tuple[int, ...]] = []
-        for _ in range(min(_ROUNDS_PER_DEAL, rounds - first) // 2):
+        for _ in range(min(of_deal, rounds - first) // 2):
             order = _shuffled(options, chance)
             orders += [order, order[::-1]]
         yield Deal(_shuffled(options, chance), tuple(orders))
