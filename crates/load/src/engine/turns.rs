@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::json;
 use steelyard_engine::clock::now_ns;
 
-use super::sessions::leave;
 use super::Run;
+use super::sessions::leave;
 use crate::client::Client;
 use crate::error::LoadError;
 use crate::protocol::Protocol;
