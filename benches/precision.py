@@ -39,6 +39,7 @@ from driver_cost import Server, postgres
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.lab.turns.schedule import deals
+from steelyard.study.study import Plan
 from truth import wilson
 
 STUDY = """\
@@ -56,13 +57,14 @@ measure_s = {measure_s}
 cool_down_s = 0.1
 blocks = {blocks}
 turns = {turns}
+turn_ms = 100
 """
 STEP_S = 0.01
 START_SD = 0.02
-BLOCKS, MEASURE_S, TURN_S = 6, 3.0, 0.25
-ROUNDS = round(MEASURE_S / TURN_S)
-# of a block's set-up, a change of connections, a gap between turns
-SET_UP_S, DEAL_S, GAP_S = 2.0, 0.3, 0.03
+BLOCKS = 6
+PLAN = Plan(measure_s=3, turn_ms=100)
+# of a block's set-up, a change of connections, between turns with the head that settles
+SET_UP_S, DEAL_S, GAP_S = 2.0, 0.3, 0.06
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def speed(seconds: float, chance: np.random.Generator) -> np.ndarray:
 def simulated(turns: bool, ratio: float, seed: int) -> Answer:
     """One study of two options, b at `ratio` times a, on a machine of its own."""
     chance, order = np.random.default_rng(seed), Random(seed)
-    machine = speed(BLOCKS * (SET_UP_S + 2 * (MEASURE_S + 6)), chance)
+    machine = speed(BLOCKS * (SET_UP_S + 2 * (PLAN.measure_s + 6)), chance)
     now, rates = 0.0, dict[tuple[int, str], float]()
 
     def loaded(length_s: float, effect: float) -> float:
@@ -118,13 +120,13 @@ def simulated(turns: bool, ratio: float, seed: int) -> Answer:
         if not turns:
             for label in labels:
                 now += SET_UP_S
-                found[label].append(loaded(MEASURE_S, start[label] + chance.normal(0, START_SD)))
+                found[label].append(loaded(PLAN.measure_s, start[label] + chance.normal(0, START_SD)))
         else:
-            for deal in deals(2, ROUNDS, order):
+            for deal in deals(2, PLAN, order):
                 now += DEAL_S
                 effect = [start[label] + chance.normal(0, START_SD) for label in ("a", "b")]
                 for index in (index for one in deal.rounds for index in one):
-                    found["ab"[index]].append(loaded(TURN_S, effect[index]))
+                    found["ab"[index]].append(loaded(PLAN.turn_ms / 1000, effect[index]))
                     now += GAP_S
         rates |= {(block, label): float(np.mean(values)) for label, values in found.items()}
     study = study_of({"which": ["a", "b"]})

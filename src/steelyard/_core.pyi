@@ -37,10 +37,11 @@ def load_run(
     no command yet): {"do": "connect"} gives all clients new connections, {"do": "turn", "settle_ms",
     "measure_ms"} loads, {"do": "next"} ends the load point. It reports {"event": "connected", "point",
     "t_ns"} and {"event": "turn", "point", "start_ns", "measure_ns", "end_ns", "t_ns", "transactions",
-    "first_half", "all", "lost", "lost_cause"}: at t_ns nothing is under way any more; transactions are those
-    measured, first_half of these, all includes settling and draining; lost: connections so far. Seconds and
-    latencies are of the measured parts, one after another; the phase measure begins with the first of them
-    and is as long as all. Needs a closed loop.
+    "first_half", "all", "profile", "lost", "lost_cause"}: at t_ns nothing is under way any more; transactions
+    are those measured, first_half of these, all includes settling and draining; profile: of a turn without
+    measured time, transactions in each of 20 equal parts of it, else []; lost: connections so far. Seconds
+    and latencies are of the measured parts, one after another; the phase measure begins with the first of
+    them and is as long as all. Needs a closed loop.
 
     server.protocol: "postgres" (default), "mysql" (MariaDB too) or "resp" (Valkey, Redis). With "resp" handle
     is "none", text "identical", parameters "client"; a statement is one command (`SET :key :value`), its

@@ -16,19 +16,28 @@ from laboratory import SMALL, Lab
 from steelyard.bundle.reader import Bundle
 from steelyard.lab.turns.own_time import Turn, own_samples
 from steelyard.lab.turns.schedule import deals, rounds_of
+from steelyard.lab.turns.settling import settle_ms
 from steelyard.run_tables.rows import Rows
 from steelyard.study.study import Plan
 
 MS = 1_000_000
 
 
-@given(options=st.integers(2, 6), rounds=st.integers(1, 20), seed=st.integers(0, 999))
+@given(
+    options=st.integers(2, 6),
+    measure_s=st.floats(0.1, 10),
+    turn_ms=st.floats(20, 2000),
+    seed=st.integers(0, 999),
+)
 def test_each_option_has_each_place_equally_often_and_one_turn_per_round(
-    options: int, rounds: int, seed: int
+    options: int, measure_s: float, turn_ms: float, seed: int
 ) -> None:
-    planned = list(deals(options, 2 * rounds, Random(seed)))
+    plan = Plan(measure_s=measure_s, turn_ms=turn_ms)
+    planned = list(deals(options, plan, Random(seed)))
     orders = [order for deal in planned for order in deal.rounds]
-    assert len(orders) == 2 * rounds
+    assert len(orders) == rounds_of(plan)
+    loads_ms = [len(deal.rounds) * turn_ms for deal in planned]
+    assert all(len(deal.rounds) == 2 or load <= 1200 for deal, load in zip(planned, loads_ms, strict=True))
     assert all(sorted(order) == list(range(options)) for order in orders)
     assert all(sorted(deal.connects) == list(range(options)) for deal in planned)
     for first, second in zip(orders[::2], orders[1::2], strict=True):
@@ -40,6 +49,23 @@ def test_each_option_has_each_place_equally_often_and_one_turn_per_round(
 @pytest.mark.parametrize(("measure_s", "turn_ms", "rounds"), [(3, 250, 12), (0.3, 250, 2), (1, 300, 4)])
 def test_turns_fill_the_measured_time_in_pairs(measure_s: float, turn_ms: float, rounds: int) -> None:
     assert rounds_of(Plan(measure_s=measure_s, turn_ms=turn_ms)) == rounds
+
+
+COURSE = (10, 25, 40, 52, 60, *[65] * 15)
+
+
+def test_what_a_turn_settles_is_that_of_the_slowest_option_and_learnt_without_its_first_turn() -> None:
+    at_once = [[5] * 20, [30] * 20, [31] * 20]
+    slow = [[0] * 19 + [700], list(COURSE), list(COURSE)]
+    assert settle_ms({"a": at_once}, 100) == 5
+    assert settle_ms({"a": at_once, "b": slow}, 100) == 25
+    assert settle_ms({"b": slow[1:2]}, 200) == 50
+    assert settle_ms({"never": [[0] * 20]}, 100) == settle_ms({}, 100) == 5
+
+
+@given(st.lists(st.lists(st.integers(0, 10_000), min_size=20, max_size=20), min_size=1, max_size=5))
+def test_a_turn_settles_within_its_first_half(turns: list[list[int]]) -> None:
+    assert 5 <= settle_ms({"a": turns}, 100) <= 50
 
 
 def turn(number: int, begin_ms: int, *, transactions: int = 80, all: int = 100, point: int = 0) -> Turn:

@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 use steelyard_engine::histogram::{LONGEST_NS, empty};
 
 mod packed;
+mod profile;
 pub mod result;
+
+use profile::Profile;
 
 /// Largest number of distinct error codes.
 const ERROR_KINDS_MAX: usize = 100;
@@ -104,6 +107,8 @@ pub struct Record {
     earlier_ns: u64,
     /// Transactions measured in the first half of a window.
     pub first_half: u64,
+    #[serde(skip)]
+    pub profile: Profile,
     warm_up_seconds: i64,
     pub seconds: Vec<Vec<Count>>,
     #[serde(with = "packed::many")]
@@ -143,6 +148,7 @@ impl Record {
             left: transactions_max,
             earlier_ns: 0,
             first_half: 0,
+            profile: Profile::default(),
             warm_up_seconds: window.warm_up_seconds() as i64,
             seconds: vec![vec![Count::default(); statements + 1]; window.seconds()],
             histograms: (0..=statements).map(|_| empty()).collect(),
@@ -164,6 +170,10 @@ impl Record {
     pub fn next_turn(&mut self, window: Window) {
         self.earlier_ns = self.measured_ns();
         self.window = window;
+        let length_ns = window.end_ns - window.start_ns;
+        let measures = window.measure_ns < window.end_ns;
+        self.profile =
+            if measures { Profile::default() } else { Profile::of(window.start_ns, length_ns.max(1)) };
         let length = self.measured_ns().div_ceil(1_000_000_000) as usize;
         self.seconds.resize(length, vec![Count::default(); self.histograms.len()]);
     }
@@ -201,6 +211,7 @@ impl Record {
     pub fn transaction_done(&mut self, client: usize, transaction: usize, now_ns: u64, latency_ns: u64) {
         self.total.done += 1;
         self.statement_done(self.histograms.len() - 1, now_ns, latency_ns);
+        self.profile.count(now_ns);
         if self.measures(now_ns) {
             self.kinds[transaction].count.done += 1;
             self.first_half += u64::from(now_ns - self.window.measure_ns < self.window.end_ns - now_ns);

@@ -7,12 +7,15 @@ use serde::Deserialize;
 use serde_json::json;
 use steelyard_engine::clock::now_ns;
 
+use super::Run;
 use super::sessions::leave;
-use super::{LEAD_NS, Run};
 use crate::client::Client;
 use crate::error::LoadError;
 use crate::protocol::Protocol;
 use crate::record::{Record, Window};
+
+/// Threads get this long to begin before a turn's clock starts: it is time in which no option is measured.
+const TURN_LEAD_NS: u64 = 1_000_000;
 
 /// One line of the caller.
 #[derive(Debug, Deserialize)]
@@ -117,11 +120,15 @@ impl<P: Protocol> Run<'_, P> {
         let before = Counts::of(&earlier);
         let (clients, records) = self.load(point, clients, window, earlier)?;
         let after = Counts::of(&records);
+        let parts = records.first().map_or(0, |record| record.profile.parts.len());
+        let profile: Vec<u64> =
+            (0..parts).map(|part| records.iter().map(|record| record.profile.parts[part]).sum()).collect();
         let now = now_ns();
         let event = json!({
             "event": "turn", "point": point, "start_ns": window.start_ns, "measure_ns": window.measure_ns,
             "end_ns": window.end_ns, "t_ns": now, "transactions": after.measured - before.measured,
             "first_half": after.first_half - before.first_half, "all": after.all - before.all,
+            "profile": profile,
             "lost": self.progress.outcome.lost.count, "lost_cause": self.progress.outcome.lost.last_cause,
         });
         self.progress.tell(now, &event)?;
@@ -148,7 +155,7 @@ impl Counts {
 }
 
 fn window(settle_ms: f64, measure_ms: f64) -> Window {
-    let start_ns = now_ns() + LEAD_NS;
+    let start_ns = now_ns() + TURN_LEAD_NS;
     let measure_ns = start_ns + (settle_ms * 1e6) as u64;
     let end_ns = measure_ns + (measure_ms * 1e6) as u64;
     Window { start_ns, measure_ns, last_begin_ns: end_ns, end_ns }

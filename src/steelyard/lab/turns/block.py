@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,19 +35,17 @@ from steelyard.lab.run_parts import engine_cpus, refuse_interrupted, root_proces
 from steelyard.lab.turns.lane import Lane
 from steelyard.lab.turns.own_time import own_samples
 from steelyard.lab.turns.schedule import deals, rounds_of
+from steelyard.lab.turns.settling import settle_ms
 from steelyard.monitors import Target
 from steelyard.run_tables.rows import Columns, Rows
 from steelyard.study.plan import Slot
+from steelyard.study.study import Plan
 from steelyard.subjects import Load, SharedSubject, started
 from steelyard.subjects.in_turns import servers_of
 
 _AFTER_S = 0.3
 # new sessions plan and cache their statements within a few executions
 _PRIME_MS = 100.0
-# a turn has settled when each client has ended some transactions that began in it
-_SETTLING_TRANSACTIONS = 3
-_SETTLE_MS_MIN = 5.0
-_SETTLE_SHARE_MAX = 0.25
 
 
 def runs_in_turns(laboratory: Laboratory, slots: Sequence[Slot], attempt: int) -> Iterator[Run]:
@@ -105,8 +104,8 @@ class _Block:
         times = _Times(self._now_ns())
         lanes = [self._lane(slot, load, opened) for slot, load in loads]
         self._turned(0.0)
-        for point, clients in enumerate(self._laboratory.study.plan.clients):
-            self._point(lanes, point, clients)
+        for point in range(len(self._laboratory.study.plan.clients)):
+            self._point(lanes, point)
         results: list[EngineResult] = []
         for lane in self._each(lanes):
             results.append(lane.result())
@@ -183,24 +182,24 @@ class _Block:
         lane.start(len(self._slots) * engine_limit_s(laboratory.study, slot, load))
         return lane
 
-    def _point(self, lanes: Sequence[Lane], point: int, clients: int) -> None:
+    def _point(self, lanes: Sequence[Lane], point: int) -> None:
         plan = self._laboratory.study.plan
-        settle_ms = 0.0
+        settling_ms = 0.0
         number = 0
-        for deal, planned in enumerate(deals(len(lanes), rounds_of(plan), self._chance), start=1):
-            for lane in self._each([lanes[index] for index in planned.connects]):
+        for deal, planned in enumerate(deals(len(lanes), plan, self._chance), start=1):
+            connects = [lanes[index] for index in planned.connects]
+            for lane in self._each(connects):
                 lane.connect()
-            warm_up_ms = _PRIME_MS if deal > 1 else plan.warm_up_s * 1000
-            for lane in self._each([lanes[index] for index in planned.connects] if warm_up_ms else []):
-                per_s = lane.warm_up(warm_up_ms)
-                self._turned(0.0 if deal > 1 else warm_up_ms)
-                settle_ms = max(settle_ms, _settle_ms(clients, per_s, plan.turn_ms))
-            settle_ms = settle_ms or _SETTLE_MS_MIN
+            if deal == 1:
+                settling_ms = self._warm_up(connects)
+            else:
+                for lane in self._each(connects):
+                    lane.warm_up(_PRIME_MS)
             for order in planned.rounds:
                 number += 1
                 for position, lane in enumerate(self._each([lanes[index] for index in order]), start=1):
                     place = {"point": point, "deal": deal, "round": number, "position": position}
-                    turn = lane.turn(place, settle_ms, plan.turn_ms)
+                    turn = lane.turn(place, settling_ms, plan.turn_ms)
                     self._laboratory.progress.tick(turn.transactions / (plan.turn_ms / 1000))
                     self._turned(plan.turn_ms)
         for lane in self._each(lanes):
@@ -209,10 +208,20 @@ class _Block:
     def _turned(self, load_ms: float) -> None:
         """Reports that so much more of the block's load is done."""
         plan = self._laboratory.study.plan
-        each_ms = plan.warm_up_s * 1000 + rounds_of(plan) * plan.turn_ms
+        each_ms = (_warm_up_turns(plan) + rounds_of(plan)) * plan.turn_ms
         self._turned_ms += load_ms
         whole_ms = each_ms * len(self._slots) * len(plan.clients)
         self._laboratory.progress.turned(self._turned_ms / whole_ms)
+
+    def _warm_up(self, lanes: Sequence[Lane]) -> float:
+        """Turns that are not measured, for as long as the plan warms up; what a turn's head takes, ms."""
+        plan = self._laboratory.study.plan
+        profiles: dict[str, list[Sequence[int]]] = {lane.slot.option.label: [] for lane in lanes}
+        for _ in range(_warm_up_turns(plan)):
+            for lane in self._each(lanes):
+                profiles[lane.slot.option.label].append(lane.warm_up(plan.turn_ms))
+                self._turned(plan.turn_ms)
+        return settle_ms({label: turns for label, turns in profiles.items() if turns}, plan.turn_ms)
 
     def _each(self, lanes: Sequence[Lane]) -> Iterator[Lane]:
         """The lanes; each is the current one while it is at work."""
@@ -225,12 +234,8 @@ class _Block:
         return time.monotonic_ns() - self.origin_ns
 
 
-def _settle_ms(clients: int, per_s: float, turn_ms: float) -> float:
-    """How long a turn takes to settle, from the mean time of a transaction in the warm-up (Little's law)."""
-    most = _SETTLE_SHARE_MAX * turn_ms
-    if not per_s:
-        return most
-    return min(max(_SETTLING_TRANSACTIONS * clients / per_s * 1000, _SETTLE_MS_MIN), most)
+def _warm_up_turns(plan: Plan) -> int:
+    return math.ceil(plan.warm_up_s * 1000 / plan.turn_ms)
 
 
 def _turns(lane: Lane) -> Columns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from queue import SimpleQueue
 from typing import Any
 
@@ -48,10 +48,9 @@ class Lane:
         self._send({"do": "connect"})
         self._await("connected")
 
-    def warm_up(self, length_ms: float) -> float:
-        """Load that is not measured; its transactions per second."""
-        event = self._turn(length_ms, 0.0)
-        return int(event["all"]) / (length_ms / 1000)
+    def warm_up(self, length_ms: float) -> Sequence[int]:
+        """A turn that is not measured; transactions in each of equal parts of it."""
+        return self._turn(length_ms, 0.0)["profile"]
 
     def turn(self, place: Mapping[str, int], settle_ms: float, measure_ms: float) -> Turn:
         """One measured turn. place: its point, deal, round and position."""

@@ -15,11 +15,13 @@ from random import Random
 
 from steelyard.study.study import Plan
 
-# a pair and its continuation: with turns of 250 ms new connections after one second of each option's load
-_ROUNDS_PER_DEAL = 4
-# on two cores: readings of the monitors and the settling; new connections and their first load
-_TURN_OVERHEAD_S = 0.03
+# what differs between sets of connections weighs more than a round's scatter; to connect costs about 100 ms
+_DEAL_MS = 600
+# on two cores: readings of the monitors; new connections and their first load
+_TURN_OVERHEAD_S = 0.012
 _DEAL_OVERHEAD_S = 0.15
+# of a turn, the typical head that settles
+_SETTLE_SHARE = 0.3
 
 
 @dataclass(frozen=True)
@@ -41,17 +43,26 @@ def rounds_of(plan: Plan) -> int:
 def overhead_s(plan: Plan) -> float:
     """Typical time of one option at one load point beside warm-up and turns: to settle and to connect."""
     rounds = rounds_of(plan)
-    return rounds * _TURN_OVERHEAD_S + math.ceil(rounds / _ROUNDS_PER_DEAL) * _DEAL_OVERHEAD_S
+    settle_s = _SETTLE_SHARE * plan.turn_ms / 1000
+    return (
+        rounds * (_TURN_OVERHEAD_S + settle_s) + math.ceil(rounds / _rounds_of_deal(plan)) * _DEAL_OVERHEAD_S
+    )
 
 
-def deals(options: int, rounds: int, chance: Random) -> Iterator[Deal]:
-    """The deals of one load point. rounds: an even number."""
-    for first in range(0, rounds, _ROUNDS_PER_DEAL):
+def deals(options: int, plan: Plan, chance: Random) -> Iterator[Deal]:
+    """The deals of one load point, each of about 0.6 s of load per option, at least a pair of rounds."""
+    rounds = rounds_of(plan)
+    of_deal = _rounds_of_deal(plan)
+    for first in range(0, rounds, of_deal):
         orders: list[tuple[int, ...]] = []
-        for _ in range(min(_ROUNDS_PER_DEAL, rounds - first) // 2):
+        for _ in range(min(of_deal, rounds - first) // 2):
             order = _shuffled(options, chance)
             orders += [order, order[::-1]]
         yield Deal(_shuffled(options, chance), tuple(orders))
+
+
+def _rounds_of_deal(plan: Plan) -> int:
+    return max(2, 2 * round(_DEAL_MS / plan.turn_ms / 2))
 
 
 def _shuffled(options: int, chance: Random) -> tuple[int, ...]:
