@@ -170,10 +170,9 @@ impl Record {
     pub fn next_turn(&mut self, window: Window) {
         self.earlier_ns = self.measured_ns();
         self.window = window;
-        let length_ns = window.end_ns - window.start_ns;
         let measures = window.measure_ns < window.end_ns;
         self.profile =
-            if measures { Profile::default() } else { Profile::of(window.start_ns, length_ns.max(1)) };
+            if measures { Profile::default() } else { Profile::of(window.start_ns, window.end_ns) };
         let length = self.measured_ns().div_ceil(1_000_000_000) as usize;
         self.seconds.resize(length, vec![Count::default(); self.histograms.len()]);
     }

@@ -11,9 +11,8 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// length_ns: not 0.
-    pub fn of(start_ns: u64, length_ns: u64) -> Self {
-        Self { start_ns, length_ns, parts: vec![0; PARTS] }
+    pub fn of(start_ns: u64, end_ns: u64) -> Self {
+        Self { start_ns, length_ns: (end_ns - start_ns).max(1), parts: vec![0; PARTS] }
     }
 
     /// One transaction that ended then.
@@ -43,7 +42,7 @@ mod tests {
     fn transactions_count_in_the_part_in_which_they_end() {
         let mut parts = [0; PARTS];
         (parts[0], parts[1], parts[2], parts[19]) = (1, 1, 1, 1);
-        assert_eq!(counted(Profile::of(1000, 2000)), parts);
+        assert_eq!(counted(Profile::of(1000, 3000)), parts);
     }
 
     #[test]
