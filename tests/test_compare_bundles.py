@@ -128,10 +128,24 @@ def test_disturbed_runs_of_either_bundle_are_named(monkeypatch: pytest.MonkeyPat
         lambda evidence: Disturbed({3: late, 2: late} if evidence is one[1] else {}, 12),
     )
     (found,) = compare_bundles(one, [bundle("there", Truth(), Truth(), 2)])
-    (notice,) = [notice for notice in found.notices if notice.code == "disturbed"]
+    (notice,) = [notice for notice in found.uncertain if notice.code == "disturbed"]
     assert notice.runs == (2, 3) and notice.text.startswith("here: disturbed") and "(2 and 3)" in notice.text
-    assert notice.text in printed(found)
-    assert notice.text in render([found]).replace("\u00a0", " ")
+    # before the result
+    assert printed(found).index(notice.text) < printed(found).index("Throughput")
+    page = render([found]).replace("\u00a0", " ")
+    assert page.index(notice.text) < page.index("</section>")
+
+
+def test_few_blocks_of_either_bundle_make_a_leaning_and_no_result() -> None:
+    quicker = {"A": Truth(throughput_per_s=15_000, user_us=20), "B": Truth()}
+    few = evidence_of(STUDY, quicker, blocks=3, noise=0.001, block_noise=0.001, seed=2)
+    (found,) = compare_bundles(bundle("here", Truth(), Truth(), 1, 0.001), [("there", few, {})])
+    assert {c.outcome for c in found.comparisons if c.option == "A"} >= {"better"}
+    assert not {c.standing for c in found.comparisons} & {"better", "worse", "equivalent"}
+    text, page = printed(found), render([found]).replace("\u00a0", " ")
+    assert "too few blocks to say: 3 blocks" in text.splitlines()[1]
+    assert "leaning better" in page and "too few blocks to say: 3 blocks" in page
+    assert not re.search(r"^[▲▼=] ", text, re.M) and re.search(r"^△ +A ", text, re.M)
 
 
 def test_more_tests_make_wider_intervals(named: list[Named], found: list[BundleComparison]) -> None:
