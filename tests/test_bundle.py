@@ -285,6 +285,33 @@ def test_a_redone_block_counts_by_its_last_attempt(writer: BundleWriter) -> None
     assert list(Bundle(writer.path).evidence().runs["run"]) == [3, 4]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "used"),
+    [
+        # attempt 1 of options A and B, then attempt 2: each status with its share of time lost
+        ([("done", 0.0), ("disturbed", 0.3)], [("done", 0.0), ("done", 0.2)], [3, 4]),
+        ([("done", 0.0), ("disturbed", 0.3)], [("done", 0.6), ("done", 0.0)], [1, 2]),
+        ([("done", 0.0), ("disturbed", 0.3)], [("disturbed", 0.6), ("done", 0.0)], [1, 2]),
+        ([("disturbed", 0.3)], [("done", 0.6), ("done", 0.0)], [2, 3]),
+        ([("done", 0.0), ("disturbed", 0.3)], [("done", 0.6)], [3]),
+        ([("done", 0.0), ("disturbed", 0.3)], [("void", 0.0)], []),
+        ([("done", 0.0), ("disturbed", None)], [("done", None), ("done", None)], [3, 4]),
+    ],
+)
+def test_of_a_disturbed_block_the_attempt_that_was_disturbed_less_counts(
+    writer: BundleWriter,
+    first: Sequence[tuple[str, float | None]],
+    second: Sequence[tuple[str, float | None]],
+    used: list[int],
+) -> None:
+    runs = [(1, *place, *run) for place, run in zip(enumerate("AB"), first, strict=False)]
+    runs += [(2, *place, *run) for place, run in zip(enumerate("AB"), second, strict=False)]
+    for number, (attempt, _, option, status, share) in enumerate(runs, start=1):
+        written = {**head(option, 1, attempt, status), "disturbed_share": [share]}
+        writer.write_run(number, {"same": option}, {"runs": written})
+    assert list(Bundle(writer.path).columns("select run from used_runs order by run")["run"]) == used
+
+
 def rate(writer: BundleWriter, readings: Mapping[float, float]) -> float:
     tables = {"runs": head("A", 1), "phases": phases(), "samples": samples("cpu_ns_total", readings)}
     writer.write_run(writer.next_run(), {"same": "A"}, tables)

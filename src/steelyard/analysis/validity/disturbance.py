@@ -94,15 +94,16 @@ def _shares(judged: Disturbed, runs: list[int]) -> str:
 
 def _redone(evidence: Evidence) -> list[Notice]:
     table = evidence.redone
-    columns = (table[name].tolist() for name in ("run", "block", "cause"))
+    columns = (table[name].tolist() for name in ("run", "block", "cause", "used"))
     return [
         Notice(
             "block-redone",
             f"block {block} was run again, as run {run} was disturbed: {cause};"
-            " every attempt is in the bundle",
+            f" {'it counts, as the repetition was disturbed more; ' if used else ''}"
+            "every attempt is in the bundle",
             runs=(int(run),),
         )
-        for run, block, cause in zip(*columns, strict=True)
+        for run, block, cause, used in zip(*columns, strict=True)
     ]
 
 
