@@ -20,6 +20,7 @@ from steelyard.bundle.evidence.evidence import Topology
 from steelyard.bundle.export.tables import export
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series import load
+from steelyard.bundle.series.gauges import gauges
 from steelyard.bundle.storage.checksum import read_sealed, seal
 from steelyard.bundle.storage.head import study_sha256
 from steelyard.bundle.writer import BundleWriter
@@ -414,6 +415,22 @@ def test_a_gauge_is_told_apart_by_phase(writer: BundleWriter) -> None:
     found = {name: float(gauges[name][0]) for name in ("start", "end", "cooled", "gone", "lowest", "highest")}
     assert found == {"start": 10, "end": 40, "cooled": 39, "gone": 2, "lowest": 10, "highest": 50}
     assert np.isnan(gauges["limit"][0])
+
+
+@pytest.mark.parametrize("turns", [False, True])
+def test_the_highest_of_a_gauge_in_the_table_is_the_highest_drawn_in_measure(
+    writer: BundleWriter, turns: bool
+) -> None:
+    # measure is 1-5 s: a sample at its very start is the highest, others are just before and long after it
+    values = {0.8: 2.0, 1.0: 9.0, 3.0: 4.0, 5.0: 5.0, 8.0: 11.0}
+    turn = dict.fromkeys(("point", "deal", "round", "position", "start_ns", "measure_ns", "end_ns"), [1])
+    turn |= dict.fromkeys(("drained_ns", "transactions", "first_half"), [1])
+    tables = {"runs": head("A", 1), "phases": phases(), "samples": samples("memory_private_bytes", values)}
+    writer.write_run(1, {"same": "A"}, {**tables, **({"turns": turn} if turns else {})})
+    drawn = gauges(Bundle(writer.path))
+    rows = list(zip(*(drawn[name].tolist() for name in ("t_s", "value", "measured")), strict=True))
+    assert [row for row in rows if row[2]] == [(0, 9, True), (2, 4, True), (4, 5, True)]
+    assert [row[:2] for row in rows if not row[2]] == ([] if turns else [(0, 2), (7, 11)])
 
 
 def test_a_bundle_without_runs_is_no_evidence_and_says_how_to_go_on(writer: BundleWriter) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from dataclasses import replace
@@ -132,7 +133,7 @@ def test_disturbed_runs_of_either_bundle_are_named(monkeypatch: pytest.MonkeyPat
     assert notice.runs == (2, 3) and notice.text.startswith("here: disturbed") and "(2 and 3)" in notice.text
     # before the result
     assert printed(found).index(notice.text) < printed(found).index("Throughput")
-    page = render([found]).replace("\u00a0", " ")
+    page = html.unescape(render([found])).replace("\u00a0", " ")
     assert page.index(notice.text) < page.index("</section>")
 
 

@@ -202,7 +202,8 @@ def _uncertain(here: Named, there: Named, tests: Sequence[_Test]) -> Iterator[No
             text = f"{bundle}: disturbed, the result is uncertain: {count(len(runs), 'run')}"
             text += f" of {len(evidence.runs['run'])} ({listed([str(run) for run in runs], most=12)})"
             worst = max(found, key=lambda run: found[run].share)
-            yield Notice("disturbed", f"{text}: {found[worst].sentence(f'in run {worst}')}", runs=runs)
+            sentence = found[worst].sentence(evidence.study.workload.WHO, f"in run {worst}")
+            yield Notice("disturbed", f"{text}: {sentence}", runs=runs)
 
 
 def _notices(here: Named, there: Named) -> Iterator[Notice]:

@@ -82,5 +82,5 @@ def _judged(laboratory: Laboratory, run: Run, redo: int) -> Run:
     run = replace(run, disturbed_share=found.share)
     if not (redo or laboratory.study.plan.disturbed == "stop"):
         return run
-    cause = found.sentence(f"under option {run.slot.option.label}")
+    cause = found.sentence(laboratory.study.workload.WHO, f"under option {run.slot.option.label}")
     return replace(run, status="disturbed", cause=cause)
