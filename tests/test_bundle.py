@@ -26,7 +26,7 @@ from steelyard.bundle.storage.head import study_sha256
 from steelyard.bundle.writer import BundleWriter
 from steelyard.report.about.provenance import about_bundle
 from steelyard.run_tables.derived import DERIVED
-from steelyard.run_tables.schema import TABLES
+from steelyard.run_tables.schema import BY_NAME, TABLES
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study, parse_study, plan_study
 from steelyard.study.plan import options
@@ -423,8 +423,7 @@ def test_the_highest_of_a_gauge_in_the_table_is_the_highest_drawn_in_measure(
 ) -> None:
     # measure is 1-5 s: a sample at its very start is the highest, others are just before and long after it
     values = {0.8: 2.0, 1.0: 9.0, 3.0: 4.0, 5.0: 5.0, 8.0: 11.0}
-    turn = dict.fromkeys(("point", "deal", "round", "position", "start_ns", "measure_ns", "end_ns"), [1])
-    turn |= dict.fromkeys(("drained_ns", "transactions", "first_half"), [1])
+    turn = {column.name: [1] for column in BY_NAME["turns"].columns if column.name != "run"}
     tables = {"runs": head("A", 1), "phases": phases(), "samples": samples("memory_private_bytes", values)}
     writer.write_run(1, {"same": "A"}, {**tables, **({"turns": turn} if turns else {})})
     drawn = gauges(Bundle(writer.path))

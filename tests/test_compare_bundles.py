@@ -14,7 +14,7 @@ from rich.console import Console
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.bundles import BundleComparison, Named, compare_bundles
-from steelyard.analysis.comparison.unlike import unlike_work
+from steelyard.analysis.comparison.unlike import differences, unlike_work
 from steelyard.analysis.judge import judge
 from steelyard.analysis.statistics.distributions import holm, holm_levels
 from steelyard.analysis.validity.disturbance import Disturbed
@@ -107,6 +107,20 @@ def test_settings_and_version_are_what_is_compared_and_are_named(tmp_path: Path)
     assert "Bundles of the same work" in page
     for difference in found.differences:
         assert difference in " ".join(printed(found).split()) and difference in page
+
+
+def test_a_version_per_option_is_named_where_it_differs() -> None:
+    def servers(*versions: str) -> dict[str, dict[str, object]]:
+        by_option = {label: {"version": version} for label, version in zip("AB", versions, strict=True)}
+        return {"server": by_option["A"], "servers": by_option}
+
+    def found(*versions: dict[str, dict[str, object]]) -> list[str]:
+        return list(differences(STUDY, STUDY, *versions))
+
+    here = servers("15.18", "18.1")
+    assert found(here, here) == []
+    assert found(here, servers("15.18", "18.6")) == ["server version under B: 18.1 here, 18.6 there"]
+    assert found(servers("15", "15"), servers("18", "18")) == ["server version: 15 here, 18 there"]
 
 
 def test_other_work_is_named_where_it_is_compared_nevertheless() -> None:

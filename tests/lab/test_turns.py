@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest

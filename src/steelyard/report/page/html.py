@@ -55,6 +55,7 @@ def render(presented: Presented) -> str:
             judgement=judgement,
             verdict=judgement.verdict,
             words=WORDS,
+            compared=presented.compared,
             chip=answer.CHIPS[judgement.verdict.outcome],
             say=answer.speaker(judgement.options),
             tiles=answer.tiles(presented),

@@ -43,6 +43,11 @@ class Presented:
         return self.judgement.headlines
 
     @property
+    def compared(self) -> bool:
+        """Whether there is a baseline to speak of: more than one option."""
+        return len(self.ranking) > 1
+
+    @property
     def judged(self) -> list[Metric]:
         """Those that get a chart of ratios: work done, CPU, p99; the foremost of them first."""
         roles = self.headlines

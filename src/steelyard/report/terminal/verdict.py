@@ -183,8 +183,21 @@ def _aligned(table: Table | None, console: Console) -> None:
         return
     widths = [max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)]
     console.print()
+    if sum(widths) + len(_GAP) * (len(widths) - 1) > console.width:
+        _stacked(table, console)
+        return
     for number, (name, *cells) in enumerate((table.head, *table.rows)):
         _line(console, [(f"{name:<{widths[0]}}{_joined(cells, widths[1:])}", "" if number else "dim")])
+
+
+def _stacked(table: Table, console: Console) -> None:
+    """A table too wide for the window: each row's cells below its name."""
+    name, *heads = table.head
+    _line(console, [(name, "dim")])
+    for row, *cells in table.rows:
+        _line(console, [(row, "")])
+        named = [f"{head} {cell}" for head, cell in zip(heads, cells, strict=True) if cell]
+        _say(console, "; ".join(named), hang="      ")
 
 
 def _factors(presented: Presented, console: Console) -> None:
