@@ -208,8 +208,10 @@ def test_pages_found_and_read_are_a_table_by_option_at_the_most_clients() -> Non
 
 def test_a_table_too_wide_for_the_window_is_stacked() -> None:
     table = Table(("  instances", *(f"a long heading {n}" for n in range(6))), (("· 1 × A", *"123456"),))
-    out = io.StringIO()
-    _aligned(table, Console(file=out, width=80))
+    out, piped = io.StringIO(), io.StringIO()
+    _aligned(table, Console(file=out, width=80, force_terminal=True, no_color=True, color_system=None))
+    _aligned(table, Console(file=piped, width=80))
+    assert len(piped.getvalue().splitlines()) == 3
     text = out.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     assert "· 1 × A" in text and "a long heading 5 6" in " ".join(text.split())

@@ -183,7 +183,7 @@ def _aligned(table: Table | None, console: Console) -> None:
         return
     widths = [max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)]
     console.print()
-    if sum(widths) + len(_GAP) * (len(widths) - 1) > console.width:
+    if console.is_terminal and sum(widths) + len(_GAP) * (len(widths) - 1) > console.width:
         _stacked(table, console)
         return
     for number, (name, *cells) in enumerate((table.head, *table.rows)):
