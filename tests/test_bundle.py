@@ -20,12 +20,13 @@ from steelyard.bundle.evidence.evidence import Topology
 from steelyard.bundle.export.tables import export
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series import load
+from steelyard.bundle.series.gauges import gauges
 from steelyard.bundle.storage.checksum import read_sealed, seal
 from steelyard.bundle.storage.head import study_sha256
 from steelyard.bundle.writer import BundleWriter
 from steelyard.report.about.provenance import about_bundle
 from steelyard.run_tables.derived import DERIVED
-from steelyard.run_tables.schema import TABLES
+from steelyard.run_tables.schema import BY_NAME, TABLES
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study, parse_study, plan_study
 from steelyard.study.plan import options
@@ -285,6 +286,33 @@ def test_a_redone_block_counts_by_its_last_attempt(writer: BundleWriter) -> None
     assert list(Bundle(writer.path).evidence().runs["run"]) == [3, 4]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "used"),
+    [
+        # attempt 1 of options A and B, then attempt 2: each status with its share of time lost
+        ([("done", 0.0), ("disturbed", 0.3)], [("done", 0.0), ("done", 0.2)], [3, 4]),
+        ([("done", 0.0), ("disturbed", 0.3)], [("done", 0.6), ("done", 0.0)], [1, 2]),
+        ([("done", 0.0), ("disturbed", 0.3)], [("disturbed", 0.6), ("done", 0.0)], [1, 2]),
+        ([("disturbed", 0.3)], [("done", 0.6), ("done", 0.0)], [2, 3]),
+        ([("done", 0.0), ("disturbed", 0.3)], [("done", 0.6)], [3]),
+        ([("done", 0.0), ("disturbed", 0.3)], [("void", 0.0)], []),
+        ([("done", 0.0), ("disturbed", None)], [("done", None), ("done", None)], [3, 4]),
+    ],
+)
+def test_of_a_disturbed_block_the_attempt_that_was_disturbed_less_counts(
+    writer: BundleWriter,
+    first: Sequence[tuple[str, float | None]],
+    second: Sequence[tuple[str, float | None]],
+    used: list[int],
+) -> None:
+    runs = [(1, *place, *run) for place, run in zip(enumerate("AB"), first, strict=False)]
+    runs += [(2, *place, *run) for place, run in zip(enumerate("AB"), second, strict=False)]
+    for number, (attempt, _, option, status, share) in enumerate(runs, start=1):
+        written = {**head(option, 1, attempt, status), "disturbed_share": [share]}
+        writer.write_run(number, {"same": option}, {"runs": written})
+    assert list(Bundle(writer.path).columns("select run from used_runs order by run")["run"]) == used
+
+
 def rate(writer: BundleWriter, readings: Mapping[float, float]) -> float:
     tables = {"runs": head("A", 1), "phases": phases(), "samples": samples("cpu_ns_total", readings)}
     writer.write_run(writer.next_run(), {"same": "A"}, tables)
@@ -387,6 +415,21 @@ def test_a_gauge_is_told_apart_by_phase(writer: BundleWriter) -> None:
     found = {name: float(gauges[name][0]) for name in ("start", "end", "cooled", "gone", "lowest", "highest")}
     assert found == {"start": 10, "end": 40, "cooled": 39, "gone": 2, "lowest": 10, "highest": 50}
     assert np.isnan(gauges["limit"][0])
+
+
+@pytest.mark.parametrize("turns", [False, True])
+def test_the_highest_of_a_gauge_in_the_table_is_the_highest_drawn_in_measure(
+    writer: BundleWriter, turns: bool
+) -> None:
+    # measure is 1-5 s: a sample at its very start is the highest, others are just before and long after it
+    values = {0.8: 2.0, 1.0: 9.0, 3.0: 4.0, 5.0: 5.0, 8.0: 11.0}
+    turn = {column.name: [1] for column in BY_NAME["turns"].columns if column.name != "run"}
+    tables = {"runs": head("A", 1), "phases": phases(), "samples": samples("memory_private_bytes", values)}
+    writer.write_run(1, {"same": "A"}, {**tables, **({"turns": turn} if turns else {})})
+    drawn = gauges(Bundle(writer.path))
+    rows = list(zip(*(drawn[name].tolist() for name in ("t_s", "value", "measured")), strict=True))
+    assert [row for row in rows if row[2]] == [(0, 9, True), (2, 4, True), (4, 5, True)]
+    assert [row[:2] for row in rows if not row[2]] == ([] if turns else [(0, 2), (7, 11)])
 
 
 def test_a_bundle_without_runs_is_no_evidence_and_says_how_to_go_on(writer: BundleWriter) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from dataclasses import replace
@@ -13,7 +14,7 @@ from rich.console import Console
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.bundles import BundleComparison, Named, compare_bundles
-from steelyard.analysis.comparison.unlike import unlike_work
+from steelyard.analysis.comparison.unlike import differences, unlike_work
 from steelyard.analysis.judge import judge
 from steelyard.analysis.statistics.distributions import holm, holm_levels
 from steelyard.analysis.validity.disturbance import Disturbed
@@ -108,6 +109,20 @@ def test_settings_and_version_are_what_is_compared_and_are_named(tmp_path: Path)
         assert difference in " ".join(printed(found).split()) and difference in page
 
 
+def test_a_version_per_option_is_named_where_it_differs() -> None:
+    def servers(*versions: str) -> dict[str, dict[str, object]]:
+        by_option = {label: {"version": version} for label, version in zip("AB", versions, strict=True)}
+        return {"server": by_option["A"], "servers": by_option}
+
+    def found(*versions: dict[str, dict[str, object]]) -> list[str]:
+        return list(differences(STUDY, STUDY, *versions))
+
+    here = servers("15.18", "18.1")
+    assert found(here, here) == []
+    assert found(here, servers("15.18", "18.6")) == ["server version under B: 18.1 here, 18.6 there"]
+    assert found(servers("15", "15"), servers("18", "18")) == ["server version: 15 here, 18 there"]
+
+
 def test_other_work_is_named_where_it_is_compared_nevertheless() -> None:
     more = STUDY.model_copy(update={"plan": STUDY.plan.model_copy(update={"clients": [2, 8, 16]})})
     unlike = "plan.clients: [2, 8] here, [2, 8, 16] there"
@@ -128,10 +143,24 @@ def test_disturbed_runs_of_either_bundle_are_named(monkeypatch: pytest.MonkeyPat
         lambda evidence: Disturbed({3: late, 2: late} if evidence is one[1] else {}, 12),
     )
     (found,) = compare_bundles(one, [bundle("there", Truth(), Truth(), 2)])
-    (notice,) = [notice for notice in found.notices if notice.code == "disturbed"]
+    (notice,) = [notice for notice in found.uncertain if notice.code == "disturbed"]
     assert notice.runs == (2, 3) and notice.text.startswith("here: disturbed") and "(2 and 3)" in notice.text
-    assert notice.text in printed(found)
-    assert notice.text in render([found]).replace("\u00a0", " ")
+    # before the result
+    assert printed(found).index(notice.text) < printed(found).index("Throughput")
+    page = html.unescape(render([found])).replace("\u00a0", " ")
+    assert page.index(notice.text) < page.index("</section>")
+
+
+def test_few_blocks_of_either_bundle_make_a_leaning_and_no_result() -> None:
+    quicker = {"A": Truth(throughput_per_s=15_000, user_us=20), "B": Truth()}
+    few = evidence_of(STUDY, quicker, blocks=3, noise=0.001, block_noise=0.001, seed=2)
+    (found,) = compare_bundles(bundle("here", Truth(), Truth(), 1, 0.001), [("there", few, {})])
+    assert {c.outcome for c in found.comparisons if c.option == "A"} >= {"better"}
+    assert not {c.standing for c in found.comparisons} & {"better", "worse", "equivalent"}
+    text, page = printed(found), render([found]).replace("\u00a0", " ")
+    assert "too few blocks to say: 3 blocks" in text.splitlines()[1]
+    assert "leaning better" in page and "too few blocks to say: 3 blocks" in page
+    assert not re.search(r"^[▲▼=] ", text, re.M) and re.search(r"^△ +A ", text, re.M)
 
 
 def test_more_tests_make_wider_intervals(named: list[Named], found: list[BundleComparison]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from evidence import Truth, evidence_of, study_of
 from laboratory import Lab, small_study
 from steelyard.analysis.judge import judge
-from steelyard.analysis.validity.disturbance import disturbed
+from steelyard.analysis.validity.disturbance import disturbance_notices, disturbed
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.facts import run_facts
@@ -30,7 +31,7 @@ from steelyard.monitors.system.disturbance import DisturbanceMonitor
 from steelyard.run_tables.disturbance import CpuUse, Disturbance, disturbance
 from steelyard.study.host_settings import cpus_by_role
 from steelyard.study.plan import redone_blocks_max
-from steelyard.study.study import Plan
+from steelyard.study.study import Plan, Study
 from steelyard.workflow.busy_machine import busy_machine
 
 SERVER, ENGINE = frozenset({0}), frozenset({1})
@@ -77,16 +78,16 @@ def test_outsiders_on_both_cpus_disturb_and_the_largest_are_named() -> None:
     assert (found.role, found.cause, found.largest) == ("server", "other processes", (("rustc", 1.4),))
     # 0.69 of a CPU was taken while the server waited: 0.69 of the 0.99 that it could have used
     assert found.share == pytest.approx(0.69 / 0.99)
-    assert found.sentence("in run 3") == (
-        "in run 3 the server waited 6.90 s in 10 s for a CPU that other processes used (rustc 1.4 CPUs):"
-        " 69.7 % of its busy time"
+    assert found.sentence("server", "in run 3") == (
+        "in run 3 the server's tasks together waited 6.90 s in 10 s for a CPU that other processes used"
+        " (rustc 1.4 CPUs): 69.7 % of the CPU time that they wanted"
     )
 
 
 def test_the_load_engine_alone_can_be_disturbed() -> None:
     found = judged(engine=0.3, engine_waits=0.6, cpu1=1.0)
     assert found is not None
-    assert "the load engine waited" in found.sentence()
+    assert "the load engine's tasks together waited" in found.sentence("server")
 
 
 def test_outsiders_on_cpus_that_nobody_of_ours_wanted_do_no_harm() -> None:
@@ -97,13 +98,13 @@ def test_steal_disturbs_though_no_thread_waits_meanwhile() -> None:
     found = judged(server=0.5, steal0=0.4, server_waits=0.0, cpu0=0.52)
     assert found is not None
     assert (found.cause, found.share) == ("other guests", pytest.approx(0.4 / 0.9))
-    assert "that the hypervisor gave to other guests" in found.sentence()
+    assert "that the hypervisor gave to other guests" in found.sentence("server")
 
 
 def test_a_cpu_limit_around_the_lab_disturbs() -> None:
     found = judged(server=0.2, server_waits=5.0, cpu0=0.21, throttled=0.7)
     assert found is not None
-    assert "the CPU limit of its control group withheld" in found.sentence()
+    assert "the CPU limit of its control group withheld" in found.sentence("server")
 
 
 def test_kernel_threads_that_write_back_for_the_study_are_no_outsiders() -> None:
@@ -175,7 +176,7 @@ def beside_others(*, share: float = 0.8) -> Evidence:
 def test_the_verdict_says_first_which_runs_were_disturbed() -> None:
     found = judge(beside_others())
     first, *_ = found.verdict.reasons
-    assert first.startswith("Disturbed: in run ") and "the server waited " in first
+    assert first.startswith("Disturbed: in run ") and "the server's tasks together waited " in first
     assert first.endswith("; 5 more of the 12 runs that count were disturbed.")
     (notice,) = [notice for notice in found.notices if notice.code == "disturbed"]
     assert notice.subject == "B" and len(notice.runs) == 6
@@ -194,11 +195,11 @@ def test_the_verdict_names_the_run_that_lost_most_cpu_time_not_the_largest_share
     roles = {one.role: one for one in found.found.values()}
     assert roles["engine"].share > roles["server"].share
     assert roles["engine"].lost_s < roles["server"].lost_s
-    assert "the server waited" in found.sentence
+    assert "the server's tasks together waited" in found.sentence
 
 
 def test_another_study_beside_a_run_that_was_redone_is_in_its_notice() -> None:
-    redone = {"run": [5, 6], "block": [3, 3], "cause": ["x", "y"], "studies": [1, 0]}
+    redone = {"run": [5, 6], "block": [3, 3], "cause": ["x", "y"], "studies": [1, 0], "used": [False, False]}
     evidence = replace(
         beside_others(share=0.0), redone={name: np.asarray(values) for name, values in redone.items()}
     )
@@ -257,14 +258,14 @@ def test_a_disturbed_block_is_run_again_within_the_limit_and_both_attempts_are_k
     assert "disturbed" in done.stderr.partition("runs, block")[2]
     bundle = Bundle(lab.bundle)
     rows = bundle.columns("select status, attempt, cause from runs order by run")
-    assert list(rows["status"]) == ["disturbed", "done", "done"]
-    assert list(rows["attempt"]) == [1, 2, 2]
+    assert list(rows["attempt"]) == [1, 1, 2, 2]
+    assert list(rows["status"])[2:] == ["done", "done"] and rows["status"][0] == "disturbed"
     assert " for a CPU that other processes used" in rows["cause"][0]
     assert "python" in rows["cause"][0]
     facts = run_facts(bundle)
-    assert (facts.done, facts.disturbed, facts.all_runs) == (2, 1, 3)
+    assert (facts.done, facts.all_runs) == (2, 4) and facts.disturbed in (1, 2)
     page = (lab.bundle / "report.html").read_text()
-    assert "2 of 3 count: blocks with 1 disturbed run were run again" in page
+    assert re.search("2 of 4 count: blocks with [12] disturbed runs? were run again", page)
     # the limit is used up: what is kept is said, and by the same rule as in the lab
     flat = " ".join(done.stdout.split())
     assert "Disturbed: in run" in flat and "block 1 was run again, as run 1 was disturbed" in flat
@@ -275,7 +276,10 @@ def same_in_lab_and_verdict(bundle: Bundle) -> None:
     evidence = bundle.evidence()
     cpus = cpus_by_role({}, evidence.placement["server"], evidence.placement["engine"])
     found = disturbed(evidence).found
-    assert set(found) == {2, 3}
+    shares = bundle.columns("select run, attempt, disturbed_share as share from runs order by run")
+    worst = [max(shares["share"][shares["attempt"] == attempt]) for attempt in (1, 2)]
+    assert set(found) <= ({1, 2} if worst[0] < worst[1] else {3, 4})
+    assert len(found) == sum(shares["share"][run - 1] > 0 for run in evidence.runs["run"].tolist())
     for run, one in found.items():
         tables = {
             name: {
@@ -398,4 +402,21 @@ def test_a_process_of_our_name_is_named_as_another_one() -> None:
     found = Disturbance(
         "engine", 0.514, "other processes", 2.0, 5.0, (("steelyard", 0.087), ("postgres", 0.05))
     )
-    assert "(another steelyard process 0.087 CPUs and postgres 0.050 CPUs)" in found.sentence()
+    assert "(another steelyard process 0.087 CPUs and postgres 0.050 CPUs)" in found.sentence("server")
+
+
+def test_a_program_is_no_server_in_what_is_said_of_its_disturbance() -> None:
+    of_programs = {
+        "name": "programs",
+        "question": "Which is quicker?",
+        "plan": {"clients": [1], "warm_up_s": 0},
+        "subject": {"kind": "program"},
+        "workload": {"kind": "program", "command": ["true"]},
+    }
+    workload = Study.model_validate(of_programs).workload
+    study = study_of({"f": "AB"}).model_copy(update={"workload": workload})
+    evidence = replace(beside_others(share=0.5), study=study)
+    found = disturbed(evidence)
+    assert "the program's tasks together waited" in found.sentence
+    texts = [notice.text for notice in disturbance_notices(evidence, found)]
+    assert texts and not [text for text in (found.sentence, *texts) if "server" in text]

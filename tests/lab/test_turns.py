@@ -6,19 +6,23 @@ import os
 import signal
 import time
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evidence import study_of
 from laboratory import SMALL, Lab
 from steelyard.bundle.reader import Bundle
+from steelyard.lab.observe.probes import not_in_turns
 from steelyard.lab.turns.own_time import Turn, own_samples
 from steelyard.lab.turns.schedule import deals, rounds_of
 from steelyard.lab.turns.settling import settle_ms
 from steelyard.run_tables.rows import Rows
 from steelyard.study.study import Plan
+from steelyard.subjects import Server
 
 MS = 1_000_000
 
@@ -177,6 +181,16 @@ def test_a_study_in_turns_has_runs_as_long_as_their_turns(lab: Lab) -> None:
     busy = rates["rate_per_s"][(rates["entity"] == "server") & (rates["metric"] == "cpu_ns_total")]
     assert len(busy) == 4 and (busy > 0).all() and (busy < 1.2e9).all()
     assert not lab.ours()
+
+
+def test_that_sleeps_for_latches_are_not_recorded_in_turns_is_a_notice_with_its_mend() -> None:
+    unknown = Server("localhost", 5432, "lab", "lab", "postgres")
+    server = replace(unknown, latch_names=lambda pid: {})
+    study = study_of({"f": "AB"})
+    ((code, text),) = not_in_turns(study, server)
+    assert code == "probe-unavailable" and "sleeps are not recorded" in text and "turns = false" in text
+    unwanted = study.model_copy(update={"probes": study.probes.model_copy(update={"latches": False})})
+    assert not_in_turns(unwanted, server) == not_in_turns(study, unknown) == not_in_turns(study, None) == ()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.analysis.judge import judge
+from steelyard.analysis.judgement.outcome import Outcome
 from steelyard.analysis.judgement.results import (
     Comparison,
     CostDifference,
@@ -20,7 +21,6 @@ from steelyard.analysis.judgement.results import (
     Judgement,
     Metric,
     Notice,
-    Outcome,
     Verdict,
 )
 from steelyard.bundle.reader import Bundle

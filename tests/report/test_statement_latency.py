@@ -111,7 +111,9 @@ def test_each_statement_has_its_ratio_to_the_baseline_adjusted_for_their_number(
     assert one is not None and one.outcome == "worse" and one.low < 1.5 < one.high
     read = by["read", "B"]
     assert read is not None and read.outcome != "worse" and read.ratio == pytest.approx(alone.ratio)
-    assert by["read", "A"] is None and by["transaction", "B"] is None
+    whole = by["transaction", "B"]
+    assert whole is not None and whole.low < 1 < whole.high
+    assert by["read", "A"] is None and by["transaction", "A"] is None
     (row,) = [r for r in statements.table(presented(found)).rows if r[:2] == ("  write", "B")]
     assert row[-1].startswith("▼ 1.5")
 

@@ -14,7 +14,8 @@ from steelyard.bundle.series.columns import Series
 from steelyard.report.presented.presented import present
 from steelyard.report.tables import buffers
 from steelyard.report.terminal.progress import MatrixPlan, Progress
-from steelyard.report.terminal.verdict import print_next, print_verdict
+from steelyard.report.terminal.verdict import _aligned, print_next, print_verdict
+from steelyard.report.text_table import Table
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -203,3 +204,21 @@ def test_pages_found_and_read_are_a_table_by_option_at_the_most_clients() -> Non
     assert re.search(r"^  large 0\.9\d* 0$", text, re.MULTILINE)
     assert re.search(r"^  small 0\.7\d* 0\.2\d*$", text, re.MULTILINE)
     assert not shown(small=large, large=large)
+
+
+def test_a_table_too_wide_for_the_window_is_stacked() -> None:
+    table = Table(("  instances", *(f"a long heading {n}" for n in range(6))), (("· 1 × A", *"123456"),))
+    out, piped = io.StringIO(), io.StringIO()
+    _aligned(table, Console(file=out, width=80, force_terminal=True, no_color=True, color_system=None))
+    _aligned(table, Console(file=piped, width=80))
+    assert len(piped.getvalue().splitlines()) == 3
+    text = out.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    assert "· 1 × A" in text and "a long heading 5 6" in " ".join(text.split())
+
+
+def test_one_option_alone_has_neither_ratio_nor_marks() -> None:
+    judgement, series, about = builders.two()
+    alone = replace(judgement, options=("NONE",), comparisons=(), costs=(), effects=())
+    text = _printed((alone, series, about))
+    assert "ratio" not in text and "baseline" not in text.partition("option")[2] and "▲" not in text

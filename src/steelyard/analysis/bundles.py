@@ -27,7 +27,8 @@ from steelyard.analysis.comparison.unlike import (
     unlike_work,
 )
 from steelyard.analysis.comparison.welch import Welch, welch
-from steelyard.analysis.judgement.results import Comparison, Estimate, Metric, Notice, Outcome
+from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS, Outcome
+from steelyard.analysis.judgement.results import Comparison, Estimate, Metric, Notice
 from steelyard.analysis.metrics.costs import names_of
 from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics
 from steelyard.analysis.statistics import distributions
@@ -49,6 +50,7 @@ class BundleComparison:
     levels_here, levels_there: the option's own level in each, one per comparison, in the same order. tests:
     number of comparisons that intervals and p-values are corrected for, those of other bundles included.
     differences: what is compared: version, settings, and the plan where it is not the same; a sentence each.
+    uncertain: notices that stand before the result.
     unlike_work: in what the work differs, where it was compared nevertheless. counted: metrics without a
     test, which explain the others; counted_here, counted_there: the option's level of each, as above.
     """
@@ -58,6 +60,7 @@ class BundleComparison:
     metrics: tuple[Metric, ...]
     comparisons: tuple[Comparison, ...]
     notices: tuple[Notice, ...]
+    uncertain: tuple[Notice, ...] = ()
     points_are: str = "clients"
     levels_here: tuple[Estimate, ...] = ()
     levels_there: tuple[Estimate, ...] = ()
@@ -94,6 +97,7 @@ def compare_bundles(here: Named, others: Sequence[Named]) -> list[BundleComparis
             comparisons=tuple(
                 _comparison(test, here[0], margin, *map(float, next(corrected))) for test in mine
             ),
+            uncertain=tuple(_uncertain(here, other, mine)),
             notices=tuple(_notices(here, other)),
             points_are=here[1].study.workload.points_are,
             levels_here=tuple(test.here for test in mine),
@@ -186,16 +190,25 @@ def _comparison(test: _Test, baseline: str, margin: float, p_value: float, alpha
     )
 
 
-def _notices(here: Named, there: Named) -> Iterator[Notice]:
-    """Disturbed runs of either, the machine, what was left out of either, probes and blocks."""
-    yield Notice("not-interleaved", "the runs of the two bundles were not interleaved")
+def _uncertain(here: Named, there: Named, tests: Sequence[_Test]) -> Iterator[Notice]:
+    """What a verdict would begin with: few blocks, disturbed runs of either."""
+    fewest = min((test.found.runs for test in tests), default=FEWEST_BLOCKS)
+    if fewest < FEWEST_BLOCKS:
+        text = f"leaning, too few blocks to say: {count(fewest, 'block')} in the bundle with fewer"
+        yield Notice("few-blocks", f"{text}, a verdict needs {FEWEST_BLOCKS} in each")
     for bundle, evidence, _ in (here, there):
         if found := disturbed(evidence).found:
             runs = tuple(sorted(found))
             text = f"{bundle}: disturbed, the result is uncertain: {count(len(runs), 'run')}"
             text += f" of {len(evidence.runs['run'])} ({listed([str(run) for run in runs], most=12)})"
             worst = max(found, key=lambda run: found[run].share)
-            yield Notice("disturbed", f"{text}: {found[worst].sentence(f'in run {worst}')}", runs=runs)
+            sentence = found[worst].sentence(evidence.study.workload.WHO, f"in run {worst}")
+            yield Notice("disturbed", f"{text}: {sentence}", runs=runs)
+
+
+def _notices(here: Named, there: Named) -> Iterator[Notice]:
+    """The machine, what was left out of either, probes and blocks."""
+    yield Notice("not-interleaved", "the runs of the two bundles were not interleaved")
     for fact, a, b in unlike_facts(here[2], there[2], compared=[SERVER_VERSION]):
         yield Notice("hidden-factor-differs", f"{fact}: {a} here, {b} there")
     for bundle, evidence, _ in (here, there):

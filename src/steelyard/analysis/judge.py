@@ -82,7 +82,7 @@ def judge(evidence: Evidence) -> Judgement:
             *stability_notices(evidence, run_metrics),
             *(finding.notice for finding in gauges),
             *harness_notices(evidence, run_metrics),
-            *fairness_notices(served, evidence.study.workload.points_are),
+            *fairness_notices(served, evidence.study.workload),
             *(notice for found in compared[None] for notice in found.notices),
             *scaling_notices(scaling),
             *latch.notices,

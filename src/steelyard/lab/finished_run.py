@@ -15,7 +15,7 @@ class Run:
     """One finished run: its slot, its status, its rate, and its tables as columns.
 
     status: done, void or disturbed. A void run has tables only when its load ran to the end and no
-    transaction succeeded.
+    transaction succeeded. disturbed_share: of its busy time, lost to others; 0 where it was not disturbed.
     """
 
     slot: Slot
@@ -27,4 +27,5 @@ class Run:
     tps: float = 0.0
     tables: Mapping[str, Columns] = field(default_factory=dict[str, Columns])
     server_log: str = ""
+    disturbed_share: float = 0.0
     server_facts: Mapping[str, Any] = field(default_factory=dict[str, Any])

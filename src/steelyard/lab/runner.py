@@ -30,8 +30,9 @@ def block(
     void: int = 0,
     redo: int = 0,
 ) -> Iterator[Run]:
-    """The runs of one block, which is repeated after a void run, once; it ends with a disturbed run.
+    """The runs of one block, which is repeated after a void run, once.
 
+    A disturbed run does not end it, as a repetition may be disturbed more; but with several boots it does.
     attempt: number of the first attempt; done: options that it has already run; void: number of
     earlier attempts, 0 or 1, that ended with a void run; redo: how many blocks may be repeated as
     disturbed; without any, disturbed runs are kept. Raises StudyFailed after the second void run, and at
@@ -48,7 +49,7 @@ def block(
                 raise StudyFailed(f"block {run.slot.block} failed twice: {label}: {run.cause}")
             if run.status == "disturbed" and not redo:
                 raise StudyFailed(f"stopped (plan.disturbed): {run.cause}")
-            if run.status == "disturbed":
+            if run.status == "disturbed" and laboratory.host.boots:
                 return
             if run.status == "void":
                 void += 1
@@ -70,13 +71,16 @@ def _attempt(
 
 
 def _judged(laboratory: Laboratory, run: Run, redo: int) -> Run:
-    """The run; as `disturbed` where others took the CPU and the study does not keep such runs."""
-    if run.status != "done" or not (redo or laboratory.study.plan.disturbed == "stop"):
+    """The run with what it lost; as `disturbed` where the study does not keep such runs."""
+    if run.status != "done":
         return run
     placement = laboratory.placement
     cpus = cpus_by_role(run.slot.option.host, placement.server, placement.engine)
     found = disturbance_of(run.tables, cpus)
     if found is None:
         return run
-    cause = found.sentence(f"under option {run.slot.option.label}")
+    run = replace(run, disturbed_share=found.share)
+    if not (redo or laboratory.study.plan.disturbed == "stop"):
+        return run
+    cause = found.sentence(laboratory.study.workload.WHO, f"under option {run.slot.option.label}")
     return replace(run, status="disturbed", cause=cause)

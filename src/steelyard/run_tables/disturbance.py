@@ -49,7 +49,7 @@ Rates = Mapping[tuple[str, str, str], float]
 Cause = Literal["other processes", "other guests", "CPU limit"]
 
 _MODES = ("user_ns_total", "nice_ns_total", "system_ns_total")
-_ROLES = {"server": "server", "engine": "load engine"}
+_ROLES = ("server", "engine")
 _CAUSES: Mapping[Cause, str] = {
     "other processes": "other processes used",
     "other guests": "the hypervisor gave to other guests",
@@ -117,16 +117,16 @@ class Disturbance:
     largest: tuple[tuple[str, float], ...] = ()
     studies: int = 0
 
-    def sentence(self, where: str = "") -> str:
-        """`in run 3 the server waited 6.90 s in 10.0 s for a CPU that ... used: 67 % of its busy time`.
+    def sentence(self, who_works: str, where: str = "") -> str:
+        """`in run 3 the server's tasks together waited 6.90 s in 10 s for a CPU that ... used: ...`.
 
-        where: `in run 3`.
+        who_works: the role `server` by the name that the workload gives it; where: `in run 3`.
         """
-        who, what = _ROLES.get(self.role, self.role), _CAUSES[self.cause]
-        waited = f"waited {quantity(self.lost_s, 's')} in {duration(self.seconds)} for a CPU"
+        who = "load engine" if self.role == "engine" else who_works
+        waited = f"tasks together waited {quantity(self.lost_s, 's')} in {duration(self.seconds)}"
         return (
-            f"{where}{where and ' '}the {who} {waited} that {what}{self._known}:"
-            f" {percent(self.share)} of its busy time"
+            f"{where}{where and ' '}the {who}'s {waited} for a CPU that {_CAUSES[self.cause]}{self._known}:"
+            f" {percent(self.share)} of the CPU time that they wanted"
         )
 
     @property

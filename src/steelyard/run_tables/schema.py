@@ -35,6 +35,7 @@ TABLES: tuple[Table, ...] = (
             Column("slot", "INTEGER", "place within the block, from 1"),
             Column("attempt", "INTEGER", "1, or more when the block was repeated"),
             Column("status", "VARCHAR", "done; void, disturbed: its block was repeated; damaged: left out"),
+            Column("disturbed_share", "DOUBLE", "of its busy time, lost to others", nullable=True),
             Column("cause", "VARCHAR", "why the run is not used; empty when done"),
             Column("started_at", "VARCHAR", "UTC, ISO 8601"),
             Column("seconds", "DOUBLE", "length of the whole run, set-up included"),

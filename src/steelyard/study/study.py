@@ -138,8 +138,9 @@ class Plan(Strict):
         default="auto",
         description="when other work kept the server or the load engine from its CPUs for 10 % of its busy"
         " time: `redo` the block at the end (in all as often as half of the planned blocks, at least once;"
-        " after that as `keep`), `keep` the run and say so, or `stop` the study; auto: `keep` in turns, where"
-        " it weighs on all options alike, and of programs, whose own servers look like others; else `redo`",
+        " after that as `keep`; the attempt that was disturbed less counts), `keep` the run and say so, or"
+        " `stop` the study; auto: `keep` in turns, where it weighs on all options alike, and of programs,"
+        " whose own servers look like others; else `redo`",
     )
 
 

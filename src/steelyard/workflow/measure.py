@@ -183,15 +183,16 @@ def _run_blocks(
                     if not attempt.done and _narrow_enough(study, writer.path, whole):
                         return
                     whole += 1
+                    disturbed = False
                     runs = block(laboratory, slots, attempt.number, attempt.done, attempt.void, redo)
                     for run in runs:
                         with interrupts.held():
                             _keep(writer, run, prepared.refused)
                             progress.run_ended(run.slot.option.label, run.slot.block, run.tps, run.status)
-                        if run.status == "disturbed":
+                        if run.status == "disturbed" and not disturbed:
                             # at the end of the study: what disturbed it may have ended by then
                             open_blocks.append((slots, Attempt(run.attempt + 1)))
-                            redo, whole = redo - 1, whole - 1
+                            redo, whole, disturbed = redo - 1, whole - 1, True
                         guard.check()
             finally:
                 for subject in subjects:
@@ -214,6 +215,7 @@ def _keep(writer: BundleWriter, run: Run, refused: Sequence[str]) -> None:
         "slot": [run.slot.slot],
         "attempt": [run.attempt],
         "status": [run.status],
+        "disturbed_share": [run.disturbed_share],
         "cause": [run.cause],
         "started_at": [run.started_at],
         "seconds": [run.seconds],
@@ -248,7 +250,8 @@ def _benches(bench: Bench, in_turns: bool) -> Iterator[Bench]:
 
 def _redos_left(prepared: PreparedStudy, path: Path) -> int:
     """How many disturbed blocks may still be run again, those before a resume counted."""
-    (done,) = Bundle(path).columns("select count(*) as n from runs where status = 'disturbed'")["n"]
+    attempts = "select count(distinct (block, attempt)) as n from runs where status = 'disturbed'"
+    (done,) = Bundle(path).columns(attempts)["n"]
     return max(0, prepared.redone_blocks_max - int(done))
 
 

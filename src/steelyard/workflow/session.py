@@ -120,7 +120,7 @@ def _finish(
         complain(failure)
     if code is not Exit.DONE:
         if logs := sorted(path.glob("logs/*.log")):
-            say(f"hint: the end of the server's log is in {logs[-1]}")
+            say(f"hint: the end of the {prepared.study.workload.WHO}'s log is in {logs[-1]}")
         if _worth_resuming(path, prepared, code):
             say(f"hint: finished runs are kept: {program()} resume {typed(path)}")
     from steelyard.workflow.show import show

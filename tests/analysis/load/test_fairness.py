@@ -63,6 +63,16 @@ def test_a_difference_too_small_to_matter_is_not_unfair():
     assert not found[1].unfair
 
 
+@pytest.mark.parametrize(("spread", "unfair"), [(0.04, False), (0.15, True)])
+def test_what_a_scheduler_alone_does_is_not_unfair(spread: float, unfair: bool):
+    # two clients that differ by this much from their mean: that is the CV
+    uneven = Truth(throughput_per_s=1e6, client_weights=[1 + spread, 1 - spread])
+    study = study_of({"f": "AB"}, clients=(2,))
+    found = fairness(evidence_of(study, {"A": Truth(), "B": uneven}, noise=0.0))
+    assert found[1].cv == pytest.approx(spread, rel=0.05)
+    assert found[1].unfair is unfair
+
+
 def test_each_number_of_clients_is_judged_by_itself_and_one_client_not_at_all():
     found = fairness(evidence_of(study_of({"f": "AB"}, clients=(1, 2, 8)), {"A": Truth(), "B": Truth()}))
     assert [(f.option, f.clients) for f in found] == [("A", 2), ("A", 8), ("B", 2), ("B", 8)]

@@ -9,7 +9,8 @@ from analysis.published import I7, T2, lookups_per_s
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.scaling import Scaling
-from steelyard.analysis.load.scaling import scaling
+from steelyard.analysis.load.scaling import scaling, scalings
+from steelyard.analysis.metrics.run_metrics import compute_run_metrics
 from steelyard.analysis.statistics.scaling_models import Fitted, Observed, SharedCore, Usl, fit
 from steelyard.bundle.evidence.evidence import Topology
 
@@ -216,3 +217,17 @@ def test_where_more_clients_only_cost_the_peak_is_one_client():
     peaks = [curve.peak for curve in found.curves if curve.peak]
     assert peaks and all(peak.value >= 1 and peak.low >= 1 for peak in peaks)
     assert "most throughput at 1 client [" in found.sentence
+
+
+def test_percent_linear_has_an_interval_from_ratios_within_blocks():
+    study = study_of({"f": "AB"}, clients=(1, 2, 4))
+    truth = {"A": Truth(), "B": Truth()}
+    # what a whole block shares does not widen the ratio
+    evidence = evidence_of(study, truth, noise=0.01, block_noise=0.3)
+    for one in scalings(evidence, compute_run_metrics(evidence)):
+        fewest, *others = one.points
+        assert fewest.linear_low == fewest.linear == fewest.linear_high == 1
+        assert all(p.linear_low < p.linear < p.linear_high < 1.05 * p.linear for p in others)
+    alone = evidence_of(study, truth, blocks=1)
+    points = scalings(alone, compute_run_metrics(alone))[0].points
+    assert all((p.linear_low, p.linear_high) == (0, math.inf) for p in points)

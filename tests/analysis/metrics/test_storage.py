@@ -63,7 +63,7 @@ def test_bytes_that_no_disk_saw_are_no_reason_and_are_called_disregarded() -> No
 def test_bytes_that_disks_or_the_log_confirm_are_a_reason(b: Truth) -> None:
     counters = {**b.counters, ("processes", "server", "written_bytes_total"): 10_000.0 * 8 * KIB}
     found = judged(replace(b, counters=counters), b)
-    assert "Bytes written to storage: 8.00 KiB per transaction under A, 840 KiB under B" in reasons(found)
+    assert "Bytes written to storage: 840 KiB per transaction under B, 8.00 KiB under A" in reasons(found)
     assert not codes(found)
 
 

@@ -245,13 +245,13 @@ def test_one_block_is_inconclusive():
     said = verdict({"A": Truth(), "B": FASTER}, blocks=1)
     assert said.outcome == "inconclusive"
     assert "one block: no interval" in said.interval
-    assert said.consequence.startswith("1 block cannot show how many would settle it: begin with 5")
+    assert said.consequence.startswith("One block is too few to estimate how many are needed: run 5")
 
 
 def test_how_many_blocks_would_settle_it_is_not_told_from_fewer_than_five():
     noisy = {"A": Truth(), "B": Truth()}
     few, enough = (verdict(noisy, noise=0.1, blocks=n).consequence for n in (2, 5))
-    assert "2 blocks cannot show how many would settle it: begin with 5" in few
+    assert "2 blocks are too few to estimate how many are needed: run 5 or more" in few
     assert "At this scatter" not in few
     assert "At this scatter" in enough
 
@@ -287,3 +287,44 @@ def test_the_judgement_holds_one_row_over_all_points_and_one_for_each_of_several
     assert [c.clients for c in throughput] == points
     assert len([e for e in found.estimates if e.metric == "throughput_per_s"]) == 2 * len(points)
     assert {c.option for c in found.costs} == {"B"}
+
+
+def test_below_five_blocks_nothing_on_the_page_is_proven():
+    found = judge(evidence_of(TWO, {"A": Truth(), "B": FASTER}, noise=0.002, blocks=3))
+    text = all_of(found.verdict)
+    assert "Nothing is proven by 3 blocks" in text and "95 % interval of the difference" not in text
+    cpu = r"Server CPU per transaction: 2\d\.\d µs under B, 4\d\.\d µs under A, in 3 blocks\."
+    assert re.search(cpu, text)
+    assert "Were server CPU the only limit" not in text
+    standings = {c.standing for c in found.comparisons}
+    assert "leaning better" in standings and not standings & {"better", "worse", "equivalent", "different"}
+    notices = [n for c in found.comparisons for n in c.notices]
+    assert not [n for n in notices if n.code == "may-be-small"]
+
+
+@pytest.mark.parametrize(("a", "b"), [(Truth(), FASTER), (FASTER, Truth()), (Truth(), Truth())])
+def test_reasons_and_the_table_of_costs_have_one_direction(a: Truth, b: Truth):
+    found = judge(evidence_of(TWO, {"A": a, "B": b}, noise=0.01, seed=7))
+    (cpu,) = [cost for cost in found.costs if cost.metric == "server_cpu_us_per_txn"]
+    (said,) = [reason for reason in found.verdict.reasons if "erver CPU per transaction" in reason][:1]
+    assert (cpu.option, cpu.baseline) == ("B", "A")
+    if "no difference is shown" in said:
+        low = re.search(r"\((−?[\d.]+)", said)
+        assert low and float(low[1].replace("−", "-")) == pytest.approx(cpu.low, rel=0.01)
+    else:
+        assert said.startswith("B saves" if cpu.after < cpu.before else "B costs")
+
+
+def test_no_reason_names_a_metric_whose_comparison_is_open():
+    open_or_small = 0
+    for seed in range(60):
+        a, b = Truth(), Truth(throughput_per_s=10_400, user_us=29, switches=0.9)
+        found = judge(evidence_of(TWO, {"A": a, "B": b}, noise=0.03, seed=seed))
+        outcomes = {c.metric: c.outcome for c in found.comparisons if c.clients is None}
+        titles = {metric.name: metric.title for metric in found.metrics}
+        named = " ".join(found.verdict.reasons)
+        for name in ("p99_ns", "server_switches_voluntary_per_txn"):
+            if outcomes.get(name) in ("inconclusive", "equivalent"):
+                open_or_small += 1
+                assert titles[name][1:] not in named
+    assert open_or_small

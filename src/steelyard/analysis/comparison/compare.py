@@ -21,9 +21,10 @@ import numpy as np
 
 from steelyard.analysis.comparison.block_table import BlockTable, block_table, points_of
 from steelyard.analysis.comparison.fit import fit
-from steelyard.analysis.comparison.notices import FEWEST_BLOCKS, PairNotices
+from steelyard.analysis.comparison.notices import PairNotices
 from steelyard.analysis.comparison.scatter import Ints, Scatter, scatter
-from steelyard.analysis.judgement.results import Better, Comparison, Metric, Notice, Outcome
+from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS, Outcome
+from steelyard.analysis.judgement.results import Better, Comparison, Metric, Notice
 from steelyard.analysis.metrics.run_metrics import HEADLINES, RunMetrics
 
 ALPHA = 0.05
@@ -215,7 +216,7 @@ class PairTests:
             settled_at=_settled_at(blocks, narrow, reach) if outcome == "inconclusive" else None,
             notices=self._notices.of(option, baseline),
         )
-        unclear = proven and not small and abs(distance) - wide < reach
+        unclear = blocks >= FEWEST_BLOCKS and proven and not small and abs(distance) - wide < reach
         if unclear and self._metric.name in HEADLINES:
             return replace(found, notices=(_may_be_small(self._metric, found), *found.notices))
         return found

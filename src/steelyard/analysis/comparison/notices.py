@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.analysis.comparison.fit import Fit
+from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Metric, Notice
 from steelyard.analysis.metrics.run_metrics import FAILED, HEADLINES, RunMetrics
 from steelyard.analysis.statistics import distributions
 from steelyard.quantities import p_value, percent
 
-FEWEST_BLOCKS = 5
 _SIGNIFICANT = 0.01  # of notices: they are many, and each false one costs attention
 # for the other metrics they would only repeat these, or state that nothing was written
 _OF_HEADLINES = ("drift", "unequal-variances", "zeros")

@@ -16,7 +16,8 @@ from itertools import combinations
 from steelyard.analysis.comparison.compare import Pair
 from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.notices import error_rates
-from steelyard.analysis.judgement.results import Comparison, Metric, Outcome
+from steelyard.analysis.judgement.outcome import Outcome
+from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.queries import GEOMEAN
 from steelyard.analysis.metrics.run_metrics import ERRORS, RunMetrics, foremost
@@ -92,6 +93,10 @@ class Pairwise:
     def with_baseline(self, baseline: str) -> list[PairResult]:
         """The pairs in which the baseline stands second."""
         return [pair for (_, other), pair in self.pairs.items() if other == baseline]
+
+    def toward(self, baseline: str, pair: PairResult) -> PairResult:
+        """The same pair as tables have it, the baseline second."""
+        return self.pairs[pair.other, pair.option] if pair.option == baseline else pair
 
     @property
     def leader(self) -> str:

@@ -15,8 +15,8 @@ from collections import Counter
 from steelyard.analysis.comparison.block_table import points_of
 from steelyard.analysis.comparison.compare import ALPHA, PairTests
 from steelyard.analysis.comparison.estimates import estimates
-from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.comparison.pairwise import metrics_that_count
+from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Metric, Notice
 from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics, foremost
 from steelyard.bundle.evidence.evidence import Evidence

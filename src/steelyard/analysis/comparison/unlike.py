@@ -70,9 +70,7 @@ def unlike_work(here: Study, there: Study) -> list[str]:
 def differences(here: Study, there: Study, of_here: Environment, of_there: Environment) -> Iterator[str]:
     """What is compared: the server's version and build, settings, and how they were measured."""
     for fact in ("version", "origin"):
-        one, other = (environment.get("server", {}).get(fact) for environment in (of_here, of_there))
-        if one and other and one != other:
-            yield f"server {fact}: {one} here, {other} there"
+        yield from _unlike_servers(fact, of_here, of_there)
     for key in ("bindir", "dsn", "durability"):
         yield from _unlike("subject", *({key: getattr(study.subject, key)} for study in (here, there)))
     for key in ("settings", "session"):
@@ -87,6 +85,22 @@ def differences(here: Study, there: Study, of_here: Environment, of_there: Envir
         for study in (here, there)
     )
     yield from _unlike("plan", *plans)
+
+
+def _unlike_servers(fact: str, here: Environment, there: Environment) -> Iterator[str]:
+    """`server version: 15.18 here, 18.6 there`; by option where not all options differ alike."""
+    servers, others = ({"": e.get("server", {}), **e.get("servers", {})} for e in (here, there))
+    pairs = {
+        option: (str(servers[option].get(fact)), str(others[option].get(fact)))
+        for option in servers
+        if servers[option].get(fact) and others.get(option, {}).get(fact)
+    }
+    first = pairs.pop("", None)
+    if len(set(pairs.values())) < 2:
+        pairs = {"": next(iter(pairs.values()), first)} if first or pairs else {}
+    for option, pair in pairs.items():
+        if pair and pair[0] != pair[1]:
+            yield f"server {fact}{f' under {option}' if option else ''}: {pair[0]} here, {pair[1]} there"
 
 
 def unlike_plans(here: Study, there: Study) -> list[Notice]:

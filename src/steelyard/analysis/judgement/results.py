@@ -11,11 +11,10 @@ from typing import Literal
 
 from steelyard.analysis.judgement.kernel import LockRow, ProfileRow, SchedulingRow
 from steelyard.analysis.judgement.latches import LatchCosts, LatchRow, WhatIf
+from steelyard.analysis.judgement.outcome import Outcome, Standing, standing
 from steelyard.analysis.judgement.precision import Precision
 from steelyard.analysis.judgement.scaling import Scaling
 
-# different: proven, for a metric of which neither more nor less is better (Better "neither")
-Outcome = Literal["better", "worse", "equivalent", "inconclusive", "different"]
 Better = Literal["higher", "lower", "neither"]
 
 
@@ -82,8 +81,7 @@ class Headlines:
 @dataclass(frozen=True)
 class Notice:
     """A fact that the reader must know. subject: option label, or '' for the whole study; runs: where seen.
-    text: the same for every option; detail: the numbers of this option that triggered it.
-    """
+    text: the same for every option; detail: the numbers of this option that triggered it."""
 
     code: str
     text: str
@@ -135,6 +133,11 @@ class Comparison:
     notices: tuple[Notice, ...] = ()
     settled_at: int | None = None
 
+    @property
+    def standing(self) -> Standing:
+        """The outcome as it is shown: of few blocks `leaning better`, never `better`."""
+        return standing(self.outcome, self.blocks)
+
 
 @dataclass(frozen=True)
 class Effect:
@@ -156,10 +159,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Fairness:
-    """How evenly clients were served, over the runs of an option at one point (medians of runs).
-
-    jain_null: the value expected if only chance (Poisson) made clients differ.
-    """
+    """How evenly clients were served: medians of runs. jain_null: expected by chance (Poisson)."""
 
     option: str
     clients: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -20,6 +21,7 @@ class Interval:
 class ScalingPoint:
     """One number of clients. linear: throughput per client, over that of the fewest clients.
 
+    linear_low, linear_high: its 95 % interval, from ratios within blocks; 0 and infinite where there is none.
     oversubscribed: more clients than CPUs, so that some of them only wait for one.
     """
 
@@ -27,6 +29,8 @@ class ScalingPoint:
     throughput_per_s: float
     linear: float
     oversubscribed: bool
+    linear_low: float = 0.0
+    linear_high: float = math.inf
 
 
 @dataclass(frozen=True)

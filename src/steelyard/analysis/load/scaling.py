@@ -8,11 +8,13 @@ all points, as published fits of the law have it. The text is made in `scaling_t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from steelyard.analysis.comparison.block_table import points_of
+from steelyard.analysis.comparison.compare import ALPHA
 from steelyard.analysis.comparison.estimates import values_of
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.judgement.scaling import Curve, Interval, MeasuredMaximum, Scaling, ScalingPoint
@@ -61,7 +63,8 @@ def scalings(evidence: Evidence, run_metrics: RunMetrics) -> tuple[Scaling, ...]
             logs = [np.log(values) for values in seen.values()]
             means = [math.exp(float(each.mean())) for each in logs]
             level = _level_error(levels.get(option.label, _NONE))
-            found.append(scaling(option.label, list(seen), means, topology, _weights(logs), level, unit))
+            one = scaling(option.label, list(seen), means, topology, _weights(logs), level, unit)
+            found.append(replace(one, points=_with_intervals(one.points, dict(zip(seen, logs, strict=True)))))
     return tuple(found)
 
 
@@ -103,6 +106,21 @@ def scaling(
         absolute = _curves(models, Observed.of(*x, relative=False), level_error)
     text = sentence(points, maximum, curves, absolute, topology, unit)
     return Scaling(option, points, maximum, curves, absolute, text)
+
+
+def _with_intervals(points: Sequence[ScalingPoint], logs: Mapping[int, Floats]) -> tuple[ScalingPoint, ...]:
+    """With the interval of linear: Student's t on the log ratio within blocks."""
+    fewest = logs[points[0].clients]
+    found: list[ScalingPoint] = []
+    for point in points:
+        mine = logs[point.clients]
+        if len(mine) == len(fewest) > 1:
+            ratio = mine - fewest
+            half = t_critical(len(ratio) - 1, ALPHA) * ratio.std(ddof=1) / math.sqrt(len(ratio))
+            low, high = (point.linear * math.exp(sign * float(half)) for sign in (-1, 1))
+            point = replace(point, linear_low=low, linear_high=high)
+        found.append(point)
+    return tuple(found)
 
 
 def scaling_notices(found: Sequence[Scaling]) -> list[Notice]:

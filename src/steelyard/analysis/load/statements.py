@@ -32,7 +32,7 @@ def statement_latencies(evidence: Evidence, run_metrics: RunMetrics) -> tuple[St
     return tuple(
         row
         for point, clients in points_of(run_metrics).items()
-        for ratios in [_ratios(run_metrics, evidence, {name: columns[name] for name in names}, point)]
+        for ratios in [_ratios(run_metrics, evidence, columns, point)]
         for name, values in columns.items()
         for row in _rows(replace(run_metrics, values=values), evidence, name, point, clients, ratios)
     )
@@ -41,7 +41,7 @@ def statement_latencies(evidence: Evidence, run_metrics: RunMetrics) -> tuple[St
 def _ratios(
     run_metrics: RunMetrics, evidence: Evidence, columns: Mapping[str, Mapping[str, Floats]], point: int
 ) -> Mapping[tuple[str, str], Comparison]:
-    """Of the p50 with the baseline's, by statement and option."""
+    """Of the p50 with the baseline's, by statement and option, that of whole transactions included."""
     return compared_together(
         replace(run_metrics, values={name: found["p50_ns"] for name, found in columns.items()}),
         [Metric(name, f"latency p50 of {name}", "ns", "lower") for name in columns],

@@ -31,6 +31,9 @@ FURTHER = "score_of_"
 # a further score of this name, in a unit of time, is the latency
 _LATENCIES = ("p50", "p95", "p99")
 
+# units that are rates by name, and what they count
+_RATES = {"tps": "transaction", "qps": "query", "rps": "request", "ops": "operation", "iops": "operation"}
+
 # a monitor that saw less than this share of the instances' CPU time missed processes
 _SEEN = 0.9
 
@@ -81,8 +84,14 @@ def program_metrics(evidence: Evidence, row_of: Rows) -> list[tuple[Metric, Floa
         (Metric(EACH, f"{unit} per instance", unit, "higher"), scores.mean),
         cpus,
         *further,
-        *_costs(evidence, row_of, "score", unit, scores.total),
+        *_costs(evidence, row_of, "score", _counted(unit), scores.total),
     ]
+
+
+def _counted(unit: str) -> str:
+    """What a score counts: `transaction` of `tps`, `event` of `events/s`; another unit as it is."""
+    what, _, per = unit.rpartition("/")
+    return what.removesuffix("s") if what and per in ("s", "sec") else _RATES.get(unit.lower(), unit)
 
 
 def _title(workload: ProgramWorkload) -> str:

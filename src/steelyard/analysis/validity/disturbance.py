@@ -25,6 +25,7 @@ class Disturbed:
 
     found: Mapping[int, Disturbance]
     runs: int
+    who_works: str = "server"
 
     @property
     def sentence(self) -> str:
@@ -32,7 +33,7 @@ class Disturbed:
         if not self.found:
             return ""
         worst = max(self.found, key=lambda run: self.found[run].lost_s)
-        text = self.found[worst].sentence(f"in run {worst}")
+        text = self.found[worst].sentence(self.who_works, f"in run {worst}")
         more = len(self.found) - 1
         were = "was" if more == 1 else "were"
         others = f"; {more} more of the {count(self.runs, 'run')} that count {were} disturbed"
@@ -44,7 +45,7 @@ def disturbed(evidence: Evidence) -> Disturbed:
     runs = evidence.runs["run"].tolist()
     found: dict[int, Disturbance] = {}
     if not evidence.placement:
-        return Disturbed(found, len(runs))
+        return Disturbed(found, len(runs), evidence.study.workload.WHO)
     option_of = dict(zip(runs, map(str, evidence.runs["option"]), strict=True))
     rates, studies = _rates(evidence), _studies(evidence)
     columns = (evidence.points[name].tolist() for name in ("run", "point", "seconds"))
@@ -54,12 +55,10 @@ def disturbed(evidence: Evidence) -> Disturbed:
         one = disturbance(rates.get((run, point), {}), seconds, cpus, studies.get(run, 0))
         if one and (run not in found or one.lost_s > found[run].lost_s):
             found[run] = one
-    return Disturbed(found, len(runs))
+    return Disturbed(found, len(runs), evidence.study.workload.WHO)
 
 
-_ALONE = (
-    "trust CPU per transaction more than throughput and latency, and repeat the study on a quieter machine"
-)
+_ALONE = "trust CPU costs more than throughput and latency, and repeat the study on a quieter machine"
 _IN_TURNS = "the options took turns, so it met all alike: trust ratios more than absolute values"
 
 
@@ -74,8 +73,9 @@ def _by_option(evidence: Evidence, judged: Disturbed) -> list[Notice]:
     for run in judged.found:
         by_option.setdefault(labels[run], []).append(run)
     text = (
-        "disturbed: time, and part of its busy time, in which the server, or the load engine, waited for a"
-        f" CPU that others used; {_IN_TURNS if len(evidence.turns['run']) else _ALONE}"
+        f"disturbed: others used CPU time for which tasks of the {judged.who_works}, or of the load engine,"
+        " waited; in parentheses how much, and its share of the CPU time that these tasks wanted;"
+        f" {_IN_TURNS if len(evidence.turns['run']) else _ALONE}"
     )
     return [
         Notice("disturbed", text, option, tuple(runs), _shares(judged, runs))
@@ -94,15 +94,16 @@ def _shares(judged: Disturbed, runs: list[int]) -> str:
 
 def _redone(evidence: Evidence) -> list[Notice]:
     table = evidence.redone
-    columns = (table[name].tolist() for name in ("run", "block", "cause"))
+    columns = (table[name].tolist() for name in ("run", "block", "cause", "used"))
     return [
         Notice(
             "block-redone",
             f"block {block} was run again, as run {run} was disturbed: {cause};"
-            " every attempt is in the bundle",
+            f" {'it counts, as the repetition was disturbed more; ' if used else ''}"
+            "every attempt is in the bundle",
             runs=(int(run),),
         )
-        for run, block, cause in zip(*columns, strict=True)
+        for run, block, cause, used in zip(*columns, strict=True)
     ]
 
 

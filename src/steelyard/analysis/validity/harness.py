@@ -41,7 +41,8 @@ def _engine(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
         "engine-saturated",
         [Finding(run, share) for run, share in busy.items() if share > _SATURATED],
         f"the load engine used more than {100 * _SATURATED:.0f} % of the CPU that its threads can use:"
-        " throughput may be the engine's limit, not the server's; raise workload.threads",
+        f" throughput may be the engine's limit, not the {evidence.study.workload.WHO}'s; raise"
+        " workload.threads",
         lambda shares: span_of(shares, percent),
     )
 

@@ -16,7 +16,8 @@ import numpy as np
 from steelyard.analysis.comparison.compare import ALPHA, Difference
 from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.pairwise import PairResult
-from steelyard.analysis.judgement.results import CostDifference, Metric, Outcome
+from steelyard.analysis.judgement.outcome import Outcome
+from steelyard.analysis.judgement.results import CostDifference, Metric
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.dispatcher import COSTS as SIMULATED
 from steelyard.analysis.metrics.dispatcher import LONGEST_WAIT

@@ -11,8 +11,11 @@ _SIGNIFICANT = 0.05
 _MOST_EFFECTS = 3
 
 
-def most_important_factor(effects: Sequence[Effect], metric: Metric) -> str:
-    """Which factor matters most by this metric; '' of a single factor, or where no effect is proven."""
+def most_important_factor(effects: Sequence[Effect], metric: Metric, enough: bool) -> str:
+    """Which factor matters most by this metric; '' of a single factor, or where no effect is proven.
+
+    enough: whether the blocks are enough for a verdict.
+    """
     mine = [e for e in effects if e.metric == metric.name]
     factors = {name for e in mine for name in e.factors}
     proven = [e for e in mine if e.p_value < _SIGNIFICANT and e.share >= 0.01]
@@ -25,4 +28,5 @@ def most_important_factor(effects: Sequence[Effect], metric: Metric) -> str:
     ]
     first = proven[0].factors
     most = first[0] if len(first) == 1 else f"the interaction of {' and '.join(first)}"
-    return f"What matters most is {most}. Explained of the variation in {metric.title}: {listed(parts)}."
+    matters = "What matters most is" if enough else "What seems to matter most is"
+    return f"{matters} {most}. Explained of the variation in {metric.title}: {listed(parts)}."

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.comparison.pairwise import PairResult, Pairwise
+from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Comparison, Effect, WinMapCell
 from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.validity.disturbance import Disturbed
@@ -92,9 +92,10 @@ class Findings:
         return "" if plain or len(meaning) > _EXPLANATION_MAX else meaning
 
     def reasons(self, pair: PairResult) -> tuple[str, ...]:
-        """What goes with the difference between two options, one sentence each."""
+        """What goes with the difference between two options, one sentence each; baseline second."""
         workload = self.evidence.study.workload
         closed_loop = not workload.open_loop and workload.steady
+        pair = self.pairwise.toward(self.evidence.baseline, pair)
         return reasons(self.costs, pair, closed_loop, self._over)
 
     def slower_tail(self, pair: PairResult) -> str:

@@ -84,8 +84,8 @@ def _differences(found: Sequence[Comparison]) -> str:
     if better and better[0].ratio < 1:
         better.reverse()
     parts = [
-        f"{word}: {listed([_ratio(c) for c in group], _MOST)}"
-        for word, group in (("better", better), ("worse", worse))
+        f"{group[0].standing}: {listed([_ratio(c) for c in group], _MOST)}"
+        for group in (better, worse)
         if group
     ]
     return ", ".join(parts) if parts else "none differs clearly"

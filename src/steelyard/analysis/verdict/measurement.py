@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard.analysis.comparison.block_table import points_of
 from steelyard.analysis.comparison.estimates import estimates
-from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
+from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Estimate, Metric, Verdict
 from steelyard.analysis.metrics.run_metrics import foremost
 from steelyard.analysis.verdict.findings import Findings

@@ -16,7 +16,7 @@ from steelyard.analysis.verdict.load_points import answers_by_point
 from steelyard.analysis.verdict.pair_sentences import PairSentences, missing
 from steelyard.analysis.verdict.schema_costs import schema_costs
 from steelyard.analysis.verdict.win_map import win_map_sentences
-from steelyard.quantities import listed, percent
+from steelyard.quantities import count, listed, percent
 
 
 def options_compared(findings: Findings) -> Verdict:
@@ -33,7 +33,7 @@ def options_compared(findings: Findings) -> Verdict:
         reasons=(
             *answer.reasons,
             answers_by_point(findings.evidence, findings.comparisons, pairwise.metrics),
-            "" if alike else most_important_factor(findings.effects, pairwise.metrics[0]),
+            "" if alike else most_important_factor(findings.effects, pairwise.metrics[0], findings.enough),
             *win_map_sentences(findings.win_map),
             *findings.reasons(pair),
             *profile_reasons(findings.evidence, leader if won and findings.enough else None),
@@ -54,15 +54,21 @@ def _finished(findings: Findings, found: Verdict, compared: Sequence[str]) -> Ve
     if findings.enough or (found.outcome == "inconclusive" and not leads):
         return found
     ties = found.ties or (found.winner or "",)
-    return replace(found, outcome="leaning", winner=None, headline=f"Leaning: {found.headline}", ties=ties)
+    as_measured = f"Nothing is proven by {count(findings.blocks, 'block')}: the differences are as measured."
+    return replace(
+        found,
+        outcome="leaning",
+        winner=None,
+        headline=f"Leaning: {found.headline}",
+        reasons=(as_measured, *found.reasons),
+        ties=ties,
+    )
 
 
 def _two(findings: Findings, pair: PairResult) -> Verdict:
     if pair.won:
         return _won(findings, pair, "wins", "is ahead")
-    # the option against the baseline reads more naturally than the other way round
-    if pair.option == findings.evidence.baseline:
-        pair = findings.pairwise.pairs[pair.other, pair.option]
+    pair = findings.pairwise.toward(findings.evidence.baseline, pair)
     said = PairSentences(findings, pair)
     a, b = findings.named(pair.option), findings.named(pair.other)
     both = f"{pair.option} and {pair.other}"

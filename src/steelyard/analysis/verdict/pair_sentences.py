@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
 from steelyard.analysis.comparison.pairwise import PairResult
+from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.headline import capitalised
@@ -167,8 +167,8 @@ def missing(findings: Findings, pair: PairResult) -> str:
     blocks = max(c.blocks for c in undecided)
     known = [c.settled_at for c in undecided if c.settled_at is not None]
     if not known:
-        seen = f"{blocks} block{'s' * (blocks > 1)}"
-        return f"{seen} cannot show how many would settle it: begin with {FEWEST_BLOCKS} (plan.blocks)."
+        few = "One block is" if blocks == 1 else f"{blocks} blocks are"
+        return f"{few} too few to estimate how many are needed: run {FEWEST_BLOCKS} or more (plan.blocks)."
     needed = max(known)
     what = f"whether {findings.margin} is exceeded"
     if len(findings.pairwise.options) > 2:

@@ -6,15 +6,13 @@ is proven, material and large enough.
 
 from __future__ import annotations
 
-import math
-
 from steelyard.analysis.comparison.compare import Difference
 from steelyard.analysis.comparison.pairwise import PairResult
-from steelyard.analysis.judgement.results import Outcome
+from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS, Outcome
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import P99
 from steelyard.analysis.verdict.costs import PARTS, SYSTEM, USER, Cost, Costs
-from steelyard.quantities import percent, significant
+from steelyard.quantities import count, percent, significant
 
 _LEAST_CHANGE = 0.05  # relative change of a cost
 _MOST_SENTENCES = 7
@@ -22,7 +20,7 @@ _COUNTED = 2  # sentences kept for what is counted: blocks read or log written c
 
 
 def reasons(costs: Costs, pair: PairResult, closed_loop: bool = True, over: str = "") -> tuple[str, ...]:
-    """One sentence per cost, CPU first; what the tables call equivalent is no reason.
+    """One sentence per cost, CPU first; what the tables call equivalent or leave open is no reason.
 
     closed_loop: clients send as soon as they are answered, so that throughput can follow from CPU. over: the
     load points of which each figure is a mean, ` over 1 to 8 clients`.
@@ -31,11 +29,12 @@ def reasons(costs: Costs, pair: PairResult, closed_loop: bool = True, over: str 
     found: list[str] = []
     if cpu := by_name.get(SERVER_CPU.name):
         found.append(_cpu(by_name, pair, costs.outcome(cpu.metric, pair), over))
-        found += _pace(cpu, costs.throughput(pair)) if closed_loop else ()
+        few = pair.by_metric[0][1].blocks < FEWEST_BLOCKS
+        found += _pace(cpu, costs.throughput(pair)) if closed_loop and not few else ()
     found += _p99(costs.p99(pair), pair, over) if closed_loop else ()
     rest = [cost for name, cost in by_name.items() if name not in (SERVER_CPU.name, *PARTS)]
     rest = [c for c in rest if c.proven and c.material and c.relative >= _LEAST_CHANGE]
-    rest = [c for c in rest if costs.outcome(c.metric, pair) != "equivalent"]
+    rest = [c for c in rest if costs.outcome(c.metric, pair) not in ("equivalent", "inconclusive")]
     # times first, the longest before the others; of what is counted first what the option costs more
     times = sorted((c for c in rest if c.timed), key=lambda c: -abs(c.change))
     counted = sorted((c for c in rest if not c.timed), key=lambda c: (c.change < 0, -c.relative))
@@ -81,9 +80,10 @@ def _cpu(costs: dict[str, Cost], pair: PairResult, outcome: Outcome | None, over
     d = cost.difference
     title = cost.metric.full_title
     whole = title[:1].upper() + title[1:] + over
-    if not math.isfinite(d.high):
+    if (blocks := pair.by_metric[0][1].blocks) < FEWEST_BLOCKS:
         after, before = cost.text(d.after), cost.text(d.before)
-        return f"{whole}: {after} under {option}, {before} under {other}, in one block."
+        seen = "one block" if blocks == 1 else count(blocks, "block")
+        return f"{whole}: {after} under {option}, {before} under {other}, in {seen}."
     if not cost.proven:
         alike = "equivalent, " if outcome == "equivalent" else ""
         return (

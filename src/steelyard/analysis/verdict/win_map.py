@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
+from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Verdict, WinMapCell
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.gauges import with_severe_gauges
@@ -51,8 +51,11 @@ def _headline(cells: Sequence[WinMapCell], leaning: bool) -> str:
     most = max(max(cell.ratio, 1 / cell.ratio) for cell in wins if cell.winner == winner)
     of = [cell for cell in cells if winner in (cell.level, cell.baseline)]
     lost = sum(cell.winner not in (winner, None) for cell in of)
-    loses = f" and loses in {lost}" if lost else ""
-    return f"{lead}: {winner} wins in {won} of {count(len(of), 'cell')}{loses}, by up to {percent(most - 1)}."
+    wins_in, loses_in = ("leads in", "trails in") if leaning else ("wins in", "loses in")
+    loses = f" and {loses_in} {lost}" if lost else ""
+    return (
+        f"{lead}: {winner} {wins_in} {won} of {count(len(of), 'cell')}{loses}, by up to {percent(most - 1)}."
+    )
 
 
 def _extent(cell: WinMapCell) -> str:

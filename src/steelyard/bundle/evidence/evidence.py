@@ -97,8 +97,8 @@ class Evidence:
     declared: metrics that the monitors declare, by monitor.
     placement: CPUs of "server" and "engine"; empty where not known, or where the server is at an address.
     turns: run, point, deal, round, position, start_ns, transactions, first_half: of a block in turns.
-    redone: run, block, cause, studies (others, the most at a time): disturbed runs that do not count, as
-        their block was repeated.
+    redone: run, block, cause, used, studies (others, the most at a time): disturbed runs whose block
+        was repeated; used: they count nevertheless, as the repetition was disturbed more.
     instruction_time: the clock counts instructions (of an emulated guest).
     """
 
@@ -156,7 +156,7 @@ class Evidence:
             "run", "point", "deal", "round", "position", "start_ns", "transactions", "first_half"
         )
     )
-    redone: Columns = field(default_factory=lambda: _none("run", "block", "cause", "studies"))
+    redone: Columns = field(default_factory=lambda: _none("run", "block", "cause", "used", "studies"))
     instruction_time: bool = False
 
     def option(self, label: str) -> Option:

@@ -66,6 +66,7 @@ PEAKS = """
 # disturbed runs, and the most other studies at a time beside each
 REDONE = """
     select run, any_value(block) as block, any_value(cause) as cause,
+        run in (select run from used_runs) as used,
         coalesce(max(value) filter (monitor = 'disturbance' and metric = 'studies'), 0)::BIGINT as studies
     from runs left join samples using (run) where status = 'disturbed' group by run order by run
 """

@@ -37,7 +37,7 @@ class RunFacts:
     """done: runs that count. void, disturbed: runs that do not. all_runs: with the others of their blocks.
 
     started_at: of the first, UTC, ISO 8601; '' where there is none. notices: of the lab: code, text, runs.
-    load_points: numbers of clients that were connected.
+    load_points: numbers of clients that were connected. in_turns: the options of a block took turns.
     """
 
     done: int
@@ -48,6 +48,7 @@ class RunFacts:
     monitors: tuple[MonitorCost, ...]
     notices: tuple[tuple[str, str, tuple[int, ...]], ...]
     load_points: tuple[int, ...] = ()
+    in_turns: bool = False
 
 
 def run_facts(bundle: Bundle) -> RunFacts:
@@ -70,5 +71,6 @@ def run_facts(bundle: Bundle) -> RunFacts:
             for name, interval_s, percent in execute(_MONITOR_COST).fetchall()
         ),
         load_points=tuple(int(n) for (n,) in points),
+        in_turns=bool(execute("select count(*) from turns").fetchall()[0][0]),
         notices=tuple((code, text, tuple(runs or ())) for code, text, runs in notices),
     )

@@ -1,4 +1,7 @@
-"""Gauges over time, 0 at the start of measure: medians over runs, each with its limit."""
+"""Gauges over time, 0 at the start of measure: medians over runs, each with its limit.
+
+Of a run in turns the measure phases alone, on the option's own clock.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +20,20 @@ _GAUGES = """
         ) m using (run)
         where (s.monitor, s.entity, s.metric) in (
             select (unnest($monitors), unnest($entities), unnest($metrics)))
+        -- the own clock of a run in turns stands still outside of its measure phases
+        and (s.run not in (select run from turns) or exists (select 1 from measures own
+            where own.run = s.run and s.t_ns between own.start_ns and own.end_ns))
     ), medians as (
-        select option, t_s, monitor, entity, metric, median(value) as value,
-            bool_and(measured) as measured from chosen
-        group by option, t_s, monitor, entity, metric
+        -- a sample at the edge of the phase and one just before it are not of one kind
+        select option, t_s, monitor, entity, metric, measured, median(value) as value from chosen
+        group by option, t_s, monitor, entity, metric, measured
     )
     select v.option, v.t_s, v.monitor, v.entity, v.metric, v.value, v.measured, l.value as "limit"
     from medians v left join medians l on l.option = v.option and l.t_s = v.t_s
-        and l.monitor = v.monitor and l.entity = v.entity and l.metric = v.metric || '_limit'
+        and l.measured = v.measured and l.monitor = v.monitor and l.entity = v.entity
+        and l.metric = v.metric || '_limit'
     where not suffix(v.metric, '_limit') and v.t_s between -30 and 600
-    order by v.option, v.t_s, v.monitor, v.entity, v.metric
+    order by v.option, v.t_s, v.measured, v.monitor, v.entity, v.metric
 """
 
 

@@ -25,12 +25,24 @@ _RENAMED = {
 }
 _TAKE = "take the file from a copy of the bundle"
 
-# of a repeated block the last attempt counts
+# of a repeated block the last attempt counts; when it is complete, a complete one that was disturbed less
 # without the columns of factors, which may have any name and are in `runs`
 _USED_RUNS = """
     create table used_runs as
-    select run, option, block, slot, started_at, seconds from runs where status = 'done'
-    and (block, attempt) in (select (block, max(attempt)) from runs group by block)
+    with attempts as (
+        select block, attempt,
+            count(*) filter (status in ('done', 'disturbed')) = (select count(distinct option) from runs)
+                and (block, attempt) not in (select (block, attempt) from lost) as complete,
+            max(coalesce(disturbed_share, if(status = 'disturbed', 1, 0))) as share
+        from runs group by block, attempt
+    ), used as (
+        select block, if(arg_max(complete, attempt),
+            arg_min(attempt, (share, -attempt)) filter (complete), max(attempt)) as attempt
+        from attempts group by block
+    )
+    select run, option, block, slot, started_at, seconds from runs join used using (block, attempt)
+    where (status = 'done' or (status = 'disturbed' and attempt < (
+        select max(attempt) from runs other where other.block = runs.block)))
     and (block, attempt) not in (select (block, attempt) from lost)
 """
 

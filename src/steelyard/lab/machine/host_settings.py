@@ -43,6 +43,7 @@ class Host:
     def __init__(self, guard: Guard, placement: Placement, boot: Boot | None = None) -> None:
         """boot: the current boot, where options may require another; None: boots are not checked."""
         self._boot = boot
+        self.boots = boot is not None
         self._guard = guard
         self._placement = placement
         self._changes: list[_Change] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,8 @@ from steelyard.run_tables.schema import BY_NAME
 if TYPE_CHECKING:
     # not needed in guests, where only the standard library is available
     from steelyard.lab.observe.latch_rows_postgres import Tranches
+    from steelyard.study.study import Study
+    from steelyard.subjects import Server
 
 _PROBED = ("measure", "scheduling-trace", "latch-count")
 _NEVER_NS = 2**63  # a phase ends when the next begins
@@ -153,6 +155,16 @@ class Probing:
             with suppress(OSError):
                 cpu_ns = int((self._thread / "schedstat").read_text().split()[0])
                 self._cost_ns.append((time.monotonic_ns(), cpu_ns))
+
+
+def not_in_turns(study: Study, server: Server | None) -> Sequence[tuple[str, str]]:
+    """Notices on what is recorded in measured runs by default, and not where options take turns."""
+    if server is None or server.latch_names is None or not study.probes.latches:
+        return ()
+    text = (
+        "latches: sleeps are not recorded where options take turns; turns = false under [plan] records them"
+    )
+    return (("probe-unavailable", text),)
 
 
 def _thread_named(name: str) -> Path | None:

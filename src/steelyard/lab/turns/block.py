@@ -31,6 +31,7 @@ from steelyard.lab.finished_run import Run
 from steelyard.lab.laboratory import Laboratory
 from steelyard.lab.observe.latch_rows_mariadb import monitored_latches
 from steelyard.lab.observe.monitoring import Monitoring
+from steelyard.lab.observe.probes import not_in_turns
 from steelyard.lab.run_parts import engine_cpus, refuse_interrupted, root_processes, with_phases, with_samples
 from steelyard.lab.turns.lane import Lane
 from steelyard.lab.turns.own_time import own_samples
@@ -140,7 +141,7 @@ class _Block:
         samples = own_samples(lane.monitoring.columns(), lane.turns)
         tables = with_samples(tables, (samples, engine_samples(result, times.after_ns)))
         data_notices = [("data", text) for text in laboratory.work.remarks]
-        notices = (*data_notices, *lane.monitoring.notices)
+        notices = (*data_notices, *lane.monitoring.notices, *not_in_turns(laboratory.study, lane.load.server))
         tables = noticed(tables, (*notices, *error_notices(tables, laboratory.kind.error_meanings)))
         if latches := monitored_latches(tables["samples"], tables["phases"]):
             tables["latches"] = latches

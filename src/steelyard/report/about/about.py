@@ -48,6 +48,7 @@ class About:
     options differ in it. next_command: what to type next, here; page_command: the same, in the folder of
     the report. notices: of the lab. resets_server: before each run; a server at an address is used as it
     is. load_points: numbers of clients that were connected; empty: those of the plan.
+    in_turns: the options of a block took turns.
     """
 
     name: str
@@ -80,6 +81,7 @@ class About:
     notices: tuple[Notice, ...] = ()
     resets_server: bool = True
     load_points: tuple[int, ...] = ()
+    in_turns: bool = False
 
     def over(self, before: str = "") -> str:
         """`1 to 8 clients`: the load points of which one figure is a mean; '' where there is one point."""

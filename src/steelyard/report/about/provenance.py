@@ -67,6 +67,7 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
         option_levels={o["label"]: o["levels"] for o in bundle.head["options"]},
         resets_server=not study.subject.dsn,
         load_points=facts.load_points,
+        in_turns=facts.in_turns,
         notices=tuple(Notice(code, text, runs=runs) for code, text, runs in facts.notices),
     )
 
@@ -139,5 +140,5 @@ def _engine(bundle: Bundle) -> dict[str, str]:
     if placement := bundle.environment.get("placement"):
         facts["CPUs of the engine"] = ", ".join(map(str, placement["engine_cpus"]))
         server = "" if bundle.study.subject.dsn else ", ".join(map(str, placement["server_cpus"]))
-        facts["CPUs of the server"] = server or "not known: it is at an address"
+        facts[f"CPUs of the {bundle.study.workload.WHO}"] = server or "not known: it is at an address"
     return facts

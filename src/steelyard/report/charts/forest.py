@@ -9,9 +9,11 @@ from steelyard.analysis.judgement.results import Comparison
 from steelyard.report.charts.domain import arrows, domain_of
 from steelyard.report.charts.figure import Spec
 from steelyard.report.charts.marks import colour, nominal, paint, quantitative, view
+from steelyard.report.presented.marks import WORDS
 from steelyard.report.presented.palette import Palette
 
-_OUTCOMES = ("better", "equivalent", "inconclusive", "worse")
+# any other standing, such as a leaning, proves nothing: a circle
+_STANDINGS = ("better", "equivalent", "inconclusive", "worse")
 _SHAPES = ("triangle-up", "square", "circle", "triangle-down")
 
 
@@ -87,9 +89,9 @@ def _layers(x: Spec, y: Spec, margin: float, palette: Palette, rows: Sequence[Sp
                 "x": x,
                 "color": coloured,
                 "shape": {
-                    "field": "outcome",
+                    "field": "shape",
                     "type": "nominal",
-                    "scale": {"domain": list(_OUTCOMES), "range": list(_SHAPES)},
+                    "scale": {"domain": list(_STANDINGS), "range": list(_SHAPES)},
                     "legend": None,
                 },
                 "tooltip": tip,
@@ -105,7 +107,8 @@ def _row(item: Comparison) -> Spec:
         "ratio": item.ratio,
         "low": item.low,
         "high": item.high,
-        "outcome": item.outcome,
+        "outcome": WORDS[item.standing],
+        "shape": item.standing if item.standing in _STANDINGS else "inconclusive",
         "text": fmt.ratio(item.ratio, item.low, item.high),
         "p": fmt.probability(item.p_value),
         "blocks": item.blocks,

@@ -26,7 +26,8 @@ def to_markdown(presented: Presented) -> str:
     for row, (label, *cells) in zip(presented.ranking, options.rows, strict=True):
         blocks = str(row.work.blocks) if row.work else fmt.MISSING
         lines.append(_row([row.mark, _code(label), *map(_cell, cells), blocks]))
-    lines += ["", f"Figures are {_cell(presented.summary)} of runs; {_cell(presented.legend)}.", ""]
+    legend = f"; {_cell(presented.legend)}" if presented.legend else ""
+    lines += ["", f"Figures are {_cell(presented.summary)} of runs{legend}.", ""]
     lines += [f"- {_safe(note.sentence)}" for note in presented.footnotes]
     facts = [about.machine[name] for name in _MACHINE if name in about.machine]
     machine = _safe("; ".join(facts)) or "machine unknown"

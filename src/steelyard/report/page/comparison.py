@@ -63,8 +63,8 @@ def render(found: Sequence[BundleComparison]) -> str:
 
 def counted(found: BundleComparison) -> str:
     """`2 better, 1 worse and 5 equivalent`."""
-    counts = Counter(c.outcome for c in found.comparisons)
-    parts = [f"{counts[outcome]} {word}" for outcome, word in WORDS.items() if counts[outcome]]
+    counts = Counter(c.standing for c in found.comparisons)
+    parts = [f"{counts[standing]} {word}" for standing, word in WORDS.items() if counts[standing]]
     return fmt.listed(parts) if parts else "no option and load point in both"
 
 

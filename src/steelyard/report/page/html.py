@@ -15,7 +15,7 @@ from steelyard.report.page import answer
 from steelyard.report.page.embedded import key_of, specifications, stills
 from steelyard.report.page.method import facts_of
 from steelyard.report.page.vega import vega_script
-from steelyard.report.presented.marks import MARKS_MEAN, WORDS
+from steelyard.report.presented.marks import WORDS
 from steelyard.report.presented.presented import Presented
 from steelyard.report.presented.ranking import Row
 from steelyard.report.tables import programs, ranking, statements
@@ -55,6 +55,7 @@ def render(presented: Presented) -> str:
             judgement=judgement,
             verdict=judgement.verdict,
             words=WORDS,
+            compared=presented.compared,
             chip=answer.CHIPS[judgement.verdict.outcome],
             say=answer.speaker(judgement.options),
             tiles=answer.tiles(presented),
@@ -65,7 +66,7 @@ def render(presented: Presented) -> str:
             over=about.over(" and "),
             order=presented.order,
             legend=presented.legend,
-            marks_mean=MARKS_MEAN,
+            marks_mean=presented.marks_mean,
             blocks=_blocks(presented.blocks),
             instances=instances,
             statements=by_statement,

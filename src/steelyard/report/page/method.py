@@ -37,7 +37,7 @@ def facts_of(presented: Presented, blocks: str) -> list[tuple[str, dict[str, str
         ("Machine", dict(about.machine)),
         ("Kernels", dict(about.kernels)),
         ("Schema", dict(about.schemas)),
-        ("Server", {name: text for name, text in server.items() if text}),
+        (about.who_works.capitalize(), {name: text for name, text in server.items() if text}),
         ("Load engine", dict(about.engine) if about.subject != "recording" else {}),
         ("Monitors and their own cost", monitors),
     )

@@ -1,22 +1,43 @@
-"""The outcome of a comparison as one sign."""
+"""The standing of a comparison as one sign, and as a word."""
 
 from __future__ import annotations
 
-from steelyard.analysis.judgement.results import Outcome
+from collections.abc import Iterable
 
-MARKS: dict[Outcome, str] = {
+from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS, Standing
+from steelyard.analysis.judgement.results import Comparison
+
+MARKS: dict[Standing, str] = {
     "better": "▲",
     "worse": "▼",
     "equivalent": "=",
     "inconclusive": "~",
     "different": "≠",
+    "leaning better": "△",
+    "leaning worse": "▽",
+    "leaning equivalent": "≈",
+    "leaning different": "◇",
 }
 # what tables, verdict and legend call each
-WORDS: dict[Outcome, str] = {
+WORDS: dict[Standing, str] = {
     "better": "better",
     "worse": "worse",
     "equivalent": "equivalent",
     "inconclusive": "no difference shown",
     "different": "different",
+    "leaning better": "leaning better",
+    "leaning worse": "leaning worse",
+    "leaning equivalent": "leaning equivalent",
+    "leaning different": "leaning different",
 }
-MARKS_MEAN = "▲ better, ▼ worse, = equivalent, ~ no difference shown"
+_PROVEN = "▲ better, ▼ worse, = equivalent, ~ no difference shown"
+_LEANING = (
+    "△ leaning better, ▽ leaning worse, ≈ leaning equivalent"
+    f" (fewer than {FEWEST_BLOCKS} blocks prove nothing), ~ no difference shown"
+)
+
+
+def marks_mean(comparisons: Iterable[Comparison]) -> str:
+    """The marks that these comparisons have, with their words; '' of none."""
+    few = {item.blocks < FEWEST_BLOCKS for item in comparisons}
+    return "; ".join(text for text, here in ((_PROVEN, False in few), (_LEANING, True in few)) if here)

@@ -11,7 +11,7 @@ from steelyard.analysis.judgement.scaling import Scaling
 from steelyard.bundle.series.columns import Series
 from steelyard.report.about.about import About
 from steelyard.report.presented.footnotes import Footnote, footnotes
-from steelyard.report.presented.marks import MARKS_MEAN
+from steelyard.report.presented.marks import marks_mean
 from steelyard.report.presented.palette import Palette, palette_of
 from steelyard.report.presented.ranking import Row, of_metric, ranked
 
@@ -43,6 +43,11 @@ class Presented:
         return self.judgement.headlines
 
     @property
+    def compared(self) -> bool:
+        """Whether there is a baseline to speak of: more than one option."""
+        return len(self.ranking) > 1
+
+    @property
     def judged(self) -> list[Metric]:
         """Those that get a chart of ratios: work done, CPU, p99; the foremost of them first."""
         roles = self.headlines
@@ -71,9 +76,17 @@ class Presented:
 
     @property
     def legend(self) -> str:
-        """What the marks of rows mean, and of which metric: a row may win one and lose another."""
+        """What the marks of rows mean, and of which metric, since a row may win one and lose another.
+
+        '' where nothing is compared.
+        """
         foremost = self.headlines.foremost
-        return f"{foremost.title}: {MARKS_MEAN}" if foremost else MARKS_MEAN
+        return f"{foremost.title}: {self.marks_mean}" if foremost and self.marks_mean else self.marks_mean
+
+    @property
+    def marks_mean(self) -> str:
+        """What the marks of rows mean; '' where nothing is compared."""
+        return marks_mean(row.comparison for row in self.ranking if row.comparison)
 
     @property
     def order(self) -> str:

@@ -36,7 +36,7 @@ class Row:
     @property
     def mark(self) -> str:
         """The outcome as one sign; `·` for the baseline."""
-        return MARKS[self.comparison.outcome] if self.comparison else "·"
+        return MARKS[self.comparison.standing] if self.comparison else "·"
 
 
 class _OfMetric(Protocol):

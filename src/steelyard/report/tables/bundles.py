@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from steelyard import quantities as fmt
 from steelyard.analysis.bundles import BundleComparison
 from steelyard.analysis.judgement.results import Comparison, Estimate, Metric
-from steelyard.report.presented.marks import MARKS, MARKS_MEAN
+from steelyard.report.presented.marks import MARKS, marks_mean
 from steelyard.report.text_table import Table
 
 
@@ -27,7 +27,7 @@ class Row:
     @property
     def mark(self) -> str:
         """The outcome as one sign."""
-        return MARKS[self.comparison.outcome]
+        return MARKS[self.comparison.standing]
 
 
 def head(found: BundleComparison) -> tuple[str, ...]:
@@ -62,8 +62,9 @@ def counted(found: BundleComparison, metric: Metric) -> Table:
 def footnote(found: BundleComparison) -> str:
     """What marks, figures and intervals are."""
     return (
-        f"{MARKS_MEAN}; geometric means over blocks; ratio: there / here, 95 % intervals, Welch's t on run"
-        f" values; intervals and p-values corrected for {fmt.count(found.tests, 'test')} (Holm)"
+        f"{marks_mean(found.comparisons)}; geometric means over blocks; ratio: there / here, 95 % intervals,"
+        f" Welch's t on run values; intervals and p-values corrected for"
+        f" {fmt.count(found.tests, 'test')} (Holm)"
     )
 
 

@@ -46,7 +46,7 @@ def table(presented: Presented) -> Table | None:
 
             rows.append(
                 (
-                    f"{MARKS[versus.outcome] if versus else '·'} {instances} × {option}",
+                    f"{MARKS[versus.standing] if versus else '·'} {instances} × {option}",
                     *map(of, compared),
                     ratio(work),
                     *(text for metric in further for text in (of(metric), ratio(metric))),

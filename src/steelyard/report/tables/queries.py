@@ -28,7 +28,7 @@ def table(presented: Presented) -> Table | None:
             row = by.get((query, label))
             cells += [_time(row), _ratio(row)]
             if len(others) == 1 and row and row.comparison:
-                mark = MARKS[row.comparison.outcome]
+                mark = MARKS[row.comparison.standing]
         rows.append((f"{mark} {query}", *cells))
     return Table(
         (f"  {fmt.count(fewest, about.point_is, about.points_are)}", judgement.baseline, *columns),

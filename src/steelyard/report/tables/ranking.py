@@ -20,12 +20,13 @@ def table(presented: Presented) -> Table:
     head = ["option"]
     if roles.work:
         head.append(f"{work_over_points(roles.work, presented.about)} [95 % interval]")
-        head += [] if roles.latency else ["ratio to the baseline"]
+        head += ["ratio to the baseline"] if presented.compared and not roles.latency else []
     over = presented.about.over(", ")
     if roles.cpu:
         head.append(f"{heading(roles.cpu)}{over}")
     head += [f"{name}{over}" for name, metric in (("p50", roles.p50), ("p99", roles.p99)) if metric]
-    head += [f"ratio of {roles.latency.title} to the baseline"] if roles.latency else []
+    if roles.latency and presented.compared:
+        head.append(f"ratio of {roles.latency.title} to the baseline")
     return Table(tuple(head), tuple(_cells(presented, row) for row in presented.ranking))
 
 
@@ -35,9 +36,9 @@ def _cells(presented: Presented, row: Row) -> tuple[str, ...]:
     return (
         row.label,
         *([_work(roles.work, row.work, fmt.interval)] if roles.work else []),
-        *([_ratio(row)] if roles.work and not roles.latency else []),
+        *([_ratio(row)] if presented.compared and roles.work and not roles.latency else []),
         *(fmt.quantity(fit.value, metric.unit) if fit else fmt.MISSING for metric, fit in pairs),
-        *([_ratio(row)] if roles.latency else []),
+        *([_ratio(row)] if presented.compared and roles.latency else []),
     )
 
 
@@ -47,12 +48,13 @@ def short_table(presented: Presented) -> Table:
     head = ["option"]
     if roles.work:
         head.append(work_over_points(roles.work, presented.about, short=True))
-        head += [] if roles.latency else ["ratio"]
+        head += ["ratio"] if presented.compared and not roles.latency else []
     if roles.cpu:
         head.append(f"CPU/{roles.cpu.unit.partition('/')[2]}")
     if tails := [name for name, metric in (("p50", roles.p50), ("p99", roles.p99)) if metric]:
         head.append(" / ".join(tails))
-    head += [f"ratio of {roles.latency.title.rpartition(' ')[2]}"] if roles.latency else []
+    if roles.latency and presented.compared:
+        head.append(f"ratio of {roles.latency.title.rpartition(' ')[2]}")
     return Table(tuple(head), tuple(_short_cells(presented, row) for row in presented.ranking))
 
 
@@ -61,12 +63,12 @@ def _short_cells(presented: Presented, row: Row) -> tuple[str, ...]:
     cells = [row.label]
     if roles.work:
         cells.append(_work(roles.work, row.work, fmt.thousands))
-        cells += [] if roles.latency else [_ratio(row)]
+        cells += [_ratio(row)] if presented.compared and not roles.latency else []
     if roles.cpu:
         cells.append(fmt.quantity(row.cpu.value, roles.cpu.unit) if row.cpu else fmt.MISSING)
     if tails := _measured((roles.p50, row.p50), (roles.p99, row.p99)):
         cells.append(_side_by_side(tails))
-    cells += [_ratio(row)] if roles.latency else []
+    cells += [_ratio(row)] if presented.compared and roles.latency else []
     return tuple(cells)
 
 

@@ -47,5 +47,5 @@ def page_table(presented: Presented) -> Table | None:
 def _cells(row: StatementLatency) -> tuple[str, str, str, str]:
     """The outcome stands before the ratio as a sign."""
     found = row.comparison
-    ratio = f"{MARKS[found.outcome]} {fmt.ratio(found.ratio, found.low, found.high)}" if found else ""
+    ratio = f"{MARKS[found.standing]} {fmt.ratio(found.ratio, found.low, found.high)}" if found else ""
     return whole(row.count), fmt.quantity(row.p99_ns, "ns"), fmt.quantity(row.p50_ns, "ns"), ratio

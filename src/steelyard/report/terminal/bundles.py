@@ -16,6 +16,8 @@ from steelyard.report.tables import bundles
 def print_bundle_comparison(found: BundleComparison, console: Console) -> None:
     """What is compared; a table per metric, each option there against here; then what else differs."""
     console.print(Text(printable(f"{found.there} (there) against {found.here} (here)"), "bold"))
+    for notice in found.uncertain:
+        console.print(Text(printable(notice.text), "yellow"), soft_wrap=True)
     for what, texts in bundles.unlike(found):
         console.print(Text(printable(f"{what}: {'; '.join(texts)}")), soft_wrap=True)
     for metric in found.metrics:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard import quantities as fmt
-from steelyard.analysis.comparison.notices import FEWEST_BLOCKS
+from steelyard.analysis.judgement.outcome import Standing
 from steelyard.analysis.judgement.results import Comparison, Judgement, Metric
 from steelyard.printable import printable
 from steelyard.report.about.about import About
@@ -25,8 +25,17 @@ _NOTICES_MAX = 12
 _CURVES_MAX = 4
 _GAP = "  "
 _JOINT = "\ue000"  # keeps a number and its per cent sign on one line
-_LEANING = "yellow"
-_STYLES = {"better": "green", "worse": "red", "equivalent": "", "inconclusive": "dim", "different": ""}
+_STYLES: dict[Standing, str] = {
+    "better": "green",
+    "worse": "red",
+    "equivalent": "",
+    "inconclusive": "dim",
+    "different": "",
+    "leaning better": "yellow",
+    "leaning worse": "yellow",
+    "leaning equivalent": "",
+    "leaning different": "",
+}
 
 Line = Sequence[tuple[str, str]]
 
@@ -142,7 +151,8 @@ def _options(presented: Presented, console: Console) -> None:
     blocks = presented.blocks
     ends = "–".join(map(str, sorted({blocks[0], blocks[-1]}))) if blocks else ""
     many = f"n = {ends} block{'s' * (ends != '1')}; " if ends else ""
-    _say(console, f"{many}{presented.summary}, 95 % intervals; {presented.legend}", "dim", hang="  ")
+    legend = f"; {presented.legend}" if presented.legend else ""
+    _say(console, f"{many}{presented.summary}, 95 % intervals{legend}", "dim", hang="  ")
     if presented.resolution:
         _say(console, presented.resolution, "dim", hang="  ")
 
@@ -154,11 +164,10 @@ def _head(line: str) -> str:
 
 
 def _style(comparison: Comparison | None) -> str:
-    """Colour of a mark; few blocks make no finding, whatever their interval."""
+    """Colour of a mark."""
     if comparison is None:
         return ""
-    found = comparison.outcome in ("better", "worse")
-    return _LEANING if found and comparison.blocks < FEWEST_BLOCKS else _STYLES[comparison.outcome]
+    return _STYLES[comparison.standing]
 
 
 def _numbers(row: Row) -> str:
@@ -174,8 +183,21 @@ def _aligned(table: Table | None, console: Console) -> None:
         return
     widths = [max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)]
     console.print()
+    if console.is_terminal and sum(widths) + len(_GAP) * (len(widths) - 1) > console.width:
+        _stacked(table, console)
+        return
     for number, (name, *cells) in enumerate((table.head, *table.rows)):
         _line(console, [(f"{name:<{widths[0]}}{_joined(cells, widths[1:])}", "" if number else "dim")])
+
+
+def _stacked(table: Table, console: Console) -> None:
+    """A table too wide for the window: each row's cells below its name."""
+    name, *heads = table.head
+    _line(console, [(name, "dim")])
+    for row, *cells in table.rows:
+        _line(console, [(row, "")])
+        named = [f"{head} {cell}" for head, cell in zip(heads, cells, strict=True) if cell]
+        _say(console, "; ".join(named), hang="      ")
 
 
 def _factors(presented: Presented, console: Console) -> None:

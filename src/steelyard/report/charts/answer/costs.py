@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from steelyard import quantities as fmt
+from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import CostDifference, Judgement
 from steelyard.report.charts.domain import arrows, cut_note, domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec
@@ -33,11 +34,16 @@ def figure(presented: Presented) -> Figure | None:
             f"The cost {work} under {option}, less that under {judgement.baseline}, with "
             "95 % intervals. Bars to the left are savings. "
             f"Geometric means over blocks{presented.about.over(' and ')}, as in the other tables."
-            f"{cut_note(panels)}"
+            f"{_unproven(presented)}{cut_note(panels)}"
         ),
         panels=panels,
         table=_table(mine if len(judgement.options) > 8 else list(judgement.costs), titles, work),
     )
+
+
+def _unproven(presented: Presented) -> str:
+    fewest = min(presented.blocks, default=FEWEST_BLOCKS)
+    return f" {fmt.count(fewest, 'block')} prove no difference." if fewest < FEWEST_BLOCKS else ""
 
 
 def _work(judgement: Judgement, costs: list[CostDifference]) -> str:

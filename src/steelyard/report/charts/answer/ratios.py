@@ -76,8 +76,8 @@ def _table(compared: list[tuple[Metric, Sequence[Comparison]]]) -> Table:
                 item.option,
                 heading(metric),
                 fmt.ratio(item.ratio, item.low, item.high),
-                MARKS[item.outcome],
-                WORDS[item.outcome],
+                MARKS[item.standing],
+                WORDS[item.standing],
                 fmt.probability(item.p_value),
                 str(item.blocks),
             )

@@ -40,7 +40,8 @@ def figure(presented: Presented) -> Figure | None:
         title="Gets of the server's latches, and sleeps for them"
         if counted
         else "Sleeps for the server's latches",
-        caption=f"Of all the server's processes, all runs pooled. {_COUNTED if counted else _UNSEEN}:"
+        caption=f"Of all the server's processes, all runs pooled: sums over runs, not the geometric"
+        f" means of the table of costs. {_COUNTED if counted else _UNSEEN}:"
         " sleeps are a lower bound of misses, because a miss that gets its latch before it sleeps is not"
         " counted.",
         panels=(panel,) if panel else (),

@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard import quantities as fmt
 from steelyard.bundle.series.columns import rows
+from steelyard.report.about.about import About
 from steelyard.report.charts.domain import Domain, domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
 from steelyard.report.charts.marks import colour, dash, dots, paint, plain_axis, quantitative, view
@@ -42,7 +43,7 @@ class GaugeChart:
         return Figure(
             name=self.name,
             title=self.title,
-            caption=_caption(grouped, presented.about.who_works),
+            caption=_caption(grouped, presented.about),
             panels=tuple(
                 Panel(
                     f"gauge-{slug('-'.join(key))}",
@@ -63,16 +64,16 @@ CONNECTIONS = GaugeChart("connections", "connections", "Connections")
 OTHER = GaugeChart("", "other-gauges", "Other gauges")
 
 
-def _caption(grouped: Mapping[Key, list[dict[str, Any]]], who_works: str) -> str:
+def _caption(grouped: Mapping[Key, list[dict[str, Any]]], about: About) -> str:
     """A chart alone has no heading of its own: the caption names its gauge."""
     what = ""
     if len(grouped) == 1:
         ((key, data),) = grouped.items()
-        what = f"{_title(key, data[0]['unit'], who_works)}: {data[0].get('meaning') or 'a gauge'}. "
-    return (
-        f"{what}Medians over runs, from warm-up to cool-down; 0 is the start of measure."
-        " The table is of the measure phases. A dashed line marks the limit, where one is known."
-    )
+        what = f"{_title(key, data[0]['unit'], about.who_works)}: {data[0].get('meaning') or 'a gauge'}. "
+    when = "from warm-up to cool-down; 0 is the start of measure. The table is of the measure phases."
+    if about.in_turns:
+        when = "in the option's own turns, one after the other; 0 is the start of measure."
+    return f"{what}Medians over runs, {when} A dashed line marks the limit, where one is known."
 
 
 def _title(key: Key, unit: str, who_works: str) -> str:

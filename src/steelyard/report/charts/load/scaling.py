@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import cycle, pairwise
 
@@ -80,12 +81,13 @@ def _overlaid(overlays: Sequence[tuple[str, Sequence[Scaling]]]) -> list[Spec]:
 
 
 def _linear(judgement: Judgement) -> list[Estimate]:
-    """% of linear, as values without interval."""
+    """% of linear, with its interval where there is one."""
     return [
-        Estimate("linear_percent", one.option, p.clients, v, v, v, 0)
+        Estimate("linear_percent", one.option, p.clients, 100 * p.linear, 100 * low, 100 * high, 0)
         for one in judgement.scaling
         for p in one.points
-        for v in [100 * p.linear]
+        for known in [math.isfinite(p.linear_high)]
+        for low, high in [(p.linear_low, p.linear_high) if known else (p.linear, p.linear)]
     ]
 
 
@@ -96,10 +98,16 @@ def _table(judgement: Judgement, drawn: Sequence[tuple[Metric, list[Estimate]]],
         for metric, items in drawn
         for item in items
     }
-    linear = {(item.option, item.clients): fmt.significant(item.value) for item in _linear(judgement)}
+    percent = Metric("linear_percent", "% of linear", "", "higher")
+    linear = {(item.option, item.clients): _text(item, percent) for item in _linear(judgement)}
     points = dict.fromkeys((item.option, item.clients) for _, items in drawn for item in items)
     return Table(
-        ("option", points_are, *(f"{heading(metric)} [95 % interval]" for metric, _ in drawn), "% of linear"),
+        (
+            "option",
+            points_are,
+            *(f"{heading(metric)} [95 % interval]" for metric, _ in drawn),
+            "% of linear [95 % interval]",
+        ),
         tuple(
             (
                 option,
@@ -113,7 +121,7 @@ def _table(judgement: Judgement, drawn: Sequence[tuple[Metric, list[Estimate]]],
 
 
 def _text(item: Estimate, metric: Metric) -> str:
-    """With its interval; a value without one, such as % of linear, alone."""
+    """With its interval; a value without one, such as 100 % of linear, alone."""
     if item.low == item.high:
         return fmt.with_unit(fmt.significant(item.value), metric.unit)
     return fmt.interval(item.value, item.low, item.high, metric.unit)

@@ -45,13 +45,17 @@ def figure(presented: Presented) -> Figure | None:
     ]
     if cpu:
         panels.append(Panel("timeline-cpu", "CPU, % of one core", _cpu(cpu, runs, end, palette)))
+    turns = (
+        " In a block the options took turns: a run stands here with its own time, though the runs of a block"
+        " were measured at the same time."
+    )
     named = " Labels name the option of each run." if len(runs) <= _LABELS_MAX else ""
     return Figure(
         name="timeline",
         title="Over time, every run",
         caption=(
             f"{fmt.count(len(runs), 'run')} in the order of execution; set-up and warm-up are left "
-            f"out.{named} "
+            f"out.{turns if about.in_turns else ''}{named} "
             "Each step is a mean over its time. Within a run the line should be level; a slope from left to"
             " right is drift."
         ),

@@ -11,7 +11,7 @@ from steelyard.report.charts.domain import cut_note
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.forest import forest
 from steelyard.report.charts.queries.order import ROW_PX, longest_first, streams
-from steelyard.report.presented.marks import MARKS
+from steelyard.report.presented.marks import MARKS, WORDS
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
 from steelyard.report.text_table import Table
@@ -73,7 +73,7 @@ def _cells(row: QueryRow, c: Comparison | None) -> tuple[str, ...]:
     return (
         *place,
         fmt.ratio(c.ratio, c.low, c.high),
-        MARKS[c.outcome],
-        c.outcome,
+        MARKS[c.standing],
+        WORDS[c.standing],
         fmt.probability(c.p_value),
     )
