@@ -12,6 +12,7 @@ from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.pairwise import metrics_that_count, pairwise
 from steelyard.analysis.comparison.precision import precision
 from steelyard.analysis.comparison.queries import by_query
+from steelyard.analysis.comparison.remaining import remaining_notices
 from steelyard.analysis.comparison.stopping import level, stopped, stopping_notices, whole_blocks
 from steelyard.analysis.dispatcher.win_map import win_map
 from steelyard.analysis.judgement.results import Estimate, Judgement, Notice
@@ -119,6 +120,7 @@ def _study_notices(evidence: Evidence) -> list[Notice]:
         *server_notices(evidence),
         *turn_notices(evidence),
         *stopping_notices(evidence),
+        *remaining_notices(evidence),
         *_plan_notices(evidence),
         *_durability_notices(evidence),
         *_clock_notices(evidence),

@@ -63,6 +63,9 @@ def print_plan(study: Study, options: Sequence[Option], expected: Expected, cons
         f"{fmt.count(plan.blocks, 'block')} x {fmt.count(len(labels), 'option')},"
         f" {', '.join(map(str, plan.clients))} {who}, {_phases(study)}: {_length(expected)}",
     )
+    if plan.stop is not None:
+        when = f"when every interval is within ±{plan.stop.half_width_percent:g} %"
+        say("stop", f"after {plan.stop.after_blocks} blocks or later, {when}")
 
 
 def _order(study: Study, expected: Expected) -> str:
