@@ -119,7 +119,7 @@ ROOMS = {
     "workflow": """
         busy_machine complaint exit_codes prepare
         attempts bench needs program_name
-        measure missing show
+        measure missing resolution show
         session
     """,
 }
