@@ -63,7 +63,7 @@ ROOMS = {
         overrides
     """,
     "host": """
-        finding kernel mariadb_login
+        finding kernel mariadb_login room
         cpus
         processes
         guests
