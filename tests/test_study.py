@@ -233,7 +233,7 @@ def refused(text: str) -> str:
         (
             '"postgres"',
             '"null", settings = { a = 1 }',
-            "my.toml:3: subject.settings: the null subject has no",
+            'my.toml:3: subject.settings.a: the null subject has no setting "a"',
         ),
         (
             "[factors.handle]",

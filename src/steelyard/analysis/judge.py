@@ -33,6 +33,7 @@ from steelyard.analysis.validity.gauges import gauge_findings
 from steelyard.analysis.validity.harness import harness_notices
 from steelyard.analysis.validity.published_figures import published_figure_notices
 from steelyard.analysis.validity.servers import server_notices
+from steelyard.analysis.validity.sleeps import sleep_notices
 from steelyard.analysis.validity.stability import stability_notices
 from steelyard.analysis.validity.turns import turn_notices
 from steelyard.analysis.verdict.costs import Costs
@@ -83,6 +84,7 @@ def judge(evidence: Evidence) -> Judgement:
             *stability_notices(evidence, run_metrics),
             *(finding.notice for finding in gauges),
             *harness_notices(evidence, run_metrics),
+            *sleep_notices(evidence, run_metrics),
             *fairness_notices(served, evidence.study.workload.points_are),
             *(notice for found in compared[None] for notice in found.notices),
             *scaling_notices(scaling),
