@@ -147,6 +147,7 @@ class Driver:
     """A process that loads the server for a time given ahead, whenever it has its turn."""
 
     def __init__(self, cpus: frozenset[int], command: list[Any], entered: str = "") -> None:
+        self.began_ns = time.monotonic_ns()
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         os.sched_setaffinity(self._process.pid, cpus)
         assert self._process.stdin is not None
@@ -163,7 +164,7 @@ class Driver:
         os.kill(self._process.pid, signal.SIGCONT)
         return self._turn(_TURN_S)
 
-    def running_s(self, start_ns: int = 0, end_ns: int = 2**63) -> float:
+    def running_s(self, start_ns: float, end_ns: float) -> float:
         """How long it had its turn, between two moments of the monotonic clock."""
         turns = ((max(begin, start_ns), min(end, end_ns)) for begin, end in self._turns_ns)
         return sum(max(0, end - begin) for begin, end in turns) / 1e9
@@ -188,7 +189,7 @@ class Driver:
         return text
 
     def cost(self) -> Cost:
-        """From its report: user and system CPU in seconds, transactions, and where known from when to when."""
+        """From its report: user and system CPU in seconds, transactions, perhaps from when to when."""
         user_s, system_s, count, *times = json.loads(self.shown())
         per_s = count / self.running_s(*times) if len(times) == 2 else 0.0
         return Cost(user_s / count * 1e6, system_s / count * 1e6, per_s)
@@ -201,8 +202,9 @@ class Pgbench(Driver):
         """From its report, and from what the kernel says that it used."""
         shown = self.shown()
         count = int(_found(r"transactions actually processed: (\d+)", shown))
-        connecting_s = float(_found(r"initial connection time = ([\d.]+) ms", shown)) / 1e3
-        per_s = count / (self.running_s() - connecting_s)
+        connected_ns = self.began_ns + float(_found(r"initial connection time = ([\d.]+) ms", shown)) * 1e6
+        end_ns = connected_ns + float(_found(r"duration: (\d+) s", shown)) * 1e9
+        per_s = count / self.running_s(connected_ns, end_ns)
         return Cost(self.usage.ru_utime / count * 1e6, self.usage.ru_stime / count * 1e6, per_s)
 
 

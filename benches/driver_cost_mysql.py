@@ -1,9 +1,9 @@
 """What the driver costs: Steelyard's engine against sysbench, on MariaDB.
 
-The statement of sysbench's oltp_point_select through a Unix socket, 8 and 64 clients, prepared and as text. As in
-driver_cost.py both drivers are connected to one server and take turns of 100 ms; a ratio pairs the two of
-one round. sysbench has a thread for each client, the engine one for all. The goal is for --shared: throughput
-of the server under the engine to that under sysbench.
+The statement of sysbench's oltp_point_select through a Unix socket, 8 and 64 clients, prepared and as text.
+As in driver_cost.py both drivers are connected to one server and take turns of 100 ms; a ratio pairs the two
+of one round. sysbench has a thread for each client, the engine one for all. The goal is for --shared:
+throughput of the server under the engine to that under sysbench.
 
     python benches/driver_cost_mysql.py [--quick] [--json] [--shared]
 """
@@ -121,7 +121,9 @@ class Sysbench(Driver):
             sys.exit(f"sysbench printed no transactions: {shown}")
         count = int(match[1])
         user_us, system_us = (used / count * 1e6 for used in (self.usage.ru_utime, self.usage.ru_stime))
-        return Cost(user_us, system_us, count / self.running_s())
+        lasted = re.search(r"total time:\s+([\d.]+)s", shown)
+        end_ns = self.began_ns + (float(lasted[1]) * 1e9 if lasted else 0.0)
+        return Cost(user_us, system_us, count / self.running_s(self.began_ns, end_ns))
 
 
 def sysbench(server: Server, case: Case, seconds: float) -> Driver:

@@ -1,10 +1,10 @@
 """How often a study's interval holds the true ratio, where it is known: two delays of the null subject.
 
 A server that answers `delay_us` after each request gives clients / (delay + overhead) transactions per
-second in a closed loop, so two delays have the ratio (d1 + o) / (d2 + o). The overhead o, of timers, sockets
-and the engine, is what the baselines of all studies take beyond their delay (median): 50 us more or less of it
-move the ratio by 0.1 %. Delays of several milliseconds are worse: the clients of a turn then work in step, and
-whether their last round still ends within it is no matter of chance.
+second in a closed loop, so two delays have the ratio (d1 + o) / (d2 + o). The overhead o, of timers,
+sockets and the engine, is what the baselines of all studies take beyond their delay (median): 50 us more or
+less of it move the ratio by 0.1 %. Delays of several milliseconds are worse: the clients of a turn work in
+step then, and whether their last round still ends within it is no matter of chance.
 
     python benches/known_ratio.py [--studies 40] [--delays 1000 1050] [--neighbours]
 """

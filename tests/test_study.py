@@ -236,6 +236,11 @@ def refused(text: str) -> str:
             'my.toml:3: subject.settings.a: the null subject has no setting "a"',
         ),
         (
+            '"postgres"',
+            '"null", settings = { delay_us = -1 }',
+            "my.toml:3: subject.settings.delay_us: -1 is not a whole number from 0",
+        ),
+        (
             "[factors.handle]",
             "[workload.transactions]\nt = { statements = ['lok'] }\n[factors.handle]",
             'no statement "lok"',

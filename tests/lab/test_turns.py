@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from collections import Counter
@@ -159,6 +160,7 @@ def test_a_study_in_turns_has_runs_as_long_as_their_turns(lab: Lab) -> None:
     assert len(busy) == 4 and (busy > 0).all() and (busy < 1.2e9).all()
     assert not lab.ours()
     # what the machine permits may have changed since
+    shutil.rmtree(lab.bundle / "runs" / "0004")
     prepared = replace(PreparedStudy.of(path.read_text(), str(path)), one_after_another="there is no room")
     with pytest.raises(InputError, match="finished runs took turns and cannot now: there is no room"):
         resume(lab.bundle, prepared, Progress(Console()), Interrupts(lambda: None))

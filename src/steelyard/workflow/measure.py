@@ -121,8 +121,9 @@ def resume(path: Path, prepared: PreparedStudy, progress: Watcher, interrupts: I
 
 def _refuse_other_order(bundle: Bundle, prepared: PreparedStudy) -> None:
     """Raises InputError where finished runs took turns and new ones would not, or the other way round."""
+    (runs,) = bundle.columns("select count(*) as n from runs where status = 'done'")["n"]
     (turns,) = bundle.columns("select count(*) as n from turns")["n"]
-    if bool(turns) != bool(prepared.one_after_another):
+    if not runs or bool(turns) != bool(prepared.one_after_another):
         return
     why = prepared.one_after_another
     now = f"cannot now: {why}" if turns else "can now"
