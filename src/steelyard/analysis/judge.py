@@ -127,7 +127,6 @@ def _study_notices(evidence: Evidence) -> list[Notice]:
         *_durability_notices(evidence),
         *_clock_notices(evidence),
         *storage_notices(evidence),
-        *server_notices(evidence),
     ]
 
 
