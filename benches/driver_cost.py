@@ -1,13 +1,16 @@
-"""CPU that the driver's process spends on a transaction: Steelyard's engine against pgbench.
+"""What the driver costs: CPU of its process per transaction, and throughput of the server under it.
+
+Steelyard's engine against pgbench, and against the smallest client that could be written
+(crates/load/examples/minimal_client.rs), below which no driver can be expected.
 
 Point lookups through a Unix socket, one driver thread. Server and driver run on different CPUs, or
 share all of them (--shared): the driver then seldom sleeps, and waking it up is not what is measured.
 In a round all drivers are connected to one server and take turns of 100 ms, the others stopped, so
 that whatever else the machine does meets them alike; a ratio pairs two drivers of one round.
-Microseconds of CPU, user and system, of the driver's process alone.
+Microseconds of CPU, user and system, of the driver's process alone; transactions per second of its turns.
+The goals are for --shared: CPU to that of the smallest client, throughput to that under pgbench -j 1.
 
     python benches/driver_cost.py [--quick] [--json] [--shared] [--io epoll io_uring] [--bindir FOLDER]
-        [--minimal]
 """
 
 from __future__ import annotations
@@ -41,28 +44,31 @@ START_S = 0.8
 
 @dataclass(frozen=True)
 class Case:
-    """One comparison: the engine's handle against pgbench's mode, and the ratio that is asked for."""
+    """One comparison: the engine's handle, pgbench's mode, the most CPU in that of the smallest client."""
 
     name: str
     clients: int
     handle: str
     mode: str
-    target: float
+    of_minimal_max: float
 
 
 CASES = (
-    Case("prepared, 8 clients", 8, "named", "prepared", 0.60),
-    Case("simple, 8 clients", 8, "none", "simple", 0.57),
-    Case("prepared, 64 clients", 64, "named", "prepared", 0.40),
+    Case("prepared, 8 clients", 8, "named", "prepared", 1.05),
+    Case("simple, 8 clients", 8, "none", "simple", 1.05),
+    Case("prepared, 64 clients", 64, "named", "prepared", 0.75),
 )
+# throughput of the server under the engine to that under its own client
+THROUGHPUT_MIN = 1.1
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a driver spent, us a transaction."""
+    """What a driver spent, us per transaction; per_s: transactions per second of its turns, 0: not known."""
 
     user_us: float
     system_us: float
+    per_s: float = 0.0
 
     @property
     def us(self) -> float:
@@ -141,11 +147,13 @@ class Driver:
     """A process that loads the server for a time given ahead, whenever it has its turn."""
 
     def __init__(self, cpus: frozenset[int], command: list[Any], entered: str = "") -> None:
+        self.began_ns = time.monotonic_ns()
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         os.sched_setaffinity(self._process.pid, cpus)
         assert self._process.stdin is not None
         self._process.stdin.write(entered)
         self._process.stdin.close()
+        self._turns_ns: list[tuple[int, int]] = []
         self._turn(START_S)
 
     def turn(self) -> bool:
@@ -156,8 +164,15 @@ class Driver:
         os.kill(self._process.pid, signal.SIGCONT)
         return self._turn(_TURN_S)
 
+    def running_s(self, start_ns: float, end_ns: float) -> float:
+        """How long it had its turn, between two moments of the monotonic clock."""
+        turns = ((max(begin, start_ns), min(end, end_ns)) for begin, end in self._turns_ns)
+        return sum(max(0, end - begin) for begin, end in turns) / 1e9
+
     def _turn(self, seconds: float) -> bool:
+        begin_ns = time.monotonic_ns()
         time.sleep(seconds)
+        self._turns_ns.append((begin_ns, time.monotonic_ns()))
         pid, status, self.usage = os.wait4(self._process.pid, os.WNOHANG)
         if pid:
             self._process.returncode = os.waitstatus_to_exitcode(status)
@@ -174,9 +189,10 @@ class Driver:
         return text
 
     def cost(self) -> Cost:
-        """From its own words: user and system CPU in seconds, transactions."""
-        user_s, system_s, count = json.loads(self.shown())[:3]
-        return Cost(user_s / count * 1e6, system_s / count * 1e6)
+        """From its report: user and system CPU in seconds, transactions, perhaps from when to when."""
+        user_s, system_s, count, *times = json.loads(self.shown())
+        per_s = count / self.running_s(*times) if len(times) == 2 else 0.0
+        return Cost(user_s / count * 1e6, system_s / count * 1e6, per_s)
 
 
 class Pgbench(Driver):
@@ -184,8 +200,12 @@ class Pgbench(Driver):
 
     def cost(self) -> Cost:
         """From its report, and from what the kernel says that it used."""
-        count = int(_found(r"transactions actually processed: (\d+)", self.shown()))
-        return Cost(self.usage.ru_utime / count * 1e6, self.usage.ru_stime / count * 1e6)
+        shown = self.shown()
+        count = int(_found(r"transactions actually processed: (\d+)", shown))
+        connected_ns = self.began_ns + float(_found(r"initial connection time = ([\d.]+) ms", shown)) * 1e6
+        end_ns = connected_ns + float(_found(r"duration: (\d+) s", shown)) * 1e9
+        per_s = count / self.running_s(connected_ns, end_ns)
+        return Cost(self.usage.ru_utime / count * 1e6, self.usage.ru_stime / count * 1e6, per_s)
 
 
 def pgbench(server: Server, case: Case, seconds: float) -> Driver:
@@ -206,19 +226,19 @@ def _found(pattern: str, text: str) -> str:
 
 # the engine's own CPU from the start of measure to the start of cool-down: Python's start is not load
 ENGINE = """
-import json, resource, sys
+import json, resource, sys, time
 from steelyard import _core
 times = []
 def on_event(line):
     event = json.loads(line)
     if event["event"] == "phase" and event["phase"] in ("measure", "cool-down"):
         usage = resource.getrusage(resource.RUSAGE_SELF)
-        times.append((usage.ru_utime, usage.ru_stime))
+        times.append((usage.ru_utime, usage.ru_stime, time.monotonic_ns()))
 result = json.loads(_core.load_run(sys.stdin.read(), on_event))
-(u0, s0), (u1, s1) = times
+(u0, s0, begin), (u1, s1, end) = times
 if sum(result["errors"]["count"]):
     raise SystemExit(str(result["errors"]))
-print(json.dumps([u1 - u0, s1 - s0, sum(result["clients"]["transactions"])]))
+print(json.dumps([u1 - u0, s1 - s0, sum(result["clients"]["transactions"]), begin, end]))
 """
 
 
@@ -285,11 +305,9 @@ def _spread(values: list[float]) -> dict[str, float]:
 Start = Callable[[Server, Case, float], Driver]
 
 
-def drivers(ios: list[str], with_minimal: bool) -> dict[str, Start]:
-    starts: dict[str, Start] = {"pgbench": pgbench} | {io: partial(engine, io=io) for io in ios}
-    return starts | (
-        {"minimal": partial(minimal_client, program=built_minimal_client())} if with_minimal else {}
-    )
+def drivers(ios: list[str]) -> dict[str, Start]:
+    engines: dict[str, Start] = {io: partial(engine, io=io) for io in ios}
+    return {"pgbench": pgbench, **engines, "minimal": partial(minimal_client, program=built_minimal_client())}
 
 
 def measure(
@@ -307,45 +325,63 @@ def measure(
             left = [driver for driver in left if driver.turn()]
         for name, driver in running.items():
             costs[name].append(driver.cost())
-    result: dict[str, Any] = {"case": case.name, "target": case.target, "drivers": {}}
+    result: dict[str, Any] = {"case": case.name, "of_minimal_max": case.of_minimal_max, "drivers": {}}
     for name in names:
-        pairs = zip(costs[name], costs["pgbench"], strict=True)
+        rounds_of = list(zip(costs[name], costs["pgbench"], costs["minimal"], strict=True))
         result["drivers"][name] = {
             "us": _spread([cost.us for cost in costs[name]]),
             "user_us": _spread([cost.user_us for cost in costs[name]]),
-            "ratio": _spread([ours.us / theirs.us for ours, theirs in pairs]),
+            "of_pgbench": _spread([ours.us / theirs.us for ours, theirs, _ in rounds_of]),
+            "of_minimal": _spread([ours.us / least.us for ours, _, least in rounds_of]),
+            "throughput": _spread([ours.per_s / theirs.per_s for ours, theirs, _ in rounds_of]),
         }
     return result
 
 
-_COLUMNS = (("us/txn", "us", 2), ("of it user", "user_us", 2), ("ratio", "ratio", 3))
+_COLUMNS = (
+    ("us/txn", "us", 2),
+    ("of it user", "user_us", 2),
+    ("CPU to pgbench's", "of_pgbench", 2),
+    ("to the minimal client's", "of_minimal", 2),
+    ("throughput to that under pgbench", "throughput", 2),
+)
+
+
+def verdict(found: float, most: float = float("inf"), least: float = 0.0) -> str:
+    """Whether a median meets its goal."""
+    goal = f"<= {most:.2f}" if least == 0.0 else f">= {least:.2f}"
+    return f"{found:.2f} (goal {goal}: {'met' if least <= found <= most else 'missed'})"
 
 
 def _show(result: dict[str, Any]) -> None:
-    print(f"{result['case']} (min/median/max; asked for: {result['target']:.2f} x pgbench)")
+    print(f"{result['case']} (min/median/max)")
     for name, values in result["drivers"].items():
         cells: list[str] = []
         for title, key, digits in _COLUMNS:
             spread = values[key]
             numbers = "/".join(f"{spread[part]:.{digits}f}" for part in ("min", "median", "max"))
             cells.append(f"{title} {numbers}")
-        print(f"  {name:9s} " + "   ".join(cells), flush=True)
+        # the smallest client counts no time
+        print(f"  {name:9s} " + "   ".join(cells[: -1 if name == "minimal" else None]), flush=True)
+        if name not in ("pgbench", "minimal"):
+            cpu = verdict(values["of_minimal"]["median"], most=result["of_minimal_max"])
+            throughput = verdict(values["throughput"]["median"], least=THROUGHPUT_MIN)
+            print(f"  {'':9s} CPU to the minimal client's {cpu}, throughput {throughput}", flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="CPU of the driver: Steelyard's engine against pgbench")
+    parser = argparse.ArgumentParser(description="Cost of the driver: Steelyard's engine against pgbench")
     parser.add_argument("--json", action="store_true", help="the results as JSON on standard output")
     parser.add_argument("--quick", action="store_true", help="3 rounds of 3 s a driver in place of 8 of 5 s")
     parser.add_argument("--shared", action="store_true", help="server and driver share all CPUs")
     parser.add_argument("--io", nargs="+", default=["auto"], help="auto, epoll, io_uring: one or more")
     parser.add_argument("--bindir", type=Path, help="PostgreSQL's programs; default: the embedded ones")
-    parser.add_argument("--minimal", action="store_true", help="the smallest possible client beside them")
     options = parser.parse_args()
     rounds, seconds, rows = (3, 3.0, 100_000) if options.quick else (8, 5.0, 1_000_000)
     results: list[dict[str, Any]] = []
     with postgres(rows, options.shared, options.bindir) as server:
         for case in CASES:
-            results.append(measure(server, case, rounds, seconds, drivers(options.io, options.minimal)))
+            results.append(measure(server, case, rounds, seconds, drivers(options.io)))
             if not options.json:
                 _show(results[-1])
     if options.json:

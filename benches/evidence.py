@@ -129,7 +129,9 @@ def evidence_of(
             t = truth[label]
             speed = float(np.exp(common + own + drift_per_run * run))
             speed *= factor(block, label) if factor else 1.0
-            tables["runs"].append({"run": run, "option": label, "block": block, "slot": slot})
+            tables["runs"].append(
+                {"run": run, "option": label, "block": block, "slot": slot, "seconds": 10.0}
+            )
             for point, clients in enumerate(study.plan.clients):
                 per_s = t.throughput_per_s * speed * clients / study.plan.clients[0]
                 per_s = given_per_s or per_s
@@ -222,7 +224,7 @@ def _counters(t: Truth, per_s: float, cost: float) -> dict[tuple[str, str, str],
 
 
 _COLUMNS: dict[str, tuple[str, ...]] = {
-    "runs": ("run", "option", "block", "slot"),
+    "runs": ("run", "option", "block", "slot", "seconds"),
     "points": ("run", "point", "clients", "seconds", "transactions", "errors"),
     "seconds": ("run", "point", "second", "count"),
     "latency": (

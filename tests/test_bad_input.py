@@ -192,6 +192,13 @@ def test_a_length_from_the_command_line_is_a_finite_number(measure_s: float) -> 
         adjusted("aa", measure_s=measure_s)
 
 
+@pytest.mark.parametrize("until", ["fast", "0%", "200%", "-1%", "1 % or so", "nan", ""])
+def test_a_half_width_from_the_command_line_is_a_percentage(lab: Lab, until: str) -> None:
+    done = lab.run("run", "aa", f"--until={until}")
+    assert done.returncode == 2, done.stderr
+    assert f"--until {until}: expected the half-width of an interval" in done.stderr
+
+
 def test_bad_input_ends_in_a_sentence_and_exit_code_2(lab: Lab) -> None:
     path = lab.folder / "study.toml"
     path.write_text(STUDY.replace("[workload]", "[[workload]]"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +12,12 @@ from pathlib import Path
 import pytest
 
 from laboratory import Lab, small_study
+from steelyard.analysis.judge import judge
+from steelyard.bundle.reader import Bundle
+from steelyard.lab.environment.environment import environment
+from steelyard.quantities import significant
 from steelyard.report.export.judgement_json import judgement_schema
+from steelyard.workflow.resolution import resolution_finding
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +195,24 @@ def test_doctor_finds_something_to_say_about_this_machine(made: Lab) -> None:
     findings = json.loads(made.run("doctor", "--json").stdout)
     assert {finding["state"] for finding in findings} <= {"ok", "warning", "optional", "missing"}
     assert all(finding["text"] for finding in findings)
+
+
+def test_doctor_takes_the_resolution_from_the_newest_study_of_this_machine(made: Lab, tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    done = lab.run("run", small_study(tmp_path, blocks=6, measure_s=0.2), "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    shutil.copytree(made.bundle, tmp_path / "older.bundle", ignore=shutil.ignore_patterns("environment.json"))
+    os.utime(tmp_path / "older.bundle" / "runs", (0, 0))
+    bundle = Bundle(lab.bundle)
+    percent = judge(bundle.evidence()).precision.resolution_percent
+    assert percent is not None
+    found = resolution_finding(tmp_path, environment())
+    assert found.text.startswith(f"{lab.bundle.name} (6 blocks of 2 options) could see differences")
+    assert f"of {significant(percent, 2)} % and more" in found.text
+    other_machine = {**environment(), "cpu": {**environment()["cpu"], "model": "Other"}}
+    for folder, here in ((tmp_path, other_machine), (tmp_path / "older.bundle", environment())):
+        unknown = resolution_finding(folder, here)
+        assert unknown.state == "optional" and "run aa" in unknown.hint
 
 
 def test_the_verdict_as_markdown_names_winner_or_tie_and_the_machine(made: Lab) -> None:

@@ -213,7 +213,7 @@ def test_an_attribute_that_is_not_taken_is_named() -> None:
 
 
 def test_the_server_s_processes_under_load_have_the_option_s_slice(lab: Lab) -> None:
-    text = study_text(subject="postgres", measure_s=3)
+    text = study_text(subject="postgres", measure_s=3).replace("[plan]", "[plan]\nturns = false")
     process = lab.start("run", host_study(lab.folder, text), "--bundle", lab.bundle)
     seen: set[tuple[float | None, ...]] = set()
 
@@ -410,8 +410,8 @@ def test_the_guard_writes_a_value_back_when_the_lab_is_gone(tmp_path: Path) -> N
     knob.write_text("ours\n")
     other.write_text("somebody's\n")
     with Guard() as guard:
-        guard.write_back(knob, "old", "ours")
-        guard.write_back(other, "old", "ours")
+        guard.write_back(knob, "old", {"ours", "earlier"})
+        guard.write_back(other, "old", {"ours"})
     assert (value_of(knob), value_of(other)) == ("old", "somebody's")
 
 

@@ -16,7 +16,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.load_study import catalogue, find_study, json_schema, parse_study
 from steelyard.study.overrides import adjusted
 from steelyard.study.plan import blocks, options
-from steelyard.study.study import Study
+from steelyard.study.study import Stop, Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.workflow.prepare import PreparedStudy
 
@@ -233,7 +233,12 @@ def refused(text: str) -> str:
         (
             '"postgres"',
             '"null", settings = { a = 1 }',
-            "my.toml:3: subject.settings: the null subject has no",
+            'my.toml:3: subject.settings.a: the null subject has no setting "a"',
+        ),
+        (
+            '"postgres"',
+            '"null", settings = { delay_us = -1 }',
+            "my.toml:3: subject.settings.delay_us: -1 is not a whole number from 0",
         ),
         (
             "[factors.handle]",
@@ -312,6 +317,12 @@ def test_what_the_command_line_changes_is_written_into_the_study() -> None:
     text = adjusted("aa", blocks=3, clients="1,8", measure_s=0.5).text
     plan = parse_study(text, "aa").plan
     assert (plan.blocks, plan.clients, plan.measure_s) == (3, [1, 8], 0.5)
+
+
+@pytest.mark.parametrize(("until", "percent"), [("1%", 1), ("0.5 %", 0.5), ("2", 2)])
+def test_until_is_the_rule_of_the_plan(until: str, percent: float) -> None:
+    stop = parse_study(adjusted("aa", until=until).text, "aa").plan.stop
+    assert stop == Stop(half_width_percent=percent)
 
 
 def planned(seed: int, count: int, levels: int) -> Study:

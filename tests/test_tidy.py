@@ -63,7 +63,7 @@ ROOMS = {
         overrides
     """,
     "host": """
-        finding kernel mariadb_login
+        finding kernel mariadb_login room
         cpus
         processes
         guests
@@ -119,7 +119,7 @@ ROOMS = {
     "workflow": """
         busy_machine complaint exit_codes prepare
         attempts bench needs program_name
-        measure missing show
+        measure missing resolution show
         session
     """,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from collections import Counter
@@ -12,17 +13,23 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from evidence import study_of
 from laboratory import SMALL, Lab
 from steelyard.bundle.reader import Bundle
+from steelyard.host.processes.signals import Interrupts
 from steelyard.lab.observe.probes import not_in_turns
 from steelyard.lab.turns.own_time import Turn, own_samples
 from steelyard.lab.turns.schedule import deals, rounds_of
 from steelyard.lab.turns.settling import settle_ms
+from steelyard.report.terminal.progress import Progress
 from steelyard.run_tables.rows import Rows
+from steelyard.study.errors import InputError
 from steelyard.study.study import Plan
 from steelyard.subjects import Server
+from steelyard.workflow.measure import resume
+from steelyard.workflow.prepare import PreparedStudy
 
 MS = 1_000_000
 
@@ -181,6 +188,11 @@ def test_a_study_in_turns_has_runs_as_long_as_their_turns(lab: Lab) -> None:
     busy = rates["rate_per_s"][(rates["entity"] == "server") & (rates["metric"] == "cpu_ns_total")]
     assert len(busy) == 4 and (busy > 0).all() and (busy < 1.2e9).all()
     assert not lab.ours()
+    # what the machine permits may have changed since
+    shutil.rmtree(lab.bundle / "runs" / "0004")
+    prepared = replace(PreparedStudy.of(path.read_text(), str(path)), one_after_another="there is no room")
+    with pytest.raises(InputError, match="finished runs took turns and cannot now: there is no room"):
+        resume(lab.bundle, prepared, Progress(Console()), Interrupts(lambda: None))
 
 
 def test_that_sleeps_for_latches_are_not_recorded_in_turns_is_a_notice_with_its_mend() -> None:

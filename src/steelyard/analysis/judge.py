@@ -12,6 +12,7 @@ from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.pairwise import metrics_that_count, pairwise
 from steelyard.analysis.comparison.precision import precision
 from steelyard.analysis.comparison.queries import by_query
+from steelyard.analysis.comparison.remaining import remaining_notices
 from steelyard.analysis.comparison.stopping import level, stopped, stopping_notices, whole_blocks
 from steelyard.analysis.dispatcher.win_map import win_map
 from steelyard.analysis.judgement.results import Estimate, Judgement, Notice
@@ -32,6 +33,7 @@ from steelyard.analysis.validity.gauges import gauge_findings
 from steelyard.analysis.validity.harness import harness_notices
 from steelyard.analysis.validity.published_figures import published_figure_notices
 from steelyard.analysis.validity.servers import server_notices
+from steelyard.analysis.validity.sleeps import sleep_notices
 from steelyard.analysis.validity.stability import stability_notices
 from steelyard.analysis.validity.turns import turn_notices
 from steelyard.analysis.verdict.costs import Costs
@@ -82,6 +84,7 @@ def judge(evidence: Evidence) -> Judgement:
             *stability_notices(evidence, run_metrics),
             *(finding.notice for finding in gauges),
             *harness_notices(evidence, run_metrics),
+            *sleep_notices(evidence, run_metrics),
             *fairness_notices(served, evidence.study.workload),
             *(notice for found in compared[None] for notice in found.notices),
             *scaling_notices(scaling),
@@ -119,11 +122,11 @@ def _study_notices(evidence: Evidence) -> list[Notice]:
         *server_notices(evidence),
         *turn_notices(evidence),
         *stopping_notices(evidence),
+        *remaining_notices(evidence),
         *_plan_notices(evidence),
         *_durability_notices(evidence),
         *_clock_notices(evidence),
         *storage_notices(evidence),
-        *server_notices(evidence),
     ]
 
 

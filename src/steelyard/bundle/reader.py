@@ -131,7 +131,7 @@ class Bundle:
 
     def evidence(self) -> Evidence:
         """The evidence for the analysis. Raises InputError without a finished and readable run."""
-        runs = self.columns("select run, option, block, slot from used_runs order by run")
+        runs = self.columns("select run, option, block, slot, seconds from used_runs order by run")
         if not len(runs["run"]):
             again = f"steelyard resume {typed(self.path)}"
             if left_out := [text for _, text in self.inventory.notices]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
@@ -12,15 +13,20 @@ import click
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Findings as JSON.")
 def command(as_json: bool) -> None:
-    """Check what this machine and user permit, which servers are installed, and the current noise."""
+    """Check what this machine and user permit, which servers are installed, and the current noise.
+
+    The resolution is that of the newest finished bundle in the current folder.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from steelyard.lab.doctor.doctor import diagnose
+    from steelyard.lab.environment.environment import environment
     from steelyard.printable import LINES, printable
+    from steelyard.workflow.resolution import resolution_finding
 
-    findings = diagnose()
+    findings = [*diagnose(), resolution_finding(Path.cwd(), environment())]
     if as_json:
         json.dump([asdict(finding) for finding in findings], sys.stdout, indent=2)
         sys.stdout.write("\n")

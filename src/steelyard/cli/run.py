@@ -26,6 +26,11 @@ _DIAGNOSTIC_S = 2.0
 @click.option("--clients", help="Load points (numbers of clients), instead of the plan's: 1,8,64.")
 @click.option("--measure", type=click.FloatRange(0.1), help="Seconds measured, instead of the plan's.")
 @click.option(
+    "--until",
+    help="Stop when every interval of a ratio is this narrow (half-width): 1%. At the end says how long that"
+    " takes otherwise.",
+)
+@click.option(
     "--quick",
     is_flag=True,
     help="Fewer blocks and shorter load points, for a first look; says what it loses.",
@@ -57,6 +62,7 @@ def command(
     blocks: int | None,
     clients: str | None,
     measure: float | None,
+    until: str | None,
     quick: bool,
     subject: str | None,
     profile: bool,
@@ -86,6 +92,7 @@ def command(
         blocks=blocks,
         clients=clients,
         measure_s=measure,
+        until=until,
         subject=subject,
         probes=probes,
         quick=quick,

@@ -213,6 +213,21 @@ def check_setting(key: str, value: Setting) -> None:
         )
 
 
+def lasting(key: str) -> str:
+    """Why a setting of scope host cannot change between turns, as a clause; '' where it can.
+
+    Those of the server and of the engine hold for processes that each option has to itself; of the machine's,
+    the scheduler obeys within microseconds.
+    """
+    if takes_boot(key):
+        return "takes effect only at boot"
+    if key.startswith("hogs."):
+        return "CPU hogs of one option would run in the turns of the others"
+    if key.startswith(("thp", "sysctl.vm.", "sysctl.vm/")):
+        return "acts on memory beyond the turn in which it is set"
+    return ""
+
+
 def idle(settings: Mapping[str, Setting]) -> dict[str, str]:
     """Settings without effect in combination with the others: reason by name."""
     found: dict[str, str] = {}

@@ -6,6 +6,7 @@ alone is enough to resume and repeat the study.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,9 +18,10 @@ from pydantic import ValidationError
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import catalogue, find_study
 from steelyard.study.quick import quick_changes, quick_text
-from steelyard.study.study import Plan
+from steelyard.study.study import Plan, Study
 
-_OPTIONS = {"blocks": "--blocks", "clients": "--clients", "measure_s": "--measure"}
+_OPTIONS = {"blocks": "--blocks", "clients": "--clients", "measure_s": "--measure", "stop": "--until"}
+_UNTIL_PERCENT_MIN, _UNTIL_PERCENT_MAX = 0.01, 100.0
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,14 @@ def adjusted(
     blocks: int | None = None,
     clients: str | None = None,
     measure_s: float | None = None,
+    until: str | None = None,
     subject: str | None = None,
     probes: Mapping[str, Any] | None = None,
     quick: bool = False,
 ) -> Adjusted:
     """The study with these changes. Raises InputError.
 
+    until: half-width of the intervals that ends the study (plan.stop), as `1%`.
     subject: selects the built-in study `NAME-SUBJECT`, which has the same question for another server:
     settings and levels differ between servers, so a study has a variant for each.
     probes: keys of the study's [probes] to replace. quick: fewer blocks and less time per load point, but
@@ -61,6 +65,8 @@ def adjusted(
             raise InputError(
                 f"--clients {clients}: expected whole numbers separated by commas: 1,8,64"
             ) from None
+    if until is not None:
+        changes["stop"] = {**_stop(study), "half_width_percent": _half_width_percent(until)}
     _check(changes)
     lost = ""
     if quick:
@@ -87,6 +93,24 @@ def _variant(name: str, subject: str | None) -> str:
         f"--subject {subject}: the study {name} has no variant for subject {subject}",
         f"variants: {', '.join(kinds)}" if kinds else "steelyard studies",
     )
+
+
+def _stop(study: Study) -> dict[str, Any]:
+    """What else the study's own rule says."""
+    return {} if study.plan.stop is None else study.plan.stop.model_dump(exclude_unset=True)
+
+
+def _half_width_percent(until: str) -> float:
+    """`1%`, `0.5 %` or `2` in percent. Raises InputError."""
+    match = re.fullmatch(r"\s*(\d{1,4}(?:\.\d{1,6})?)\s*%?\s*", until)
+    percent = float(match[1]) if match else 0.0
+    if not _UNTIL_PERCENT_MIN <= percent < _UNTIL_PERCENT_MAX:
+        raise InputError(
+            f"--until {until}: expected the half-width of an interval, from {_UNTIL_PERCENT_MIN:g}% to below"
+            f" {_UNTIL_PERCENT_MAX:g}%",
+            "steelyard run STUDY --until 1%",
+        )
+    return percent
 
 
 def _check(changes: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from steelyard.study.study import Scope, Study
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.study.workloads.workload import Workload
+from steelyard.subjects.servers.room import Footprint
 from steelyard.workloads import Work, work_of
 
 # workloads of a database server that can also load tables from files
@@ -147,6 +148,8 @@ class Kind:
     it, each with its settings. monitors: its default monitors.
     in_process: whether the measured work runs within the engine, so that the load needs no separate CPUs.
     turns: whether its options can take turns within a block; its subjects are then SharedSubjects.
+    why_no_turns: the reason against them, which follows a colon; footprint: what its
+    servers take of memory and disk; None: next to nothing, or none of the lab's.
     boots_itself: whether it boots kernels itself, instead of this machine. set_up_s: typical length of a run
     without its phases, on two cores; round_s: of a round of long queries, per unit of scale; run_s: typical
     length of a whole run that has its own clock.
@@ -171,6 +174,8 @@ class Kind:
     monitors: tuple[str, ...] = ("host", "processes", "disturbance")
     in_process: bool = False
     turns: bool = False
+    why_no_turns: str = ""
+    footprint: Footprint | None = None
     boots_itself: bool = False
     set_up_s: float = 1.5
     round_s: float = 30.0

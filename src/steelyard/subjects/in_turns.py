@@ -2,33 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
+from steelyard.host.room import Room, free_room
 from steelyard.study.errors import InputError
+from steelyard.study.host_settings import lasting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.subjects import kind_of
+from steelyard.workloads import work_of
 
-# each needs memory and disk for its own data
-_SERVERS_MAX = 4
+# each has background processes of its own
+_SERVERS_MAX = 8
+# of what is free: the rest is for the page cache, and for what was estimated too low
+_SHARE_MAX = 0.8
 
 
-def in_turns(study: Study, options: Sequence[Option]) -> bool:
-    """Whether the options of a block take turns. Raises InputError where the study wants it in vain."""
-    obstacle = why_one_after_another(study, options)
+def why_one_after_another(study: Study, options: Sequence[Option], free: Room | None = None) -> str:
+    """Why the options of a block run one after another, as a clause; '' where they take turns.
+
+    free: memory and disk for servers; default: those of this machine. Raises InputError where the study wants
+    turns in vain.
+    """
+    obstacle = next(_obstacles(study, options, free), "")
     if obstacle and study.plan.turns is True:
         raise InputError(f"turns are not possible: {obstacle}", 'turns = "auto" or false', ("plan", "turns"))
-    return not obstacle
+    return obstacle
 
 
-def why_one_after_another(study: Study, options: Sequence[Option]) -> str:
-    """Why the options of a block run one after another, as a clause; '' where they take turns."""
+def servers_of(options: Sequence[Option]) -> Mapping[str, int]:
+    """The number of each option's server, from 0, by label.
+
+    Options share a server unless they differ in its programs, settings, schema or scheduling.
+    """
+    numbers: dict[str, int] = {}
+    found: dict[str, int] = {}
+    for option in options:
+        host = {key: value for key, value in option.host.items() if key.startswith("server.")}
+        parts = (option.server, option.schema, host)
+        key = repr((option.bindir, *(sorted(part.items()) for part in parts)))
+        found[option.label] = numbers.setdefault(key, len(numbers))
+    return found
+
+
+def room_of_servers(study: Study, options: Sequence[Option]) -> Room:
+    """Memory and disk that the servers of a block in turns take, estimated; nothing for one alone."""
+    footprint = kind_of(study).footprint
+    servers = servers_of(options)
+    if footprint is None or len(set(servers.values())) < 2:
+        return Room(0, 0)
+    rooms: dict[int, Room] = {}
+    for option in options:
+        number = servers[option.label]
+        # every option has connections of its own
+        sessions = max(study.plan.clients) * list(servers.values()).count(number)
+        rooms[number] = footprint.room(work_of(option.workload), option.server, sessions)
+    found = rooms.values()
+    return Room(sum(room.memory_bytes for room in found), sum(room.disk_bytes for room in found))
+
+
+def _obstacles(study: Study, options: Sequence[Option], free: Room | None) -> Iterator[str]:
     kind, plan = kind_of(study), study.plan
     workloads = [option.workload for option in options]
     reasons = {
         "the study says so (plan.turns)": plan.turns is False,
         "there is one option": len(options) < 2,
-        f"{kind.name} does not support it": not kind.turns,
+        f"{kind.name} does not support it"
+        + (f": {why}" if (why := kind.why_no_turns) else ""): not kind.turns,
         "a number of transactions ends each run (plan.transactions)": plan.transactions is not None,
         "rounds of queries are longer than a turn": not all(workload.steady for workload in workloads),
         "requests that arrive at a rate would wait for the next turn": any(w.open_loop for w in workloads),
@@ -36,20 +78,25 @@ def why_one_after_another(study: Study, options: Sequence[Option]) -> str:
             workload.fills for workload in workloads
         ),
         "the kernel's probes watch one option at a time (probes)": study.probes.requested,
-        "host settings hold for one option at a time": any(option.host for option in options),
-        f"more than {_SERVERS_MAX} servers would be up at the same time": len(
-            set(servers_of(options).values())
-        )
-        > _SERVERS_MAX,
     }
-    return next((reason for reason, holds in reasons.items() if holds), "")
+    yield from (reason for reason, holds in reasons.items() if holds)
+    yield from _of_host(options)
+    number = len(set(servers_of(options).values()))
+    if number > _SERVERS_MAX:
+        yield f"more than {_SERVERS_MAX} servers would be up at the same time"
+    elif number > 1:
+        yield from _of_room(study, options, number, free)
 
 
-def servers_of(options: Sequence[Option]) -> Mapping[str, int]:
-    """The number of each option's server, from 0, by label; those that differ in session and client share."""
-    numbers: dict[str, int] = {}
-    found: dict[str, int] = {}
-    for option in options:
-        key = repr((option.bindir, sorted(option.server.items()), sorted(option.schema.items())))
-        found[option.label] = numbers.setdefault(key, len(numbers))
-    return found
+def _of_host(options: Sequence[Option]) -> Iterator[str]:
+    """Settings of the machine that cannot change between two turns."""
+    for key in sorted({key for option in options for key in option.host}):
+        if len({option.host.get(key) for option in options}) > 1 and (why := lasting(key)):
+            yield f"{key} differs between options and {why}"
+
+
+def _of_room(study: Study, options: Sequence[Option], number: int, free: Room | None) -> Iterator[str]:
+    need, free = room_of_servers(study, options), free or free_room(Path(tempfile.gettempdir()))
+    enough = _SHARE_MAX * free.memory_bytes, _SHARE_MAX * free.disk_bytes
+    if need.memory_bytes > enough[0] or need.disk_bytes > enough[1]:
+        yield f"{number} servers at the same time need {need}, and {free} are free"

@@ -1,24 +1,43 @@
-"""The null subject answers at once: it measures the lab's own cost. It needs no installed server."""
+"""The null subject answers at once: it measures the lab's own cost. It needs no installed server.
+
+With `delay_us` it answers that long after each request: options with two delays have a known ratio.
+"""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections.abc import Sequence
 
 from steelyard.host.cpus.placement import pin
 from steelyard.host.processes.limits import within
 from steelyard.host.processes.process_mark import Mark, end_marked, with_mark
+from steelyard.study.errors import InputError
+from steelyard.study.factors import settings_given
 from steelyard.study.plan import Option
+from steelyard.study.study import Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
 
 _PORT = 5432
+_DELAY = "delay_us"
+_DELAY_MAX_US = 10_000_000
 _READY_S = 30.0
 # a separate program: importing this package would cost seconds of a short study
 _SERVE = (
     "import sys; from steelyard import _core;"
-    " _core.stub_serve(sys.argv[1], '{}', lambda: print('ready', flush=True))"
+    " _core.stub_serve(sys.argv[1], sys.argv[2], lambda: print('ready', flush=True))"
 )
+
+
+def check(study: Study, _options: Sequence[Option]) -> None:
+    """Raises InputError for a setting other than a delay."""
+    for at, key, value in settings_given(study, "server"):
+        if key != _DELAY:
+            raise InputError(f'the null subject has no setting "{key}"', f"it has {_DELAY}", at)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _DELAY_MAX_US:
+            raise InputError(f"{value!r} is not a whole number from 0 to {_DELAY_MAX_US:,}", at=at)
 
 
 class Null:
@@ -32,13 +51,14 @@ class Null:
         self._load: Load | None = None
 
     def start(self, option: Option) -> Load:
-        """A stub server, the same for every option."""
+        """A stub server with the option's delay."""
+        settings = dict(option.server)
         socket = self._bench.folder / f".s.PGSQL.{_PORT}"
         socket.unlink(missing_ok=True)
         self._mark = Mark()
         self._promise = self._bench.guard.stop_marked(self._mark)
         self._server = subprocess.Popen(
-            [sys.executable, "-c", _SERVE, str(socket)],
+            [sys.executable, "-c", _SERVE, str(socket), json.dumps(settings)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -58,11 +78,14 @@ class Null:
             protocol="postgres",
             pid=self._server.pid,
         )
-        self._load = Load(server=server, facts={"version": "null: answers at once", "settings": {}})
+        delay_us = settings.get(_DELAY, 0)
+        answers = f"after {delay_us} µs" if delay_us else "at once"
+        facts = {"version": f"null: answers {answers}", "settings": settings}
+        self._load = Load(server=server, facts=facts)
         return self._load
 
     def join(self, option: Option) -> Load:
-        """The same for every option."""
+        """The same for all options of this server."""
         assert self._load is not None
         return self._load
 
@@ -85,10 +108,10 @@ class Null:
 KIND = Kind(
     "the null subject",
     make=Null,
-    check=lambda _study, _options: None,
+    check=check,
     takes=(StatementWorkload,),
-    lacks=dict.fromkeys(("settings", "session", "bindir", "dsn"), "leave it out"),
-    scopes={"client": "the workload's", "host": "this machine's"},
+    lacks=dict.fromkeys(("session", "bindir", "dsn"), "leave it out"),
+    scopes={"client": "the workload's", "server": _DELAY, "host": "this machine's"},
     turns=True,
     set_up_s=0.5,
 )

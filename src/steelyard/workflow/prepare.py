@@ -20,7 +20,7 @@ from steelyard.study.source import toml_of
 from steelyard.study.study import Reboots, Study
 from steelyard.study.workloads.program import ProgramWorkload
 from steelyard.subjects import check, expected_run_s, kind_of
-from steelyard.subjects.in_turns import in_turns, why_one_after_another
+from steelyard.subjects.in_turns import why_one_after_another
 from steelyard.workloads import work_of
 from steelyard.workloads.load_plan import anywhere, check_load
 
@@ -102,7 +102,6 @@ class PreparedStudy:
             found, refused = permitted(study, found)
             order = list(blocks(study, found, boots_apart))
             named = {name: files.place(name) for _, name in named_files(toml_of(text, origin))}
-            in_turns(study, found)
             obstacle = why_one_after_another(study, found)
             prepared = cls(study, text, origin, found, order, refused, obstacle, named, files.folder)
             if study.plan.disturbed in ("redo", "stop") and not prepared.sees_disturbance:

@@ -21,6 +21,7 @@ from steelyard.study.errors import InputError, typed
 from steelyard.study.load_study import find_study
 from steelyard.study.overrides import Adjusted
 from steelyard.subjects import kind_of
+from steelyard.subjects.in_turns import room_of_servers, servers_of
 from steelyard.workflow.busy_machine import busy_machine
 from steelyard.workflow.complaint import complain, say
 from steelyard.workflow.exit_codes import Exit
@@ -69,10 +70,20 @@ def _print_plan(prepared: PreparedStudy, lost: str) -> None:
     redone = prepared.redone_blocks_max if prepared.sees_disturbance else 0
     redo_s = redone * len(prepared.options) * (prepared.run_s or 0.0)
     busy = "" if study.workload.simulated else busy_machine()
-    expected = Expected(expected_s(prepared), redo_s, prepared.one_after_another, prepared.refused, busy)
+    expected = Expected(
+        expected_s(prepared), redo_s, prepared.one_after_another, _servers(prepared), prepared.refused, busy
+    )
     print_plan(study, prepared.options, expected, console)
     if lost:
         say(f"quick: {lost}")
+
+
+def _servers(prepared: PreparedStudy) -> str:
+    number = len(set(servers_of(prepared.options).values()))
+    if prepared.one_after_another or number < 2:
+        return ""
+    room = room_of_servers(prepared.study, prepared.options)
+    return f"{number} servers" + (f" that need about {room}" if room.memory_bytes else "")
 
 
 def resume_study(bundle: Path, study: str | None, as_json: bool = False) -> None:

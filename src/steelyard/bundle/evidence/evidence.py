@@ -65,7 +65,7 @@ class Evidence:
     """Tables as columns (equal lengths within a table); only runs whose status is done.
 
     options: in the order of the study, the baseline among them.
-    runs: run, option, block, slot.
+    runs: run, option, block, slot, seconds (its share of the study's time).
     points: run, point, clients, seconds (of measure), transactions, errors.
     seconds: run, point, second, count (whole transactions, measure phase only).
     latency: run, point, statement, count, mean_ns, p50_ns, p95_ns, p99_ns, p999_ns, max_ns.

@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -65,9 +65,9 @@ class Guard:
         """Promises that the folder is removed."""
         return self._promise({"remove": str(folder)})
 
-    def write_back(self, path: Path, old: str, new: str) -> int:
-        """Promises that the file gets its old value back, unless it no longer has the new value by then."""
-        return self._promise({"write": str(path), "old": old, "new": new})
+    def write_back(self, path: Path, old: str, new: Collection[str]) -> int:
+        """Promises that the file gets its old value back, if it has one of the new values by then."""
+        return self._promise({"write": str(path), "old": old, "new": sorted(new)})
 
     def dissolve(self, group: Path) -> int:
         """Promises that the control group is removed, and its processes are moved to the parent group."""
@@ -155,12 +155,13 @@ class Guard:
             _warn(f"the guard (process {process.pid}) still undoes changes after {_END_S:.0f} s")
 
 
-def _write_back(path: Path, old: str, new: str) -> None:
+def _write_back(path: Path, old: str, new: Collection[str]) -> None:
     try:
-        if (now := value_of(path)) == new:
+        if (now := value_of(path)) in new:
             write(path, old)
         elif now != old:
-            _warn(f"{path}: left at {now}: changed by another program from the study's {new}; it was {old}")
+            own = " or ".join(new)
+            _warn(f"{path}: left at {now}: changed by another program from the study's {own}; it was {old}")
     except OSError as error:
         _warn(f"{path}: could not be set back to {old}: {error.strerror}")
 

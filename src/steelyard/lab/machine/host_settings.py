@@ -1,4 +1,4 @@
-"""Host settings of a run: applied before clients connect, read back, undone after the run.
+"""Host settings: applied before clients connect, read back, undone after a run or a block in turns.
 
 Settings of processes end with the processes. Settings of the machine are registered with the guard
 before they change, so that they are undone even when the lab is killed.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -27,18 +27,25 @@ from steelyard.subjects import SubjectFailed
 
 @dataclass(frozen=True)
 class _Change:
-    """A value of the machine that a run has changed. held: the descriptor that locks its file."""
+    """A value of the machine that options change. held: the descriptor that locks its file.
+
+    values: those that the file may have by now; new: the last one written.
+    """
 
     name: str
     path: Path
     old: str
     new: str
+    values: frozenset[str]
     held: int
     promise: int
 
 
 class Host:
-    """The machine of a study: change() and settle() before a run's load, restore() at its end."""
+    """The machine of a study: change() and settle() before a run's load, restore() at its end.
+
+    In turns change() comes before whatever an option does, and settle() once per option.
+    """
 
     def __init__(self, guard: Guard, placement: Placement, boot: Boot | None = None) -> None:
         """boot: the current boot, where options may require another; None: boots are not checked."""
@@ -46,18 +53,24 @@ class Host:
         self.boots = boot is not None
         self._guard = guard
         self._placement = placement
-        self._changes: list[_Change] = []
+        self._changes: dict[Path, _Change] = {}
         self._hogs: Hogs | None = None
         self._groups: dict[Path, int] = {}
+        self._settled: set[tuple[str, int]] = set()
         self._probes: dict[str, int] = {}
 
     def change(self, option: Option) -> None:
-        """Applies the option's machine settings. Raises SubjectFailed for a refused one, BootNeeded."""
+        """Applies the option's machine settings, and undoes others of an option before it.
+
+        Raises SubjectFailed for a refused one, BootNeeded.
+        """
         if self._boot is not None:
             self._boot.check(option)
-        for name, path, value in _settings(option).files:
+        files = {path: (name, " ".join(value.split())) for name, path, value in _settings(option).files}
+        own = {path: (change.name, change.old) for path, change in self._changes.items()}
+        for path, (name, value) in (own | files).items():
             try:
-                self._write(name, path, " ".join(value.split()))
+                self._write(name, path, value)
             except BlockingIOError:
                 raise SubjectFailed(f"{name}: another study on this machine is changing it") from None
             except OSError as error:
@@ -72,16 +85,20 @@ class Host:
         settings = _settings(option)
         role = "hogs"
         try:
-            if settings.hogs:
+            if settings.hogs and self._hogs is None:
                 schedule = settings.schedules.get("hogs", Schedule())
                 self._hogs = Hogs(settings.hogs, self._placement.server, schedule, self._guard)
+            if self._hogs is not None:
                 pids = {**pids, "hogs": self._hogs.pid}
             # groups come first: entering a group resets the affinity
             for role, share in settings.shares.items():
-                self._confine(share, role, pids[role])
+                if (role, pids[role]) not in self._settled:
+                    self._confine(share, role, pids[role])
             for role, schedule in settings.schedules.items():
                 if role != "hogs" or role in settings.shares:
                     impose(pids[role], schedule)
+            # a server or hogs that options share are in their group already
+            self._settled |= set(pids.items())
         except NotTaken as misfit:
             raise SubjectFailed(f"option {option.label}: the host did not take {role}.{misfit}") from None
         except KeyError:
@@ -104,11 +121,13 @@ class Host:
             dissolve(folder)
             self._guard.forget(promise)
         self._groups.clear()
+        self._settled.clear()
         for group, promise in self._probes.items():
             take_away(group)
             self._guard.forget(promise)
         self._probes.clear()
-        problems = [text for change in reversed(self._changes) if (text := self._undo(change))]
+        undone = reversed(self._changes.values())
+        problems = [text for change in undone if (text := self._undo(change))]
         self._changes.clear()
         if problems:
             raise SubjectFailed("; ".join(problems))
@@ -121,20 +140,38 @@ class Host:
         group.join(pid)
 
     def _write(self, name: str, path: Path, new: str) -> None:
-        held = hold(path)
-        old = value_of(path)
-        promise = self._guard.write_back(path, old, new)
-        self._changes.append(_Change(name, path, old, new, held, promise))
+        change = self._changes.get(path) or self._begun(name, path, new)
+        if (found := value_of(path)) not in (change.old, *change.values):
+            raise SubjectFailed(f"another program changed {name} to {found} during the study")
+        if new not in change.values:
+            change = self._promised(change, new)
+        self._changes[path] = replace(change, new=new)
+        if found == new:
+            return
         write(path, new)
         if (found := value_of(path)) != new:
-            write(path, old)
+            write(path, change.old)
             raise SubjectFailed(f"the machine did not take {name} = {new}: it has {found}")
+
+    def _begun(self, name: str, path: Path, new: str) -> _Change:
+        held = hold(path)
+        old, values = value_of(path), frozenset((new,))
+        change = _Change(name, path, old, old, values, held, self._guard.write_back(path, old, values))
+        self._changes[path] = change
+        return change
+
+    def _promised(self, change: _Change, new: str) -> _Change:
+        """With a further value, which the guard knows before it forgets the earlier promise."""
+        values = change.values | {new}
+        promise = self._guard.write_back(change.path, change.old, values)
+        self._guard.forget(change.promise)
+        return replace(change, values=values, promise=promise)
 
     def _undo(self, change: _Change) -> str:
         """Restores the old value. The problem as a sentence; '' when the value was still the run's."""
         try:
             found = value_of(change.path)
-            if found == change.new:
+            if found in change.values:
                 write(change.path, change.old)
             elif found != change.old:
                 return (

@@ -153,6 +153,7 @@ class _Block:
         running: set[int] = set()
         for slot in self._slots:
             self.current, label = slot, slot.option.label
+            self._laboratory.host.change(slot.option)
             self._laboratory.progress.run_started(label, slot.block, slot.slot)
             server = self.servers[label]
             subject = self._laboratory.subjects[server]
@@ -173,7 +174,8 @@ class _Block:
         plan = {**engine_plan(laboratory.study, slot, laboratory.work, load), "turns": True}
         engine = LoadProcess(load.engine, plan, engine_cpus(load, laboratory.placement))
         opened.callback(engine.stop)
-        pids = {**root_processes(load, engine.pid), "monitors": os.getpid()}
+        roots = laboratory.host.settle(slot.option, root_processes(load, engine.pid))
+        pids = {**roots, "monitors": os.getpid()}
         target = Target(pids, load.server.dsn if load.server is not None else "")
         monitoring = Monitoring(laboratory.monitor_rates_hz, target, self.origin_ns)
         opened.callback(monitoring.stop)
@@ -228,6 +230,7 @@ class _Block:
         """The lanes; each is the current one while it is at work."""
         for lane in lanes:
             self.current = lane.slot
+            self._laboratory.host.change(lane.slot.option)
             self._laboratory.progress.run_started(lane.slot.option.label, lane.slot.block, lane.slot.slot)
             yield lane
 

@@ -24,7 +24,7 @@ _SEVERE = (
     "few-blocks",
     "study-unfinished",
 )
-# what the machine or the user did not permit, or what was not recorded for a time
+# what the machine or the user did not permit, what was not recorded for a time, what the set-up adds
 _LIMITS = (
     "monitor-silent",
     "monitor-lost",
@@ -33,6 +33,7 @@ _LIMITS = (
     "monitor-unavailable",
     "probes-differ",
     "probe-unavailable",
+    "engine-slept",
 )
 _DETAILS_MAX = 4
 _RUNS = re.compile(r"\d+(?= runs\b)")

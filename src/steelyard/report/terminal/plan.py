@@ -21,13 +21,15 @@ _UNKNOWN = "the time is estimated after the first run"
 class Expected:
     """seconds: length of the study, None: unknown; redo_s: additional, for blocks that may be run again.
 
-    one_after_another: why the options of a block do not take turns; '': they do. refused: what this machine
+    one_after_another: why the options of a block do not take turns; '': they do. servers: how many are up at
+    the same time, and what they need, as text; '' for one. refused: what this machine
     refuses of the study. busy: what else the machine does; '': nothing.
     """
 
     seconds: float | None
     redo_s: float = 0.0
     one_after_another: str = ""
+    servers: str = ""
     refused: Sequence[str] = ()
     busy: str = ""
 
@@ -63,12 +65,16 @@ def print_plan(study: Study, options: Sequence[Option], expected: Expected, cons
         f"{fmt.count(plan.blocks, 'block')} x {fmt.count(len(labels), 'option')},"
         f" {', '.join(map(str, plan.clients))} {who}, {_phases(study)}: {_length(expected)}",
     )
+    if plan.stop is not None:
+        when = f"when every interval is within ±{plan.stop.half_width_percent:g} %"
+        say("stop", f"after {plan.stop.after_blocks} blocks or later, {when}")
 
 
 def _order(study: Study, expected: Expected) -> str:
     if expected.one_after_another:
         return f"one run after another within a block, because {expected.one_after_another}"
-    return f"within a block the options take turns of {study.plan.turn_ms:g} ms"
+    on = f", on {expected.servers}" if expected.servers else ""
+    return f"within a block the options take turns of {study.plan.turn_ms:g} ms{on}"
 
 
 def _length(expected: Expected) -> str:

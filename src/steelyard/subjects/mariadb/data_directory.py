@@ -17,7 +17,17 @@ from steelyard.subjects.mariadb.session import error_text
 from steelyard.subjects.servers.account import Account
 from steelyard.subjects.servers.daemon import finish
 from steelyard.subjects.servers.directory import refuse_links
+from steelyard.subjects.servers.room import Footprint
 from steelyard.workloads import Work
+
+# the server itself, a session's thread and buffers, system tables with temporary ones and undo
+FOOTPRINT = Footprint(
+    memory_bytes=150 << 20,
+    session_bytes=1 << 20,
+    disk_bytes=60 << 20,
+    buffers=("innodb_buffer_pool_size", 128 << 20, 1),
+    log=("innodb_log_file_size", 96 << 20, 1),
+)
 
 _AT = ("workload", "data_directory")
 _TABLESPACE = "ibdata1"

@@ -21,7 +21,7 @@ from steelyard.study.study import Study
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.mariadb.binaries import beside, find_server, version_of
 from steelyard.subjects.mariadb.by_address import ForeignMariaDB
-from steelyard.subjects.mariadb.data_directory import admit, check_directory, make_directory
+from steelyard.subjects.mariadb.data_directory import FOOTPRINT, admit, check_directory, make_directory
 from steelyard.subjects.mariadb.data_file import load_file
 from steelyard.subjects.mariadb.facts import sources_of
 from steelyard.subjects.mariadb.interruption import continuity
@@ -281,6 +281,7 @@ KIND = Kind(
     check=check,
     takes=SQL_WORK,
     turns=True,
+    footprint=FOOTPRINT,
     protocol="mysql",
     durability_off=_DURABILITY_OFF,
     monitors=("host", "processes", "disturbance", "mariadb"),

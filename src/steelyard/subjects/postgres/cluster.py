@@ -12,6 +12,16 @@ from steelyard.host.processes.guard import Guard
 from steelyard.subjects import SubjectFailed
 from steelyard.subjects.servers.account import Account
 from steelyard.subjects.servers.daemon import finish
+from steelyard.subjects.servers.room import Footprint
+
+# background processes, a session that has cached its catalogue, an empty cluster
+FOOTPRINT = Footprint(
+    memory_bytes=40 << 20,
+    session_bytes=4 << 20,
+    disk_bytes=60 << 20,
+    buffers=("shared_buffers", 128 << 20, 8 << 10),
+    log=("max_wal_size", 1 << 30, 1 << 20),
+)
 
 SUPERUSER = "postgres"
 _MAP = "steelyard"

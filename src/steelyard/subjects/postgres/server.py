@@ -26,7 +26,7 @@ from steelyard.subjects.postgres.binaries import (
     version_of,
 )
 from steelyard.subjects.postgres.by_address import ForeignPostgres
-from steelyard.subjects.postgres.cluster import SUPERUSER, admit, make_cluster
+from steelyard.subjects.postgres.cluster import FOOTPRINT, SUPERUSER, admit, make_cluster
 from steelyard.subjects.postgres.data_directory import check_directory, copy_directory, rename_database
 from steelyard.subjects.postgres.data_file import load_file, psql, restoring
 from steelyard.subjects.postgres.facts import facts_of
@@ -283,6 +283,7 @@ KIND = Kind(
     check=check,
     takes=SQL_WORK,
     turns=True,
+    footprint=FOOTPRINT,
     durability_off=DURABILITY_OFF,
     monitors=("host", "processes", "disturbance", "postgres", "postgres-waits"),
     load_statements=load_statements,

@@ -178,6 +178,7 @@ KIND = Kind(
     make=SQLite,
     check=check,
     takes=(StatementWorkload,),
+    why_no_turns="its clients are threads or processes that work from the start of a load point to its end",
     durability_off=_DURABILITY_OFF,
     lacks={
         "session": "a PRAGMA is a setting: [subject.settings]",
