@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import signal
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
@@ -22,7 +24,7 @@ from steelyard.host.processes.signals import Interrupts
 from steelyard.lab.observe.probes import not_in_turns
 from steelyard.lab.turns.own_time import Turn, own_samples
 from steelyard.lab.turns.schedule import deals, rounds_of
-from steelyard.lab.turns.settling import settle_ms
+from steelyard.lab.turns.settling import Course, turn_ms
 from steelyard.report.terminal.progress import Progress
 from steelyard.run_tables.rows import Rows
 from steelyard.study.errors import InputError
@@ -62,21 +64,47 @@ def test_turns_fill_the_measured_time_in_pairs(measure_s: float, turn_ms: float,
     assert rounds_of(Plan(measure_s=measure_s, turn_ms=turn_ms)) == rounds
 
 
+def course(*profiles: Sequence[int], clients: int = 8, length_ms: float = 100) -> Course:
+    done = sum(map(sum, profiles))
+    return Course(clients, length_ms, list(profiles), done, len(profiles) * length_ms)
+
+
 COURSE = (10, 25, 40, 52, 60, *[65] * 15)
 
 
-def test_what_a_turn_settles_is_that_of_the_slowest_option_and_learnt_without_its_first_turn() -> None:
-    at_once = [[5] * 20, [30] * 20, [31] * 20]
-    slow = [[0] * 19 + [700], list(COURSE), list(COURSE)]
-    assert settle_ms({"a": at_once}, 100) == 5
-    assert settle_ms({"a": at_once, "b": slow}, 100) == 25
-    assert settle_ms({"b": slow[1:2]}, 200) == 50
-    assert settle_ms({"never": [[0] * 20]}, 100) == settle_ms({}, 100) == 5
+def test_what_a_turn_settles_is_learnt_without_its_first_turn() -> None:
+    assert course([5] * 20, [30] * 20, [31] * 20).settle_ms == 5
+    assert course([0] * 19 + [700], COURSE, COURSE).settle_ms == 25
+    assert course(COURSE, length_ms=200).settle_ms == 50
+    assert course([0] * 20).settle_ms == course().settle_ms == 5
 
 
 @given(st.lists(st.lists(st.integers(0, 10_000), min_size=20, max_size=20), min_size=1, max_size=5))
 def test_a_turn_settles_within_its_first_half(turns: list[list[int]]) -> None:
-    assert 5 <= settle_ms({"a": turns}, 100) <= 50
+    assert 5 <= course(*turns).settle_ms <= 50
+
+
+def test_turns_hold_several_transactions_of_each_client() -> None:
+    short, long = course([40] * 20), course([0] * 19 + [8])
+    assert (short.cycle_ms, long.cycle_ms) == (1, 100)
+    assert turn_ms([short], 100, 3000) == 100
+    assert turn_ms([short, long], 250, 3000) == 500
+    assert turn_ms([short, long], 250, 600) == 300
+    # nothing ended: as long as all of its turns, or longer
+    assert course([0] * 20, [0] * 20).cycle_ms == 200
+    assert turn_ms([course()], 100, 3000) == 100
+
+
+@given(cycle_ms=st.floats(2, 50), clients=st.integers(1, 9), seed=st.integers(0, 9))
+def test_clients_in_step_do_as_much_as_time_permits_in_the_mean_of_turns(
+    cycle_ms: float, clients: int, seed: int
+) -> None:
+    chance, rounds, done = Random(seed), 400, 0
+    warm_up = Course(clients, 100, [[0] * 20], clients * 10, 10 * cycle_ms)
+    for _ in range(rounds):
+        head_ms = warm_up.head_ms(5, chance)
+        done += clients * (math.floor((head_ms + 100) / cycle_ms) - math.floor(head_ms / cycle_ms))
+    assert done / rounds == pytest.approx(clients * 100 / cycle_ms, abs=clients * 5 * 0.5 / math.sqrt(rounds))
 
 
 def turn(number: int, begin_ms: int, *, transactions: int = 80, all: int = 100, point: int = 0) -> Turn:
@@ -200,7 +228,7 @@ def test_that_sleeps_for_latches_are_not_recorded_in_turns_is_a_notice_with_its_
     server = replace(unknown, latch_names=lambda pid: {})
     study = study_of({"f": "AB"})
     ((code, text),) = not_in_turns(study, server)
-    assert code == "probe-unavailable" and "sleeps are not recorded" in text and "turns = false" in text
+    assert code == "not-in-turns" and "sleeps are not recorded" in text and "turns = false" in text
     unwanted = study.model_copy(update={"probes": study.probes.model_copy(update={"latches": False})})
     assert not_in_turns(unwanted, server) == not_in_turns(study, unknown) == not_in_turns(study, None) == ()
 

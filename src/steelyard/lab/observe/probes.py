@@ -164,7 +164,7 @@ def not_in_turns(study: Study, server: Server | None) -> Sequence[tuple[str, str
     text = (
         "latches: sleeps are not recorded where options take turns; turns = false under [plan] records them"
     )
-    return (("probe-unavailable", text),)
+    return (("not-in-turns", text),)
 
 
 def _thread_named(name: str) -> Path | None:

@@ -36,7 +36,7 @@ from steelyard.lab.run_parts import engine_cpus, refuse_interrupted, root_proces
 from steelyard.lab.turns.lane import Lane
 from steelyard.lab.turns.own_time import own_samples
 from steelyard.lab.turns.schedule import deals, rounds_of
-from steelyard.lab.turns.settling import settle_ms
+from steelyard.lab.turns.settling import Course, turn_ms
 from steelyard.monitors import Target
 from steelyard.run_tables.rows import Columns, Rows
 from steelyard.study.plan import Slot
@@ -105,8 +105,8 @@ class _Block:
         times = _Times(self._now_ns())
         lanes = [self._lane(slot, load, opened) for slot, load in loads]
         self._turned(0.0)
-        for point in range(len(self._laboratory.study.plan.clients)):
-            self._point(lanes, point)
+        for point, clients in enumerate(self._laboratory.study.plan.clients):
+            self._point(lanes, point, clients)
         results: list[EngineResult] = []
         for lane in self._each(lanes):
             results.append(lane.result())
@@ -185,28 +185,39 @@ class _Block:
         lane.start(len(self._slots) * engine_limit_s(laboratory.study, slot, load))
         return lane
 
-    def _point(self, lanes: Sequence[Lane], point: int) -> None:
+    def _point(self, lanes: Sequence[Lane], point: int, clients: int) -> None:
         plan = self._laboratory.study.plan
-        settling_ms = 0.0
+        for lane in self._each(self._chance.sample(lanes, len(lanes))):
+            lane.connect()
+        courses = self._warmed_up(lanes, clients)
+        length_ms = turn_ms(courses.values(), plan.turn_ms, plan.measure_s * 1000)
+        settle_ms = max(course.settle_ms for course in courses.values())
+        plan = plan.model_copy(update={"turn_ms": length_ms})
         number = 0
         for deal, planned in enumerate(deals(len(lanes), plan, self._chance), start=1):
-            connects = [lanes[index] for index in planned.connects]
-            for lane in self._each(connects):
+            for lane in self._each([lanes[index] for index in planned.connects] if deal > 1 else ()):
                 lane.connect()
-            if deal == 1:
-                settling_ms = self._warm_up(connects)
-            else:
-                for lane in self._each(connects):
-                    lane.warm_up(_PRIME_MS)
+                lane.warm_up(Course(clients, _PRIME_MS))
             for order in planned.rounds:
                 number += 1
                 for position, lane in enumerate(self._each([lanes[index] for index in order]), start=1):
                     place = {"point": point, "deal": deal, "round": number, "position": position}
-                    turn = lane.turn(place, settling_ms, plan.turn_ms)
-                    self._laboratory.progress.tick(turn.transactions / (plan.turn_ms / 1000))
-                    self._turned(plan.turn_ms)
+                    head_ms = courses[lane].head_ms(settle_ms, self._chance)
+                    turn = lane.turn(place, head_ms, length_ms)
+                    self._laboratory.progress.tick(turn.transactions / (length_ms / 1000))
+                    self._turned(length_ms)
         for lane in self._each(lanes):
             lane.next_point()
+
+    def _warmed_up(self, lanes: Sequence[Lane], clients: int) -> Mapping[Lane, Course]:
+        """Turns that are not measured, for as long as the plan warms up."""
+        plan = self._laboratory.study.plan
+        courses = {lane: Course(clients, plan.turn_ms) for lane in lanes}
+        for _ in range(_warm_up_turns(plan)):
+            for lane in self._each(lanes):
+                lane.warm_up(courses[lane])
+                self._turned(plan.turn_ms)
+        return courses
 
     def _turned(self, load_ms: float) -> None:
         """Reports that so much more of the block's load is done."""
@@ -215,16 +226,6 @@ class _Block:
         self._turned_ms += load_ms
         whole_ms = each_ms * len(self._slots) * len(plan.clients)
         self._laboratory.progress.turned(self._turned_ms / whole_ms)
-
-    def _warm_up(self, lanes: Sequence[Lane]) -> float:
-        """Turns that are not measured, for as long as the plan warms up; what a turn's head takes, ms."""
-        plan = self._laboratory.study.plan
-        profiles: dict[str, list[Sequence[int]]] = {lane.slot.option.label: [] for lane in lanes}
-        for _ in range(_warm_up_turns(plan)):
-            for lane in self._each(lanes):
-                profiles[lane.slot.option.label].append(lane.warm_up(plan.turn_ms))
-                self._turned(plan.turn_ms)
-        return settle_ms({label: turns for label, turns in profiles.items() if turns}, plan.turn_ms)
 
     def _each(self, lanes: Sequence[Lane]) -> Iterator[Lane]:
         """The lanes; each is the current one while it is at work."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from queue import SimpleQueue
 from typing import Any
 
@@ -13,6 +13,7 @@ from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.turns.own_time import Turn
+from steelyard.lab.turns.settling import Course
 from steelyard.study.plan import Slot
 from steelyard.subjects import Load
 
@@ -48,9 +49,12 @@ class Lane:
         self._send({"do": "connect"})
         self._await("connected")
 
-    def warm_up(self, length_ms: float) -> Sequence[int]:
-        """A turn that is not measured; transactions in each of equal parts of it."""
-        return self._turn(length_ms, 0.0)["profile"]
+    def warm_up(self, course: Course) -> None:
+        """One turn that is not measured, added to the course."""
+        event = self._turn(course.length_ms, 0.0)
+        course.profiles.append(event["profile"])
+        course.done += event["all"]
+        course.under_way_ms += (event["t_ns"] - event["start_ns"]) / 1e6
 
     def turn(self, place: Mapping[str, int], settle_ms: float, measure_ms: float) -> Turn:
         """One measured turn. place: its point, deal, round and position."""

@@ -1,32 +1,67 @@
-"""How long the head of a turn takes to settle, from the turns of the warm-up.
+"""What a turn needs: a head that settles, and a length that holds several transactions of each client.
 
 An option that has rested begins slowly: caches hold another server's pages, sleeping processes are spread
-anew over the CPUs. How long that lasts depends on the machine and the server, so it is not a setting.
+anew over the CPUs. How long that lasts depends on the machine and the server, so it is learnt from turns of
+the warm-up. The clients of a turn also begin in step. Where transactions take equally long, what ends
+within a turn is then no matter of chance but the same in every turn, up to one transaction per client too
+many or too few. So the measured part of a turn begins at a random point of a transaction's cycle: over
+turns its mean count is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from random import Random
 
 import numpy as np
 
 # without a turn to learn from
 _SETTLE_MS_MIN = 5.0
+_TRANSACTIONS_MIN = 5
 
 
-def settle_ms(profiles: Mapping[str, Sequence[Sequence[int]]], length_ms: float) -> float:
-    """The head to leave out of each turn, at most half of one: that of the option that takes longest.
+@dataclass
+class Course:
+    """The warm-up's turns of one option, of length_ms each.
 
-    profiles: by option and turn, transactions in each of equal parts of a turn of length_ms. The rule is the
-    marginal standard error rule of White (1997), "An effective truncation heuristic for bias reduction in
-    simulation output", applied to the mean course of an option's turns: it leaves out what makes the
-    standard error of the mean of the rest smallest. A first turn follows on the start of a server and is
-    left out where there are others.
+    profiles: of each turn, transactions in each of equal parts of it. done, under_way_ms: transactions of all
+    turns and how long requests were under way, ends of turns included.
     """
-    found = [_SETTLE_MS_MIN]
-    for turns in profiles.values():
-        course = np.asarray(turns[1:] or turns, np.float64).reshape(-1, len(turns[0])).mean(0)
+
+    clients: int
+    length_ms: float
+    profiles: list[Sequence[int]] = field(default_factory=list[Sequence[int]])
+    done: int = 0
+    under_way_ms: float = 0.0
+
+    @property
+    def cycle_ms(self) -> float:
+        """Mean time of one transaction of one client; at most that of all turns."""
+        return self.under_way_ms * min(1.0, self.clients / self.done if self.done else 1.0)
+
+    @property
+    def settle_ms(self) -> float:
+        """The head to leave out, at most half of a turn.
+
+        By the marginal standard error rule of White (1997), "An effective truncation heuristic for bias
+        reduction in simulation output", applied to the mean course of the turns: it leaves out what makes
+        the standard error of the mean of the rest smallest. A first turn follows on the start of a server
+        and is left out where there are others.
+        """
+        if not self.profiles:
+            return _SETTLE_MS_MIN
+        course = np.asarray(self.profiles[1:] or self.profiles, np.float64).mean(0)
         parts = len(course)
         errors = [float(np.var(course[head:])) / (parts - head) for head in range(parts // 2 + 1)]
-        found.append(int(np.argmin(errors)) * length_ms / parts)
-    return max(found)
+        return max(_SETTLE_MS_MIN, int(np.argmin(errors)) * self.length_ms / parts)
+
+    def head_ms(self, settle_ms: float, chance: Random) -> float:
+        """What is left out of one turn: what settles, and a random part of a cycle."""
+        return settle_ms + chance.random() * self.cycle_ms
+
+
+def turn_ms(courses: Iterable[Course], planned_ms: float, measure_ms: float) -> float:
+    """How long turns are: as planned, longer for long transactions, at most half of what is measured."""
+    cycle_ms = max(course.cycle_ms for course in courses)
+    return max(planned_ms, min(_TRANSACTIONS_MIN * cycle_ms, measure_ms / 2))

@@ -34,7 +34,10 @@ _LIMITS = (
     "probes-differ",
     "probe-unavailable",
     "engine-slept",
+    "not-in-turns",
 )
+# they change no result and stand in every study of their kind; last in the order, so that numbers stay
+ON_THE_PAGE_ONLY = ("not-in-turns",)
 _DETAILS_MAX = 4
 _RUNS = re.compile(r"\d+(?= runs\b)")
 

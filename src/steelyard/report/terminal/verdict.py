@@ -13,7 +13,7 @@ from steelyard.analysis.judgement.outcome import Standing
 from steelyard.analysis.judgement.results import Comparison, Judgement, Metric
 from steelyard.printable import printable
 from steelyard.report.about.about import About
-from steelyard.report.presented.footnotes import Footnote
+from steelyard.report.presented.footnotes import ON_THE_PAGE_ONLY, Footnote
 from steelyard.report.presented.headings import heading
 from steelyard.report.presented.presented import Presented
 from steelyard.report.presented.ranking import Row
@@ -57,7 +57,7 @@ def print_verdict(presented: Presented, console: Console) -> None:
         _aligned(topic.table(presented), console)
     _factors(presented, console)
     _scaling(presented.judgement, presented.about, console)
-    _footnotes(presented.footnotes, console)
+    _footnotes([note for note in presented.footnotes if note.code not in ON_THE_PAGE_ONLY], console)
     console.print()
     _pointer("lab", _lab(presented.judgement, presented.about), console)
 
