@@ -73,11 +73,11 @@ def test_an_interrupt_waits_until_what_is_written_is_written() -> None:
 def test_a_run_that_was_announced_is_kept(lab: Lab, number: signal.Signals) -> None:
     process = lab.start("run", small_study(lab.folder, blocks=50), "--bundle", lab.bundle)
     assert process.stderr is not None
-    while "1 of 100 runs" not in process.stderr.readline():
+    while "2 of 100 runs" not in process.stderr.readline():
         assert process.poll() is None
     process.send_signal(number)
     process.communicate(timeout=60)
-    assert len(Bundle(lab.bundle).evidence().runs["run"]) >= 1
+    assert len(Bundle(lab.bundle).evidence().runs["run"]) >= 2
 
 
 def test_kill_9_of_the_lab_keeps_finished_runs_and_stops_the_server(lab: Lab) -> None:
