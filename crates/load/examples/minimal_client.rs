@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use steelyard_load::protocol::postgres::messages;
+use steelyard_load::statements::value::Value;
 
 const DIGITS: usize = 7;
 const READY: &[u8] = b"Z\0\0\0\x05I";
@@ -40,9 +41,9 @@ impl Client {
             messages::sync(&mut parse);
             client.stream.write_all(&parse)?;
             client.await_ready()?;
-            messages::bind_execute(&mut client.message, b"s", [&key].into_iter(), |key, out| {
-                out.extend_from_slice(key);
-            });
+            let mut value = Value::default();
+            value.set_text(false).extend_from_slice(&key);
+            messages::bind_execute(&mut client.message, b"s", [&value].into_iter(), false);
             messages::sync(&mut client.message);
         } else {
             messages::query(&mut client.message, |out| {

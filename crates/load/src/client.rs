@@ -1,22 +1,39 @@
 //! One client: its next message, and its reaction to a reply.
+//!
+//! - [`batch`]: statements that are sent together
 
 use std::collections::VecDeque;
 
 use rand::rngs::SmallRng;
 
 use crate::io::transport::Transport;
-use crate::plan::Arrival;
-use crate::protocol::{Control, Dialogue, Next, Protocol, Reply, ServerError};
+use crate::plan::schedule::{pause_ns, think_ns};
+use crate::plan::{Arrival, Think};
+use crate::protocol::{Control, Dialogue, Next, Protocol, Reply, ServerError, step_failed};
 use crate::record::Record;
 use crate::statements::draw::Draw;
 use crate::statements::recipe::Recipe;
+use crate::statements::walk::{Move, Walk};
 use crate::statements::work::Work;
+
+mod batch;
 
 /// The message that the next reply answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Statement,
     Control(Control),
+}
+
+/// What a client does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// The buffer contains a further request.
+    Send,
+    /// It pauses within its transaction.
+    Wait { ns: u64 },
+    /// The transaction is over.
+    Done,
 }
 
 pub struct Client<P: Protocol> {
@@ -32,14 +49,21 @@ pub struct Client<P: Protocol> {
     pub started_ns: u64,
     /// When it was sent: what the deadline counts from.
     pub sent_ns: u64,
-    pub pauses: SmallRng,
+    pauses: SmallRng,
     draw: Draw,
     transaction: usize,
+    /// The one that follows, where it was drawn ahead.
+    next: Option<usize>,
     /// Transactions sent together with it, in the order of their replies.
     batch: VecDeque<usize>,
-    position: usize,
+    walk: Walk,
     stage: Stage,
     statement_ns: u64,
+    /// Nothing of the transaction was sent, and it has not waited: its first statement counts from its start.
+    fresh: bool,
+    /// The server has a transaction open.
+    open: bool,
+    retries: u32,
     failure: Option<ServerError>,
 }
 
@@ -58,10 +82,14 @@ impl<P: Protocol> Client<P> {
             pauses: work.chance(number, 2),
             draw: Draw::new(work, number),
             transaction: 0,
+            next: None,
             batch: VecDeque::new(),
-            position: 0,
+            walk: Walk::default(),
             stage: Stage::Statement,
             statement_ns: 0,
+            fresh: true,
+            open: false,
+            retries: 0,
             failure: None,
         }
     }
@@ -70,34 +98,66 @@ impl<P: Protocol> Client<P> {
     pub fn continue_from(&mut self, before: Self) {
         self.draw = before.draw;
         self.pauses = before.pauses;
+        self.next = before.next;
+    }
+
+    /// The pause before the next transaction; `first`: none was before it. Where transactions have keying or
+    /// think times, the next one is drawn ahead for its own.
+    pub fn pause_ns(&mut self, work: &Work, first: bool) -> u64 {
+        let mut total_ns = if first { 0 } else { think_ns(&work.plan.arrival, &mut self.pauses) };
+        if !work.pauses {
+            return total_ns;
+        }
+        if !first {
+            let ended = &work.plan.transactions[self.transaction];
+            total_ns += pause_ns(ended.think_ms, ended.think, &mut self.pauses);
+        }
+        // one that was drawn before the load paused is still to come
+        let next = match self.next {
+            Some(next) => next,
+            None => self.draw_transaction(work),
+        };
+        self.next = Some(next);
+        total_ns + pause_ns(work.plan.transactions[next].keying_ms, Think::Fixed, &mut self.pauses)
+    }
+
+    fn draw_transaction(&mut self, work: &Work) -> usize {
+        match work.plan.arrival {
+            Arrival::Rounds => self.number % work.transactions.len(),
+            _ => self.draw.transaction(work),
+        }
     }
 
     /// Draws a transaction, or takes the client's own, and writes its first message; with a pipeline, a
     /// whole batch of them.
-    pub fn begin(&mut self, work: &Work, intended_ns: u64, now_ns: u64) {
-        self.transaction = match work.plan.arrival {
-            Arrival::Rounds => self.number % work.transactions.len(),
-            _ => self.draw.transaction(work),
+    pub fn begin(
+        &mut self,
+        work: &Work,
+        intended_ns: u64,
+        now_ns: u64,
+        record: &mut Record,
+        index: usize,
+    ) -> Then {
+        self.transaction = match self.next.take() {
+            Some(next) => next,
+            None => self.draw_transaction(work),
         };
         self.draw.begin(work, self.transaction);
-        self.position = 0;
+        self.walk = Walk::default();
         self.failure = None;
+        self.retries = 0;
+        self.fresh = true;
         self.busy = true;
         self.started_ns = intended_ns;
         self.sent_ns = now_ns;
-        if work.transactions[self.transaction].begin {
-            self.control(Control::Begin, intended_ns);
-        } else {
-            self.begin_statement(work, now_ns);
-        }
-        // a pipeline's transactions are one request each: the protocol has refused others
-        for _ in 1..work.plan.pipeline {
-            let transaction = self.draw.transaction(work);
-            self.draw.begin(work, transaction);
-            self.draw.statement(work, work.transactions[transaction].statements[0]);
-            self.dialogue.begin(work, &self.draw, &mut self.out);
-            self.batch.push_back(transaction);
-        }
+        let then = self.go_on(work, now_ns, record, index);
+        self.fill_batch(work);
+        then
+    }
+
+    /// After a pause within the transaction.
+    pub fn resume(&mut self, work: &Work, now_ns: u64, record: &mut Record, index: usize) -> Then {
+        self.go_on(work, now_ns, record, index)
     }
 
     /// Handles the end of a reply: counts what ended with it, and writes the next message. Done and still busy:
@@ -109,64 +169,92 @@ impl<P: Protocol> Client<P> {
         now_ns: u64,
         record: &mut Record,
         index: usize,
-    ) -> Next {
+    ) -> Then {
         if let Some(error) = reply.error {
             self.failure.get_or_insert(error);
         }
-        let failed = self.failure.is_some();
-        let recipe = &work.transactions[self.transaction];
         match self.stage {
             Stage::Statement => {
                 // the rest of a batch may still have to be sent
                 if self.batch.is_empty() {
                     self.clear();
                 }
+                let failed = self.failure.is_some();
                 if self.dialogue.go_on(work, &self.draw, failed, &mut self.out) == Next::Send {
-                    return Next::Send;
+                    return Then::Send;
                 }
-                if !failed {
-                    record.statement_done(
-                        recipe.statements[self.position],
-                        now_ns,
-                        now_ns.saturating_sub(self.statement_ns),
-                    );
-                    self.position += 1;
-                }
+                self.statement_done(work, now_ns, record);
             }
             Stage::Control(Control::Begin) => self.control_done(work, 0, now_ns, record),
-            Stage::Control(control) => {
-                if control == Control::Commit {
-                    self.control_done(work, 1, now_ns, record);
+            Stage::Control(Control::Commit) => self.control_done(work, 1, now_ns, record),
+            Stage::Control(Control::Rollback) => {
+                if self.failure.is_none() {
+                    record.rolled_back(self.transaction, now_ns);
                 }
-                return self.end(recipe, now_ns, record, index);
+                return self.ended(work, now_ns, record, index);
             }
         }
-        if failed {
-            if reply.in_transaction {
-                self.control(Control::Rollback, now_ns);
-                return Next::Send;
-            }
-            return self.end(recipe, now_ns, record, index);
+        if self.failure.is_some() {
+            return self.undo(work, reply.in_transaction, now_ns, record, index);
         }
-        if self.position < recipe.statements.len() {
-            self.begin_statement(work, now_ns);
-            Next::Send
-        } else if recipe.begin {
-            self.control(Control::Commit, now_ns);
-            Next::Send
-        } else {
-            self.end(recipe, now_ns, record, index)
+        self.open = reply.in_transaction;
+        self.go_on(work, now_ns, record, index)
+    }
+
+    /// The next message, after the steps that need none.
+    fn go_on(&mut self, work: &Work, now_ns: u64, record: &mut Record, index: usize) -> Then {
+        let recipe = &work.transactions[self.transaction];
+        let from_ns = if std::mem::take(&mut self.fresh) { self.started_ns } else { now_ns };
+        match self.walk.step(work, recipe, &mut self.draw) {
+            Ok(Move::Statement) => {
+                self.statement_ns = from_ns;
+                self.clear();
+                self.dialogue.begin(work, &self.draw, &mut self.out);
+                self.stage = Stage::Statement;
+                Then::Send
+            }
+            Ok(Move::Begin) => self.control(Control::Begin, from_ns),
+            Ok(Move::Commit) => self.control(Control::Commit, from_ns),
+            Ok(Move::Rollback) => self.control(Control::Rollback, from_ns),
+            Ok(Move::Wait { ns }) => {
+                // the deadline counts what the server takes
+                self.sent_ns += ns;
+                Then::Wait { ns }
+            }
+            Ok(Move::End) if self.open && recipe.by_steps => {
+                self.fail("the transaction ended without commit or rollback");
+                self.undo(work, true, now_ns, record, index)
+            }
+            Ok(Move::End) => self.ended(work, now_ns, record, index),
+            Err(cause) => {
+                self.fail(&cause);
+                self.undo(work, self.open, now_ns, record, index)
+            }
         }
     }
 
-    fn begin_statement(&mut self, work: &Work, now_ns: u64) {
-        let recipe = &work.transactions[self.transaction];
-        let is_first = self.position == 0 && !recipe.begin;
-        self.statement_ns = if is_first { self.started_ns } else { now_ns };
-        self.draw.statement(work, recipe.statements[self.position]);
-        self.clear();
-        self.dialogue.begin(work, &self.draw, &mut self.out);
-        self.stage = Stage::Statement;
+    fn statement_done(&mut self, work: &Work, now_ns: u64, record: &mut Record) {
+        if self.failure.is_some() {
+            return;
+        }
+        if let Some(statement) = work.transactions[self.transaction].statement_at(self.walk.at) {
+            record.statement_done(statement, now_ns, now_ns.saturating_sub(self.statement_ns));
+        }
+        if let Err(cause) = self.dialogue.take_rows(work, &mut self.draw) {
+            self.fail(&cause);
+        }
+    }
+
+    fn fail(&mut self, message: &str) {
+        self.failure = Some(step_failed(message));
+    }
+
+    /// After a failure.
+    fn undo(&mut self, work: &Work, open: bool, now_ns: u64, record: &mut Record, index: usize) -> Then {
+        if open {
+            return self.control(Control::Rollback, now_ns);
+        }
+        self.ended(work, now_ns, record, index)
     }
 
     /// number: 0 for `begin`, 1 for `commit`.
@@ -176,11 +264,12 @@ impl<P: Protocol> Client<P> {
         }
     }
 
-    fn control(&mut self, control: Control, from_ns: u64) {
+    fn control(&mut self, control: Control, from_ns: u64) -> Then {
         self.statement_ns = from_ns;
         self.clear();
         self.dialogue.control(control, &mut self.out);
         self.stage = Stage::Control(control);
+        Then::Send
     }
 
     fn clear(&mut self) {
@@ -200,36 +289,44 @@ impl<P: Protocol> Client<P> {
     ) {
         self.transport = None;
         while self.busy {
-            let recipe = &work.transactions[self.transaction];
-            let statement = recipe.statements.get(self.position).copied();
+            let statement = self.statement_under_way(&work.transactions[self.transaction]);
             record.failed(index, self.transaction, statement, now_ns, code, message);
             self.busy = self.follow();
         }
         self.armed = false;
+        self.open = false;
         self.dialogue.reset();
         self.clear();
     }
 
-    fn end(&mut self, recipe: &Recipe, now_ns: u64, record: &mut Record, index: usize) -> Next {
+    /// Of the failure: none when it was not a statement's.
+    fn statement_under_way(&self, recipe: &Recipe) -> Option<usize> {
+        recipe.statement_at(self.walk.at)
+    }
+
+    /// Nothing of the transaction is open: it is counted, or executed again.
+    fn ended(&mut self, work: &Work, now_ns: u64, record: &mut Record, index: usize) -> Then {
+        self.open = false;
         match self.failure.take() {
             None => {
                 let latency_ns = now_ns.saturating_sub(self.started_ns);
                 record.transaction_done(index, self.transaction, now_ns, latency_ns);
             }
+            Some(error)
+                if self.retries < work.plan.retries && P::is_retryable(&error.code, &error.message) =>
+            {
+                self.retries += 1;
+                record.retried(self.transaction, now_ns);
+                self.draw.again(work, self.transaction);
+                self.walk = Walk::default();
+                return self.go_on(work, now_ns, record, index);
+            }
             Some(error) => {
-                let statement = recipe.statements.get(self.position).copied();
+                let statement = self.statement_under_way(&work.transactions[self.transaction]);
                 record.failed(index, self.transaction, statement, now_ns, &error.code, &error.message);
             }
         }
         self.busy = self.follow();
-        Next::Done
-    }
-
-    /// Advances to the transaction of the batch that is answered next; false when there is none.
-    fn follow(&mut self) -> bool {
-        let Some(transaction) = self.batch.pop_front() else { return false };
-        self.transaction = transaction;
-        self.position = 0;
-        true
+        Then::Done
     }
 }

@@ -111,7 +111,7 @@ impl<P: Protocol> Run<'_, P> {
                 begins,
                 plan.transactions_max,
                 plan.timed().len() - 1,
-                self.work.transactions.len(),
+                &plan.timed_kinds(),
                 clients.iter().map(|client| client.number),
             )
         };

@@ -7,15 +7,15 @@ use std::thread::Thread;
 
 use steelyard_engine::clock::now_ns;
 
-use crate::client::Client;
+use crate::client::{Client, Then};
 use crate::error::LoadError;
 use crate::event_loop::reconnect::Reconnector;
 use crate::io::poll::{Poll, no_timer_slack};
 use crate::io::uring::{Done, Uring};
 use crate::plan::Arrival;
-use crate::plan::schedule::{OpenSchedule, think_ns};
+use crate::plan::schedule::OpenSchedule;
 use crate::progress::Live;
-use crate::protocol::{Next, Protocol, Reply};
+use crate::protocol::{Protocol, Reply};
 use crate::record::Record;
 use crate::statements::work::Work;
 
@@ -25,6 +25,8 @@ mod ring;
 
 /// Interval of the checks for deadlines and lost connections.
 const CARE_NS: u64 = 50_000_000;
+/// A transaction that sends nothing is followed by another after this pause.
+const NOTHING_SENT_NS: u64 = 10_000;
 /// What is under way at the end may end, uncounted, within this time.
 const DRAIN_NS: u64 = 2_000_000_000;
 
@@ -54,6 +56,8 @@ struct Loop<'a, P: Protocol> {
     idle: VecDeque<usize>,
     /// Closed loop: the times when thinking clients continue.
     thinking: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The times when clients continue that pause within a transaction.
+    pausing: BinaryHeap<Reverse<(u64, usize)>>,
     /// Clients without a connection, and when to try again; not those the helper is at work on.
     lost: Vec<(u64, usize)>,
     reconnector: Option<Reconnector>,
@@ -95,6 +99,7 @@ pub fn run<P: Protocol>(
         waiting: VecDeque::new(),
         idle: VecDeque::new(),
         thinking: BinaryHeap::new(),
+        pausing: BinaryHeap::new(),
         lost: Vec::new(),
         reconnector: None,
         closed: BTreeMap::new(),
@@ -171,7 +176,9 @@ impl<P: Protocol> Loop<'_, P> {
             if now >= limit_ns || seat.stop.load(Ordering::Relaxed) || !self.clients.iter().any(awaited) {
                 break;
             }
-            self.wait(None, ready)?;
+            self.resume_due(now);
+            let due = self.pausing.peek().map(|Reverse((due, _))| due.saturating_sub(now));
+            self.wait(due, ready)?;
         }
         for index in 0..self.clients.len() {
             if self.clients[index].busy {
@@ -205,6 +212,7 @@ impl<P: Protocol> Loop<'_, P> {
 
     /// Starts what is due: arrivals of the open loop, clients after their think time.
     fn start_due(&mut self, now: u64) {
+        self.resume_due(now);
         if self.schedule.is_some() {
             self.take_arrivals(now);
             // the client that has been idle for longest: all get the same share
@@ -212,7 +220,7 @@ impl<P: Protocol> Loop<'_, P> {
                 && let Some(index) = self.idle.pop_front()
             {
                 if let Some(intended) = self.waiting.pop_front() {
-                    self.begin(index, intended);
+                    self.begin(index, intended, now_ns());
                 }
             }
         }
@@ -226,7 +234,20 @@ impl<P: Protocol> Loop<'_, P> {
                 continue;
             }
             // the client's own pause set this time: it is late by as much as we are
-            self.begin(index, now_ns());
+            let now = now_ns();
+            self.begin(index, now, now);
+        }
+    }
+
+    /// Continues the transactions whose pause is over.
+    fn resume_due(&mut self, now: u64) {
+        while let Some(Reverse((due, index))) = self.pausing.peek().copied() {
+            if due > now {
+                break;
+            }
+            self.pausing.pop();
+            let then = self.clients[index].resume(self.work, now_ns(), &mut self.record, index);
+            self.follow(index, then, now);
         }
     }
 
@@ -242,15 +263,25 @@ impl<P: Protocol> Loop<'_, P> {
             Some(schedule) if !self.idle.is_empty() => schedule.peek(),
             _ => u64::MAX,
         };
-        self.thinking.peek().map_or(arrival, |Reverse((due, _))| arrival.min(*due))
+        let continues = [&self.thinking, &self.pausing].into_iter().filter_map(|due| due.peek());
+        continues.map(|Reverse((due, _))| *due).fold(arrival, u64::min)
     }
 
-    fn begin(&mut self, index: usize, intended_ns: u64) {
+    fn begin(&mut self, index: usize, intended_ns: u64, now: u64) {
         if self.clients[index].transport.is_none() {
             return;
         }
-        self.clients[index].begin(self.work, intended_ns, now_ns());
-        self.send(index);
+        let then = self.clients[index].begin(self.work, intended_ns, now, &mut self.record, index);
+        if then != Then::Done {
+            return self.follow(index, then, now);
+        }
+        // it ended without a message: the loop serves its other clients before it begins the next
+        if self.schedule.is_some() {
+            self.idle.push_back(index);
+        } else if now < self.record.window.last_begin_ns {
+            let pause_ns = self.clients[index].pause_ns(self.work, false);
+            self.thinking.push(Reverse((now + pause_ns.max(NOTHING_SENT_NS), index)));
+        }
     }
 
     fn reply(&mut self, index: usize, reply: Reply) {
@@ -259,23 +290,28 @@ impl<P: Protocol> Loop<'_, P> {
         if !client.busy {
             return;
         }
-        if client.take(self.work, reply, now, &mut self.record, index) == Next::Send {
-            return self.send(index);
+        let then = client.take(self.work, reply, now, &mut self.record, index);
+        self.follow(index, then, now);
+    }
+
+    /// What a client does next.
+    fn follow(&mut self, index: usize, then: Then, now: u64) {
+        match then {
+            Then::Send => return self.send(index),
+            Then::Wait { ns } => return self.pausing.push(Reverse((now + ns, index))),
+            Then::Done => {}
         }
-        if client.busy || now >= self.record.window.last_begin_ns {
+        if self.clients[index].busy || now >= self.record.window.last_begin_ns {
             return;
         }
         if self.schedule.is_some() {
             match self.waiting.pop_front() {
-                Some(intended) => self.begin(index, intended),
+                Some(intended) => self.begin(index, intended, now),
                 None => self.idle.push_back(index),
             }
         } else {
-            match think_ns(&self.work.plan.arrival, &mut self.clients[index].pauses) {
-                0 => {
-                    self.clients[index].begin(self.work, now, now);
-                    self.send(index);
-                }
+            match self.clients[index].pause_ns(self.work, false) {
+                0 => self.begin(index, now, now),
                 pause => self.thinking.push(Reverse((now + pause, index))),
             }
         }

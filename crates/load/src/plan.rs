@@ -4,6 +4,7 @@
 //! - [`generator`]: how the values of a parameter are made
 //! - [`schedule`]: when transactions start
 //! - [`sqlite`]: a database in place of a server
+//! - [`steps`]: what a transaction does beyond a list of statements
 
 use std::collections::BTreeMap;
 
@@ -12,11 +13,18 @@ use steelyard_engine::error::PlanError;
 
 use generator::Generator;
 use sqlite::Database;
+use steps::Step;
+
+/// Before the name of a kind of transaction, in what is timed.
+const KIND: &str = "transaction ";
+/// Largest number of kinds of transactions that are timed: about 100 KB each.
+const TIMED_KINDS_MAX: usize = 64;
 
 mod check;
 pub mod generator;
 pub mod schedule;
 pub mod sqlite;
+pub mod steps;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -114,17 +122,52 @@ pub struct Statement {
 pub struct Transaction {
     pub name: String,
     pub weight: f64,
+    /// Executed in this order; or, in their place, `steps`.
+    #[serde(default)]
     pub statements: Vec<String>,
+    #[serde(default)]
+    pub steps: Vec<Step>,
     #[serde(default)]
     pub begin: bool,
     /// Drawn once per transaction, for the parameters of its statements that have no generator of their own.
     #[serde(default)]
     pub values: BTreeMap<String, Generator>,
+    /// Pause of the client before it, which is no part of its latency.
+    #[serde(default)]
+    pub keying_ms: f64,
+    /// Pause of the client after it, in addition to that of the arrival.
+    #[serde(default)]
+    pub think_ms: f64,
+    #[serde(default)]
+    pub think: Think,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+impl Transaction {
+    fn begins(&self) -> bool {
+        self.begin || self.steps.iter().any(|step| step.any(&|one| matches!(one, Step::Begin {})))
+    }
+
+    /// Whether its client pauses before or after it.
+    pub fn pauses(&self) -> bool {
+        self.keying_ms > 0.0 || self.think_ms > 0.0
+    }
+}
+
+/// How a client chooses its next transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mix {
+    /// Each time at random, by weight.
+    #[default]
+    Weights,
+    /// From a shuffled deck with as many cards of each as its weight says.
+    Deck,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Think {
+    #[default]
     Fixed,
     Exponential,
 }
@@ -180,6 +223,12 @@ pub struct Plan {
     pub handle: Handle,
     pub statements: Vec<Statement>,
     pub transactions: Vec<Transaction>,
+    #[serde(default)]
+    pub mix: Mix,
+    /// How often a transaction is executed again, with the same values, after a serialization failure or a
+    /// deadlock.
+    #[serde(default)]
+    pub retries: u32,
     pub arrival: Arrival,
     pub points: Vec<usize>,
     #[serde(default = "default_connect_s")]
@@ -253,21 +302,36 @@ impl Plan {
         if self.text == Text::Distinct { self.distinct_texts } else { 1 }
     }
 
-    /// What is timed, by name: every statement, `begin` and `commit`, last the whole transaction.
-    pub fn timed(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.statements.iter().map(|one| one.name.as_str()).collect();
+    /// What is timed, by name: every statement, `begin` and `commit`, kinds of transactions, last transactions of
+    /// any kind.
+    pub fn timed(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.statements.iter().map(|one| one.name.clone()).collect();
         if self.control().is_some() {
-            names.extend(["begin", "commit"]);
+            names.extend(["begin".into(), "commit".into()]);
         }
-        names.push("transaction");
+        let kinds = self.transactions.iter().zip(self.timed_kinds());
+        names.extend(kinds.filter_map(|(one, at)| at.map(|_| format!("{KIND}{}", one.name))));
+        names.push("transaction".into());
         names
+    }
+
+    /// By kind of transaction, its number in what is timed: none for the only one, and for one that is a single
+    /// statement, which has the same latency.
+    pub fn timed_kinds(&self) -> Vec<Option<usize>> {
+        let several = self.transactions.len() > 1
+            && self.transactions.len() <= TIMED_KINDS_MAX
+            && !matches!(self.arrival, Arrival::Rounds);
+        let first = self.statements.len() + if self.control().is_some() { 2 } else { 0 };
+        let mut numbers = first..;
+        let is_timed = |one: &Transaction| several && (one.begin || one.statements.len() != 1);
+        self.transactions.iter().map(|one| is_timed(one).then(|| numbers.next()).flatten()).collect()
     }
 
     /// Index of `begin` in what is timed, before that of `commit`; none where no transaction has them, or a
     /// statement has such a name.
     pub fn control(&self) -> Option<usize> {
         let taken = ["begin", "commit"].iter().any(|name| self.statement(name).is_some());
-        let begins = self.transactions.iter().any(|one| one.begin);
+        let begins = self.transactions.iter().any(Transaction::begins);
         (begins && !taken).then_some(self.statements.len())
     }
 

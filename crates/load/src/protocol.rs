@@ -39,6 +39,12 @@ pub trait Protocol: 'static {
         plan.check_sql()
     }
 
+    /// Whether a transaction that ended in this error may succeed when it is executed again: a serialization
+    /// failure or a deadlock.
+    fn is_retryable(_code: &str, _message: &str) -> bool {
+        false
+    }
+
     /// Whether a refused connection means that the server has no room for a further one.
     fn is_full(code: &str, message: &str) -> bool;
 }
@@ -76,6 +82,11 @@ pub trait Dialogue: Sized + Send {
     /// After a reply within a statement: appends its next request, or is done with it. `failed`: it, or an
     /// earlier one of this statement, was an error.
     fn go_on(&mut self, work: &Work, draw: &Draw, failed: bool, out: &mut Vec<u8>) -> Next;
+
+    /// Puts the values that the rows of the statement give in their places. Err: the rows cannot be read.
+    fn take_rows(&mut self, _work: &Work, _draw: &mut Draw) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Appends a request that begins or ends a transaction.
     fn control(&mut self, control: Control, out: &mut Vec<u8>);
@@ -134,6 +145,11 @@ pub struct Reply {
 pub struct ServerError {
     pub code: String,
     pub message: String,
+}
+
+/// A transaction ended by its own steps: a value that is missing, a division by zero.
+pub fn step_failed(cause: &str) -> ServerError {
+    ServerError { code: "step".into(), message: cause.into() }
 }
 
 /// What a session is opened with.

@@ -91,12 +91,16 @@ impl ClientRecord {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct KindRecord {
     pub count: Count,
+    /// Executions after a serialization failure or a deadlock.
+    pub retries: u64,
+    /// Of those done: they chose to roll back.
+    pub rolled_back: u64,
     /// Code and message of its first error.
     pub failure: Option<(String, String)>,
 }
 
-/// Counts by second, latencies by statement, clients, kinds of transactions, errors. The last statement of each list is
-/// the whole transaction.
+/// Counts by second, latencies by statement, clients, kinds of transactions, errors. The last statements of each
+/// list are kinds of transactions, and the whole transaction of any kind.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Record {
     /// Ends early where `left` comes down to 0.
@@ -115,6 +119,8 @@ pub struct Record {
     pub histograms: Vec<Histogram<u64>>,
     pub clients: Vec<ClientRecord>,
     pub kinds: Vec<KindRecord>,
+    /// By kind of transaction, its number among the statements.
+    timed_kinds: Vec<Option<usize>>,
     pub errors: BTreeMap<String, (u64, String)>,
     /// All transactions and errors so far, warm-up included, for the live view.
     pub total: Count,
@@ -134,7 +140,7 @@ impl Record {
         window: Window,
         transactions_max: Option<u64>,
         statements: usize,
-        transactions: usize,
+        timed_kinds: &[Option<usize>],
         clients: impl Iterator<Item = usize>,
     ) -> Self {
         let small = || {
@@ -155,7 +161,8 @@ impl Record {
             clients: clients
                 .map(|number| ClientRecord { number, count: Count::default(), sum_ns: 0, histogram: small() })
                 .collect(),
-            kinds: vec![KindRecord::default(); transactions],
+            kinds: vec![KindRecord::default(); timed_kinds.len()],
+            timed_kinds: timed_kinds.to_vec(),
             errors: BTreeMap::new(),
             total: Count::default(),
             backlog: 0,
@@ -211,6 +218,9 @@ impl Record {
         self.total.done += 1;
         self.statement_done(self.histograms.len() - 1, now_ns, latency_ns);
         self.profile.count(now_ns);
+        if let Some(kind) = self.timed_kinds[transaction] {
+            self.statement_done(kind, now_ns, latency_ns);
+        }
         if self.measures(now_ns) {
             self.kinds[transaction].count.done += 1;
             self.first_half += u64::from(now_ns - self.window.measure_ns < self.window.end_ns - now_ns);
@@ -219,6 +229,20 @@ impl Record {
             client.sum_ns += latency_ns;
             client.histogram.saturating_record(latency_ns);
             self.count_down(now_ns);
+        }
+    }
+
+    /// A transaction begins again.
+    pub fn retried(&mut self, transaction: usize, now_ns: u64) {
+        if self.measures(now_ns) {
+            self.kinds[transaction].retries += 1;
+        }
+    }
+
+    /// A transaction has rolled back as its steps say; it counts as done.
+    pub fn rolled_back(&mut self, transaction: usize, now_ns: u64) {
+        if self.measures(now_ns) {
+            self.kinds[transaction].rolled_back += 1;
         }
     }
 
@@ -246,11 +270,11 @@ impl Record {
     ) {
         self.total.errors += 1;
         let measures = self.measures(now_ns);
-        let whole = self.histograms.len() - 1;
+        let (whole, kind) = (self.histograms.len() - 1, self.timed_kinds[transaction]);
         if let Some(second) = self.second(now_ns) {
             second[whole].errors += 1;
-            if let Some(statement) = statement {
-                second[statement].errors += 1;
+            for part in [statement, kind].into_iter().flatten() {
+                second[part].errors += 1;
             }
         }
         if measures {
@@ -306,7 +330,7 @@ mod tests {
     const WINDOW: Window = Window { start_ns: 0, measure_ns: 2 * S, last_begin_ns: 4 * S, end_ns: 4 * S };
 
     fn record() -> Record {
-        Record::new(WINDOW, None, 1, 1, 0..1)
+        Record::new(WINDOW, None, 1, &[None], 0..1)
     }
 
     #[test]
@@ -323,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_point_of_so_many_transactions_ends_with_the_last_of_them() {
-        let mut record = Record::new(WINDOW, Some(2), 1, 1, 0..1);
+        let mut record = Record::new(WINDOW, Some(2), 1, &[None], 0..1);
         for now_ns in [S, 2 * S + 1, 2 * S + 2, 2 * S + 3, 3 * S] {
             record.transaction_done(0, 0, now_ns, 1000);
         }
@@ -335,7 +359,7 @@ mod tests {
 
     #[test]
     fn seconds_of_turns_follow_on_one_another_and_settling_counts_nowhere() {
-        let mut record = Record::new(Window::empty(S), None, 1, 1, 0..1);
+        let mut record = Record::new(Window::empty(S), None, 1, &[None], 0..1);
         for start_ns in [2 * S, 10 * S] {
             let window = Window {
                 start_ns,
@@ -355,7 +379,7 @@ mod tests {
 
     #[test]
     fn of_replies_read_at_once_no_more_are_measured_than_were_left() {
-        let mut record = Record::new(WINDOW, Some(2), 1, 1, 0..1);
+        let mut record = Record::new(WINDOW, Some(2), 1, &[None], 0..1);
         for _ in 0..3 {
             record.statement_done(0, 3 * S, 1000);
             record.transaction_done(0, 0, 3 * S, 1000);
@@ -365,6 +389,23 @@ mod tests {
         assert_eq!(record.histograms.iter().map(|one| one.len()).collect::<Vec<_>>(), [2, 2]);
         assert_eq!(record.seconds.last().map(|second| (second[1].done, second[1].errors)), Some((2, 0)));
         assert_eq!((record.clients[0].count.done, record.errors.len()), (2, 0));
+    }
+
+    #[test]
+    fn a_kind_of_transaction_has_its_own_latency_retries_and_rollbacks() {
+        let mut record = Record::new(WINDOW, None, 3, &[Some(1), Some(2)], 0..1);
+        record.retried(1, S);
+        record.retried(1, 3 * S);
+        record.rolled_back(1, 3 * S);
+        record.transaction_done(0, 1, 3 * S, 1000);
+        record.failed(0, 0, Some(0), 3 * S, "40001", "serialization");
+        assert_eq!(record.histograms.iter().map(|one| one.len()).collect::<Vec<_>>(), [0, 0, 1, 1]);
+        let last: Vec<_> = record.seconds[3].iter().map(|count| (count.done, count.errors)).collect();
+        assert_eq!(last, [(0, 1), (0, 1), (1, 0), (1, 1)]);
+        assert_eq!(
+            (record.kinds[1].retries, record.kinds[1].rolled_back, record.kinds[1].count.done),
+            (1, 1, 1)
+        );
     }
 
     #[test]

@@ -68,6 +68,17 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
         let cause = "clients of SQLite are threads or processes in a closed loop: it has no open one";
         return refuse("arrival", cause);
     }
+    if let Some(one) = plan.transactions.iter().find(|one| !one.steps.is_empty() || one.pauses()) {
+        let cause =
+            "steps, keying and think times need a server's protocol: SQLite executes lists of statements";
+        return refuse(&format!("transactions.{}", one.name), cause);
+    }
+    if plan.retries > 0 {
+        return refuse(
+            "retries",
+            "SQLite waits for its locks: it has no failure to execute a transaction again for",
+        );
+    }
     if plan.threads != 1 {
         let cause = "clients are threads or processes themselves: no thread of the engine drives them";
         return refuse("threads", cause);

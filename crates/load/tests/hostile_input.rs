@@ -14,8 +14,15 @@ fn plan() -> Value {
             "a": {"kind": "zipf", "low": 1, "high": 9, "exponent": 0.5},
             "b": {"kind": "choice", "values": ["x", 1, true]}}}],
         "transactions": [{"name": "t", "weight": 1, "statements": ["s"], "begin": true, "values": {
-            "d": {"kind": "uniform", "low": 1, "high": 9}}}],
-        "arrival": {"kind": "open", "rate_per_s": 10, "spacing": "poisson"},
+            "d": {"kind": "uniform", "low": 1, "high": 9}}},
+            {"name": "u", "weight": 1, "keying_ms": 1, "steps": [
+                {"do": "loop", "times": 2, "index": "d", "steps": [
+                    {"do": "if", "condition": ["lt", "d", 2], "then": [{"do": "statement", "name": "s",
+                        "take": {"x": "y"}, "rows": "n"}], "else": [{"do": "wait", "ms": 1}]}]},
+                {"do": "draw", "value": "z", "from": {"kind": "nurand", "a": 3, "low": 1, "high": 9, "constant": 1}},
+                {"do": "set", "value": "x", "to": ["case", true, "d", ["random", 1, 9]]}]}],
+        "mix": "deck", "retries": 3,
+        "arrival": {"kind": "closed", "think_ms": 1, "think": "exponential"},
         "points": [1, 2], "connect_s": 1, "warm_up_s": 0, "measure_s": 1, "cool_down_s": 0,
         "deadline_ms": 100, "threads": 1, "seed": 1, "inspect": [{"name": "i", "sql": "select 1"}],
     })
@@ -73,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn no_value_anywhere_makes_the_plan_panic(places in proptest::collection::vec((0usize..68, anything()), 1..4)) {
+    fn no_value_anywhere_makes_the_plan_panic(places in proptest::collection::vec((0usize..130, anything()), 1..4)) {
         let mut tree = plan();
         for (mut at, put) in places {
             replace(&mut tree, &mut at, &put);

@@ -21,7 +21,8 @@ _ROLE = Column(
 _STATEMENT = Column(
     "statement",
     "VARCHAR",
-    "the statement's name; `begin` and `commit` of transactions; `transaction` holds whole transactions",
+    "the statement's name; `begin` and `commit` of transactions; `transaction NAME` holds whole transactions"
+    " of a kind, `transaction` those of all kinds",
 )
 
 TABLES: tuple[Table, ...] = (
@@ -121,12 +122,29 @@ TABLES: tuple[Table, ...] = (
         ),
     ),
     Table(
+        "transactions",
+        "one kind of transaction over the measure phase",
+        (
+            _RUN,
+            _POINT,
+            Column("transaction", "VARCHAR", "its name"),
+            Column("count", "BIGINT", "completed without error"),
+            Column("errors", "BIGINT", "failed"),
+            Column(
+                "retries", "BIGINT", "executed again after a serialization failure or a deadlock (workload.retries)"
+            ),
+            Column("rolled_back", "BIGINT", "of those completed: rolled back as their steps say"),
+            Column("code", "VARCHAR", "of its first error"),
+            Column("message", "VARCHAR", "of its first error"),
+        ),
+    ),
+    Table(
         "errors",
         "one kind of error",
         (
             _RUN,
             _POINT,
-            Column("code", "VARCHAR", "SQLSTATE, or connection, or deadline"),
+            Column("code", "VARCHAR", "SQLSTATE, or connection, deadline, step (of a transaction's own steps)"),
             Column("count", "BIGINT", ""),
             Column("message", "VARCHAR", "the first message of this kind"),
         ),

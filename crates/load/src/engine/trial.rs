@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use crate::error::LoadError;
 use crate::io::transport::Transport;
-use crate::protocol::{Control, Dialogue, Next, Opening, Protocol, ServerError, explain};
+use crate::protocol::{Control, Dialogue, Next, Opening, Protocol, ServerError, explain, step_failed};
 use crate::record::result::Refused;
 use crate::statements::draw::Draw;
+use crate::statements::walk::{Move, Walk};
 use crate::statements::work::Work;
 
 struct Conversation<P: Protocol> {
@@ -25,18 +26,24 @@ pub fn trial<P: Protocol>(work: &Work) -> Result<Vec<Refused>, LoadError> {
     for (number, recipe) in work.transactions.iter().enumerate() {
         let mut conversation = Conversation::<P>::open(work, &opening)?;
         let mut failure = conversation.control(Control::Begin);
-        let mut failed_at = None;
+        let mut walk = Walk::default();
         draw.begin(work, number);
-        for statement in recipe.statements.iter().copied() {
-            if !matches!(failure, Ok(None)) {
-                break;
-            }
-            failed_at = Some(statement);
-            failure = conversation.statement(work, &mut draw, statement);
+        while matches!(failure, Ok(None)) {
+            failure = match walk.step(work, recipe, &mut draw) {
+                Ok(Move::Statement) => conversation.statement(work, &mut draw),
+                Ok(Move::Rollback | Move::End) => break,
+                Ok(Move::Begin | Move::Commit | Move::Wait { .. }) => Ok(None),
+                Err(cause) => Ok(Some(step_failed(&cause))),
+            };
         }
         let ended = failure.is_err();
-        if let (Ok(Some(ServerError { code, message })), Some(statement)) = (failure, failed_at) {
-            refused.push(Refused { transaction: number, statement, code, message });
+        if let Ok(Some(ServerError { code, message })) = failure {
+            refused.push(Refused {
+                transaction: number,
+                statement: recipe.statement_at(walk.at),
+                code,
+                message,
+            });
         }
         if !ended {
             // an open transaction ends with its connection as well
@@ -64,22 +71,23 @@ impl<P: Protocol> Conversation<P> {
         self.exchange()
     }
 
-    fn statement(
-        &mut self,
-        work: &Work,
-        draw: &mut Draw,
-        statement: usize,
-    ) -> io::Result<Option<ServerError>> {
-        draw.statement(work, statement);
+    /// The statement that was drawn, and the values that its rows give.
+    fn statement(&mut self, work: &Work, draw: &mut Draw) -> io::Result<Option<ServerError>> {
         self.dialogue.begin(work, draw, &mut self.out);
         let mut failure = None;
         loop {
             let error = self.exchange()?;
             failure = failure.or(error);
             if self.dialogue.go_on(work, draw, failure.is_some(), &mut self.out) == Next::Done {
-                return Ok(failure);
+                break;
             }
         }
+        if failure.is_none()
+            && let Err(cause) = self.dialogue.take_rows(work, draw)
+        {
+            failure = Some(step_failed(&cause));
+        }
+        Ok(failure)
     }
 
     /// Sends what stands in `out` and takes the whole reply.

@@ -30,7 +30,8 @@ impl<P: Protocol> Loop<'_, P> {
                     if self.schedule.is_some() {
                         self.idle.push_back(index);
                     } else {
-                        self.thinking.push(Reverse((self.record.window.start_ns, index)));
+                        let pause_ns = self.clients[index].pause_ns(self.work, true);
+                        self.thinking.push(Reverse((self.record.window.start_ns + pause_ns, index)));
                     }
                 }
                 // what was lost in an earlier load was counted there
@@ -149,6 +150,7 @@ impl<P: Protocol> Loop<'_, P> {
         self.clients[index].lose(self.work, now, &mut self.record, index, code, cause);
         self.idle.retain(|idle| *idle != index);
         self.thinking.retain(|Reverse((_, thinking))| *thinking != index);
+        self.pausing.retain(|Reverse((_, pausing))| *pausing != index);
         self.last_cause = cause.to_string();
         self.lost.push((now, index));
     }

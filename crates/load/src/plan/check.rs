@@ -1,8 +1,11 @@
 //! Checks of a plan, before anything is connected.
 
+use std::collections::BTreeSet;
+
 use steelyard_engine::error::PlanError;
 
-use super::{Arrival, Handle, Io, Parameters, Plan, Text, Tls, Transaction};
+use super::steps::Step;
+use super::{Arrival, Handle, Io, KIND, Mix, Parameters, Plan, Text, Tls, Transaction};
 
 /// Limits beyond which a plan is a mistake, or does not fit in memory.
 const MOST_TEXTS: u64 = 1_000_000;
@@ -13,6 +16,8 @@ const LONGEST_S: f64 = 604_800.0;
 /// PostgreSQL makes no larger message, MySQL none beyond max_allowed_packet, 1 GiB.
 const MOST_MESSAGE_MIB: u32 = 1024;
 const HIGHEST_RATE: f64 = 1e7;
+const MOST_CARDS: f64 = 10_000.0;
+const MOST_RETRIES: u32 = 1_000_000;
 
 impl Plan {
     /// What a turn would cut off cannot be measured in turns.
@@ -41,7 +46,8 @@ impl Plan {
         if self.handle == Handle::Named && self.text == Text::Unique {
             return refuse("text", "handle `named` with unique texts prepares once what is never seen again");
         }
-        let shares = |transaction: &Transaction| !transaction.values.is_empty();
+        let shares =
+            |transaction: &Transaction| !transaction.values.is_empty() || !transaction.steps.is_empty();
         if self.handle == Handle::Named
             && self.parameters == Parameters::None
             && self.transactions.iter().any(shares)
@@ -115,23 +121,85 @@ impl Plan {
             }
             _ => {}
         }
+        self.check_transactions()?;
+        self.check_statements()
+    }
+
+    fn check_transactions(&self) -> Result<(), PlanError> {
+        let refuse = |field: &str, cause: &str| Err(PlanError::new(field, cause));
         for transaction in &self.transactions {
             let field = format!("transactions.{}", transaction.name);
             if !(transaction.weight.is_finite() && transaction.weight > 0.0) {
                 return refuse(&field, "weight must be above 0");
             }
-            if transaction.statements.is_empty() {
+            let is_statement = |step: &Step| matches!(step, Step::Statement { .. });
+            if transaction.statements.is_empty()
+                && !transaction.steps.iter().any(|one| one.any(&is_statement))
+            {
                 return refuse(&field, "has no statement");
+            }
+            if !transaction.statements.is_empty() && !transaction.steps.is_empty() {
+                return refuse(&field, "has statements and steps: put the statements into the steps");
             }
             for name in &transaction.statements {
                 if self.statement(name).is_none() {
                     return refuse(&field, &format!("no statement `{name}`"));
                 }
             }
+            for (field_of, pause_ms) in
+                [("keying_ms", transaction.keying_ms), ("think_ms", transaction.think_ms)]
+            {
+                if !(0.0..=LONGEST_S * 1e3).contains(&pause_ms) {
+                    return refuse(
+                        &format!("{field}.{field_of}"),
+                        &format!("must be 0 to {}", LONGEST_S * 1e3),
+                    );
+                }
+            }
+            let mut given = BTreeSet::new();
+            transaction.steps.iter().for_each(|step| step.given(0, &mut given));
             for (name, generator) in &transaction.values {
-                generator.check().map_err(|cause| PlanError::new(format!("{field}.values.{name}"), cause))?;
+                let field = format!("{field}.values.{name}");
+                if given.contains(name) {
+                    return refuse(
+                        &field,
+                        "a step gives it a value as well: draw it by a step, or rename one",
+                    );
+                }
+                generator.check().map_err(|cause| PlanError::new(field, cause))?;
             }
         }
+        self.check_mix()
+    }
+
+    /// How transactions follow one another.
+    fn check_mix(&self) -> Result<(), PlanError> {
+        let refuse = |field: &str, cause: &str| Err(PlanError::new(field, cause));
+        if self.transactions.iter().any(Transaction::pauses)
+            && (self.pipeline > 1 || !matches!(self.arrival, Arrival::Closed { .. }))
+        {
+            return refuse(
+                "transactions",
+                "keying and think times need a closed loop, arrival.kind `closed`, and no pipeline",
+            );
+        }
+        if self.retries > MOST_RETRIES {
+            return refuse("retries", &format!("must be 0 to {MOST_RETRIES}"));
+        }
+        if self.mix == Mix::Deck {
+            if let Some(one) = self.transactions.iter().find(|one| one.weight.fract() != 0.0) {
+                let field = format!("transactions.{}", one.name);
+                return refuse(&field, "weight must be a whole number: a deck has so many cards of it");
+            }
+            if self.transactions.iter().map(|one| one.weight).sum::<f64>() > MOST_CARDS {
+                return refuse("mix", &format!("a deck has at most {MOST_CARDS} cards: divide the weights"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_statements(&self) -> Result<(), PlanError> {
+        let refuse = |field: &str, cause: &str| Err(PlanError::new(field, cause));
         for (index, statement) in self.statements.iter().enumerate() {
             let field = format!("statements.{}", statement.name);
             if self.statement(&statement.name) != Some(index) {
@@ -142,6 +210,12 @@ impl Plan {
             }
             if statement.parameters.len() > u16::MAX as usize {
                 return refuse(&field, "has more parameters than the protocol carries");
+            }
+            if statement.name.starts_with(KIND) {
+                return refuse(
+                    &field,
+                    "names that begin with `transaction ` are reserved for kinds of transactions",
+                );
             }
             if statement.name == "transaction" {
                 return refuse("statements", "the name `transaction` is reserved for whole transactions");

@@ -12,6 +12,9 @@ pub enum Generator {
     Uniform { low: i64, high: i64 },
     /// Whole numbers low..=high; low is the most frequent, its k-th follower has weight k^-exponent.
     Zipf { low: i64, high: i64, exponent: f64 },
+    /// Whole numbers low..=high, some much more often than others; a, constant: A and C of the specification
+    /// (TPC-C 2.1.6).
+    Nurand { a: i64, low: i64, high: i64, constant: i64 },
     /// start, start + step, ...: one sequence for all clients, without duplicates.
     Sequence { start: i64, step: i64 },
     /// Whole numbers never used before in this run.
@@ -34,6 +37,12 @@ impl Generator {
             }
             Self::Zipf { exponent, .. } if !(exponent.is_finite() && *exponent >= 0.0) => {
                 Err("exponent must not be below 0".into())
+            }
+            Self::Nurand { low, high, .. } if !(0 <= *low && low <= high) => {
+                Err(format!("must be 0 <= low <= high: {low} to {high}"))
+            }
+            Self::Nurand { a, constant, .. } if !(0 <= *constant && constant <= a) => {
+                Err(format!("must be 0 <= constant <= a: {constant}, {a}"))
             }
             Self::Text { length } if *length > LONGEST_TEXT => {
                 Err(format!("length {length} is above {LONGEST_TEXT}"))

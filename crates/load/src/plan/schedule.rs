@@ -7,16 +7,23 @@ use rand_distr::{Distribution, Exp1};
 
 use crate::plan::{Arrival, Spacing, Think};
 
-/// Pause after a transaction, ns.
+/// Pause of the arrival after a transaction, ns.
 pub fn think_ns(arrival: &Arrival, rng: &mut SmallRng) -> u64 {
     match arrival {
-        Arrival::Closed { think_ms, .. } if *think_ms == 0.0 => 0,
-        Arrival::Closed { think_ms, think: Think::Fixed } => (think_ms * 1e6) as u64,
-        Arrival::Closed { think_ms, think: Think::Exponential } => {
-            let unit: f64 = Exp1.sample(rng);
-            (think_ms * 1e6 * unit) as u64
-        }
+        Arrival::Closed { think_ms, think } => pause_ns(*think_ms, *think, rng),
         Arrival::Open { .. } | Arrival::Rounds => 0,
+    }
+}
+
+/// A pause of this mean, ns.
+pub fn pause_ns(mean_ms: f64, think: Think, rng: &mut SmallRng) -> u64 {
+    match think {
+        _ if mean_ms == 0.0 => 0,
+        Think::Fixed => (mean_ms * 1e6) as u64,
+        Think::Exponential => {
+            let unit: f64 = Exp1.sample(rng);
+            (mean_ms * 1e6 * unit) as u64
+        }
     }
 }
 

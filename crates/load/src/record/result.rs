@@ -8,7 +8,7 @@ use steelyard_engine::histogram::{encode_text, merge};
 use steelyard_engine::phase::{Phase, phases};
 
 use crate::plan::Plan;
-use crate::record::{Count, Lost, Record};
+use crate::record::{Count, KindRecord, Lost, Record};
 
 /// Counts of a diagnostic phase, which is not measured.
 pub struct Aside {
@@ -25,10 +25,10 @@ pub struct Told {
     pub value: f64,
 }
 
-/// A statement that the server refused when it was tried; transaction and statement by number.
+/// A transaction that failed when it was tried; transaction and statement by number, none: between statements.
 pub struct Refused {
     pub transaction: usize,
-    pub statement: usize,
+    pub statement: Option<usize>,
     pub code: String,
     pub message: String,
 }
@@ -38,7 +38,7 @@ pub fn refused_columns(refused: &[Refused], plan: &Plan) -> Value {
     let rows = refused.iter().map(|one| {
         [
             json!(plan.transactions[one.transaction].name),
-            json!(plan.statements[one.statement].name),
+            json!(one.statement.map(|statement| &plan.statements[statement].name)),
             json!(one.code),
             json!(one.message),
         ]
@@ -99,7 +99,7 @@ impl Outcome {
         self.records.iter().map(Vec::as_slice).enumerate()
     }
 
-    fn throughput(&self, names: &[&str]) -> Value {
+    fn throughput(&self, names: &[String]) -> Value {
         let mut rows = Vec::new();
         for (point, records) in self.points() {
             let Some(first) = records.first() else { continue };
@@ -117,7 +117,7 @@ impl Outcome {
         columns(["point", "second", "statement", "count", "errors"], rows)
     }
 
-    fn latency(&self, names: &[&str]) -> Value {
+    fn latency(&self, names: &[String]) -> Value {
         let mut rows = Vec::new();
         for (point, records) in self.points() {
             for (statement, name) in names.iter().enumerate() {
@@ -161,17 +161,25 @@ impl Outcome {
                 let (code, message) =
                     failure.map_or(("", ""), |(code, message)| (code.as_str(), message.as_str()));
                 let (done, errors) = (sum(|count| count.done), sum(|count| count.errors));
+                let all = |of: fn(&KindRecord) -> u64| -> u64 {
+                    records.iter().map(|record| of(&record.kinds[number])).sum()
+                };
                 rows.push([
                     json!(point),
                     json!(transaction.name),
                     json!(done),
                     json!(errors),
+                    json!(all(|kind| kind.retries)),
+                    json!(all(|kind| kind.rolled_back)),
                     json!(code),
                     json!(message),
                 ]);
             }
         }
-        columns(["point", "transaction", "count", "errors", "code", "message"], rows)
+        columns(
+            ["point", "transaction", "count", "errors", "retries", "rolled_back", "code", "message"],
+            rows,
+        )
     }
 
     fn errors(&self) -> Value {

@@ -93,7 +93,7 @@ impl<'a> Client<'a> {
                 window,
                 None,
                 work.plan.timed().len() - 1,
-                work.transactions.len(),
+                &work.plan.timed_kinds(),
                 std::iter::once(number),
             ),
             limit_ns,

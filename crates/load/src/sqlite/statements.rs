@@ -2,11 +2,12 @@
 
 use std::hint::black_box;
 
+use rusqlite::types::Null;
 use rusqlite::{Connection, Error, PrepFlags, Statement, ffi};
 
 use crate::plan::Handle;
 use crate::statements::draw::Draw;
-use crate::statements::value::Value;
+use crate::statements::value::{Kind, Value};
 use crate::statements::work::Work;
 
 pub struct Statements<'a> {
@@ -68,9 +69,12 @@ impl<'a> Statements<'a> {
 fn step<'v>(statement: &mut Statement, values: impl Iterator<Item = &'v Value>) -> Result<(), Error> {
     // to SQLite `$1` is a name; it numbers names by first occurrence, as the template does
     for (index, value) in values.enumerate() {
-        match value.integer {
-            Some(number) => statement.raw_bind_parameter(index + 1, number)?,
-            None => {
+        match value.kind {
+            Kind::Integer(number) => statement.raw_bind_parameter(index + 1, number)?,
+            Kind::Double(number) => statement.raw_bind_parameter(index + 1, number)?,
+            Kind::Boolean(truth) => statement.raw_bind_parameter(index + 1, truth)?,
+            Kind::Null | Kind::Missing => statement.raw_bind_parameter(index + 1, Null)?,
+            Kind::Text { .. } => {
                 let text = std::str::from_utf8(&value.text).map_err(Error::Utf8Error)?;
                 statement.raw_bind_parameter(index + 1, text)?;
             }

@@ -32,7 +32,7 @@ pub fn trial(work: &Work) -> Result<Vec<Refused>, LoadError> {
             draw.statement(work, statement);
             if let Err(error) = statements.execute(&draw) {
                 let (code, message) = (code_of(&error), error.to_string());
-                refused.push(Refused { transaction: number, statement, code, message });
+                refused.push(Refused { transaction: number, statement: Some(statement), code, message });
                 break;
             }
         }

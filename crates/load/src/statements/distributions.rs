@@ -15,6 +15,7 @@ use crate::statements::value::Value;
 pub enum Source {
     Uniform(i64, i64),
     Zipf(i64, i64, Zipf<f64>),
+    Nurand { a: i64, low: i64, high: i64, constant: i64 },
     Counter { next: Shared<AtomicU64>, start: i64, step: i64 },
     Text(usize),
     Choice(Vec<(String, bool)>),
@@ -30,6 +31,9 @@ impl Source {
                 // check() has refused what Zipf::new refuses; a single value needs no distribution
                 Zipf::new(n, *exponent)
                     .map_or(Self::Uniform(*low, *high), |zipf| Self::Zipf(*low, *high, zipf))
+            }
+            Generator::Nurand { a, low, high, constant } => {
+                Self::Nurand { a: *a, low: *low, high: *high, constant: *constant }
             }
             Generator::Sequence { start, step } => counter(*start, *step),
             Generator::Unique {} => counter(1, 1),
@@ -51,6 +55,12 @@ impl Source {
         match self {
             Self::Uniform(low, high) => value.set_integer(rng.random_range(*low..=*high)),
             Self::Zipf(low, high, zipf) => value.set_integer((low + zipf.sample(rng) as i64 - 1).min(*high)),
+            Self::Nurand { a, low, high, constant } => {
+                let both = rng.random_range(0..=*a) | rng.random_range(*low..=*high);
+                // no sum of two numbers from 0 overflows when it is unsigned
+                let shifted = (both as u64 + *constant as u64) % (*high as u64 - *low as u64 + 1);
+                value.set_integer(shifted as i64 + low);
+            }
             Self::Counter { next, start, step } => {
                 let number = next.fetch_add(1, Ordering::Relaxed) as i64;
                 value.set_integer(start.wrapping_add(step.wrapping_mul(number)));
@@ -99,6 +109,21 @@ mod tests {
         // 1/H(100), H(100) = 5.18738
         assert!((count("10") / 200_000.0 - 0.19278).abs() < 0.005);
         assert!((count("10") / count("11") - 2.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn nurand_is_the_formula_of_the_specification() {
+        // a = 0 and a single number: ((0 | 5) + 3) mod 1 + 5
+        assert_eq!(drawn(&Generator::Nurand { a: 0, low: 5, high: 5, constant: 0 }, 2), ["5", "5"]);
+        let values = drawn(&Generator::Nurand { a: 255, low: 0, high: 999, constant: 10 }, 200_000);
+        let mut counts = vec![0; 1000];
+        for value in &values {
+            counts[value.parse::<usize>().unwrap()] += 1;
+        }
+        // numbers whose low bits are all set are the most frequent: 255 + 10; 0 + 10 is rare
+        assert!(counts[265] > 50 * counts[10], "{} {}", counts[265], counts[10]);
+        let edge = drawn(&Generator::Nurand { a: i64::MAX, low: 0, high: i64::MAX, constant: i64::MAX }, 9);
+        assert!(edge.iter().all(|value| value.parse::<i64>().unwrap() >= 0));
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Template {
     /// `shared`: names of the values that transactions give, by place; the statement's own come after them.
     pub fn new(
         statement: &Statement,
-        shared: &[&str],
+        shared: &[String],
         parameters: Parameters,
         dialect: Dialect,
     ) -> Result<Self, PlanError> {
@@ -224,7 +224,7 @@ mod tests {
     fn a_parameter_without_generator_is_refused_by_name() {
         let statement: Statement =
             serde_json::from_value(serde_json::json!({"name": "s", "sql": "select :x"})).unwrap();
-        let error = Template::new(&statement, &["y"], Parameters::Client, NUMBERED).unwrap_err();
+        let error = Template::new(&statement, &["y".into()], Parameters::Client, NUMBERED).unwrap_err();
         assert_eq!(error.to_string(), "statements.s: `:x` has no entry under parameters");
     }
 }

@@ -1,15 +1,15 @@
 //! What all clients share: the plan made ready.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use steelyard_engine::error::PlanError;
 
-use crate::plan::Plan;
+use crate::plan::{Plan, Transaction};
 use crate::shared_memory::Shared;
-use crate::statements::recipe::Recipe;
+use crate::statements::program::Take;
+use crate::statements::recipe::{Ingredients, Recipe, names};
 use crate::statements::template::{Dialect, Template};
 
 /// See the module.
@@ -17,9 +17,15 @@ pub struct Work {
     pub plan: Plan,
     pub templates: Vec<Template>,
     pub transactions: Vec<Recipe>,
+    /// Values that rows of statements give, by their number in the steps.
+    pub takes: Vec<Take>,
+    /// Names of the values that transactions give, by place.
+    pub names: Vec<String>,
     /// How many values a client keeps: those of transactions by name, then the statement's own.
     pub places: usize,
     weight: f64,
+    /// Some transactions have keying or think times.
+    pub pauses: bool,
     /// Index of `begin` in what is timed; `commit` follows.
     pub control: Option<usize>,
     /// Of unique texts: one sequence for all clients.
@@ -28,25 +34,25 @@ pub struct Work {
 
 impl Work {
     pub fn new(plan: Plan, dialect: Dialect) -> Result<Self, PlanError> {
-        let names: BTreeSet<&str> =
-            plan.transactions.iter().flat_map(|one| one.values.keys().map(String::as_str)).collect();
-        let names = Vec::from_iter(names);
+        let names = names(&plan);
         let templates: Vec<Template> = plan
             .statements
             .iter()
             .map(|statement| Template::new(statement, &names, plan.parameters, dialect))
             .collect::<Result<_, _>>()?;
         let mut weight = 0.0;
-        let mut transactions = Vec::new();
+        let (mut transactions, mut takes) = (Vec::new(), Vec::new());
+        let from = Ingredients { plan: &plan, templates: &templates, names: &names };
         for transaction in &plan.transactions {
             weight += transaction.weight;
-            transactions.push(Recipe::new(&plan, transaction, &templates, &names, weight)?);
+            transactions.push(Recipe::new(&from, transaction, &mut takes, weight)?);
         }
         let own = templates.iter().map(|template| template.sources().len()).max().unwrap_or_default();
         let places = names.len() + own;
         let next_tag = Shared::new(AtomicU64::new(0));
         let control = plan.control();
-        Ok(Self { plan, templates, transactions, places, weight, control, next_tag })
+        let pauses = plan.transactions.iter().any(Transaction::pauses);
+        Ok(Self { plan, templates, transactions, takes, names, places, weight, pauses, control, next_tag })
     }
 
     /// The transaction for a number of 0..1, by weight.

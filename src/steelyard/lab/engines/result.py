@@ -38,18 +38,6 @@ ENGINE_TABLES = {
             ),
         ),
         Table(
-            "transactions",
-            "one kind of transaction of a load point, while measuring",
-            (
-                _POINT,
-                Column("transaction", "VARCHAR", "its name"),
-                Column("count", "BIGINT", "completed without error"),
-                Column("errors", "BIGINT", "failed"),
-                Column("code", "VARCHAR", "of its first error"),
-                Column("message", "VARCHAR", "of its first error"),
-            ),
-        ),
-        Table(
             "latch_histograms",
             "timed gets of a load point",
             (

@@ -1,12 +1,13 @@
 //! Commands of MySQL, appended to what is to be sent.
 
-use crate::statements::value::Value;
+use crate::statements::value::{Kind, Value};
 
 /// COM_QUIT.
 pub const QUIT: &[u8] = b"\x01\0\0\0\x01";
 /// MariaDB: the statement that this connection prepared last.
 pub const LAST: u32 = u32::MAX;
 
+const TYPE_DOUBLE: u8 = 5;
 const TYPE_LONGLONG: u8 = 8;
 const TYPE_VAR_STRING: u8 = 253;
 
@@ -37,22 +38,31 @@ pub fn execute(out: &mut Vec<u8>, statement: u32, values: &[Value], places: &[us
         if places.is_empty() {
             return;
         }
-        out.resize(out.len() + places.len().div_ceil(8), 0); // none is NULL
+        let nulls = out.len();
+        out.resize(nulls + places.len().div_ceil(8), 0);
         out.push(1); // types follow
-        for place in places {
-            out.extend_from_slice(match values[*place].integer {
-                Some(_) => &[TYPE_LONGLONG, 0],
-                None => &[TYPE_VAR_STRING, 0],
+        for (number, place) in places.iter().enumerate() {
+            let value = &values[*place];
+            if value.is_null() {
+                out[nulls + number / 8] |= 1 << (number % 8);
+            }
+            out.extend_from_slice(match value.kind {
+                Kind::Integer(_) | Kind::Boolean(_) => &[TYPE_LONGLONG, 0],
+                Kind::Double(_) => &[TYPE_DOUBLE, 0],
+                Kind::Text { .. } | Kind::Null | Kind::Missing => &[TYPE_VAR_STRING, 0],
             });
         }
         for place in places {
-            let Value { integer, text, .. } = &values[*place];
-            match integer {
-                Some(number) => out.extend_from_slice(&number.to_le_bytes()),
-                None => {
+            let Value { kind, text } = &values[*place];
+            match kind {
+                Kind::Integer(number) => out.extend_from_slice(&number.to_le_bytes()),
+                Kind::Boolean(truth) => out.extend_from_slice(&i64::from(*truth).to_le_bytes()),
+                Kind::Double(number) => out.extend_from_slice(&number.to_le_bytes()),
+                Kind::Text { .. } => {
                     write_length(text.len() as u64, out);
                     out.extend_from_slice(text);
                 }
+                Kind::Null | Kind::Missing => {}
             }
         }
     });

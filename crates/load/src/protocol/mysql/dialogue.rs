@@ -3,6 +3,7 @@
 use steelyard_engine::error::PlanError;
 
 use super::commands::{self, LAST};
+use super::rows::{Column, columns, take};
 use super::scanner::{Answer, Scanner};
 use crate::plan::Handle;
 use crate::protocol::{self, Control, Next, Reply, ServerError};
@@ -19,6 +20,8 @@ pub struct Dialogue {
     numbers: Vec<Vec<u32>>,
     /// To be closed by the next command: a close has no answer to wait for.
     used: Option<u32>,
+    /// By number of what rows give: the columns, once the server has defined them.
+    columns: Vec<Option<Vec<Column>>>,
 }
 
 impl protocol::Dialogue for Dialogue {
@@ -30,11 +33,14 @@ impl protocol::Dialogue for Dialogue {
             answered: 0,
             numbers: vec![vec![0; texts as usize]; work.templates.len()],
             used: None,
+            columns: work.takes.iter().map(|_| None).collect(),
         }
     }
 
     fn begin(&mut self, work: &Work, draw: &Draw, out: &mut Vec<u8>) {
         self.close_used(out);
+        let describe = draw.take.is_some_and(|take| self.columns[take].is_none());
+        self.scanner.want(draw.take.map(|take| work.takes[take].row), describe);
         let handle = work.plan.handle;
         if handle == Handle::Named {
             let known = self.numbers[draw.statement][draw.tag as usize];
@@ -75,7 +81,18 @@ impl protocol::Dialogue for Dialogue {
         Next::Send
     }
 
+    fn take_rows(&mut self, work: &Work, draw: &mut Draw) -> Result<(), String> {
+        let Some(number) = draw.take else { return Ok(()) };
+        let (wanted, rows) = (&work.takes[number], self.scanner.rows());
+        if !rows.definitions.is_empty() {
+            self.columns[number] = Some(columns(&rows.definitions)?);
+        }
+        let columns = self.columns[number].as_deref().unwrap_or_default();
+        take(wanted, columns, rows, work.plan.handle == Handle::None, draw)
+    }
+
     fn control(&mut self, control: Control, out: &mut Vec<u8>) {
+        self.scanner.want(None, false);
         self.close_used(out);
         commands::query(out, |out| out.extend_from_slice(control.sql()));
         self.scanner.expect(Answer::Result, None);

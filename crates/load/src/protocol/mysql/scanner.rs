@@ -3,6 +3,7 @@
 use steelyard_engine::error::PlanError;
 
 use super::packets::{read_columns, read_error, read_length};
+use crate::plan::steps::Row;
 use crate::protocol::ServerError;
 use crate::protocol::limits::check_length;
 
@@ -52,6 +53,19 @@ pub struct Scanner {
     parsed: bool,
     statement: u32,
     error: Option<ServerError>,
+    /// Which row is kept; none: of no statement that gives values.
+    wanted: Option<Row>,
+    rows: Rows,
+}
+
+/// What is kept of a statement's rows.
+#[derive(Debug, Default)]
+pub struct Rows {
+    pub count: u64,
+    pub row: Vec<u8>,
+    /// Of the columns, where they are wanted.
+    pub definitions: Vec<Vec<u8>>,
+    pub describe: bool,
 }
 
 /// All awaited answers have ended.
@@ -67,6 +81,8 @@ pub struct Ready {
 
 /// Only the first byte of a row is needed; the needed parts of other packets are within this.
 const KEPT: usize = 1024;
+/// Of a row that gives values, and of the definition of its columns.
+const ROW_KEPT: usize = 1 << 20;
 
 impl Scanner {
     pub fn new(message_bytes_max: usize) -> Self {
@@ -76,6 +92,19 @@ impl Scanner {
     /// Sets the expected answers: one, or two of commands sent in one write.
     pub fn expect(&mut self, first: Answer, then: Option<Answer>) {
         self.awaited = [Some(first), then];
+    }
+
+    /// Keeps this row of the next reply, and with `describe` the definitions of its columns.
+    pub fn want(&mut self, row: Option<Row>, describe: bool) {
+        self.wanted = row;
+        self.rows.describe = describe;
+        self.rows.count = 0;
+        self.rows.row.clear();
+        self.rows.definitions.clear();
+    }
+
+    pub fn rows(&self) -> &Rows {
+        &self.rows
     }
 
     /// Scans bytes; returns the end of all awaited answers when they contain it.
@@ -97,7 +126,11 @@ impl Scanner {
                 self.kept.clear();
             }
             let take = self.left.min(bytes.len());
-            let room = if self.part == Part::Rows && !self.may_end(bytes) { 1 } else { KEPT };
+            let room = match self.part {
+                Part::Rows | Part::Definitions { .. } if self.wanted.is_some() => ROW_KEPT,
+                Part::Rows if !self.may_end(bytes) => 1,
+                _ => KEPT,
+            };
             let keep = room.saturating_sub(self.kept.len()).min(take);
             self.kept.extend_from_slice(&bytes[..keep]);
             self.left -= take;
@@ -146,6 +179,9 @@ impl Scanner {
                 Ok(false)
             }
             (Part::Definitions { left, rows }, _) => {
+                if rows && self.rows.describe {
+                    self.rows.definitions.push(std::mem::take(&mut self.kept));
+                }
                 if left > 1 {
                     self.part = Part::Definitions { left: left - 1, rows };
                     Ok(false)
@@ -157,7 +193,13 @@ impl Scanner {
                 }
             }
             (Part::Rows, Some(0xfe)) if self.length < LONGEST => self.ended(),
-            (Part::Rows, _) => Ok(false),
+            (Part::Rows, _) => {
+                self.rows.count += 1;
+                if self.wanted == Some(Row::Last) || self.rows.count == 1 {
+                    std::mem::swap(&mut self.rows.row, &mut self.kept);
+                }
+                Ok(false)
+            }
             (Part::First, None) => Err(foreign()),
         }
     }
@@ -258,6 +300,20 @@ mod tests {
         let error = scanner.feed(&failed).unwrap().unwrap().error.unwrap();
         assert_eq!(error.code, "42000");
         assert!(error.message.starts_with("(1461) Can't create"));
+    }
+
+    #[test]
+    fn the_chosen_row_and_its_columns_are_kept() {
+        for (wanted, length) in [(Row::First, 4), (Row::Last, 303)] {
+            let mut scanner = Scanner::new(1 << 20);
+            scanner.expect(Answer::Result, None);
+            scanner.want(Some(wanted), true);
+            for byte in rows() {
+                let _ = scanner.feed(&[byte]).unwrap();
+            }
+            let kept = scanner.rows();
+            assert_eq!((kept.count, kept.row.len(), kept.definitions.len()), (2, length, 2));
+        }
     }
 
     proptest! {

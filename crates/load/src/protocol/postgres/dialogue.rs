@@ -3,11 +3,12 @@
 use steelyard_engine::error::PlanError;
 
 use super::messages;
+use super::rows::{Column, columns, take};
 use super::scanner::Scanner;
 use crate::plan::Handle;
 use crate::protocol::{self, Control, Next, Reply, ServerError};
 use crate::statements::draw::Draw;
-use crate::statements::value::{Value, write_integer};
+use crate::statements::value::write_integer;
 use crate::statements::work::Work;
 
 /// The message that the next reply answers.
@@ -29,6 +30,8 @@ pub struct Dialogue {
     prepared: Vec<Vec<u64>>,
     /// Statements that were prepared and left.
     left: u64,
+    /// By number of what rows give: the columns, once the server has described them.
+    columns: Vec<Option<Vec<Column>>>,
 }
 
 impl protocol::Dialogue for Dialogue {
@@ -40,10 +43,12 @@ impl protocol::Dialogue for Dialogue {
             name: Vec::with_capacity(32),
             prepared: vec![vec![0; work.plan.texts().div_ceil(64) as usize]; work.templates.len()],
             left: 0,
+            columns: work.takes.iter().map(|_| None).collect(),
         }
     }
 
     fn begin(&mut self, work: &Work, draw: &Draw, out: &mut Vec<u8>) {
+        self.scanner.want(draw.take.map(|take| work.takes[take].row));
         let name = &mut self.name;
         name.clear();
         match work.plan.handle {
@@ -97,7 +102,17 @@ impl protocol::Dialogue for Dialogue {
         Next::Send
     }
 
+    fn take_rows(&mut self, work: &Work, draw: &mut Draw) -> Result<(), String> {
+        let Some(number) = draw.take else { return Ok(()) };
+        let (wanted, rows) = (&work.takes[number], self.scanner.rows());
+        if !rows.description.is_empty() {
+            self.columns[number] = Some(columns(&rows.description, &wanted.columns)?);
+        }
+        take(wanted, self.columns[number].as_deref().unwrap_or_default(), rows, draw)
+    }
+
     fn control(&mut self, control: Control, out: &mut Vec<u8>) {
+        self.scanner.want(None);
         messages::query(out, |out| out.extend_from_slice(control.sql()));
     }
 
@@ -121,7 +136,9 @@ impl protocol::Dialogue for Dialogue {
 
 impl Dialogue {
     fn execute(&mut self, work: &Work, draw: &Draw, out: &mut Vec<u8>) {
-        messages::bind_execute(out, &self.name, draw.bound(work), Value::write);
+        // the columns of a statement stay the same: they are described once
+        let describe = draw.take.is_some_and(|take| self.columns[take].is_none());
+        messages::bind_execute(out, &self.name, draw.bound(work), describe);
         messages::sync(out);
         self.stage = Stage::Execute;
     }

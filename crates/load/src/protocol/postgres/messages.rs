@@ -2,6 +2,11 @@
 //!
 //! https://www.postgresql.org/docs/current/protocol-message-formats.html
 
+use crate::statements::value::Value;
+
+/// Length of a value that is NULL.
+const NULL: u32 = u32::MAX;
+
 /// Appends a message: its type, its length, and what `body` appends.
 pub(super) fn message(kind: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     out.push(kind);
@@ -30,12 +35,13 @@ pub fn parse(out: &mut Vec<u8>, name: &[u8], text: impl FnOnce(&mut Vec<u8>)) {
     });
 }
 
-/// Bind and Execute of a prepared statement through the unnamed portal; values in text format.
-pub fn bind_execute<V>(
+/// Bind and Execute of a prepared statement through the unnamed portal; values in text format. describe: lets
+/// the server describe the columns of the result between them.
+pub fn bind_execute<'v>(
     out: &mut Vec<u8>,
     name: &[u8],
-    values: impl ExactSizeIterator<Item = V>,
-    write: impl Fn(V, &mut Vec<u8>),
+    values: impl ExactSizeIterator<Item = &'v Value>,
+    describe: bool,
 ) {
     message(b'B', out, |out| {
         out.push(0);
@@ -46,12 +52,15 @@ pub fn bind_execute<V>(
         for value in values {
             let at = out.len();
             out.extend_from_slice(&[0; 4]);
-            write(value, out);
-            let length = (out.len() - at - 4) as u32;
+            value.write(out);
+            let length = if value.is_null() { NULL } else { (out.len() - at - 4) as u32 };
             out[at..at + 4].copy_from_slice(&length.to_be_bytes());
         }
         out.extend_from_slice(&[0, 0]);
     });
+    if describe {
+        out.extend_from_slice(b"D\0\0\0\x06P\0");
+    }
     out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0");
 }
 
@@ -73,6 +82,7 @@ pub const TERMINATE: &[u8] = b"X\0\0\0\x04";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statements::scalar::Scalar;
 
     #[test]
     fn parse_and_sync_are_the_bytes_of_the_manual() {
@@ -84,9 +94,11 @@ mod tests {
 
     #[test]
     fn bind_carries_its_values_in_text() {
-        let mut out = Vec::new();
-        bind_execute(&mut out, b"s", [b"42"].into_iter(), |value, out| out.extend_from_slice(value));
-        let bind: &[u8] = b"B\0\0\0\x13\0s\0\0\0\0\x01\0\0\0\x0242\0\0";
+        let (mut out, mut value, mut null) = (Vec::new(), Value::default(), Value::default());
+        value.set_integer(42);
+        null.set(Scalar::Null);
+        bind_execute(&mut out, b"s", [&value, &null].into_iter(), false);
+        let bind: &[u8] = b"B\0\0\0\x17\0s\0\0\0\0\x02\0\0\0\x0242\xff\xff\xff\xff\0\0";
         let execute: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
         assert_eq!(out, [bind, execute].concat());
     }

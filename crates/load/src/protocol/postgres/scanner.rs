@@ -2,6 +2,7 @@
 
 use steelyard_engine::error::PlanError;
 
+use crate::plan::steps::Row;
 use crate::protocol::ServerError;
 use crate::protocol::limits::{check_length, clipped};
 
@@ -15,6 +16,18 @@ pub struct Scanner {
     kept: Vec<u8>,
     parsed: bool,
     error: Option<ServerError>,
+    /// Which row is kept; none: of no statement that gives values.
+    wanted: Option<Row>,
+    rows: Rows,
+}
+
+/// What is kept of a statement's rows.
+#[derive(Debug, Default)]
+pub struct Rows {
+    pub count: u64,
+    /// Bodies of its DataRow and of the RowDescription, which is empty where the server sent none.
+    pub row: Vec<u8>,
+    pub description: Vec<u8>,
 }
 
 /// A reply that ends: ReadyForQuery came.
@@ -29,6 +42,8 @@ pub struct Ready {
 
 /// The fields of an ErrorResponse, long ones cut.
 const KEPT: usize = 1 << 16;
+/// Of a row that gives values.
+const ROW_KEPT: usize = 1 << 20;
 
 impl Scanner {
     pub fn new(message_bytes_max: usize) -> Self {
@@ -40,7 +55,21 @@ impl Scanner {
             kept: Vec::new(),
             parsed: false,
             error: None,
+            wanted: None,
+            rows: Rows::default(),
         }
+    }
+
+    /// Keeps this row of the next reply.
+    pub fn want(&mut self, row: Option<Row>) {
+        self.wanted = row;
+        self.rows.count = 0;
+        self.rows.row.clear();
+        self.rows.description.clear();
+    }
+
+    pub fn rows(&self) -> &Rows {
+        &self.rows
     }
 
     /// Scans bytes; returns the end of a reply when they contain one. The lab has one request under
@@ -70,9 +99,12 @@ impl Scanner {
                 }
             } else {
                 let take = self.left.min(bytes.len());
-                if matches!(self.head[0], b'E' | b'Z') {
-                    self.kept.extend_from_slice(&bytes[..take.min(KEPT - self.kept.len())]);
-                }
+                let most = match self.head[0] {
+                    b'E' | b'Z' => KEPT,
+                    b'D' | b'T' if self.wanted.is_some() => ROW_KEPT,
+                    _ => 0,
+                };
+                self.kept.extend_from_slice(&bytes[..take.min(most.saturating_sub(self.kept.len()))]);
                 self.left -= take;
                 bytes = &bytes[take..];
                 if self.left > 0 {
@@ -83,6 +115,13 @@ impl Scanner {
                 // a notice of the first failure only: later ones in the same request follow from it
                 b'E' if self.error.is_none() => self.error = Some(read_error(&self.kept)),
                 b'1' => self.parsed = true,
+                b'T' if self.wanted.is_some() => std::mem::swap(&mut self.rows.description, &mut self.kept),
+                b'D' if self.wanted.is_some() => {
+                    self.rows.count += 1;
+                    if self.rows.count == 1 || self.wanted == Some(Row::Last) {
+                        std::mem::swap(&mut self.rows.row, &mut self.kept);
+                    }
+                }
                 b'Z' => {
                     let status = self.kept.first().copied().unwrap_or(b'I');
                     let parsed = std::mem::take(&mut self.parsed);
@@ -96,8 +135,8 @@ impl Scanner {
 
     /// Forgets a half-read reply: the connection was replaced.
     pub fn reset(&mut self) {
-        self.kept.clear();
         *self = Self { kept: std::mem::take(&mut self.kept), ..Self::new(self.message_bytes_max) };
+        self.kept.clear();
     }
 
     /// The error seen last, when the connection ended before ReadyForQuery.
@@ -157,6 +196,22 @@ mod tests {
             }
             let error = ServerError { code: "42P01".into(), message: "no such table".into() };
             prop_assert_eq!(found, vec![Ready { status: b'E', parsed: true, error: Some(error) }]);
+        }
+
+        #[test]
+        fn the_chosen_row_is_kept_however_the_reply_is_cut(cut in 0usize..60, last in any::<bool>()) {
+            let mut whole = Vec::new();
+            for body in [&b"\0\x01\0\0\0\x0212"[..], b"\0\x01\0\0\0\x0134", b"\0\x01\xff\xff\xff\xff"] {
+                message(b'D', &mut whole, |out| out.extend_from_slice(body));
+            }
+            message(b'Z', &mut whole, |out| out.push(b'I'));
+            let cut = cut % whole.len();
+            let mut scanner = Scanner::new(1 << 20);
+            scanner.want(Some(if last { Row::Last } else { Row::First }));
+            let _ = scanner.feed(&whole[..cut]).unwrap();
+            let _ = scanner.feed(&whole[cut..]).unwrap();
+            let expected = if last { &b"\0\x01\xff\xff\xff\xff"[..] } else { b"\0\x01\0\0\0\x0212" };
+            prop_assert_eq!((scanner.rows().count, &scanner.rows().row[..]), (3, expected));
         }
 
         #[test]

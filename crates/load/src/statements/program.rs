@@ -1,0 +1,197 @@
+//! A transaction's steps in a row, with jumps for its branches and loops: made once, walked by every client.
+
+use steelyard_engine::error::PlanError;
+
+use super::distributions::Source;
+use super::expression::Expression;
+use super::scalar::Cause;
+use crate::plan::steps::{self, Row, pass_of, passes_of};
+
+/// One step; a jump leads to the number of another.
+#[derive(Debug)]
+pub enum Step {
+    /// needs: places that earlier steps may have left without a value.
+    Statement {
+        statement: usize,
+        take: Option<usize>,
+        needs: Vec<usize>,
+    },
+    /// distinct: number of the list of what it has drawn in the transaction.
+    Draw {
+        place: usize,
+        source: Source,
+        distinct: Option<usize>,
+    },
+    Set {
+        place: usize,
+        to: Expression,
+    },
+    Jump(usize),
+    Unless {
+        condition: Expression,
+        to: usize,
+    },
+    /// The first pass of a loop, or none.
+    Enter {
+        times: Expression,
+        of: Loop,
+        past: usize,
+    },
+    /// The next pass, or none.
+    Again {
+        of: Loop,
+        to: usize,
+    },
+    /// In ms.
+    Wait(Expression),
+    Begin,
+    Commit,
+    Rollback,
+    Fail(String),
+    End,
+}
+
+/// Places of a loop's numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct Loop {
+    pub passes: usize,
+    pub pass: usize,
+    /// Where the steps of the loop find the number of the pass.
+    pub index: Option<usize>,
+}
+
+/// Values that the rows of a statement give.
+#[derive(Debug)]
+pub struct Take {
+    /// Names of columns, with the place of what they become.
+    pub columns: Vec<(String, usize)>,
+    pub row: Row,
+    /// Place of the number of rows.
+    pub rows: Option<usize>,
+}
+
+/// The names that a transaction's steps may use.
+pub struct Names<'a> {
+    /// Place of the name of a value.
+    pub place_of: &'a dyn Fn(&str) -> Option<usize>,
+    /// Number of a statement, and places of the values that a transaction gives to it.
+    pub statement: &'a dyn Fn(&str) -> Option<(usize, Vec<usize>)>,
+}
+
+/// What is made while the steps are put in a row.
+pub struct Program<'a> {
+    names: &'a Names<'a>,
+    pub steps: Vec<Step>,
+    /// Of all transactions.
+    pub takes: &'a mut Vec<Take>,
+    /// How many lists of distinct values there are.
+    pub lists: usize,
+    /// Places that steps give a value.
+    pub given: Vec<usize>,
+    depth: usize,
+}
+
+impl<'a> Program<'a> {
+    pub fn new(names: &'a Names<'a>, takes: &'a mut Vec<Take>, given: Vec<usize>) -> Self {
+        Self { names, steps: Vec::new(), takes, lists: 0, given, depth: 0 }
+    }
+
+    /// Appends steps; field: where they stand in the plan.
+    pub fn all(&mut self, steps: &[steps::Step], field: &str) -> Result<(), PlanError> {
+        for (number, step) in steps.iter().enumerate() {
+            self.one(step, &format!("{field}.{number}"))?;
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, step: &steps::Step, field: &str) -> Result<(), PlanError> {
+        match step {
+            steps::Step::Statement { name, take, row, rows } => {
+                let found = (self.names.statement)(name);
+                let (statement, shared) =
+                    found.ok_or_else(|| PlanError::new(field, format!("no statement `{name}`")))?;
+                let needs = shared.into_iter().filter(|place| self.given.contains(place)).collect();
+                let columns: Vec<_> = take
+                    .iter()
+                    .map(|(value, column)| Ok((column.clone(), self.place(value, field)?)))
+                    .collect::<Result<_, PlanError>>()?;
+                let rows = rows.as_ref().map(|name| self.place(name, field)).transpose()?;
+                let takes = (!columns.is_empty() || rows.is_some()).then_some(self.takes.len());
+                if takes.is_some() {
+                    self.takes.push(Take { columns, row: *row, rows });
+                }
+                self.steps.push(Step::Statement { statement, take: takes, needs });
+            }
+            steps::Step::Draw { value, from, distinct } => {
+                from.check().map_err(|cause| PlanError::new(format!("{field}.from"), cause))?;
+                let place = self.place(value, field)?;
+                self.lists += usize::from(*distinct);
+                let distinct = distinct.then(|| self.lists - 1);
+                self.steps.push(Step::Draw { place, source: Source::new(from), distinct });
+            }
+            steps::Step::Set { value, to } => {
+                let to = self.expression(to, &format!("{field}.to"))?;
+                let place = self.place(value, field)?;
+                self.steps.push(Step::Set { place, to });
+            }
+            steps::Step::If { condition, then, otherwise } => {
+                let condition = self.expression(condition, &format!("{field}.condition"))?;
+                let branch = self.steps.len();
+                self.steps.push(Step::Unless { condition, to: 0 });
+                self.all(then, &format!("{field}.then"))?;
+                let jump = self.steps.len();
+                if !otherwise.is_empty() {
+                    self.steps.push(Step::Jump(0));
+                }
+                self.lead(branch);
+                if !otherwise.is_empty() {
+                    self.all(otherwise, &format!("{field}.else"))?;
+                    self.lead(jump);
+                }
+            }
+            steps::Step::Loop { times, index, steps } => {
+                let times = self.expression(times, &format!("{field}.times"))?;
+                let of = Loop {
+                    passes: self.place(&passes_of(self.depth), field)?,
+                    pass: self.place(&pass_of(self.depth), field)?,
+                    index: index.as_ref().map(|name| self.place(name, field)).transpose()?,
+                };
+                let enter = self.steps.len();
+                self.steps.push(Step::Enter { times, of, past: 0 });
+                self.depth += 1;
+                self.all(steps, &format!("{field}.steps"))?;
+                self.depth -= 1;
+                self.steps.push(Step::Again { of, to: enter + 1 });
+                self.lead(enter);
+            }
+            steps::Step::Wait { ms } => {
+                let ms = self.expression(ms, &format!("{field}.ms"))?;
+                self.steps.push(Step::Wait(ms));
+            }
+            steps::Step::Begin {} => self.steps.push(Step::Begin),
+            steps::Step::Commit {} => self.steps.push(Step::Commit),
+            steps::Step::Rollback {} => self.steps.push(Step::Rollback),
+            steps::Step::Fail { message } => self.steps.push(Step::Fail(message.clone())),
+        }
+        Ok(())
+    }
+
+    /// Lets the jump at `from` lead to the step that comes next.
+    fn lead(&mut self, from: usize) {
+        let next = self.steps.len();
+        if let Step::Jump(to) | Step::Unless { to, .. } | Step::Enter { past: to, .. } = &mut self.steps[from]
+        {
+            *to = next;
+        }
+    }
+
+    fn place(&self, name: &str, field: &str) -> Result<usize, PlanError> {
+        let refused = || PlanError::new(field, format!("`{name}` is not a value of the transaction"));
+        (self.names.place_of)(name).ok_or_else(refused)
+    }
+
+    fn expression(&self, json: &serde_json::Value, field: &str) -> Result<Expression, PlanError> {
+        let made: Result<_, Cause> = Expression::new(json, self.names.place_of);
+        made.map_err(|cause| PlanError::new(field, cause))
+    }
+}
