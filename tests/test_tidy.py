@@ -53,8 +53,8 @@ ROOMS = {
         errors key_types locate renamed scripts
         script_study
         host_settings passwords probes source
-        files
         workloads
+        files
         study
         validation_errors
         factors
@@ -76,6 +76,7 @@ ROOMS = {
     "monitors": "system postgres mariadb valkey",
     "run_tables": """
         table
+        load_tables
         schema disturbance
         derived rows
     """,

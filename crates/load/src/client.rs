@@ -1,22 +1,24 @@
 //! One client: its next message, and its reaction to a reply.
 //!
 //! - [`batch`]: statements that are sent together
+//! - [`ending`]: how its transactions end
 
 use std::collections::VecDeque;
 
 use rand::rngs::SmallRng;
 
 use crate::io::transport::Transport;
+use crate::plan::Arrival;
 use crate::plan::schedule::{pause_ns, think_ns};
-use crate::plan::{Arrival, Think};
-use crate::protocol::{Control, Dialogue, Next, Protocol, Reply, ServerError, step_failed};
+use crate::plan::transaction::Think;
+use crate::protocol::{Control, Dialogue, Next, Protocol, Reply, ServerError};
 use crate::record::Record;
 use crate::statements::draw::Draw;
-use crate::statements::recipe::Recipe;
 use crate::statements::walk::{Move, Walk};
 use crate::statements::work::Work;
 
 mod batch;
+mod ending;
 
 /// The message that the next reply answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -245,18 +247,6 @@ impl<P: Protocol> Client<P> {
         }
     }
 
-    fn fail(&mut self, message: &str) {
-        self.failure = Some(step_failed(message));
-    }
-
-    /// After a failure.
-    fn undo(&mut self, work: &Work, open: bool, now_ns: u64, record: &mut Record, index: usize) -> Then {
-        if open {
-            return self.control(Control::Rollback, now_ns);
-        }
-        self.ended(work, now_ns, record, index)
-    }
-
     /// number: 0 for `begin`, 1 for `commit`.
     fn control_done(&self, work: &Work, number: usize, now_ns: u64, record: &mut Record) {
         if let (Some(begin), None) = (work.control, &self.failure) {
@@ -275,58 +265,5 @@ impl<P: Protocol> Client<P> {
     fn clear(&mut self) {
         self.out.clear();
         self.sent = 0;
-    }
-
-    /// The connection is gone, or was given up: what was under way has failed.
-    pub fn lose(
-        &mut self,
-        work: &Work,
-        now_ns: u64,
-        record: &mut Record,
-        index: usize,
-        code: &str,
-        message: &str,
-    ) {
-        self.transport = None;
-        while self.busy {
-            let statement = self.statement_under_way(&work.transactions[self.transaction]);
-            record.failed(index, self.transaction, statement, now_ns, code, message);
-            self.busy = self.follow();
-        }
-        self.armed = false;
-        self.open = false;
-        self.dialogue.reset();
-        self.clear();
-    }
-
-    /// Of the failure: none when it was not a statement's.
-    fn statement_under_way(&self, recipe: &Recipe) -> Option<usize> {
-        recipe.statement_at(self.walk.at)
-    }
-
-    /// Nothing of the transaction is open: it is counted, or executed again.
-    fn ended(&mut self, work: &Work, now_ns: u64, record: &mut Record, index: usize) -> Then {
-        self.open = false;
-        match self.failure.take() {
-            None => {
-                let latency_ns = now_ns.saturating_sub(self.started_ns);
-                record.transaction_done(index, self.transaction, now_ns, latency_ns);
-            }
-            Some(error)
-                if self.retries < work.plan.retries && P::is_retryable(&error.code, &error.message) =>
-            {
-                self.retries += 1;
-                record.retried(self.transaction, now_ns);
-                self.draw.again(work, self.transaction);
-                self.walk = Walk::default();
-                return self.go_on(work, now_ns, record, index);
-            }
-            Some(error) => {
-                let statement = self.statement_under_way(&work.transactions[self.transaction]);
-                record.failed(index, self.transaction, statement, now_ns, &error.code, &error.message);
-            }
-        }
-        self.busy = self.follow();
-        Then::Done
     }
 }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use counts::{Count, KindRecord, Lost};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use steelyard_engine::histogram::{LONGEST_NS, empty};
 
+pub mod counts;
 mod packed;
 mod profile;
 pub mod result;
@@ -41,32 +43,6 @@ impl Window {
     }
 }
 
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub struct Count {
-    pub done: u64,
-    pub errors: u64,
-}
-
-/// Connections that ended without our having closed them.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Lost {
-    pub count: u64,
-    pub last_cause: Option<String>,
-}
-
-impl Lost {
-    pub fn one(&mut self, cause: &str) {
-        self.count += 1;
-        self.last_cause = Some(cause.into());
-    }
-
-    /// Adds those of another loop, or of a later stretch of load.
-    pub fn add(&mut self, other: &mut Self) {
-        self.count += std::mem::take(&mut other.count);
-        self.last_cause = other.last_cause.take().or(self.last_cause.take());
-    }
-}
-
 /// One client in the measure phase.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ClientRecord {
@@ -85,18 +61,6 @@ impl ClientRecord {
     pub fn p99_ns(&self) -> u64 {
         self.histogram.value_at_quantile(0.99)
     }
-}
-
-/// One kind of transaction in the measure phase.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct KindRecord {
-    pub count: Count,
-    /// Executions after a serialization failure or a deadlock.
-    pub retries: u64,
-    /// Of those done: they chose to roll back.
-    pub rolled_back: u64,
-    /// Code and message of its first error.
-    pub failure: Option<(String, String)>,
 }
 
 /// Counts by second, latencies by statement, clients, kinds of transactions, errors. The last statements of each

@@ -8,29 +8,21 @@ other metric is a gauge; a gauge `x` may have a companion `x_limit`, its upper l
 
 from __future__ import annotations
 
-from steelyard.run_tables.table import RUN, Column, Table
+from steelyard.run_tables.load_tables import LOAD_TABLES
+from steelyard.run_tables.table import POINT_COLUMN, RUN_COLUMN, Column, Table
 
 FORMAT_VERSION = 3
 
 
-_RUN = Column(RUN, "INTEGER", "number of the run, from 1 in the order executed")
-_POINT = Column("point", "INTEGER", "number of the load point (a number of clients) within the run, from 0")
 _ROLE = Column(
     "role", "VARCHAR", "whose threads: server, engine, pooler, hogs, monitors, kernel, idle, other"
 )
-_STATEMENT = Column(
-    "statement",
-    "VARCHAR",
-    "the statement's name; `begin` and `commit` of transactions; `transaction NAME` holds whole transactions"
-    " of a kind, `transaction` those of all kinds",
-)
-
 TABLES: tuple[Table, ...] = (
     Table(
         "runs",
         "one run: one option in one block; the factors follow as columns of their own",
         (
-            _RUN,
+            RUN_COLUMN,
             Column("option", "VARCHAR", "label made of the codes of its levels"),
             Column("block", "INTEGER", "number of the block, from 1"),
             Column("slot", "INTEGER", "place within the block, from 1"),
@@ -46,8 +38,8 @@ TABLES: tuple[Table, ...] = (
         "phases",
         "one phase of a run",
         (
-            _RUN,
-            _POINT,
+            RUN_COLUMN,
+            POINT_COLUMN,
             Column("clients", "INTEGER", "clients connected"),
             Column(
                 "phase",
@@ -64,8 +56,8 @@ TABLES: tuple[Table, ...] = (
         "one turn of a run whose block ran in turns; its times are of the block, all others of the run"
         " count only its own turns",
         (
-            _RUN,
-            _POINT,
+            RUN_COLUMN,
+            POINT_COLUMN,
             Column("deal", "INTEGER", "number of the connections, from 1: each deal has new ones"),
             Column("round", "INTEGER", "from 1; each option has one turn per round"),
             Column("position", "INTEGER", "place within the round, from 1"),
@@ -79,82 +71,13 @@ TABLES: tuple[Table, ...] = (
             ),
         ),
     ),
-    Table(
-        "throughput",
-        "one second of one statement",
-        (
-            _RUN,
-            _POINT,
-            Column(
-                "second",
-                "INTEGER",
-                "from 0 at the start of measure; negative in the warm-up; NULL: the whole measure phase,"
-                " of a recording without seconds",
-                nullable=True,
-            ),
-            _STATEMENT,
-            Column("count", "BIGINT", "completed without error"),
-            Column("errors", "BIGINT", ""),
-        ),
-    ),
-    Table(
-        "latency",
-        "latency of one statement over the whole measure phase",
-        (
-            _RUN,
-            _POINT,
-            _STATEMENT,
-            Column("count", "BIGINT", "values in the histogram: those done, and an open loop's backlog"),
-            Column("histogram", "BLOB", "HdrHistogram, V2 encoding, ns"),
-        ),
-    ),
-    Table(
-        "clients",
-        "one client over the measure phase",
-        (
-            _RUN,
-            _POINT,
-            Column("client", "INTEGER", "number of the client, from 0"),
-            Column("transactions", "BIGINT", "completed without error"),
-            Column("errors", "BIGINT", ""),
-            Column("mean_ns", "DOUBLE", "mean latency"),
-            Column("p99_ns", "DOUBLE", "99th percentile of latency"),
-        ),
-    ),
-    Table(
-        "transactions",
-        "one kind of transaction over the measure phase",
-        (
-            _RUN,
-            _POINT,
-            Column("transaction", "VARCHAR", "its name"),
-            Column("count", "BIGINT", "completed without error"),
-            Column("errors", "BIGINT", "failed"),
-            Column(
-                "retries", "BIGINT", "executed again after a serialization failure or a deadlock (workload.retries)"
-            ),
-            Column("rolled_back", "BIGINT", "of those completed: rolled back as their steps say"),
-            Column("code", "VARCHAR", "of its first error"),
-            Column("message", "VARCHAR", "of its first error"),
-        ),
-    ),
-    Table(
-        "errors",
-        "one kind of error",
-        (
-            _RUN,
-            _POINT,
-            Column("code", "VARCHAR", "SQLSTATE, or connection, deadline, step (of a transaction's own steps)"),
-            Column("count", "BIGINT", ""),
-            Column("message", "VARCHAR", "the first message of this kind"),
-        ),
-    ),
+    *LOAD_TABLES,
     Table(
         "scores",
         "one instance of a program (workload kind 'program')",
         (
-            _RUN,
-            _POINT,
+            RUN_COLUMN,
+            POINT_COLUMN,
             Column("instance", "INTEGER", "number of the instance, from 0"),
             Column("score", "DOUBLE", "printed by the instance, in the study's workload.unit"),
             Column("seconds", "DOUBLE", "printed by the instance, or from the common start to its end"),
@@ -166,8 +89,8 @@ TABLES: tuple[Table, ...] = (
         "further_scores",
         "one further score of one instance of a program (workload.scores)",
         (
-            _RUN,
-            _POINT,
+            RUN_COLUMN,
+            POINT_COLUMN,
             Column("instance", "INTEGER", "number of the instance, from 0"),
             Column("name", "VARCHAR", "its name in the study"),
             Column("value", "DOUBLE", "printed by the instance, in the unit that the study gives it"),
@@ -177,7 +100,7 @@ TABLES: tuple[Table, ...] = (
         "samples",
         "one reading of one metric",
         (
-            _RUN,
+            RUN_COLUMN,
             Column("t_ns", "BIGINT", "when it was read"),
             Column("monitor", "VARCHAR", "which monitor read it"),
             Column("entity", "VARCHAR", "of what: cpu0, server, database ..."),
@@ -189,8 +112,8 @@ TABLES: tuple[Table, ...] = (
         "latches",
         "one latch over the measure phase; NULL: not available, which is never the same as 0",
         (
-            _RUN,
-            _POINT,
+            RUN_COLUMN,
+            POINT_COLUMN,
             Column("latch", "VARCHAR", "its name, or the family of its children"),
             Column("children", "INTEGER", "latches of the family; NULL: not known", nullable=True),
             Column("spin", "BIGINT", "turns that a miss spins before it sleeps; NULL: any", nullable=True),
@@ -209,8 +132,8 @@ TABLES: tuple[Table, ...] = (
         "latch_gets",
         "gets of one latch in the phase latch-count of a load point: not measured",
         (
-            _RUN,
-            _POINT,
+            RUN_COLUMN,
+            POINT_COLUMN,
             Column("latch", "VARCHAR", "its name: all latches of a tranche"),
             Column("gets", "BIGINT", "acquisitions that would wait for the latch; by sampling"),
             Column("transactions", "BIGINT", "in that phase"),
@@ -220,8 +143,8 @@ TABLES: tuple[Table, ...] = (
         "locks",
         "waits for kernel locks at one call site over the measure phase; NULL: not available, never 0",
         (
-            _RUN,
-            _POINT,
+            RUN_COLUMN,
+            POINT_COLUMN,
             _ROLE,
             Column("lock", "VARCHAR", "the lock's name where it has one, else its type"),
             Column("type", "VARCHAR", "spinlock, mutex, rwsem:R ...; as `perf lock contention` names it"),
@@ -244,8 +167,8 @@ TABLES: tuple[Table, ...] = (
         "profile",
         "one stack over the measure phase",
         (
-            _RUN,
-            _POINT,
+            RUN_COLUMN,
+            POINT_COLUMN,
             _ROLE,
             Column(
                 "stack",
@@ -259,8 +182,8 @@ TABLES: tuple[Table, ...] = (
         "scheduling",
         "one role in the phase scheduling-trace of a load point: not measured",
         (
-            _RUN,
-            _POINT,
+            RUN_COLUMN,
+            POINT_COLUMN,
             _ROLE,
             Column("seconds", "DOUBLE", "length of the phase"),
             Column("voluntary", "BIGINT", "switches of threads that had to wait for something"),
@@ -279,8 +202,8 @@ TABLES: tuple[Table, ...] = (
         "trace",
         "one time of a chosen simulated thread on a CPU, or one change of its priority",
         (
-            _RUN,
-            _POINT,
+            RUN_COLUMN,
+            POINT_COLUMN,
             Column("thread", "VARCHAR", "group:number"),
             Column("reason", "VARCHAR", "ran; or start, expired, waited, returned, forked: a change"),
             Column("cpu", "INTEGER", "CPU on which it ran; NULL: a change", nullable=True),
@@ -293,8 +216,8 @@ TABLES: tuple[Table, ...] = (
         "claims",
         "a published figure of a recording that its own counters can verify",
         (
-            _RUN,
-            _POINT,
+            RUN_COLUMN,
+            POINT_COLUMN,
             Column(
                 "figure",
                 "VARCHAR",
@@ -308,7 +231,7 @@ TABLES: tuple[Table, ...] = (
         "notices",
         "one notice: what a reader of the results must know",
         (
-            _RUN,
+            RUN_COLUMN,
             Column("code", "VARCHAR", "code of the kind: monitor-unavailable, run-void ..."),
             Column("text", "VARCHAR", "one sentence"),
         ),

@@ -29,3 +29,9 @@ class Table:
     def own_columns(self) -> tuple[Column, ...]:
         """All columns but `run`, which the writer of the bundle adds."""
         return tuple(column for column in self.columns if column.name != RUN)
+
+
+RUN_COLUMN = Column(RUN, "INTEGER", "number of the run, from 1 in the order executed")
+POINT_COLUMN = Column(
+    "point", "INTEGER", "number of the load point (a number of clients) within the run, from 0"
+)

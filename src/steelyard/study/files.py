@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from steelyard.study.errors import InputError
 from steelyard.study.source import text_of
+from steelyard.study.workloads.pgbench import BUILTINS, PgbenchWorkload
 
 # the key of a file: the key of the text that it holds
 _TEXTS = {"schema_file": "schema_sql", "sql_file": "sql"}
@@ -48,6 +49,8 @@ def named_files(raw: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
         for key in (*_TEXTS, "data_file"):
             if isinstance(name := table.get(key), str) and name:
                 yield (*at, key), name
+    for name in _scripts(_table(raw, "workload")):
+        yield ("workload", "script"), name
 
 
 def with_files(raw: dict[str, Any], files: StudyFiles) -> dict[str, Any]:
@@ -63,7 +66,23 @@ def with_files(raw: dict[str, Any], files: StudyFiles) -> dict[str, Any]:
                 if text in table:
                     raise InputError(f"{text} is given as well", "give one of the two", (*at, key))
                 table[text] = _text(place, (*at, key))
+    workload = _table(found, "workload")
+    if scripts := list(_scripts(workload)):
+        workload["script_texts"] = {
+            name: _text(files.place(name), ("workload", "script")) for name in scripts
+        }
     return found
+
+
+def _scripts(workload: Mapping[str, Any]) -> Iterator[str]:
+    """Names of the files under `script` of pgbench, without weights and built-in scripts."""
+    entries: Any = workload.get("script")
+    if workload.get("kind") != "pgbench" or not isinstance(entries, list) or "script_texts" in workload:
+        return
+    for entry in cast("list[Any]", entries):
+        name = PgbenchWorkload.weighted(entry)[0] if isinstance(entry, str) else ""
+        if name and name not in BUILTINS:
+            yield name
 
 
 def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[KeyPath, dict[str, Any]]]:

@@ -15,6 +15,7 @@ from steelyard.study.passwords import VARIABLE
 from steelyard.study.probes import Probes
 from steelyard.study.workloads.cache import CacheWorkload
 from steelyard.study.workloads.key_value import KeyValueWorkload
+from steelyard.study.workloads.pgbench import PgbenchWorkload
 from steelyard.study.workloads.program import ProgramWorkload, names_in
 from steelyard.study.workloads.published import PublishedWorkload
 from steelyard.study.workloads.queries import QueriesWorkload
@@ -145,7 +146,7 @@ class Plan(Strict):
 
 
 # every other kind is a workload of statements, from the registry of workloads
-_KINDS = ("cache", "key-value", "program", "published", "queries", "threads")
+_KINDS = ("cache", "key-value", "pgbench", "program", "published", "queries", "threads")
 
 
 def _workload(value: Any) -> str:
@@ -160,6 +161,7 @@ AnyWorkload = Annotated[
     Annotated[StatementWorkload, Tag("of statements")]
     | Annotated[CacheWorkload, Tag("of cache")]
     | Annotated[KeyValueWorkload, Tag("of key-value")]
+    | Annotated[PgbenchWorkload, Tag("of pgbench")]
     | Annotated[ProgramWorkload, Tag("of program")]
     | Annotated[PublishedWorkload, Tag("of published")]
     | Annotated[QueriesWorkload, Tag("of queries")]

@@ -49,6 +49,14 @@ class FileTable:
 
 
 @dataclass(frozen=True)
+class Scripted:
+    """A transaction as steps of the load engine (crates/load/src/plan/steps.rs)."""
+
+    weight: float
+    steps: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
 class Work:
     """The data of a run and its statements. script: SQL executed once after the tables are filled.
 
@@ -58,7 +66,9 @@ class Work:
     """
 
     statements: Mapping[str, Statement]
-    transactions: Mapping[str, Transaction] = field(default_factory=dict[str, Transaction])
+    transactions: Mapping[str, Transaction | Scripted] = field(
+        default_factory=dict[str, Transaction | Scripted]
+    )
     tables: tuple[DataTable, ...] = ()
     files: tuple[FileTable, ...] = ()
     script: str = ""
@@ -75,6 +85,7 @@ WORKLOADS: dict[str, str] = {
     "orders": "steelyard.workloads.orders:orders",
     "storm": "steelyard.workloads.storm:storm",
     "sql": "steelyard.workloads.sql:sql",
+    "pgbench": "steelyard.workloads.pgbench.workload:pgbench",
     "key-value": "steelyard.workloads.key_value:key_value",
     "queries": "steelyard.workloads.decision_support:decision_support",
 }

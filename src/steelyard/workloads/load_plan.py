@@ -12,7 +12,7 @@ from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.study.workloads.workload import Workload
-from steelyard.workloads import Work
+from steelyard.workloads import Scripted, Work
 
 
 def anywhere(protocol: str) -> dict[str, Any]:
@@ -92,7 +92,10 @@ def _streams(orders: Sequence[Sequence[str]]) -> Iterator[dict[str, Any]]:
 def _transactions(work: Work) -> Iterator[dict[str, Any]]:
     """The transactions of the work; without any, one per statement."""
     for name, transaction in work.transactions.items():
-        yield {"name": name, **transaction.model_dump(include={"weight", "statements", "begin", "values"})}
+        if isinstance(transaction, Scripted):
+            yield {"name": name, "weight": transaction.weight, "steps": transaction.steps}
+        else:
+            yield {"name": name, **transaction.model_dump()}
     if not work.transactions:
         for name, statement in work.statements.items():
             yield {"name": name, "weight": statement.weight, "statements": [name], "begin": False}

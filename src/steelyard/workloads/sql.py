@@ -7,6 +7,7 @@ from pathlib import Path
 
 from steelyard import _core
 from steelyard.study.errors import InputError, nearest
+from steelyard.study.workloads.sql import SqlWorkload
 from steelyard.study.workloads.statements import Statement, StatementWorkload, Transaction
 from steelyard.workloads import Work
 
@@ -40,10 +41,20 @@ def sql(workload: StatementWorkload) -> Work:
         workload.transactions,
         script=workload.schema_sql,
         script_file=workload.schema_file or "",
-        data=_there("data_file", workload.data_file, Path.is_file),
-        directory=_there("data_directory", workload.data_directory, Path.is_dir),
+        data=data_file(workload),
+        directory=data_directory(workload),
         database=workload.data_database,
     )
+
+
+def data_file(workload: SqlWorkload) -> Path | None:
+    """The data file of the study. Raises InputError."""
+    return _there("data_file", workload.data_file, Path.is_file)
+
+
+def data_directory(workload: SqlWorkload) -> Path | None:
+    """The data directory of the study. Raises InputError."""
+    return _there("data_directory", workload.data_directory, Path.is_dir)
 
 
 def _there(key: str, name: str | None, is_kind: Callable[[Path], bool]) -> Path | None:

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use steelyard_engine::error::PlanError;
 
 use super::steps::Step;
-use super::{Arrival, Handle, Io, KIND, Mix, Parameters, Plan, Text, Tls, Transaction};
+use super::transaction::{Mix, Transaction};
+use super::{Arrival, Handle, Io, KIND, Parameters, Plan, Text, Tls};
 
 /// Limits beyond which a plan is a mistake, or does not fit in memory.
 const MOST_TEXTS: u64 = 1_000_000;

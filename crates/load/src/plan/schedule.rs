@@ -5,7 +5,8 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand_distr::{Distribution, Exp1};
 
-use crate::plan::{Arrival, Spacing, Think};
+use crate::plan::transaction::Think;
+use crate::plan::{Arrival, Spacing};
 
 /// Pause of the arrival after a transaction, ns.
 pub fn think_ns(arrival: &Arrival, rng: &mut SmallRng) -> u64 {

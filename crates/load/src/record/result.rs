@@ -8,7 +8,8 @@ use steelyard_engine::histogram::{encode_text, merge};
 use steelyard_engine::phase::{Phase, phases};
 
 use crate::plan::Plan;
-use crate::record::{Count, KindRecord, Lost, Record};
+use crate::record::Record;
+use crate::record::counts::{Count, KindRecord, Lost};
 
 /// Counts of a diagnostic phase, which is not measured.
 pub struct Aside {

@@ -3,7 +3,7 @@
 use rand::Rng;
 use rand::rngs::SmallRng;
 
-use crate::plan::Transaction;
+use crate::plan::transaction::Transaction;
 
 #[derive(Debug)]
 pub struct Deck {

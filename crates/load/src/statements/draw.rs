@@ -8,7 +8,8 @@ use std::sync::atomic::Ordering;
 use rand::Rng;
 use rand::rngs::SmallRng;
 
-use crate::plan::{Mix, Text};
+use crate::plan::Text;
+use crate::plan::transaction::Mix;
 use crate::statements::deck::Deck;
 use crate::statements::distributions::Source;
 use crate::statements::expression::{Expression, Scope};

@@ -70,12 +70,14 @@ pub struct Take {
     pub rows: Option<usize>,
 }
 
+/// Number of a statement, and places of the values that a transaction gives to it.
+pub type Found = (usize, Vec<usize>);
+
 /// The names that a transaction's steps may use.
 pub struct Names<'a> {
     /// Place of the name of a value.
     pub place_of: &'a dyn Fn(&str) -> Option<usize>,
-    /// Number of a statement, and places of the values that a transaction gives to it.
-    pub statement: &'a dyn Fn(&str) -> Option<(usize, Vec<usize>)>,
+    pub statement: &'a dyn Fn(&str) -> Option<Found>,
 }
 
 /// What is made while the steps are put in a row.

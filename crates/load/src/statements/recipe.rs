@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use steelyard_engine::error::PlanError;
 
-use crate::plan::{Plan, Transaction};
+use crate::plan::Plan;
+use crate::plan::transaction::Transaction;
 use crate::statements::distributions::Source;
 use crate::statements::program::{Names, Program, Step, Take};
 use crate::statements::template::Template;

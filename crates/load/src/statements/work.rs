@@ -6,7 +6,8 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use steelyard_engine::error::PlanError;
 
-use crate::plan::{Plan, Transaction};
+use crate::plan::Plan;
+use crate::plan::transaction::Transaction;
 use crate::shared_memory::Shared;
 use crate::statements::program::Take;
 use crate::statements::recipe::{Ingredients, Recipe, names};

@@ -29,6 +29,18 @@ class Zipf(_Range):
     exponent: float = Field(ge=0, le=20)
 
 
+class Nurand(_Range):
+    """Whole numbers from low to high, some much more often: ((random(0, a) | random(low, high)) + constant)
+    mod (high - low + 1) + low, as in TPC-C 2.1.6.
+
+    constant: its C, in the study so that the bundle has it.
+    """
+
+    kind: Literal["nurand"]
+    a: int = Field(ge=0, le=2**63 - 1)
+    constant: int = Field(ge=0, le=2**63 - 1)
+
+
 class Sequence(Strict):
     """start, start + step, ...: one sequence for all clients, without duplicates."""
 
@@ -57,4 +69,6 @@ class Choice(Strict):
     values: list[Setting] = Field(min_length=1)
 
 
-Generator = Annotated[Uniform | Zipf | Sequence | Unique | Text | Choice, Field(discriminator="kind")]
+Generator = Annotated[
+    Uniform | Zipf | Nurand | Sequence | Unique | Text | Choice, Field(discriminator="kind")
+]

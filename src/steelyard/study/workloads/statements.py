@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 
 from steelyard.study.key_types import SqlText, Strict
 from steelyard.study.scripts import instead_of_set
-from steelyard.study.workloads.arrival import ClientWorkload
 from steelyard.study.workloads.generators import Generator
+from steelyard.study.workloads.sql import SqlWorkload
 from steelyard.study.workloads.workload import KeyPath
 
 NO_PGBENCH_SCRIPTS = (
@@ -65,24 +65,28 @@ class Transaction(Strict):
         default_factory=dict[str, Generator],
         description="generator by parameter: drawn once per transaction, the same for its statements",
     )
+    keying_ms: float = Field(
+        default=0.0, ge=0, le=8.64e7, description="pause of the client before it; not part of its latency"
+    )
+    think_ms: float = Field(
+        default=0.0, ge=0, le=8.64e7, description="pause of the client after it, added to that of the arrival"
+    )
+    think: Literal["fixed", "exponential"] = Field(
+        default="fixed", description="how think_ms is distributed: think_ms is its mean"
+    )
 
 
-class StatementWorkload(ClientWorkload):
+class StatementWorkload(SqlWorkload):
     """Statements with parameters and weights, and how they are sent."""
 
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
-        **ClientWorkload.CLIENT_SETTINGS,
-        **{key: (key,) for key in ("handle", "text", "parameters", "distinct_texts")},
+        **SqlWorkload.CLIENT_SETTINGS,
+        **{key: (key,) for key in ("text", "parameters", "distinct_texts")},
     }
 
     kind: str = Field(default="lookup", description="lookup, orders, storm, or sql: statements of your own")
     rows: int = Field(
         default=100_000, ge=1, le=10**12, description="size of the data set; not of kind = 'sql'"
-    )
-    handle: Literal["none", "unnamed", "named", "per-use", "left"] = Field(
-        default="named",
-        description="none: simple query; unnamed: parsed each time without a name; named: prepared "
-        "once; per-use: prepared, executed, closed; left: prepared and never closed",
     )
     text: Literal["identical", "distinct", "unique"] = Field(
         default="identical", description="number of different texts: one, N, or a new one for each execution"
@@ -101,30 +105,6 @@ class StatementWorkload(ClientWorkload):
         default_factory=dict[str, Transaction],
         description="kind = 'sql': transactions by name; default: one per statement",
     )
-    schema_sql: str = Field(default="", description="kind = 'sql': script that makes and fills the tables")
-    schema_file: str | None = Field(
-        default=None, min_length=1, description="kind = 'sql': file that holds schema_sql"
-    )
-    data_file: str | None = Field(
-        default=None,
-        min_length=1,
-        description="kind = 'sql': data, loaded after the schema: SQL (with COPY ... FROM stdin), a dump by"
-        " pg_dump (plain or custom) or mysqldump, an SQLite file",
-    )
-    data_directory: str | None = Field(
-        default=None,
-        min_length=1,
-        description="kind = 'sql': data directory of a stopped server, which is copied and never changed",
-    )
-    data_database: str = Field(
-        default="", description="kind = 'sql': the database in data_directory that the statements use"
-    )
-
-    @model_validator(mode="after")
-    def _names_database(self) -> StatementWorkload:
-        if bool(self.data_directory) != bool(self.data_database):
-            raise ValueError("data_directory and data_database belong together: give both or neither")
-        return self
 
     def client_settings(self) -> Mapping[str, KeyPath]:
         """CLIENT_SETTINGS, and `statements.NAME.sql`, the text of each statement of its own."""
@@ -155,11 +135,10 @@ class StatementWorkload(ClientWorkload):
         return self.text != "identical" or self.handle == "left"
 
     def load_keys(self) -> dict[str, Any]:
-        """Handle, text, parameters, arrival, limits."""
+        """Handle, text, parameters, mix, retries, arrival, limits."""
         return {
             **super().load_keys(),
-            **self.model_dump(include={"handle", "text", "distinct_texts"}),
-            "parameters": "client" if self.sends_parameters else "none",
+            **self.model_dump(include={"text", "distinct_texts"}),
         }
 
     def summary(self) -> dict[str, str]:

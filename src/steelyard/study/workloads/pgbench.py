@@ -1,0 +1,83 @@
+"""The workload of scripts of pgbench, the program that comes with PostgreSQL."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from steelyard.study.key_types import Form, KeyName, Setting
+from steelyard.study.workloads.sql import SqlWorkload
+
+BUILTINS = ("tpcb-like", "simple-update", "select-only")
+_ENTRY = re.compile(r"(?P<name>.*?)(?:@(?P<weight>\d{1,6}))?")
+
+ScriptEntry = Annotated[
+    str,
+    Form(r"^[^\x00@]+(@[1-9]\d{0,5})?$", "invalid script: use FILE or FILE@WEIGHT, a whole number from 1"),
+]
+
+
+class PgbenchWorkload(SqlWorkload):
+    """Scripts of pgbench, each a transaction, chosen by weight."""
+
+    kind: Literal["pgbench"]
+    script: list[ScriptEntry] = Field(
+        default=["tpcb-like"],
+        min_length=1,
+        max_length=64,
+        description="scripts of pgbench, FILE or FILE@WEIGHT from the folder of the study file, or built in:"
+        " tpcb-like, simple-update, select-only",
+    )
+    script_texts: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        description="texts of the files under script, which are read otherwise",
+    )
+    scale: int = Field(
+        default=1,
+        ge=1,
+        le=21_000,
+        description="pgbench's scale factor, :scale: 100,000 accounts each; the tables pgbench_* are made"
+        " where the study has no schema and no data of its own",
+    )
+    variables: dict[KeyName, Setting] = Field(
+        default_factory=dict[KeyName, Setting],
+        description="variables of the scripts by name, as pgbench's -D; a text stands for a part of the SQL",
+    )
+    handle: Literal["none", "unnamed", "named", "per-use", "left"] = Field(
+        default="none",
+        description="none: pgbench's protocol simple; unnamed: extended; named: prepared; per-use, left: as"
+        " of statements",
+    )
+
+    @model_validator(mode="after")
+    def _has_texts(self) -> PgbenchWorkload:
+        for entry in self.script:
+            name, _ = self.weighted(entry)
+            if name not in BUILTINS and name not in self.script_texts:
+                raise ValueError(f'script: no text of "{name}"; built in: {", ".join(BUILTINS)}')
+        return self
+
+    @staticmethod
+    def weighted(entry: str) -> tuple[str, int]:
+        """File, or name of a built-in script, and weight of an entry of `script`."""
+        found = _ENTRY.fullmatch(entry)
+        return (found["name"], int(found["weight"] or 1)) if found else (entry, 1)
+
+    @property
+    def sends_parameters(self) -> bool:
+        """Whether values are bound: as in pgbench, by every protocol but the simple one."""
+        return self.handle != "none"
+
+    def load_keys(self) -> dict[str, Any]:
+        """Handle and one text per statement, arrival, limits."""
+        return {**super().load_keys(), "text": "identical", "distinct_texts": 1}
+
+    def summary(self) -> dict[str, str]:
+        """Scripts and scale, arrival, threads."""
+        return {
+            "workload": f"{self.kind}, {', '.join(self.script)}, scale {self.scale:,}",
+            "arrival": self.arrival.summary(),
+            "threads": str(self.threads),
+        }

@@ -1,0 +1,4 @@
+"""Scripts of pgbench, put into steps of the load engine.
+
+https://www.postgresql.org/docs/current/pgbench.html
+"""
