@@ -13,7 +13,8 @@ from steelyard.bundle.reader import Bundle
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study, parse_study
 from steelyard.study.script_study import is_script
-from steelyard.study.scripts import commands_of, names_in, script_of
+from steelyard.study.scripts import commands_of, script_of
+from steelyard.study.settings_file import settings_of
 
 TPCB = """\
 -- a comment; with a semicolon
@@ -43,7 +44,6 @@ def study_in(hint: str) -> tuple[str, dict[str, Any]]:
 def test_the_commands_of_a_script_are_cut_outside_of_quotes_and_comments() -> None:
     script = "select ';' /* ; */; -- ;\ninsert into \"a;b\" values ($x$;$x$, $$;$$);\n ;"
     assert commands_of(script) == ["select ';'", 'insert into "a;b" values ($x$;$x$, $$;$$)']
-    assert names_in("select :a, ':b', c::int, :a from \":d\"") == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -99,36 +99,25 @@ def test_the_hint_for_set_has_the_users_variable_and_range() -> None:
     assert ":scale, pgbench's scale factor, counts as 1 here" in words
 
 
-def test_a_script_gives_a_study_with_its_statements_and_values(tmp_path: Path) -> None:
-    text, raw = study_in(hint_of(tmp_path, TPCB))
-    study = parse_study(text, "my-script.toml")
+@pytest.mark.parametrize(
+    "script",
+    [TPCB, "\\set a random(1, 5)\n\\if :a > 1\nselect abalance from pgbench_accounts;\n\\endif"],
+)
+def test_a_script_on_tables_of_pgbench_gives_a_study_that_makes_them(tmp_path: Path, script: str) -> None:
+    hint = hint_of(tmp_path, script)
+    assert hint.startswith("steelyard run --pgbench My Script.sql; or save this study as my-script.toml")
+    text, raw = study_in(hint)
+    study = parse_study(text, str(tmp_path / "my-script.toml"))
     assert study.name == "my-script"
-    assert list(raw["workload"]["statements"]) == ["update1", "select2"]
-    assert raw["workload"]["statements"]["select2"]["sql"].startswith("SELECT abalance, ';' FROM")
-    transaction = raw["workload"]["transactions"]["my_script"]
-    assert transaction["statements"] == ["update1", "select2"] and transaction["begin"]
-    assert transaction["values"]["aid"] == {"kind": "uniform", "low": 1, "high": 100_000}
-    assert transaction["values"]["delta"] == {"kind": "uniform", "low": -5000, "high": 5000}
-    assert "\\set aid random(1, 100000 * :scale), :scale as 1" in text
+    assert raw["workload"] == {"kind": "pgbench", "script": ["My Script.sql"], "scale": 1}
 
 
 def test_a_script_on_tables_of_the_user_names_the_file_of_their_data(tmp_path: Path) -> None:
-    text, raw = study_in(hint_of(tmp_path, "select :id from mine", "2.sql"))
+    text, raw = study_in(hint_of(tmp_path, "\\set id random(1, 9)\nselect :id from mine", "2.sql"))
     (tmp_path / "data.sql").write_text("")
     parse_study(text, str(tmp_path / "x.toml"))
     assert raw["name"] == "script-2" and raw["workload"]["data_file"] == "data.sql"
-    assert raw["workload"]["transactions"]["script_2"]["begin"] is False
-    assert "choose its range" in text
-
-
-@pytest.mark.parametrize(
-    "script",
-    ["\\set a random(1, :b)\nselect :a;", "\\if :x\nselect 1;\n\\endif", "select 1; begin; select 2; end;"],
-)
-def test_a_script_that_only_pgbench_executes_gives_a_study_of_pgbench(tmp_path: Path, script: str) -> None:
-    text, raw = study_in(hint_of(tmp_path, script, "odd.sql"))
-    parse_study(text, "odd.toml")
-    assert "--file=odd.sql" in raw["workload"]["command"]
+    assert raw["workload"]["script"] == ["2.sql"]
 
 
 def test_a_script_that_makes_tables_belongs_into_schema_file(tmp_path: Path) -> None:
@@ -152,6 +141,43 @@ def test_the_study_of_a_script_runs(lab: Lab) -> None:
     assert done.returncode == 0, done.stderr
     found = Bundle(lab.bundle).columns("select distinct statement from latency")["statement"]
     assert {"update1", "select2", "transaction"} <= {str(name) for name in found}
+
+
+def test_a_script_runs_without_a_study_against_settings_of_a_file(lab: Lab) -> None:
+    (lab.folder / "tpcb.sql").write_text(TPCB)
+    (lab.folder / "other.conf").write_text(
+        "# ours\nwork_mem = 8MB   # each\nsearch_path '\"$user\", public'\n"
+    )
+    short = ("--blocks", "1", "--measure", "0.5", "--clients", "2")
+    done = lab.run(
+        "run", "--pgbench", "tpcb.sql@2", "--pgbench", "select-only", "--against", "other.conf", *short,
+        "--bundle", lab.bundle,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    bundle = Bundle(lab.bundle)
+    assert [option.label for option in bundle.options] == ["as-is", "other"]
+    assert bundle.setting("other", "work_mem") == "8MB"
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("a = ", "o.conf:1: not a setting: a ="),
+        ("\ninclude 'b.conf'", "o.conf:2: include is not supported"),
+        ("# nothing", "o.conf: has no setting"),
+    ],
+)
+def test_a_file_that_has_no_settings_is_refused_by_its_line(tmp_path: Path, text: str, cause: str) -> None:
+    (tmp_path / "o.conf").write_text(text)
+    with pytest.raises(InputError) as refused:
+        settings_of(tmp_path / "o.conf")
+    assert cause in str(refused.value)
+
+
+@pytest.mark.parametrize("arguments", [(), ("demo", "--pgbench", "a.sql"), ("demo", "--against", "a.conf")])
+def test_scripts_stand_in_place_of_a_study(lab: Lab, arguments: tuple[str, ...]) -> None:
+    refused = lab.run("run", *arguments)
+    assert refused.returncode == 2 and "--pgbench" in refused.stderr
 
 
 def test_several_commands_in_a_statement_are_named_as_a_transaction(lab: Lab) -> None:

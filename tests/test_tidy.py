@@ -51,8 +51,9 @@ ARROWS = {
 ROOMS = {
     "study": """
         errors key_types locate renamed scripts
-        script_study
         host_settings passwords probes source
+        settings_file
+        script_study
         workloads
         files
         study

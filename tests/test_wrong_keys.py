@@ -22,6 +22,7 @@ _GENERATORS: dict[str, dict[str, Any]] = {
     "uniform": _RANGE,
     "zipf": {**_RANGE, "exponent": 1.0},
     "sequence": {"start": 1, "step": 2},
+    "nurand": {"a": 255, "low": 0, "high": 999, "constant": 7},
     "unique": {},
     "text": {"length": 3},
     "choice": {"values": [1, 2]},
@@ -51,6 +52,7 @@ WHOLE: dict[str, dict[str, Any]] = {
             }
         },
     },
+    "pgbench": {"script": ["select-only"], "variables": {"n": 1}, "arrival": _ARRIVAL},
     "key-value": {"keys": 10, "arrival": _ARRIVAL},
     "queries": {"scale_factor": 0.1},
     "cache": {"keys": 10},

@@ -14,7 +14,20 @@ _DIAGNOSTIC_S = 2.0
 
 
 @click.command()
-@click.argument("study", shell_complete=studies)
+@click.argument("study", required=False, shell_complete=studies)
+@click.option(
+    "--pgbench",
+    multiple=True,
+    metavar="SCRIPT[@WEIGHT]",
+    help="In place of STUDY, a script of pgbench: a file, or tpcb-like, simple-update, select-only. May be"
+    " given more than once.",
+)
+@click.option("--scale", type=click.IntRange(1), default=1, help="pgbench's scale factor. Default: 1.")
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    help="With --pgbench: compare the server as it is with the settings of this file (postgresql.conf).",
+)
 @click.option(
     "--bundle",
     type=click.Path(path_type=Path),
@@ -57,7 +70,10 @@ _DIAGNOSTIC_S = 2.0
 )
 @click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
 def command(
-    study: str,
+    study: str | None,
+    pgbench: tuple[str, ...],
+    scale: int,
+    against: Path | None,
     bundle: Path | None,
     blocks: int | None,
     clients: str | None,
@@ -72,14 +88,19 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Run STUDY: a built-in study by name (see `steelyard studies`), or a TOML file.
+    """Run STUDY: a built-in study by name (see `steelyard studies`), or a TOML file; or scripts of pgbench.
 
     Prints the plan first: options, blocks, minutes. Ctrl-C keeps the finished runs; continue with
     `steelyard resume BUNDLE`.
     """
     from steelyard.study.overrides import adjusted
+    from steelyard.study.script_study import scripts_study
     from steelyard.workflow.session import run_study
 
+    if (study is None) == (not pgbench):
+        raise click.UsageError("give a STUDY, or scripts by --pgbench")
+    if against is not None and not pgbench:
+        raise click.UsageError("--against needs --pgbench; a study has its own [factors]")
     requested = (
         ("profile_hz", profile, _PROFILE_HZ),
         ("locks", locks, True),
@@ -88,7 +109,8 @@ def command(
     )
     probes = {key: value for key, enabled, value in requested if enabled}
     chosen = adjusted(
-        study,
+        study or "--pgbench",
+        made=scripts_study(pgbench, scale, against) if pgbench else "",
         blocks=blocks,
         clients=clients,
         measure_s=measure,

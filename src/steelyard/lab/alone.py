@@ -24,6 +24,7 @@ from steelyard.lab.engines.result_tables import (
     error_notices,
     never_succeeded,
     noticed,
+    retry_notices,
     run_tables,
     why_nothing,
     work_done,
@@ -116,7 +117,8 @@ def _load(laboratory: Laboratory, slot: Slot, load: Load, origin_ns: int) -> tup
         tranches.relate(result.tables)
     notices = [*data_notices, *monitoring.notices, *probing.notices(), *backlog_notices(result)]
     notices += _no_gets(laboratory.study, tranches)
-    tables = noticed(tables, (*notices, *error_notices(tables, laboratory.kind.error_meanings)))
+    meanings = laboratory.kind.error_meanings
+    tables = noticed(tables, (*notices, *error_notices(tables, meanings), *retry_notices(tables)))
     if latches := monitored_latches(tables["samples"], tables["phases"]):
         tables["latches"] = latches
     return tables | probing.tables(), cause

@@ -16,7 +16,7 @@ import tomli_w
 from pydantic import ValidationError
 
 from steelyard.study.errors import InputError
-from steelyard.study.load_study import catalogue, find_study
+from steelyard.study.load_study import catalogue, find_study, parse_study
 from steelyard.study.quick import quick_changes, quick_text
 from steelyard.study.study import Plan, Study
 
@@ -42,17 +42,22 @@ def adjusted(
     subject: str | None = None,
     probes: Mapping[str, Any] | None = None,
     quick: bool = False,
+    made: str = "",
 ) -> Adjusted:
     """The study with these changes. Raises InputError.
 
+    made: a text that stands for a study file; `name` is then what messages call it.
     until: half-width of the intervals that ends the study (plan.stop), as `1%`.
     subject: selects the built-in study `NAME-SUBJECT`, which has the same question for another server:
     settings and levels differ between servers, so a study has a variant for each.
     probes: keys of the study's [probes] to replace. quick: fewer blocks and less time per load point, but
     for those that are given.
     """
-    name = _variant(name, subject)
-    study, text = find_study(name)
+    if made:
+        study, text = parse_study(made, name), made
+    else:
+        name = _variant(name, subject)
+        study, text = find_study(name)
     changes: dict[str, Any] = {}
     if blocks is not None:
         changes["blocks"] = blocks

@@ -79,12 +79,6 @@ def commands_of(sql: str) -> list[str]:
     return [command.strip() for command in found if command.strip()]
 
 
-def names_in(sql: str) -> list[str]:
-    """The variables `:name` of a command, each once."""
-    bare = _TOKEN.sub(lambda token: "''" if token["quoted"] else " ", sql)
-    return list(dict.fromkeys(_NAME.findall(bare)))
-
-
 def instead_of_set(text: str) -> str:
     """What to write instead of the `\\set` lines of a text; '' where none is understood."""
     found = script_of(text).variables.values()

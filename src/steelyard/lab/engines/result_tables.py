@@ -66,6 +66,21 @@ def error_notices(tables: Mapping[str, Columns], meanings: Mapping[str, str]) ->
             yield "server-error", f"error {number.strip('()')}: {meaning}"
 
 
+def retry_notices(tables: Mapping[str, Columns]) -> Iterator[tuple[str, str]]:
+    """One notice per kind of transaction that was executed again (workload.retries); the table has the counts."""
+    kinds = tables.get("transactions", {"transaction": (), "retries": ()})
+    retries: dict[str, int] = {}
+    for name, count in zip(kinds["transaction"], kinds["retries"], strict=True):
+        retries[name] = retries.get(name, 0) + count
+    for name, count in retries.items():
+        if count:
+            yield (
+                "retries",
+                f'the transaction "{name}" was executed again after serialization failures or deadlocks; its latency'
+                " counts from the first time, the table `transactions` has how often",
+            )
+
+
 def why_nothing(tables: Mapping[str, Columns]) -> str:
     """The cause of a run without transactions: its most frequent error."""
     errors = tables.get("errors", {"count": (), "code": (), "message": ()})

@@ -22,6 +22,7 @@ from steelyard.lab.engines.result_tables import (
     error_notices,
     never_succeeded,
     noticed,
+    retry_notices,
     run_tables,
     why_nothing,
     work_done,
@@ -142,7 +143,8 @@ class _Block:
         tables = with_samples(tables, (samples, engine_samples(result, times.after_ns)))
         data_notices = [("data", text) for text in laboratory.work.remarks]
         notices = (*data_notices, *lane.monitoring.notices, *not_in_turns(laboratory.study, lane.load.server))
-        tables = noticed(tables, (*notices, *error_notices(tables, laboratory.kind.error_meanings)))
+        meanings = laboratory.kind.error_meanings
+        tables = noticed(tables, (*notices, *error_notices(tables, meanings), *retry_notices(tables)))
         if latches := monitored_latches(tables["samples"], tables["phases"]):
             tables["latches"] = latches
         return {**tables, "turns": _turns(lane)}, cause

@@ -15,9 +15,8 @@ from steelyard.study.workloads.sql import SqlWorkload
 from steelyard.study.workloads.workload import KeyPath
 
 NO_PGBENCH_SCRIPTS = (
-    "scripts of pgbench are not supported; `steelyard run SCRIPT.sql` prints a study that executes it, with"
-    " [workload.statements] and [workload.transactions],"
-    ' or run pgbench itself with kind = "program"'
+    'scripts of pgbench are a workload of their own: kind = "pgbench" executes them, and'
+    " `steelyard run --pgbench SCRIPT.sql` needs no study"
 )
 _META_COMMAND = re.compile(r"^\s*\\(\w+)", re.MULTILINE)
 # of kind = 'sql' alone
@@ -49,8 +48,8 @@ class Statement(Strict):
                 " and :id in the SQL"
             )
             raise ValueError(
-                f"\\{found[1]}: meta-commands of pgbench and psql are not supported; {instead}"
-                " (`steelyard run SCRIPT.sql` prints a whole study)"
+                f"\\{found[1]}: meta-commands of pgbench and psql are not supported here; {instead}"
+                ' (kind = "pgbench" executes whole scripts)'
             )
         return self
 
