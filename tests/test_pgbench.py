@@ -340,6 +340,20 @@ def test_a_distribution_is_that_of_pgbench(server: Server, tmp_path: Path, expre
     assert low >= 1 and high <= 100
 
 
+def test_a_script_that_the_server_refuses_is_named_before_the_first_run(lab: Lab) -> None:
+    (lab.folder / "bad.sql").write_text("select 1;\nselect nothing from pgbench_accounts;")
+    (lab.folder / "p.toml").write_text(HEAD + 'script = ["bad.sql"]\n')
+    refused = lab.run("run", "p.toml", "--blocks", "1")
+    assert refused.returncode == 2
+    assert 'the statement "select2" cannot run: column "nothing" does not exist (42703)' in refused.stderr
+
+
+def test_a_server_that_is_not_postgres_is_refused(lab: Lab) -> None:
+    (lab.folder / "p.toml").write_text(HEAD.replace("postgres", "mariadb"))
+    refused = lab.run("run", "p.toml")
+    assert refused.returncode == 2 and 'cannot run a workload of kind "pgbench"' in refused.stderr
+
+
 def test_a_study_of_scripts_runs_and_its_bundle_has_them(lab: Lab) -> None:
     (lab.folder / "my.sql").write_text(
         "\\set aid random(1, 100000 * :scale)\n"

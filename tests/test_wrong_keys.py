@@ -167,7 +167,7 @@ wieght = 2
 @pytest.mark.parametrize(
     ("workload", "expected"),
     [
-        ('script = "mine.sql"', r"\[workload.transactions\].*pgbench itself with kind = \"program\""),
+        ('script = "mine.sql"', r"kind = \"pgbench\" executes them.*run --pgbench SCRIPT.sql"),
         (
             "[workload.statements.one]\nsql = '''\\set id random(1, 9)\nselect :id'''",
             r"\\set: meta-commands of pgbench.*parameters = ",

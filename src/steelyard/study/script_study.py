@@ -24,6 +24,7 @@ _PGBENCH_TABLE = re.compile(r"\bpgbench_(accounts|branches|tellers|history)\b")
 _AS_IS = "as-is"
 _OWN_DATA = 'data_file = "data.sql"          # your tables, by: pg_dump DATABASE > data.sql'
 _PGBENCH_DATA = "scale = 1                       # of the tables pgbench_*, which are made"
+_SUBJECT = 'subject.kind = "postgres"\n'
 _STUDY = """\
 name = "{study}"
 question = "Does {study} gain from prepared statements?"
@@ -78,7 +79,6 @@ def scripts_study(scripts: Sequence[str], scale: int, against: Path | None) -> s
     study: dict[str, Any] = {
         "name": "pgbench",
         "question": f"What does {' and '.join(scripts)} do on this server?",
-        "subject": {"kind": "postgres"},
         "workload": {"kind": "pgbench", "script": list(scripts), "scale": scale},
     }
     if against is not None:
@@ -86,7 +86,7 @@ def scripts_study(scripts: Sequence[str], scale: int, against: Path | None) -> s
         study["question"] = f"Is {against.name} better for {' and '.join(scripts)}?"
         levels = {_AS_IS: {}, "other" if code == _AS_IS else code: settings_of(against)}
         study["factors"] = {"settings": {"scope": "server", "levels": levels}}
-    return tomli_w.dumps(study)
+    return _SUBJECT + tomli_w.dumps(study)
 
 
 def as_transaction(name: str, commands: Sequence[str], parameters: Mapping[str, Mapping[str, Any]]) -> str:

@@ -9,7 +9,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.source import text_of
 
 _LINE = re.compile(
-    r"\s*(?:(?P<name>[A-Za-z_][\w.]*)(?:\s*=\s*|\s+)(?P<value>'(?:[^']|'')*'|[^\s#']+))?\s*(?:#.*)?"
+    r"\s*(?:(?P<name>[A-Za-z_][\w.]*)(?:\s*=\s*|\s+)(?P<value>'(?:[^']|'')*'|[^\s#'=][^\s#']*))?\s*(?:#.*)?"
 )
 _INCLUDES = ("include", "include_dir", "include_if_exists")
 

@@ -16,7 +16,6 @@ from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.renamed import new_value
 from steelyard.study.study import Scope, Study
-from steelyard.study.workloads.pgbench import PgbenchWorkload
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.study.workloads.workload import Workload
@@ -24,7 +23,7 @@ from steelyard.subjects.servers.room import Footprint
 from steelyard.workloads import Work, work_of
 
 # workloads of a database server that can also load tables from files
-SQL_WORK = (StatementWorkload, PgbenchWorkload, QueriesWorkload)
+SQL_WORK = (StatementWorkload, QueriesWorkload)
 
 _SCOPES: Mapping[Scope, str] = {
     "version": "bindir",

@@ -67,7 +67,7 @@ def error_notices(tables: Mapping[str, Columns], meanings: Mapping[str, str]) ->
 
 
 def retry_notices(tables: Mapping[str, Columns]) -> Iterator[tuple[str, str]]:
-    """One notice per kind of transaction that was executed again (workload.retries); the table has the counts."""
+    """One notice per kind of transaction that was executed again (workload.retries)."""
     kinds = tables.get("transactions", {"transaction": (), "retries": ()})
     retries: dict[str, int] = {}
     for name, count in zip(kinds["transaction"], kinds["retries"], strict=True):
@@ -76,8 +76,8 @@ def retry_notices(tables: Mapping[str, Columns]) -> Iterator[tuple[str, str]]:
         if count:
             yield (
                 "retries",
-                f'the transaction "{name}" was executed again after serialization failures or deadlocks; its latency'
-                " counts from the first time, the table `transactions` has how often",
+                f'the transaction "{name}" was executed again after serialization failures or deadlocks; its'
+                " latency counts from the first time, the table `transactions` has how often",
             )
 
 

@@ -19,7 +19,7 @@ from steelyard.study.errors import InputError, nearest
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
-from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.study.workloads.sql import SqlWorkload
 from steelyard.subjects import Bench, Server, SubjectFailed
 from steelyard.subjects.postgres.cluster import SUPERUSER
 from steelyard.subjects.servers.account import Account
@@ -64,7 +64,7 @@ def check_pooler(study: Study, options: Sequence[Option]) -> None:
             continue
         version = _version(_program(_where(study, option)))
         shared = settings.get("pool_mode", _DEFAULTS["pool_mode"]) != "session"
-        if not shared or not isinstance(option.workload, StatementWorkload):
+        if not shared or not isinstance(option.workload, SqlWorkload):
             continue
         if option.session:
             raise InputError(

@@ -17,6 +17,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
+from steelyard.study.workloads.pgbench import PgbenchWorkload
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.postgres.binaries import (
     find_bindir,
@@ -281,7 +282,7 @@ KIND = Kind(
     "PostgreSQL",
     make=make,
     check=check,
-    takes=SQL_WORK,
+    takes=(*SQL_WORK, PgbenchWorkload),
     turns=True,
     footprint=FOOTPRINT,
     durability_off=DURABILITY_OFF,
