@@ -58,7 +58,7 @@ def disturbed(evidence: Evidence) -> Disturbed:
     return Disturbed(found, len(runs), evidence.study.workload.WHO)
 
 
-_ALONE = "trust CPU costs more than throughput and latency, and repeat the study on a quieter machine"
+_ALONE = "trust CPU costs more than rates and times, and repeat the study on a quieter machine"
 _IN_TURNS = "the options took turns, so it met all alike: trust ratios more than absolute values"
 
 
