@@ -69,7 +69,7 @@ def _obstacles(study: Study, options: Sequence[Option], free: Room | None) -> It
     reasons = {
         "the study says so (plan.turns)": plan.turns is False,
         "there is one option": len(options) < 2,
-        f"{kind.name} does not support it"
+        f"{kind.name} does not support turns"
         + (f": {why}" if (why := kind.why_no_turns) else ""): not kind.turns,
         "a number of transactions ends each run (plan.transactions)": plan.transactions is not None,
         "rounds of queries are longer than a turn": not all(workload.steady for workload in workloads),
