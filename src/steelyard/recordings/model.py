@@ -16,7 +16,7 @@ from steelyard.study.locate import line_of
 from steelyard.study.source import text_of, toml_of
 from steelyard.study.validation_errors import explain
 
-_EXAMPLE = "steelyard recording --example prints one that works"
+_EXAMPLE = "steelyard import --example-table prints one that works"
 
 
 class Throughput(Strict):
@@ -127,7 +127,8 @@ def example() -> str:
 def questions() -> Iterator[tuple[str, str]]:
     """Name and question of each built-in recording."""
     for name, place in catalogue().items():
-        yield name, str(read_recording(place).study["question"])
+        raw = toml_of(text_of(place), str(place))
+        yield name, str(raw.get("study", raw)["question"])
 
 
 def read_recording(place: Path) -> TableRecording:

@@ -6,58 +6,46 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.bundle.writer import BundleWriter
-from steelyard.recordings import FORMATS, importer_of
-from steelyard.recordings.model import catalogue
-from steelyard.recordings.rows import CSV_BYTES_MAX
+from steelyard.recordings import RecordedRun, Recording
 from steelyard.run_tables.rows import Columns, Rows
-from steelyard.study.errors import InputError, nearest
+from steelyard.study.errors import InputError
 from steelyard.study.load_study import plan_study
-from steelyard.study.plan import baseline
-from steelyard.study.source import text_of
+from steelyard.study.plan import Option, baseline
 from steelyard.study.study import Study
 
-_HEAD_CHARACTERS = 4096
 
-
-def write_recording(name: str, path: Path) -> Study:
-    """Writes a built-in recording, or the one in a file of a known format, as a bundle; its study.
-
-    Raises InputError.
-    """
-    place = catalogue().get(name) or Path(name)
-    importer = importer_of(_head(place))
-    if importer is None:
-        raise InputError(f"{place}: unknown format; known: {'; '.join(FORMATS)}")
-    # read before anything is written, so that a wrong table leaves no bundle
-    recording = importer.read(place)
-    study, found = plan_study(recording.study_text, f"{place}: study")
+def write_recording(recording: Recording, path: Path, origin: str) -> Study:
+    """Writes a recording as a bundle; its study. origin: of the study, for messages. Raises InputError."""
+    study, found = plan_study(recording.study_text, origin)
+    by_label = _by_label(found, recording)
     writer = BundleWriter.create(
         path, recording.study_text, found, baseline(study, found), recording.environment
     )
-    for number, option in enumerate(found, start=1):
-        tables = recording.tables[option.label]
-        writer.write_run(number, option.levels, {**tables, "runs": _run(option.label, number, tables)})
+    slots: dict[int, int] = {}
+    for number, run in enumerate(sorted(recording.runs, key=lambda run: run.block), start=1):
+        slot = slots[run.block] = slots.get(run.block, 0) + 1
+        option = by_label[run.option]
+        writer.write_run(number, option.levels, {**run.tables, "runs": _run(option.label, slot, run)})
     return study
 
 
-def _head(place: Path) -> str:
-    try:
-        return text_of(place, CSV_BYTES_MAX)[:_HEAD_CHARACTERS]
-    except FileNotFoundError:
-        known = nearest(str(place), catalogue())
-        raise InputError(f"{place}: no such file, and no recording of that name{known}") from None
+def _by_label(found: list[Option], recording: Recording) -> Mapping[str, Option]:
+    labels = {option.label: option for option in found}
+    if missing := sorted({run.option for run in recording.runs} - labels.keys()):
+        raise InputError(f'option "{missing[0]}" is not one of the study: {", ".join(labels)}')
+    return labels
 
 
-def _run(label: str, number: int, tables: Mapping[str, Columns]) -> Columns:
+def _run(label: str, slot: int, run: RecordedRun) -> Columns:
     row = Rows("runs")
     row.add(
         option=label,
-        block=1,
-        slot=number,
+        block=run.block,
+        slot=slot,
         attempt=1,
         status="done",
         cause="",
-        started_at="",
-        seconds=max(tables["phases"]["end_ns"]) / 1e9,
+        started_at=run.started_at,
+        seconds=max(run.tables["phases"]["end_ns"]) / 1e9,
     )
     return row.columns()

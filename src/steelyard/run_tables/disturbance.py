@@ -49,7 +49,7 @@ Rates = Mapping[tuple[str, str, str], float]
 Cause = Literal["other processes", "other guests", "CPU limit"]
 
 _MODES = ("user_ns_total", "nice_ns_total", "system_ns_total")
-_ROLES = ("server", "engine")
+ROLES = ("server", "engine")
 _CAUSES: Mapping[Cause, str] = {
     "other processes": "other processes used",
     "other guests": "the hypervisor gave to other guests",
@@ -144,7 +144,7 @@ def disturbance(
 
     cpus: those that each role may use; a role that is not named counts as ours on all of them.
     """
-    for role in _ROLES:
+    for role in ROLES:
         use = cpu_use(rates, seconds, role, cpus)
         if use is not None and use.share >= DISTURBED_SHARE:
             cause = max(use.lost_to, key=lambda name: use.lost_to[name])

@@ -8,6 +8,7 @@ other metric is a gauge; a gauge `x` may have a companion `x_limit`, its upper l
 
 from __future__ import annotations
 
+from steelyard.run_tables.host_tables import HOST_TABLES
 from steelyard.run_tables.load_tables import LOAD_TABLES
 from steelyard.run_tables.table import POINT_COLUMN, RUN_COLUMN, Column, Table
 
@@ -67,11 +68,12 @@ TABLES: tuple[Table, ...] = (
             Column("drained_ns", "BIGINT", "the last transaction under way has ended"),
             Column("transactions", "BIGINT", "measured, without error"),
             Column(
-                "first_half", "BIGINT", "of these, those that ended in the first half of the measured time"
+                "first_half", "BIGINT", "of these, those that began in the first half of the measured time"
             ),
         ),
     ),
     *LOAD_TABLES,
+    *HOST_TABLES,
     Table(
         "scores",
         "one instance of a program (workload kind 'program')",

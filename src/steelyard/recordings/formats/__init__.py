@@ -1,1 +1,1 @@
-"""One file per format: see `Importer`."""
+"""One file per format, in rooms by source: see `recordings.report.Format`."""

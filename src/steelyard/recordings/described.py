@@ -17,7 +17,7 @@ from typing import Any
 
 import tomli_w
 
-from steelyard.recordings import Recording
+from steelyard.recordings import RecordedRun, Recording
 from steelyard.recordings.model import Claims, LatchTable, TableRecording, read_recording
 from steelyard.recordings.probes import locks, profile
 from steelyard.recordings.rows import Row, rows_of
@@ -31,12 +31,6 @@ from steelyard.study.study import Study
 _TO_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 _COUNTERS = ("gets", "misses", "spin_gets", "sleeps")
 _SLOWEST_PER_S = 1e-9
-_TOML = re.compile(r"^[ \t]*(\[|[\w.\"'-]+[ \t]*=)", re.MULTILINE)
-
-
-def sniff(head: str) -> bool:
-    """Whether a line begins a table of TOML, or gives a key its value."""
-    return _TOML.search(head) is not None
 
 
 def read(file: Path) -> Recording:
@@ -51,8 +45,11 @@ def recording_of(recording: TableRecording, file: Path) -> Recording:
     alone = {"server": {"scope": "server", "levels": {_code(version): version}}}
     text = tomli_w.dumps({"factors": alone, **recording.study})
     study, found = plan_study(text, f"{file}: study")
-    tables = {option.label: _tables(_Source(file.parent, recording, study, option)) for option in found}
-    return Recording(text, _environment(recording, found), tables)
+    runs = [
+        RecordedRun(option.label, 1, _tables(_Source(file.parent, recording, study, option)))
+        for option in found
+    ]
+    return Recording(text, _environment(recording, found), runs)
 
 
 def _code(version: str) -> str:

@@ -1,0 +1,1 @@
+"""Values replaced consistently, under a secret that stays with their owner."""

@@ -1,0 +1,1 @@
+"""Formats of captured traffic, one file each: `sniff` recognises the beginning, `read` gives entries."""

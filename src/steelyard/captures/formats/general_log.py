@@ -1,0 +1,112 @@
+"""The general query log of MariaDB and MySQL: what clients sent, when it arrived.
+
+MariaDB writes whole seconds, once for all lines of a second. https://mariadb.com/kb/en/general-query-log/
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from steelyard.captures.entry import WHOLE_SECONDS, Entry
+from steelyard.captures.tokens import Dialect
+from steelyard.study.errors import InputError
+
+NAME = "general log of MariaDB"
+DIALECT: Dialect = "mysql"
+NOTE = WHOLE_SECONDS
+_TIME = r"\d{6} [ \d]\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(?:Z|[+-]\d\d:\d\d)"
+_LINE = re.compile(rf"(?:({_TIME})\t|\t\t)? *(\d+) ([A-Z][A-Za-z]*(?: [A-Za-z]+)?)\t(.*)", re.DOTALL)
+_SNIFFED = re.compile(
+    rf"^(?:{_TIME}|\t)\t *\d+ (?:Connect|Query|Quit|Execute|Prepare|Init DB)\t".encode(), re.MULTILINE
+)
+_START = re.compile(r".*, Version: .* started with:\s*")
+_HEADER_LINES = 2
+_EPOCH = datetime(2000, 1, 1)
+
+
+@dataclass
+class _Sessions:
+    """What is known of the sessions since the server's last start."""
+
+    start: int = 0
+    database: dict[str, str] = field(default_factory=dict[str, str])
+    executes: set[str] = field(default_factory=set[str])
+
+
+def sniff(head: bytes) -> bool:
+    """A line of a session."""
+    return _SNIFFED.search(head) is not None
+
+
+def read(path: Path, left_out: Counter[str]) -> Iterator[Entry]:
+    """The statements, those of prepared statements with their values in the text. Raises InputError."""
+    sessions = _Sessions()
+    at_us: int | None = None
+    for number, (time, session, command, argument) in _records(path, sessions):
+        try:
+            at_us = _us(time) if time else at_us
+        except ValueError as error:
+            raise InputError(f"{path}:{number}: no record of a {NAME}: {error}") from None
+        if at_us is None:
+            raise InputError(f"{path}:{number}: no record of a {NAME}: its first line has no time")
+        name = f"{sessions.start}:{session}"
+        if _is_statement(sessions, name, command, argument):
+            yield Entry(name, at_us, None, argument, database=sessions.database.get(name, ""))
+
+
+def _is_statement(sessions: _Sessions, name: str, command: str, argument: str) -> bool:
+    if command == "Connect" and (found := re.search(r" on (\S*)", argument)):
+        sessions.database[name] = found[1]
+    elif command == "Init DB":
+        sessions.database[name] = argument
+    elif command == "Query":
+        if found := re.fullmatch(r"use\s+`?(\w+)`?;?", argument.strip(), re.IGNORECASE):
+            sessions.database[name] = found[1]
+        # the server logs what EXECUTE executes as well
+        if re.match(r"\s*execute\b", argument, re.IGNORECASE):
+            sessions.executes.add(name)
+        return True
+    elif command == "Execute":
+        own = name not in sessions.executes
+        sessions.executes.discard(name)
+        return own
+    return False
+
+
+def _records(path: Path, sessions: _Sessions) -> Iterator[tuple[int, tuple[str | None, str, str, str]]]:
+    """Number of the first line, time, session, command, argument, which may have several lines."""
+    record: tuple[str | None, str, str, str] | None = None
+    begin, skip = 1, 0
+    with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        for number, line in enumerate(file, start=1):
+            if skip:
+                skip -= 1
+            elif _START.fullmatch(line):
+                if record:
+                    yield begin, _ended(record)
+                record = None
+                sessions.start += 1
+                skip = _HEADER_LINES
+            elif found := _LINE.fullmatch(line):
+                if record:
+                    yield begin, _ended(record)
+                record, begin = (found[1], found[2], found[3], found[4]), number
+            elif record:
+                record = (*record[:3], record[3] + line)
+    if record:
+        yield begin, _ended(record)
+
+
+def _ended(record: tuple[str | None, str, str, str]) -> tuple[str | None, str, str, str]:
+    return (*record[:3], record[3].removesuffix("\n"))
+
+
+def _us(time: str) -> int:
+    form = "%Y-%m-%dT%H:%M:%S.%f" if "T" in time else "%y%m%d %H:%M:%S"
+    moment = datetime.strptime(re.sub(r"(Z|[+-]\d\d:\d\d)$", "", time), form)
+    return round((moment - _EPOCH).total_seconds() * 1e6)

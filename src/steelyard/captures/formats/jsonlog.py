@@ -1,0 +1,50 @@
+"""PostgreSQL's jsonlog, since version 15.
+
+https://www.postgresql.org/docs/current/runtime-config-logging.html#RUNTIME-CONFIG-LOGGING-JSONLOG
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from steelyard.captures.entry import INCOMPLETE, Entry
+from steelyard.captures.formats.postgres_messages import Line, Statements
+from steelyard.captures.tokens import Dialect
+from steelyard.study.errors import InputError
+
+NAME = "PostgreSQL jsonlog"
+DIALECT: Dialect = "postgresql"
+NOTE = ""
+
+
+def sniff(head: bytes) -> bool:
+    """An object per line that begins with its time."""
+    return head.lstrip().startswith(b'{"timestamp":')
+
+
+def read(path: Path, left_out: Counter[str]) -> Iterator[Entry]:
+    """The statements. Raises InputError."""
+    statements = Statements(left_out)
+    with path.open(encoding="utf-8", errors="surrogateescape") as file:
+        for number, text in enumerate(file, start=1):
+            if not text.endswith("\n"):
+                left_out[INCOMPLETE] += 1
+                break
+            try:
+                yield from statements.take(_line(json.loads(text)))
+            except (ValueError, TypeError, AttributeError) as error:
+                raise InputError(f"{path}:{number}: no record of {NAME}: {error}") from None
+    yield from statements.end()
+
+
+def _line(record: Any) -> Line:
+    """Raises TypeError for a value that is no text, AttributeError for a record that is no object."""
+    names = ("session_id", "timestamp", "error_severity", "message", "detail", "statement", "dbname")
+    values = [record.get(name, "") for name in names]
+    if not all(isinstance(value, str) for value in values):
+        raise TypeError("a text is needed")
+    return Line(*values)

@@ -1,0 +1,202 @@
+"""pg_stat_statements as a mix: its statements by how often they were called, with values from elsewhere.
+
+Its texts have `$1` where values were, and such a text cannot be executed: the values come from logs of the
+same load, or from a file of the user; what has none is left out and named.
+https://www.postgresql.org/docs/current/pgstatstatements.html
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from steelyard.captures.entry import Entry
+from steelyard.captures.formats.registry import format_of
+from steelyard.captures.statements import facts
+from steelyard.captures.tokens import normalised, tokens
+from steelyard.study.errors import InputError
+from steelyard.study.source import text_of, toml_of
+
+_VALUES = "values.toml"
+_STUDY = "study.toml"
+_SUBJECT = 'subject.kind = "postgres"\n'
+_VALUES_MAX = 100
+_COLON = re.compile(r"(?<!:):[A-Za-z_]")
+_WITHOUT_VALUES = "statements without values"
+_NOT_A_STATEMENT = "texts that are no statement to repeat (transactions, settings, COPY, hidden texts)"
+
+Values = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Called:
+    """A text of pg_stat_statements. name: q1 for the one called most."""
+
+    name: str
+    sql: str
+    calls: int
+
+    @property
+    def parameters(self) -> int:
+        """The number of its values."""
+        return facts(self.sql, "postgresql").parameters
+
+
+def is_mix(path: Path) -> bool:
+    """Whether a file is a result of pg_stat_statements: CSV with the columns query and calls."""
+    try:
+        with path.open("rb") as file:
+            names = file.readline(1 << 16).decode(errors="replace").strip().split(",")
+    except OSError:
+        return False
+    return {"query", "calls"} <= {name.strip('"') for name in names}
+
+
+def write_mix(files: Sequence[Path], folder: Path, values_file: Path | None) -> list[str]:
+    """Writes a study that executes the mix; what to say about it. Raises InputError.
+
+    files: results of pg_stat_statements, and logs of the same load. values_file: generators by statement and
+    parameter, `[q1]` with `p1 = { kind = "uniform", low = 1, high = 9 }`.
+    """
+    left_out: Counter[str] = Counter()
+    called = list(_called([file for file in files if is_mix(file)], left_out))
+    seen = _seen([file for file in files if not is_mix(file)])
+    given: Values = _given(values_file) if values_file else {}
+    statements: dict[str, Any] = {}
+    missing: list[Called] = []
+    for one in called:
+        generators = _generators(one, given, seen)
+        if generators is None:
+            missing.append(one)
+        else:
+            sql = re.sub(r"\$(\d+)", r":p\1", one.sql)
+            statements[one.name] = {"sql": sql, "weight": float(one.calls), "parameters": generators}
+    if missing:
+        left_out[_WITHOUT_VALUES] = len(missing)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if statements:
+            (folder / _STUDY).write_text(_SUBJECT + tomli_w.dumps(_study(statements)), encoding="utf-8")
+        if missing:
+            (folder / _VALUES).write_text("".join(_asked(missing)), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror}") from None
+    return list(_told(called, statements, missing, left_out, folder))
+
+
+def _called(files: Sequence[Path], left_out: Counter[str]) -> Iterator[Called]:
+    calls: Counter[str] = Counter()
+    for file in files:
+        try:
+            with file.open(encoding="utf-8", errors="replace", newline="") as rows:
+                for row in csv.DictReader(rows, strict=True):
+                    calls[row["query"].strip().rstrip(";")] += int(row["calls"])
+        except (ValueError, TypeError, AttributeError, csv.Error) as error:
+            raise InputError(f"{file}: no result of pg_stat_statements: {error}") from None
+    number = 0
+    for sql, count in calls.most_common():
+        found = facts(sql, "postgresql")
+        odd = found.control or found.state or found.copies or found.broken or sql.startswith("<")
+        if odd or not (found.reads or found.writes) or _COLON.search(sql):
+            left_out[_NOT_A_STATEMENT] += 1
+        else:
+            number += 1
+            yield Called(f"q{number}", sql, count)
+
+
+def _seen(logs: Iterable[Path]) -> Mapping[str, Sequence[tuple[Any, ...]]]:
+    """Values of statements in logs, by the text without values."""
+    found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for file in logs:
+        one = format_of(file)
+        for entry in one.read(file, Counter()):
+            values = () if entry.flaw else _values(entry)
+            known = found[normalised(entry.sql, "postgresql")]
+            if values and len(known) < _VALUES_MAX and values not in known:
+                known.append(values)
+    return found
+
+
+def _values(entry: Entry) -> tuple[Any, ...]:
+    """Those that stand for $1, $2, ...; none of a text whose literals need more than quotes."""
+    if entry.how == "values":
+        return () if None in entry.values else entry.values
+    literals = [token for token in tokens(entry.sql, "postgresql") if token.is_literal]
+    if not all(one.kind == "number" or one.text.startswith("'") for one in literals):
+        return ()
+    return tuple(
+        one.text[1:-1].replace("''", "'") if one.kind == "text" else _number(one.text) for one in literals
+    )
+
+
+def _number(text: str) -> int | float | str:
+    return int(text) if text.isdigit() else text
+
+
+def _given(file: Path) -> Values:
+    try:
+        return toml_of(text_of(file), str(file))
+    except FileNotFoundError:
+        raise InputError(f"{file}: no such file") from None
+
+
+def _generators(
+    one: Called, given: Values, seen: Mapping[str, Sequence[tuple[Any, ...]]]
+) -> dict[str, Any] | None:
+    """By parameter; None where values lack."""
+    names = [f"p{number}" for number in range(1, one.parameters + 1)]
+    own = given.get(one.name, {})
+    if set(names) <= own.keys():
+        return {name: own[name] for name in names}
+    rows = [row for row in seen.get(normalised(one.sql, "postgresql"), ()) if len(row) == len(names)]
+    if not rows:
+        return None
+    columns = zip(*rows, strict=True)
+    return {
+        name: {"kind": "choice", "values": list(dict.fromkeys(column))}
+        for name, column in zip(names, columns, strict=True)
+    }
+
+
+def _study(statements: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": "mix",
+        "question": "How does this server execute the mix of pg_stat_statements?",
+        "workload": {"kind": "sql", "statements": statements},
+        "plan": {"clients": [4], "warm_up_s": 2, "measure_s": 5, "blocks": 6},
+    }
+
+
+def _asked(missing: Sequence[Called]) -> Iterator[str]:
+    """A file to fill in."""
+    yield "# generators of values: docs, reference of studies; then capture-load again with --values\n"
+    for one in missing:
+        yield f"\n# {one.calls:,} calls: {' '.join(one.sql.split())}\n[{one.name}]\n"
+        for number in range(1, one.parameters + 1):
+            yield f'# p{number} = {{ kind = "uniform", low = 1, high = 100000 }}\n'
+
+
+def _told(
+    called: Sequence[Called],
+    statements: Mapping[str, Any],
+    missing: Sequence[Called],
+    left_out: Mapping[str, int],
+    folder: Path,
+) -> Iterator[str]:
+    calls = sum(one.calls for one in called) or 1
+    share = sum(one.calls for one in called if one.name in statements) / calls
+    yield f"pg_stat_statements: {len(statements)} of {len(called)} statements, {share:.1%} of their calls"
+    for what, count in left_out.items():
+        yield f"left out: {count:,} {what}"
+    if missing:
+        yield f"pg_stat_statements has no values: fill in {folder / _VALUES}, and give it by --values"
+    if statements:
+        yield "differs from what was called: each parameter is drawn for itself; no order, no transactions"
+        yield f"next: data_file in {folder / _STUDY}, then steelyard run {folder / _STUDY}"

@@ -1,0 +1,46 @@
+"""steelyard capture-load FILE... -o FOLDER."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", "folder", required=True, type=click.Path(path_type=Path), help="Folder to write."
+)
+@click.option("--database", default="", help="Take the statements of this database. Default: the only one.")
+@click.option(
+    "--values",
+    type=click.Path(path_type=Path),
+    help="Generators of values for the statements of pg_stat_statements, TOML.",
+)
+def command(files: tuple[Path, ...], folder: Path, database: str, values: Path | None) -> None:
+    """Read the logs of a server as a workload that can be replayed.
+
+    FILE: logs of one server and one period, in the order of their time: PostgreSQL csvlog and jsonlog,
+    MariaDB general and slow log, pgreplay's replay files, pg-retest's workload files. Writes
+    FOLDER/load.capture, and FOLDER/study.toml, a study that replays it. The capture holds the texts and
+    values of the log: `steelyard anonymise` replaces them.
+
+    A CSV of pg_stat_statements gives a study of its statements by frequency; their values come from logs
+    that are given as well, or from --values.
+
+    \b
+    steelyard capture-load postgresql.csv -o captured
+    steelyard run captured/study.toml
+    """
+    from steelyard.captures.folder import write_folder
+    from steelyard.captures.mix import is_mix, write_mix
+    from steelyard.study.errors import InputError
+    from steelyard.workflow.complaint import say
+
+    mixed = any(map(is_mix, files))
+    if values is not None and not mixed:
+        raise InputError("--values needs a CSV of pg_stat_statements: a log has its values")
+    said = write_mix(files, folder, values) if mixed else write_folder(files, folder, database)
+    for line in said:
+        say(line)

@@ -1,0 +1,79 @@
+"""steelyard import FILES."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from steelyard.cli.completion import recordings
+
+
+@click.command("import")
+@click.argument("files", nargs=-1, shell_complete=recordings)
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=FILES",
+    help="Files of one option; a pattern in quotes. Repeatable.",
+)
+@click.option(
+    "--by-folder", "folders", is_flag=True, help="The folder of a file is its option: OPTION/block-1/FILE."
+)
+@click.option(
+    "-o",
+    "--to",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Bundle to write. Default: NAME.bundle here.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the runs and what is not understood; write nothing.")
+@click.option("--list", "listed", is_flag=True, help="List the formats and the published recordings.")
+@click.option("--example", is_flag=True, help="Print a schedule to start from.")
+@click.option("--example-table", is_flag=True, help="Print a TOML file for published tables.")
+def command(
+    files: tuple[str, ...],
+    options: tuple[str, ...],
+    folders: bool,
+    to: Path | None,
+    dry_run: bool,
+    listed: bool,
+    example: bool,
+    example_table: bool,
+) -> None:
+    """Turn measurements made elsewhere into a bundle: the same tables, comparison and report.
+
+    FILES are outputs of databases, kernels, tools and load drivers; a schedule (TOML) that says which file
+    belongs to which option; a TOML file that describes published tables; or a published recording by name.
+
+    \b
+    steelyard import --option P='process/*.txt' --option T='threaded/*.txt' -o kernel-mode.bundle
+    steelyard import results/ --by-folder --dry-run
+    steelyard import schedule.toml
+    """
+    from steelyard.recordings import model, schedule
+    from steelyard.recordings.importing import import_files
+    from steelyard.recordings.listing import lines_of_formats, lines_of_import
+    from steelyard.recordings.write import write_recording
+    from steelyard.report.terminal.reading import reading
+    from steelyard.workflow.complaint import say
+
+    if example or example_table:
+        click.echo(model.example() if example_table else schedule.EXAMPLE, nl=False)
+        return
+    if listed or not (files or options):
+        for line in lines_of_formats():
+            click.echo(line)
+        return
+    name = to.name.removesuffix(".bundle") if to else ""
+    with reading() as progress:
+        found = import_files(files, options, folders, progress, name)
+    for line in lines_of_import(found):
+        click.echo(line) if dry_run else say(line)
+    if dry_run:
+        return
+    path = to or Path(f"{found.name}.bundle")
+    study = write_recording(found.recording, path, "the study of the recording")
+    say(f"{path}: {study.question}")
+    say(f"next: steelyard report {path}")

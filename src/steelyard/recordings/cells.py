@@ -1,0 +1,86 @@
+"""Numbers in the cells of reports: thousands, decimal commas, multiples, cells that hold none."""
+
+from __future__ import annotations
+
+import math
+import re
+
+# beyond it a float cannot represent every whole number
+LARGEST = 2.0**53
+# of a report: no number here, which is never the same as 0
+_NONE = re.compile(r"n/?a|null|-|--|#+|\.|", re.IGNORECASE)
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_COMMA = re.compile(r"[+-]?\d+,\d+")
+_MULTIPLES = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_TO_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9, "m": 60e9}
+_TIME = re.compile(r"([\d.,]+)\s*(ns|us|µs|ms|sec|s|m)")
+
+
+def number(text: str, decimal_comma: bool = False) -> float | None:
+    """The number in a cell; None where the cell says that there is none: n/a, #####, blank.
+
+    Raises ValueError for any other text, and beyond 2^53.
+    """
+    cell = text.strip()
+    if _NONE.fullmatch(cell):
+        return None
+    if decimal_comma and _COMMA.fullmatch(cell):
+        cell = cell.replace(",", ".")
+    elif _THOUSANDS.fullmatch(cell):
+        cell = cell.replace(",", "")
+    if not _PLAIN.fullmatch(cell):
+        raise ValueError(f"not a number: {text!r:.60}")
+    found = float(cell)
+    if not math.isfinite(found) or abs(found) > LARGEST:
+        raise ValueError(f"beyond 2^53: {text!r:.60}")
+    return found
+
+
+def exact(text: str, decimal_comma: bool = False) -> float:
+    """A number that must be there. Raises ValueError."""
+    found = number(text, decimal_comma)
+    if found is None:
+        raise ValueError(f"no number: {text!r:.60}")
+    return found
+
+
+def whole(text: str) -> int:
+    """A whole number that must be there. Raises ValueError."""
+    found = exact(text)
+    if found != int(found):
+        raise ValueError(f"not a whole number: {text!r:.60}")
+    return int(found)
+
+
+def percentage(text: str) -> float | None:
+    """`12.3%`, `12.3 %`. Raises ValueError."""
+    return number(text.strip().removesuffix("%"))
+
+
+def abbreviated(text: str) -> float | None:
+    """`11K` is 11,000: as prstat and others abbreviate counts. Raises ValueError."""
+    cell = text.strip()
+    if cell and cell[-1] in _MULTIPLES and cell[:-1]:
+        return exact(cell[:-1]) * _MULTIPLES[cell[-1]]
+    return number(cell)
+
+
+def time_ns(text: str) -> float | None:
+    """`2.2us`, `6.03 s`, in ns; a bare 0 is 0. Raises ValueError where the unit is missing."""
+    cell = text.strip()
+    if cell == "0":
+        return 0.0
+    if _NONE.fullmatch(cell):
+        return None
+    found = _TIME.fullmatch(cell)
+    if found is None:
+        raise ValueError(f"not a time with its unit: {text!r:.60}")
+    return exact(found[1]) * _TO_NS[found[2]]
+
+
+def has_decimal_commas(head: str) -> bool:
+    """Whether a text writes 12,5 for 12.5: such cells occur, and none with a decimal point."""
+    return bool(re.search(r"(?<![\d,.])\d+,\d{1,2}(?![\d,.])", head)) and not re.search(
+        r"(?<![\d.,])\d+\.\d+(?![\d.])", head
+    )

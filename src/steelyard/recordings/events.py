@@ -1,0 +1,162 @@
+"""Logs with a row per transaction, reduced by DuckDB in little memory: seconds, latency, clients."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event, Thread
+
+import duckdb
+
+from steelyard.recordings.histograms import encoded
+from steelyard.recordings.report import Report, Work
+from steelyard.recordings.source import Source, is_packed, share_read
+from steelyard.study.errors import InputError, brief
+
+_MEMORY = "300MB"
+_TICK_S = 0.5
+# latencies are grouped by their 11 leading bits, as histograms of three digits do
+_SHIFT = "greatest(0, floor(log2(greatest(us, 1)))::bigint - 10)"
+
+
+def lines_of(path: Path, delimiter: str, columns: Mapping[str, str], header: bool, quote: str = "") -> str:
+    """A table function of DuckDB that reads a text file; lines that do not fit go to its rejects."""
+    names = ", ".join(f"'{name}': '{type_}'" for name, type_ in columns.items())
+    packed = is_packed(path)
+    file = str(path).replace("'", "''")
+    return (
+        f"read_csv('{file}', delim = '{delimiter}', header = {header}, auto_detect = false,"
+        f" quote = '{quote}', escape = '{quote}', null_padding = true, store_rejects = true,"
+        " rejects_limit = 1000,"
+        f" compression = '{packed}', columns = {{{names}}})"
+    )
+
+
+def reduced(source: Source, report: Report, relation: str, query: str) -> None:
+    """Fills a report with the work of a relation.
+
+    query: selects from `raw`, which is the relation: end_us (of the epoch), us (latency), client, state
+    (`done`, `failed`, `skipped`; NULL: not understood). Raises InputError for what DuckDB cannot read.
+    """
+    with closing(duckdb.connect(config={"memory_limit": _MEMORY})) as connection:
+        connection.execute("set enable_progress_bar = false")
+        connection.execute("set preserve_insertion_order = false")
+        try:
+            # by second and by client apart: together they would make a group of nearly every row
+            with _watched(source):
+                connection.execute(
+                    f"create temp table counted as with raw as (from {relation}), events as ({query}), cut"
+                    " as (select end_us // 1000000 as second, client, state, us, end_us,"
+                    f" if(state = 'done', (us >> {_SHIFT}) << {_SHIFT}, null) as slot_us from events)"
+                    " select second, client, state, slot_us as us, count(*) as n, sum(us) as total_us,"
+                    " min(end_us - coalesce(us, 0)) as first_us, max(end_us) as last_us,"
+                    " grouping(client) = 1 as of_second"
+                    " from cut group by grouping sets ((second, state), (client, state, slot_us))"
+                )
+            connection.execute("create view seconds as from counted where of_second and state is not null")
+            connection.execute(
+                "create view clients as from counted where not of_second and state is not null"
+            )
+        except duckdb.Error as error:
+            raise InputError(f"{source.path}: cannot be read: {brief(str(error), 200)}") from None
+        _skipped(source, connection)
+        _fill(report, connection)
+
+
+@contextmanager
+def _watched(source: Source) -> Generator[None]:
+    """Reports the progress of a query, which occupies this thread, from another one."""
+    done, share = Event(), share_read(source.path)
+
+    def watch() -> None:
+        while source.progress is not None and not done.wait(_TICK_S):
+            source.progress(share())
+
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+        if source.progress is not None:
+            source.progress(share())
+
+
+def _skipped(source: Source, connection: duckdb.DuckDBPyConnection) -> None:
+    lost = connection.execute(
+        "select coalesce(sum(n), 0) from counted where state is null and of_second"
+    ).fetchone()
+    for _ in range(int(lost[0]) if lost else 0):
+        source.skip(0, "a line with too few columns, or cells that are no numbers")
+    try:
+        rows = connection.execute(
+            "select line, any_value(csv_line) from reject_errors group by line order by line"
+        ).fetchall()
+    except duckdb.Error:
+        rows = []
+    for line, text in rows:
+        source.skip(int(line), str(text or ""))
+
+
+def _fill(report: Report, connection: duckdb.DuckDBPyConnection) -> None:
+    ends = connection.execute(
+        "select min(first_us), max(last_us), count(distinct client) from clients"
+    ).fetchone()
+    if not ends or ends[0] is None:
+        return
+    first_us, last_us, clients = int(ends[0]), int(ends[1]), int(ends[2])
+    report.began = datetime.fromtimestamp(first_us / 1e6, UTC)
+    report.seconds = max((last_us - first_us) / 1e6, 1e-6)
+    report.clients = clients or None
+    seconds = connection.execute(
+        "select second, coalesce(sum(n) filter (state = 'done'), 0)::bigint,"
+        " coalesce(sum(n) filter (state = 'failed'), 0)::bigint from seconds"
+        " group by second order by second"
+    ).fetchall()
+    start = first_us // 1_000_000
+    by_second = tuple((int(s) - start, int(done), int(failed)) for s, done, failed in seconds)
+    report.work = Work(sum(d for _, d, _ in by_second), sum(f for _, _, f in by_second), by_second, detail=3)
+    skipped = connection.execute("select coalesce(sum(n), 0) from seconds where state = 'skipped'").fetchone()
+    if skipped and skipped[0]:
+        report.notices.append(
+            ("skipped", f"{int(skipped[0]):,} transactions were skipped, and are not counted")
+        )
+    _latency(report, connection)
+    _clients(report, connection)
+
+
+def _latency(report: Report, connection: duckdb.DuckDBPyConnection) -> None:
+    rows = connection.execute(
+        "select us, sum(n)::bigint from clients where us is not null group by us order by us"
+    ).fetchall()
+    if rows:
+        histogram = encoded((int(us) * 1000, int(n)) for us, n in rows)
+        total = sum(int(n) for _, n in rows)
+        report.row("latency", statement="transaction", count=total, histogram=histogram)
+
+
+def _clients(report: Report, connection: duckdb.DuckDBPyConnection) -> None:
+    rows = connection.execute(
+        "with done as (select client, us, sum(n) as n from clients where state = 'done' group by all),"
+        " ranked as (select *, sum(n) over (partition by client order by us) as upto,"
+        " sum(n) over (partition by client) as whole from done),"
+        " p99 as (select client, min(us) as us from ranked where upto >= 0.99 * whole group by client)"
+        " select client, coalesce(sum(n) filter (state = 'done'), 0)::bigint,"
+        " coalesce(sum(n) filter (state = 'failed'), 0)::bigint,"
+        " 1e3 * sum(total_us) filter (state = 'done') / sum(n) filter (state = 'done'),"
+        " 1e3 * any_value(p99.us) from clients left join p99 using (client)"
+        " where client is not null group by client order by client limit 100000"
+    ).fetchall()
+    for i, (_, done, failed, mean, p99) in enumerate(rows):
+        if mean is not None:
+            report.row(
+                "clients",
+                client=i,
+                transactions=int(done),
+                errors=int(failed),
+                mean_ns=float(mean),
+                p99_ns=float(p99),
+            )

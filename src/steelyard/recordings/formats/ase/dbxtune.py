@@ -1,0 +1,141 @@
+"""DbxTune's recordings of ASE, which it keeps in a database of H2: exported as SQL, or table by table as CSV.
+
+A table per counter model and kind: `_abs` as counted; `_diff` and `_rate` follow from it, and are read of
+spinlocks alone. Columns: SessionStartTime, SessionSampleTime, CmSampleTime, CmSampleMs, CmRowState, and then
+those of the monitor table. The database itself needs Java. Its `Script` tool exports all; for one table
+`call csvwrite('CmEngines_abs.csv', 'select * from "CmEngines_abs"')`. https://github.com/goranschwarz/DbxTune
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import datetime
+
+from steelyard.recordings.cells import LARGEST, number
+from steelyard.recordings.csv_tables import csv_rows
+from steelyard.recordings.formats.ase._h2_script import Cell, is_script, rows_of_script
+from steelyard.recordings.formats.ase.monitor_tables import COUNTERS, NAMES
+from steelyard.recordings.report import Report
+from steelyard.recordings.rulers import slug
+from steelyard.recordings.source import Source
+from steelyard.study.errors import InputError
+
+_EXPORT = "java -cp h2.jar org.h2.tools.Script -url jdbc:h2:./FILE -user sa -script recording.sql"
+TITLE = f"DbxTune's recording of ASE, exported from its H2 database FILE.mv.db: {_EXPORT} (or as CSV)"
+
+# how a file of H2 begins
+_DATABASE = "H:2,"
+_TIME = "SessionSampleTime"
+_OWN = {
+    "sessionstarttime",
+    "sessionsampletime",
+    "cmsampletime",
+    "cmsamplems",
+    "cmrowstate",
+    "cmnewdiffraterow",
+}
+
+
+def sniff(head: str) -> bool:
+    """Whether tables with the times of DbxTune are created, or are columns of CSV; or a database of H2."""
+    first = {cell.strip('" ') for cell in head.partition("\n")[0].split(",")}
+    if head.startswith(_DATABASE) and "block:" in head[:200]:
+        return True
+    return {_TIME, "CmSampleTime"} <= first or (f'"{_TIME}"' in head and is_script(head))
+
+
+def read(source: Source) -> list[Report]:
+    """One report: each reading of each counter model at its time; spinlocks as rows of `latches`.
+
+    Raises InputError for the database itself.
+    """
+    if source.head().startswith(_DATABASE):
+        raise InputError(f"{source.path}: a database of H2, which only Java reads", f"export it: {_EXPORT}")
+    report = Report("ase/dbxtune", source.place(source.first))
+    spinlocks: dict[str, list[int]] = {}
+    unread: dict[str, None] = {}
+    last: datetime | None = None
+    for line, table, cells in _rows(source):
+        name, _, kind = table.rpartition("_")
+        if table == "MonSessions":
+            report.server = str(cells.get("ServerName") or "")
+        elif _TIME not in cells or kind not in ("abs", "diff"):
+            unread[table] = None
+        elif (at := _moment(cells[_TIME])) is None:
+            source.skip(line, f"{table}: no time: {cells[_TIME]}")
+        elif kind == "diff":
+            if not _spinlock(spinlocks, cells):
+                unread[table] = None
+        else:
+            report.began, last = report.began or at, max(last or at, at)
+            _take(report, (at - report.began).total_seconds(), name, cells)
+    for latch, (gets, misses) in spinlocks.items():
+        report.row("latches", latch=latch, gets=gets, misses=misses)
+    if report.began and last and last > report.began:
+        report.seconds = (last - report.began).total_seconds()
+    if unread:
+        report.notices.append(
+            ("tables-not-read", f"tables of DbxTune that are not read: {', '.join(unread)}")
+        )
+    return [report]
+
+
+def _rows(source: Source) -> Iterator[tuple[int, str, dict[str, Cell]]]:
+    if is_script(source.head()):
+        yield from rows_of_script(source)
+        return
+    stem = source.path.name.partition(".")[0]
+    stem += "" if stem.endswith(("_abs", "_diff")) else "_abs"
+    columns = [cell.strip('" ') for cell in source.head().partition("\n")[0].split(",")]
+    by_slug = {column.lower(): column for column in columns}
+    for line, text, texts in csv_rows(source):
+        if not texts:
+            source.skip(line, text)
+            continue
+        yield line, stem, {by_slug.get(name, name): _cell(cell) for name, cell in texts.items()}
+
+
+def _cell(text: str) -> Cell:
+    try:
+        return number(text)
+    except ValueError:
+        return text
+
+
+def _moment(cell: Cell) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(cell)).replace(tzinfo=None)
+    except ValueError:
+        return None
+
+
+def _spinlock(found: dict[str, list[int]], cells: dict[str, Cell]) -> bool:
+    """Whether a row counts a spinlock over one interval; then it is added to those before."""
+    name = cells.get("SpinlockName", cells.get("spinName"))
+    gets, misses = (cells.get(key, cells.get(key.lower())) for key in ("Grabs", "Waits"))
+    if not isinstance(name, str) or not isinstance(gets, float) or not isinstance(misses, float):
+        return False
+    if not (0 <= gets <= LARGEST and 0 <= misses <= LARGEST):
+        return False
+    counts = found.setdefault(name.strip(), [0, 0])
+    counts[0], counts[1] = counts[0] + int(gets), counts[1] + int(misses)
+    return True
+
+
+def _take(report: Report, at_s: float, name: str, cells: dict[str, Cell]) -> None:
+    own = {slug(column).replace("_", ""): cell for column, cell in cells.items()}
+    named = [own[key] for key in NAMES if own.get(key) is not None]
+    texts = [cell for key, cell in own.items() if isinstance(cell, str) and key not in _OWN]
+    words = (f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in named or texts)
+    entity = " ".join([name, *words])[:200]
+    for key, cell in own.items():
+        if isinstance(cell, float) and key not in _OWN and key not in NAMES and math.isfinite(cell):
+            report.sample(at_s, entity, f"{key}_total" if key in COUNTERS else key, cell)
+    # what is used of what there is: the statement cache, and sp_monitorconfig
+    used, whole = own.get("usedsizekb"), own.get("totalsizekb")
+    if isinstance(used, float) and isinstance(whole, float):
+        report.sample(at_s, entity, "usedsizekb_limit", whole)
+    active, free = own.get("numactive"), own.get("numfree")
+    if isinstance(active, float) and isinstance(free, float):
+        report.sample(at_s, entity, "numactive_limit", active + free)

@@ -1,0 +1,266 @@
+"""sp_sysmon of ASE, threaded and process mode.
+
+Rates are count over Sample Interval: the column 'per sec' is rounded. 'Engine Utilization (Tick %)' of the
+threaded mode and 'Engine Busy Utilization' of the process mode count different things: their figures
+have different names, so that they are never compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from steelyard.recordings.cells import number, percentage
+from steelyard.recordings.report import Better, Report, Work
+from steelyard.recordings.rulers import is_ruler, slug
+from steelyard.recordings.source import Line, Source
+
+TITLE = "ASE sp_sysmon, threaded and process mode; several reports in one file"
+
+_BEGINS = "Adaptive Server Enterprise System Performance Report"
+_HEADER = re.compile(
+    r"(Server Version|Server Name|Run Date|Sampling Started at|Sampling Ended at|Sample Interval"
+    r"|Sample Mode|Counters Last Cleared):?\s+(\S.*?)\s*"
+)
+_CELL = r"(?:-?[\d.,]+ ?%|-?[\d.,]+|n/?a|#+)"
+_ROW = re.compile(rf"(\s*)(\S.*?)??\s{{2,}}({_CELL}(?:\s+{_CELL})*)\s*", re.IGNORECASE)
+_CELLS = re.compile(_CELL, re.IGNORECASE)
+_SENTENCE = re.compile(
+    r"\s*(Your |and IO Polling|Adaptive Server threads are|Throughput \(committed|- |configuration parameter"
+    r"|the machine to be|Tuning Recommendations|\[\.\.\.\]|=+ ?End of Report)"
+)
+# the statement cache by itself; the title of the section gives the interval: --- sp_sysmon "00:00:45" ---
+_PART = re.compile(r"\s*SQL Statement Cache:\n\s+Statements Cached\s+[\d.]+\s+[\d.]+\s+\d+\s")
+_CALL = re.compile(r'sp_sysmon "(\d\d:\d\d:\d\d)"')
+_CLOCK = re.compile(r"(\d\d):?(\d\d):?(\d\d)")
+
+# rows that are worth comparing: their path ends so; the figure, and which of two is better
+_RATES: dict[str, tuple[str, Better]] = {
+    "procedure_requests": ("procedure_requests_per_s", "neither"),
+    "statements_cached": ("statements_cached_per_s", "neither"),
+    "statements_found_in_cache": ("statements_found_in_cache_per_s", "neither"),
+    "statements_dropped": ("statements_dropped_per_s", "lower"),
+    "procedure_recompilations": ("recompilations_per_s", "lower"),
+    "total_cpu_yields": ("cpu_yields_per_s", "neither"),
+}
+_CONTENTION = "spinlock_contention"
+# tables of percentages: heading, prefix of the figures, their names
+_ENGINES = {
+    "engine utilization": ("engine_ticks", ("user", "system", "io", "idle")),
+    "engine busy utilization": ("engine_busy", ("cpu", "io", "idle")),
+    "thread utilization": ("os_threads", ("user", "system", "idle")),
+}
+
+
+def sniff(head: str) -> bool:
+    """Whether a report begins, or a part that was cut out of one."""
+    return _BEGINS in head or bool(_PART.match(head))
+
+
+def read(source: Source) -> list[Report]:
+    """One report per sample."""
+    found: list[Report] = []
+    lines: list[Line] = []
+    for number_, text in source.lines():
+        if _BEGINS in text:
+            found += _parsed(source, lines)
+            lines = []
+        lines.append((number_, text))
+    return found + _parsed(source, lines)
+
+
+@dataclass
+class _Sample:
+    """A report while it is read. columns: of the table that the lines are in. mode: of the engines' table."""
+
+    report: Report
+    seconds: float | None = None
+    columns: tuple[str, ...] = ()
+    table: str = ""
+    pool: str = ""
+    pool_level: int = 0
+    path: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    engines: dict[str, list[tuple[float, ...]]] = field(default_factory=dict[str, list[tuple[float, ...]]])
+
+
+def _parsed(source: Source, lines: list[Line]) -> list[Report]:
+    whole = any(_BEGINS in text for _, text in lines)
+    if not whole and not _PART.match("\n".join(text for _, text in lines[:3])):
+        for number_, text in lines:
+            source.skip(number_, text)
+        return []
+    now = _Sample(Report("ase/sysmon", source.place(lines[0][0])))
+    if not whole and (call := _CALL.match(source.title)):
+        _header(now, f"Sample Interval: {call[1]}")
+    headers = {i for i in range(len(lines) - 1) if is_ruler(lines[i + 1][1]) and not is_ruler(lines[i][1])}
+    for i, (number_, text) in enumerate(lines):
+        if not text.strip() or is_ruler(text) or set(text.strip()) <= {"=", "-"} or _BEGINS in text:
+            continue
+        if not (
+            _header(now, text) or _row(now, text) or (_is_heading(i, text, headers) and _heading(now, text))
+        ):
+            if _is_known_text(text):
+                _keep_advice(now, text)
+            elif not _subheading(now, text):
+                source.skip(number_, text)
+    _close(now)
+    return [now.report]
+
+
+def _header(now: _Sample, text: str) -> bool:
+    found = _HEADER.fullmatch(text)
+    if found is None:
+        return False
+    name, value = found[1], found[2]
+    if name == "Server Name":
+        now.report.server = value
+    elif name == "Sample Interval" and (at := _CLOCK.fullmatch(value)):
+        hours, minutes, seconds = map(int, at.groups())
+        now.seconds = now.report.seconds = 3600.0 * hours + 60.0 * minutes + seconds
+    elif name == "Sampling Started at":
+        now.report.began = _moment(value)
+    now.report.facts[name] = value
+    return True
+
+
+def _moment(text: str) -> datetime | None:
+    """`May 18, 2016 22:21:58`, also without colons; the month in English whatever the locale."""
+    found = re.fullmatch(r"([A-Z][a-z]{2}) +(\d{1,2}), (\d{4}) +(\d\d):?(\d\d):?(\d\d)", text)
+    months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    if found is None or found[1] not in months:
+        return None
+    try:
+        hour, minute, second = map(int, found.groups()[3:])
+        return datetime(int(found[3]), months.index(found[1]) + 1, int(found[2]), hour, minute, second)
+    except ValueError:
+        return None
+
+
+def _is_heading(at: int, text: str, ruled: Collection[int]) -> bool:
+    return at in ruled or bool(re.search(r"per sec\s+per xact\s+count", text))
+
+
+def _heading(now: _Sample, text: str) -> bool:
+    """The line above a ruler: title of a section, or names of the columns."""
+    parts = re.split(r"\s{2,}", text.strip())
+    now.table, now.columns = parts[0].lower(), tuple(map(slug, parts[1:]))
+    now.path, now.pool, now.pool_level = [], "", 0
+    return True
+
+
+def _row(now: _Sample, text: str) -> bool:
+    found = _ROW.fullmatch(text)
+    if found is None:
+        return False
+    cells = _CELLS.findall(found[3])
+    label = re.sub(r"\s{2,}", " ", found[2] or "")
+    if len(found[1]) <= now.pool_level and label and not label.startswith("Pool Summary"):
+        now.pool = ""
+    try:
+        values = [percentage(cell.replace(" ", "")) for cell in cells]
+    except ValueError:
+        return False
+    for title, (prefix, _) in _ENGINES.items():
+        if now.table.startswith(title):
+            _engine_row(now, prefix, label, values)
+            return True
+    while now.path and now.path[-1][0] >= len(found[1]):
+        now.path.pop()
+    entity = " / ".join(filter(None, (now.table, now.pool, *(name for _, name in now.path), label.strip())))
+    columns = now.columns if len(now.columns) == len(cells) else _COLUMNS.get(len(cells), ())
+    by_column = dict(zip(columns, values, strict=False))
+    for column, cell, value in zip(columns, cells, values, strict=False):
+        if value is not None and column not in ("per_sec", "per_xact"):
+            # of what is 'n/a' per second the count is a state or a maximum, not a number of events
+            seconds = now.seconds if by_column.get("per_sec") is not None else None
+            _keep(now, entity, slug(label), column, cell, value, seconds)
+    return True
+
+
+_COLUMNS = {4: ("per_sec", "per_xact", "count", "of_total"), 3: ("per_sec", "per_xact", "count")}
+
+
+def _keep(
+    now: _Sample, entity: str, name: str, column: str, cell: str, value: float, seconds: float | None
+) -> None:
+    if column == "count" and "." in cell:
+        # an average, not a count
+        now.report.sample(0, entity, "average", value)
+    elif column == "count":
+        now.report.sample(0, entity, "count", value)
+        if seconds:
+            now.report.sample(0, entity, "rate_per_s", value / seconds)
+            if name in _RATES:
+                figure, better = _RATES[name]
+                now.report.figure(figure, value / seconds, "1/s", better)
+            if name == "committed_xacts":
+                now.report.work = Work(int(value), driver=False)
+    else:
+        metric = "of_total_percent" if column == "of_total" else slug(column)
+        now.report.sample(0, entity, metric, value)
+        if name.endswith(_CONTENTION) and column == "of_total":
+            now.report.figure(f"{name}_percent", value, "%", "lower")
+
+
+def _engine_row(now: _Sample, prefix: str, label: str, values: list[float | None]) -> None:
+    if any(value is None for value in values):
+        return
+    known = tuple(value for value in values if value is not None)
+    _, names = next(one for one in _ENGINES.values() if one[0] == prefix)
+    entity = f"{now.pool or 'server'} {label.strip() or 'Average'}"
+    for name, value in zip(names, known, strict=False):
+        now.report.sample(0, entity, f"{prefix}_{name}_percent", value)
+    if label.startswith(("Engine", "Thread")):
+        now.engines.setdefault(prefix, []).append(known)
+
+
+def _subheading(now: _Sample, text: str) -> bool:
+    """`ThreadPool : name`, or a line without numbers whose rows follow."""
+    body = text.strip()
+    if body.startswith("ThreadPool :"):
+        now.pool = body.removeprefix("ThreadPool :").partition(":")[0].strip()
+        now.pool_level = len(text) - len(text.lstrip())
+        return True
+    if len(body) > 50 or (re.search(r"\d[\d.,]*\s*%?$", body) and not re.fullmatch(r"Engine \d+", body)):
+        return False
+    level = len(text) - len(text.lstrip())
+    if level <= now.pool_level:
+        now.pool = ""
+    while now.path and now.path[-1][0] >= level:
+        now.path.pop()
+    now.path.append((level, body.rstrip(":")))
+    return bool(re.fullmatch(r"[A-Z][\w /().%:'-]*", body))
+
+
+def _is_known_text(text: str) -> bool:
+    return bool(_SENTENCE.match(text)) or bool(re.match(r"\s+[A-Z]?/?[\w/ ]*(P/|Sat |64-bit)", text))
+
+
+def _keep_advice(now: _Sample, text: str) -> None:
+    if text.strip().startswith("- "):
+        now.report.facts[f"advice {len(now.report.facts)}"] = text.strip(" -")
+    elif found := re.search(r"(consuming|per CPU unit\) :) +([\d.]+)", text):
+        name = "cpu_units" if found[1] == "consuming" else "xacts_per_cpu_unit"
+        now.report.figure(name, number(found[2]), "", "neither")
+
+
+def _close(now: _Sample) -> None:
+    """Figures of the engines: means over all of them, and what the threads used by the system's account."""
+    report = now.report
+    for prefix, rows in now.engines.items():
+        _, names = next(one for one in _ENGINES.values() if one[0] == prefix)
+        for i, name in enumerate(names):
+            column = [row[i] for row in rows if i < len(row)]
+            if not column:
+                continue
+            if prefix != "os_threads":
+                report.figure(f"{prefix}_{name}_percent", sum(column) / len(column), "%")
+            elif name == "user":
+                busy = sum(row[0] + row[1] for row in rows if len(row) > 1)
+                report.figure("os_cpu_of_threads_percent", busy, "%", "lower")
+    if now.engines:
+        report.facts["kernel mode"] = "process" if "engine_busy" in now.engines else "threaded"
+    if now.seconds is None:
+        report.notices.append(("interval-unknown", "the report gives no Sample Interval: no rates"))

@@ -1,0 +1,34 @@
+"""BenchBase's *.raw.csv: a row per transaction, with its worker."""
+
+from __future__ import annotations
+
+from steelyard.recordings.events import lines_of, reduced
+from steelyard.recordings.report import Report
+from steelyard.recordings.source import Source
+
+TITLE = "BenchBase: *.raw.csv"
+
+_HEADING = (
+    "Transaction Type Index,Transaction Name,Start Time (microseconds),Latency (microseconds),"
+    "Worker Id (start number),Phase Id (index in config file)"
+)
+_COLUMNS = {"kind": "INTEGER", "name": "VARCHAR", "start": "DOUBLE", "took": "BIGINT", "worker": "INTEGER",
+            "phase": "INTEGER"}  # fmt: skip
+# BenchBase writes the start in seconds with six decimals, whatever its heading says, or in microseconds
+_EVENTS = """
+    select if(start < 1e11, start * 1e6, start)::bigint + took as end_us, took as us, worker as client,
+        case when start is null or took is null or took < 0 or start < 0 then null else 'done' end as state
+    from raw
+"""
+
+
+def sniff(head: str) -> bool:
+    """Whether its heading is there."""
+    return head.startswith(_HEADING)
+
+
+def read(source: Source) -> list[Report]:
+    """One report of the whole file."""
+    report = Report("drivers/benchbase_raw", source.place(source.first))
+    reduced(source, report, lines_of(source.path, ",", _COLUMNS, header=True, quote='"'), _EVENTS)
+    return [report]

@@ -1,0 +1,34 @@
+"""JMeter's JTL as CSV: a row per sample. Its columns are configurable, and are read by name."""
+
+from __future__ import annotations
+
+from steelyard.recordings.events import lines_of, reduced
+from steelyard.recordings.report import Report
+from steelyard.recordings.source import Source
+
+TITLE = "JMeter: JTL as CSV"
+
+_NEEDED = ("timeStamp", "elapsed")
+
+
+def sniff(head: str) -> bool:
+    """Whether the first line names the columns of a JTL."""
+    columns = head.partition("\n")[0].strip().split(",")
+    return all(name in columns for name in _NEEDED) and ("label" in columns or "success" in columns)
+
+
+def read(source: Source) -> list[Report]:
+    """One report; timeStamp is the start of a sample unless sampleresult.timestamp.start says otherwise."""
+    report = Report("drivers/jmeter", source.place(source.first))
+    names = source.head().partition("\n")[0].strip().split(",")
+    columns = {name: "BIGINT" if name in _NEEDED else "VARCHAR" for name in names}
+    client = 'hash("threadName")' if "threadName" in names else "null"
+    good = "lower(success) = 'true'" if "success" in names else "true"
+    events = f"""
+        select ("timeStamp" + elapsed) * 1000 as end_us, elapsed * 1000 as us, {client} as client,
+            case when "timeStamp" is null or elapsed is null or elapsed < 0 or "timeStamp" < 0 then null
+                when {good} then 'done' else 'failed' end as state
+        from raw
+    """
+    reduced(source, report, lines_of(source.path, ",", columns, header=True, quote='"'), events)
+    return [report]

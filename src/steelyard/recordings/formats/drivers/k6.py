@@ -1,0 +1,72 @@
+"""k6 --out json: one object a line. Only points of http_req_duration or iteration_duration, and failures."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any, cast
+
+from steelyard.recordings.histograms import encoded, leading
+from steelyard.recordings.report import Report, Work
+from steelyard.recordings.source import Source
+
+TITLE = "k6 --out json"
+
+
+def sniff(head: str) -> bool:
+    """Whether the first line is a point or the declaration of a metric."""
+    first = head.lstrip().partition("\n")[0]
+    return first.startswith("{") and '"metric"' in first and ('"type":"Point"' in first.replace(" ", "")
+        or '"type":"Metric"' in first.replace(" ", ""))  # fmt: skip
+
+
+def read(source: Source) -> list[Report]:
+    """One report; a request whose expected_response is false failed."""
+    report = Report("drivers/k6", source.place(source.first))
+    seconds: dict[int, list[int]] = {}
+    latencies: dict[int, int] = {}
+    others: dict[str, int] = {}
+    users = 0.0
+    for line, text in source.lines():
+        try:
+            point = cast("dict[str, Any]", json.loads(text))
+            name, data = str(point["metric"]), cast("dict[str, Any]", point["data"])
+            if point["type"] != "Point":
+                continue
+            at = datetime.fromisoformat(data["time"]).timestamp()
+            value = float(data["value"])
+            if name == "http_req_duration":
+                failed = cast("dict[str, Any]", data.get("tags") or {}).get("expected_response") == "false"
+                seconds.setdefault(int(at), [0, 0])[int(failed)] += 1
+                if not failed:
+                    key = leading(round(value * 1e6))
+                    latencies[key] = latencies.get(key, 0) + 1
+            elif name == "vus":
+                users = max(users, value)
+            else:
+                others[name] = others.get(name, 0) + 1
+                if others[name] <= 10_000:
+                    report.sample(at, "k6", name, value)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+            source.skip(line, text)
+    _close(report, seconds, latencies)
+    report.clients = int(users) or None
+    return [report]
+
+
+def _close(report: Report, seconds: dict[int, list[int]], latencies: dict[int, int]) -> None:
+    starts = [*seconds, *(int(sample.at_s) for sample in report.samples)]
+    if not starts:
+        return
+    start = min(starts)
+    report.began = datetime.fromtimestamp(start).astimezone()
+    report.samples = [type(s)(s.at_s - start, s.entity, s.metric, s.value) for s in report.samples]
+    if seconds:
+        report.seconds = float(max(seconds) + 1 - start)
+        by_second = tuple((at - start, done, failed) for at, (done, failed) in sorted(seconds.items()))
+        report.work = Work(
+            sum(d for _, d, _ in by_second), sum(f for *_, f in by_second), by_second, detail=3
+        )
+        count = sum(latencies.values())
+        if count:
+            report.row("latency", statement="transaction", count=count, histogram=encoded(latencies.items()))

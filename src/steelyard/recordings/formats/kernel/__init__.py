@@ -1,0 +1,1 @@
+"""Locks and profiles of kernels and programs."""

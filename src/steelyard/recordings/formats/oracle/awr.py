@@ -1,0 +1,217 @@
+"""AWR and Statspack of Oracle, text and HTML: latches, mutexes, statistics of the interval.
+
+Pct Get Miss and Wait Time are rounded: where the same latch stands in Latch Sleep Breakdown, its counts are
+taken. A time of 0 s is less than a second, not nothing. misses - spin gets is close to sleeps, not equal: the
+values are not read atomically.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from html.parser import HTMLParser
+from typing import Any
+
+from steelyard.recordings.cells import exact, number
+from steelyard.recordings.report import Report, Work
+from steelyard.recordings.rulers import ruled_tables, slug
+from steelyard.recordings.source import Line, Source
+
+TITLE = "Oracle AWR and Statspack, text and HTML"
+
+_ANCHORS = re.compile(
+    r"^WORKLOAD REPOSITORY report for|STATSPACK [Ss]tatistics [Rr]eport for|STATSPACK [Rr]eport for"
+    r"|Latch Sleep [Bb]reakdown|AWR Report for DB|^AWR \d",
+    re.MULTILINE,
+)
+_BEGINS = re.compile(r"^(WORKLOAD REPOSITORY report for|STATSPACK .*[Rr]eport for)")
+_SNAP = re.compile(r"\s*(Begin|End) Snap:\s+(\d+)\s+(\d\d)-([A-Za-z]{3})-(\d\d) (\d\d):(\d\d):(\d\d)")
+_ELAPSED = re.compile(r"\s*Elapsed:\s+([\d,.]+) \(mins\)")
+_NOTE = re.compile(r"\s*(->|~~|-----)")
+_MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
+_Row = tuple[int, str, dict[str, str]]
+
+
+def sniff(head: str) -> bool:
+    """Whether a report or its latch tables begin."""
+    return bool(_ANCHORS.search(head))
+
+
+def read(source: Source) -> list[Report]:
+    """One report per AWR or Statspack report."""
+    if re.search(r"<html|<table", source.head(), re.IGNORECASE):
+        parser = _Tables()
+        parser.feed(source.text())
+        return [_report(source, source.first, parser.found, parser.texts)]
+    parts: list[list[Line]] = [[]]
+    for line in source.lines():
+        if _BEGINS.match(line[1]) and parts[-1]:
+            parts.append([])
+        parts[-1].append(line)
+    found: list[Report] = []
+    for lines in parts:
+        other: list[Line] = []
+        rows = [row for table in ruled_tables(lines, other) for row in table.rows]
+        piped = list(_piped(other))
+        taken = {number_ for number_, _, _ in piped}
+        if lines:
+            rest = sorted(line for line in other if line[0] not in taken)
+            found.append(_report(source, lines[0][0], [*rows, *piped], rest))
+    return found
+
+
+def _report(source: Source, first: int, rows: list[_Row], other: list[Line]) -> Report:
+    report = Report("oracle/awr", source.place(first))
+    ends: dict[str, datetime] = {}
+    for number_, text in [*other, *((n, t) for n, t, _ in rows if _SNAP.match(t) or _ELAPSED.match(t))]:
+        if (snap := _SNAP.match(text)) and (at := _moment(snap)):
+            ends[snap[1]] = at
+        elif found := _ELAPSED.match(text):
+            report.seconds = 60 * (number(found[1]) or 0)
+        elif not _NOTE.match(text) and not _ANCHORS.search(text) and not _known_header(text):
+            source.skip(number_, text)
+    report.began = ends.get("Begin")
+    if len(ends) == 2:
+        report.seconds = (ends["End"] - ends["Begin"]).total_seconds()
+    latches: dict[str, dict[str, Any]] = {}
+    for number_, text, cells in rows:
+        if _SNAP.match(text) or _ELAPSED.match(text) or _known_header(text):
+            continue
+        try:
+            known = _take(report, latches, cells)
+        except (ValueError, KeyError):
+            known = False
+        if not known:
+            source.skip(number_, text)
+    for name, counts in latches.items():
+        report.row("latches", latch=name, **counts)
+    return report
+
+
+def _moment(snap: re.Match[str]) -> datetime | None:
+    _, _, day, month, year, *clock = snap.groups()
+    try:
+        hour, minute, second = map(int, clock)
+        return datetime(2000 + int(year), _MONTHS.index(month.upper()) + 1, int(day), hour, minute, second)
+    except ValueError:
+        return None
+
+
+def _known_header(text: str) -> bool:
+    return text.lstrip().startswith(("Elapsed:", "DB Time:", "Snap Id")) or " DB/Inst: " in text
+
+
+def _take(report: Report, latches: dict[str, dict[str, Any]], cells: Mapping[str, str]) -> bool:
+    """Adds one row of a table that is known by its columns. Raises ValueError, KeyError."""
+    name = (cells.get("latch_name") or "").strip()
+    if name and "get_requests" in cells and "misses" in cells:
+        counts = {c: _count(cells[k]) for c, k in _BREAKDOWN.items() if k in cells}
+        latches.setdefault(name, {}).update({k: v for k, v in counts.items() if v is not None})
+        return True
+    if name and "get_requests" in cells and "pct_get_miss" in cells:
+        known = latches.setdefault(name, {})
+        if (gets := _count(cells["get_requests"])) is not None:
+            known.setdefault("gets", gets)
+        waited = number(cells.get("wait_time_s", ""))
+        if waited:
+            known.setdefault("wait_ns", round(waited * 1e9))
+        return True
+    if name and "where" in cells:
+        report.sample(0, f"latch {name} in {cells['where']}", "sleeps", number(cells["sleeps"]))
+        return True
+    if "mutex_type" in cells and "sleeps" in cells:
+        entity = f"mutex {cells['mutex_type']} at {cells['location']}"
+        report.sample(0, entity, "sleeps", exact(cells["sleeps"]))
+        report.sample(0, entity, "wait_ms", number(cells.get("wait_time_ms", "")))
+        return True
+    if "statistic" in cells and "total" in cells:
+        return _statistic(report, cells["statistic"].strip(), _count(cells["total"]))
+    return False
+
+
+_BREAKDOWN = {"gets": "get_requests", "misses": "misses", "sleeps": "sleeps", "spin_gets": "spin_gets"}
+
+
+def _count(cell: str) -> int | None:
+    found = number(cell)
+    return None if found is None else int(found)
+
+
+def _statistic(report: Report, name: str, total: int | None) -> bool:
+    if total is None or not name:
+        return False
+    report.sample(0, name, "count", float(total))
+    if name in ("user commits", "user rollbacks"):
+        done = total + (report.work.transactions if report.work else 0)
+        report.work = Work(done, driver=False)
+    if name == "CPU used by this session" and report.seconds:
+        report.figure("cpu_used_percent_of_one_cpu", total / report.seconds, "%", "lower")
+    return True
+
+
+def _piped(lines: list[Line]) -> Iterator[_Row]:
+    """Tables with `|` between the cells; `Title: Name| Gets` begins one."""
+    columns: list[str] = []
+    for number_, text in lines:
+        cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
+        if len(cells) < 2:
+            columns = []
+        elif any(
+            cell in ("Latch Name", "Mutex Type", "Statistic")
+            for cell in [cells[0].rpartition(": ")[2].strip()]
+        ):
+            columns = [slug(cell) for cell in [cells[0].rpartition(": ")[2], *cells[1:]]]
+        elif columns and len(cells) <= len(columns):
+            padded = cells + [""] * (len(columns) - len(cells))
+            yield number_, text, dict(zip(columns, padded, strict=True))
+
+
+class _Tables(HTMLParser):
+    """Rows of the tables of a page, and the texts outside of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[_Row] = []
+        self.texts: list[Line] = []
+        self._columns: list[str] = []
+        self._cells: list[str] = []
+        self._heads = False
+        self._in_cell = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "table":
+            self._columns = []
+        elif tag == "tr":
+            self._cells, self._heads = [], False
+        elif tag in ("td", "th"):
+            self._cells.append("")
+            self._in_cell, self._heads = True, self._heads or tag == "th"
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th"):
+            self._in_cell = False
+        elif tag == "tr" and self._cells:
+            self._row()
+
+    def handle_data(self, data: str) -> None:
+        if self._in_cell and self._cells:
+            self._cells[-1] += data
+        elif data.strip():
+            self.texts.append((self.getpos()[0], data))
+
+    def _row(self) -> None:
+        cells = [cell.strip() for cell in self._cells]
+        text = "  ".join(cells)
+        self._cells = []
+        if self._heads:
+            self._columns = [slug(cell) for cell in cells]
+        elif self._columns[:3] == ["", "snap_id", "snap_time"] or cells[0].rstrip(":") in _SNAP_ROWS:
+            self.texts.append((self.getpos()[0], text))
+        elif len(cells) == len(self._columns):
+            self.found.append((self.getpos()[0], text, dict(zip(self._columns, cells, strict=True))))
+        else:
+            self.texts.append((self.getpos()[0], text))
+
+
+_SNAP_ROWS = ("Begin Snap", "End Snap", "Elapsed", "DB Time")

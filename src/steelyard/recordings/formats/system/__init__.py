@@ -1,0 +1,1 @@
+"""Tools that show what a Linux machine does."""

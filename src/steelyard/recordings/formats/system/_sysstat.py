@@ -1,0 +1,167 @@
+"""What mpstat, pidstat, iostat and sar of sysstat share: a banner, headings with a time, rows, averages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+
+from steelyard.recordings.cells import number
+from steelyard.recordings.report import Report
+from steelyard.recordings.source import BANNER, Source
+
+_TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(?: ([AP]M))?\s+(.*)")
+STAMP = re.compile(
+    r"(\d\d/\d\d/\d\d(?:\d\d)?|\d{4}-\d\d-\d\d)[ T](\d\d):(\d\d):(\d\d)(?: ([AP]M))?(?:[+-]\d{4})?\s*"
+)
+_DAY_S = 86_400
+# of the first columns of a row: what the row is of; the others are its numbers
+_NAMES = {
+    "CPU",
+    "DEV",
+    "IFACE",
+    "UID",
+    "USER",
+    "PID",
+    "TGID",
+    "TID",
+    "Device",
+    "Device:",
+    "INTR",
+    "BUS",
+    "TTY",
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One row. at_s: since the first reading. entity: what it is of; values by metric."""
+
+    at_s: float
+    entity: str
+    values: dict[str, float]
+
+
+def metric(column: str) -> str:
+    """`%usr` -> `usr_percent`, `rkB/s` -> `rkb_per_s`: the name of a column with its unit last."""
+    name = column.strip(":")
+    if name.startswith("%"):
+        return name[1:].lower().replace("-", "_") + "_percent"
+    return name.lower().replace("/s", "_per_s").replace("-", "_").replace("/", "_per_")
+
+
+def day_of(text: str) -> date | None:
+    """The day of a banner; None where day and month cannot be told apart."""
+    if found := re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)", text):
+        year, month, day = map(int, found.groups())
+    elif found := re.fullmatch(r"(\d\d)\.(\d\d)\.(\d{4})", text):
+        day, month, year = map(int, found.groups())
+    elif found := re.fullmatch(r"(\d\d)/(\d\d)/(\d\d|\d{4})", text):
+        first, second, year = map(int, found.groups())
+        year += 2000 if year < 100 else 0
+        if first <= 12 and second <= 12 and first != second:
+            return None
+        month, day = (first, second) if first <= 12 else (second, first)
+    else:
+        return None
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def readings(source: Source, report: Report) -> Iterator[Reading]:
+    """Rows under headings with a time; fills began and facts of the report. Averages are not read."""
+    columns: list[str] = []
+    day: date | None = None
+    heading_s = first_s = last_s = -1.0
+    comma = source.decimal_comma
+    for line, text in source.lines():
+        if banner := BANNER.match(text):
+            report.facts |= {"host": banner[2], "CPUs": banner[5]}
+            day = day_of(banner[3])
+        elif text.startswith(("Average:", "Moyenne", "Durchschn")) or text.startswith("#"):
+            continue
+        elif found := _TIME.match(text):
+            second = _second(found)
+            cells = found[5].split()
+            if _is_heading(cells):
+                columns = cells
+                heading_s = second if heading_s < 0 else heading_s
+                continue
+            if second < max(last_s, heading_s) - _DAY_S / 2:
+                second += _DAY_S
+            if first_s < 0:
+                first_s = second
+                if day is not None:
+                    report.began = datetime.combine(day, time()) + timedelta(seconds=second)
+            last_s = second
+            reading = _reading(second - first_s, columns, cells, comma)
+            if reading is None:
+                source.skip(line, text)
+            else:
+                yield reading
+        elif "RESTART" not in text and text.strip():
+            source.skip(line, text)
+    if last_s > first_s >= 0:
+        report.seconds = last_s - first_s
+    # the first heading has the time at which the first interval began
+    if first_s >= heading_s >= 0:
+        report.begin_earlier(first_s - heading_s)
+
+
+def _second(found: re.Match[str]) -> float:
+    hour = int(found[1]) if found[4] is None else int(found[1]) % 12 + (12 if found[4] == "PM" else 0)
+    return 3600.0 * hour + 60.0 * int(found[2]) + int(found[3])
+
+
+def _is_heading(cells: list[str]) -> bool:
+    return bool(cells) and not any(cell[:1].isdigit() for cell in cells)
+
+
+def _reading(at_s: float, columns: list[str], cells: list[str], comma: bool) -> Reading | None:
+    names = [i for i, column in enumerate(columns) if column in _NAMES]
+    if not columns or len(cells) < len(columns):
+        return None
+    if columns[-1] == "Command":
+        cells = [*cells[: len(columns) - 1], " ".join(cells[len(columns) - 1 :])]
+    if len(cells) != len(columns):
+        return None
+    named = [
+        columns[i].strip(":").lower() + " " + cells[i] for i in names if columns[i] not in ("UID", "USER")
+    ]
+    if columns[-1] == "Command":
+        named.append(cells[-1])
+    values: dict[str, float] = {}
+    try:
+        for i, (column, cell) in enumerate(zip(columns, cells, strict=True)):
+            if i not in names and column != "Command":
+                value = number(cell, comma)
+                if value is not None:
+                    values[metric(column)] = value
+    except ValueError:
+        return None
+    return Reading(at_s, " ".join(named) or "host", values) if values else None
+
+
+def busy_percent(values: Mapping[str, float]) -> float | None:
+    """Of the CPUs' time what is neither idle, nor waits for I/O, nor was taken by the host of a guest."""
+    if "idle_percent" not in values:
+        return None
+    return 100 - sum(values.get(name, 0.0) for name in ("idle_percent", "iowait_percent", "steal_percent"))
+
+
+def mean(values: list[float]) -> float | None:
+    """Their mean; None of none."""
+    return sum(values) / len(values) if values else None
+
+
+def collect(source: Source, name: str, keep: Callable[[Reading, Report], None]) -> Report:
+    """A report of all rows as samples. keep: is called with each row."""
+    report = Report(name, source.place(source.first))
+    for reading in readings(source, report):
+        for metric_, value in reading.values.items():
+            report.sample(reading.at_s, reading.entity, metric_, value)
+        keep(reading, report)
+    return report

@@ -1,0 +1,1 @@
+"""Tables that describe themselves."""

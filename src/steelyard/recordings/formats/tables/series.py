@@ -1,0 +1,44 @@
+"""One server alone: a table of CSV with its throughput by number of clients.
+
+The first line names the columns: `clients`, `per_s`; others are ignored. Only rates are known, so each
+load point gets the same length.
+"""
+
+from __future__ import annotations
+
+from steelyard.recordings.cells import exact, whole
+from steelyard.recordings.csv_tables import csv_rows
+from steelyard.recordings.report import Report, Work
+from steelyard.recordings.source import Source
+from steelyard.study.errors import InputError
+
+TITLE = "a table of CSV with the columns clients and per_s"
+
+_COLUMNS = {"clients", "per_s"}
+_LENGTH_S = 100.0
+_SLOWEST_PER_S = 1e-9
+
+
+def sniff(head: str) -> bool:
+    """Whether the first line names both columns."""
+    return {cell.strip('" ') for cell in head.partition("\n")[0].split(",")} >= _COLUMNS
+
+
+def read(source: Source) -> list[Report]:
+    """A report per row, in order of clients. Raises InputError where the table has no row."""
+    found: list[Report] = []
+    for line, text, cells in csv_rows(source):
+        try:
+            clients, per_s = whole(cells["clients"]), exact(cells["per_s"])
+            if clients < 1 or not per_s >= _SLOWEST_PER_S:
+                raise ValueError(text)
+        except (ValueError, KeyError):
+            source.skip(line, text)
+            continue
+        report = Report("tables/series", source.place(line), clients=clients, seconds=_LENGTH_S)
+        report.work = Work(round(per_s * _LENGTH_S))
+        report.notices.append(("rates-alone", f"only rates are known; counts are those of {_LENGTH_S:g} s"))
+        found.append(report)
+    if not found:
+        raise InputError(f"{source.path}: no rows")
+    return sorted(found, key=lambda report: report.clients or 0)

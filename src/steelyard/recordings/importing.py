@@ -1,0 +1,129 @@
+"""An import: what is to be read, the runs that follow from it, and the bundle."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.recordings import Recording, described, filing
+from steelyard.recordings.assemble import assembled
+from steelyard.recordings.model import catalogue
+from steelyard.recordings.placed import Filed, PlacedRun
+from steelyard.recordings.runs import Progress, Unread, runs_of
+from steelyard.recordings.schedule import Schedule, is_schedule, read_schedule
+from steelyard.recordings.table_files import runs_of_table
+from steelyard.recordings.write import write_recording
+from steelyard.study.errors import InputError, nearest
+from steelyard.study.source import text_of, toml_of
+from steelyard.study.study import Study
+
+
+@dataclass(frozen=True)
+class Import:
+    """What an import gives. runs: empty for a published table, which says its runs itself."""
+
+    recording: Recording
+    name: str
+    runs: Sequence[PlacedRun]
+    unread: Unread
+
+
+def import_files(
+    arguments: Sequence[str], options: Sequence[str], folders: bool, progress: Progress, name: str = ""
+) -> Import:
+    """Reads files, folders, a schedule, or a published recording.
+
+    progress: is called with a file and the share of it that was read. Raises InputError.
+    """
+    if len(arguments) == 1 and not options:
+        place = catalogue().get(arguments[0]) or Path(arguments[0])
+        if place.suffix == ".toml":
+            return _of_toml(place, progress)
+    _check_there(arguments)
+    if options:
+        if arguments:
+            raise InputError(
+                "files beside --option belong to no option", "give them one: --option NAME=FILES"
+            )
+        files = filing.by_options(options)
+    elif folders:
+        files = filing.by_folder(arguments)
+    else:
+        files = _one_option(arguments)
+    schedule = Schedule(name=_study_name(name or files[0].option))
+    return _of_files(files, schedule, progress)
+
+
+def write_published(name: str, path: Path) -> Study:
+    """Writes a recording of the catalogue, or of a TOML file, as a bundle; its study. Raises InputError."""
+    # read before anything is written, so that a wrong table leaves no bundle
+    found = _of_toml(catalogue().get(name) or Path(name), _no_progress)
+    return write_recording(found.recording, path, f"{name}: study")
+
+
+def _no_progress(path: Path, share: float) -> None:
+    pass
+
+
+def _check_there(arguments: Sequence[str]) -> None:
+    for text in arguments:
+        if not Path(text).exists():
+            known = nearest(text, catalogue())
+            raise InputError(f"{text}: no such file, and no recording of that name{known}")
+
+
+def _one_option(arguments: Sequence[str]) -> list[Filed]:
+    """Files without an option: one server alone, named after the first file."""
+    if not arguments:
+        raise InputError("nothing to import", "steelyard import --help")
+    label = filing.code_of(Path(arguments[0]).stem)[:24].strip("-_").replace("_", "-").lower()
+    found: list[Filed] = []
+    for text in arguments:
+        if Path(text).is_dir():
+            raise InputError(f"{text}: a folder", "add --by-folder")
+        found += filing.by_options([f"{label}={_literal(text)}"])
+    return found
+
+
+def _literal(text: str) -> str:
+    return re.sub(r"([\[*?])", r"[\1]", text)
+
+
+def _study_name(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:64] or "recording"
+
+
+def _of_toml(place: Path, progress: Progress) -> Import:
+    try:
+        raw = toml_of(text_of(place), str(place))
+    except FileNotFoundError:
+        known = nearest(str(place), catalogue())
+        raise InputError(f"{place}: no such file, and no recording of that name{known}") from None
+    if not is_schedule(raw):
+        return Import(described.read(place), place.stem, (), {})
+    schedule = read_schedule(place)
+    files = filing.by_schedule(schedule, place.parent)
+    return _of_files(files, schedule, progress, place.parent)
+
+
+def _of_files(
+    files: Sequence[Filed], schedule: Schedule, progress: Progress, folder: Path | None = None
+) -> Import:
+    runs, unread = runs_of(files, progress)
+    names = [one.path for one in files]
+    for table in schedule.tables:
+        place = (folder or Path()) / table.file
+        runs += runs_of_table(table, place, unread)
+        names.append(place)
+    if not runs:
+        raise InputError("nothing to import: the schedule names no files")
+    hashes = {str(path): _sha256(path) for path in names}
+    return Import(assembled(runs, schedule, hashes, unread), schedule.name, runs, unread)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,57 @@
+"""Files and reports with their place in the study: option, block, load point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from steelyard.recordings.report import Report
+
+
+@dataclass(frozen=True)
+class Filed:
+    """One file. group: files of one group are of the same runs, such as those of a folder.
+
+    block, clients, began, seconds: where a schedule or a folder says so. choices: what a schedule says of it.
+    """
+
+    path: Path
+    option: str
+    group: str
+    block: int | None = None
+    clients: int | None = None
+    began: datetime | None = None
+    seconds: float | None = None
+    choices: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass
+class PlacedRun:
+    """One run: its reports by load point; others, of the whole run. files: where they come from."""
+
+    option: str
+    block: int
+    points: list[tuple[int | None, list[Report]]]
+    others: list[Report]
+
+    @property
+    def reports(self) -> list[Report]:
+        """All of them."""
+        return [report for _, found in self.points for report in found] + self.others
+
+    @property
+    def began(self) -> datetime | None:
+        """When its load points began, else its other reports; None where no report tells it."""
+        of_points = [report for _, found in self.points for report in found]
+        times = [report.began for report in of_points if report.began] or [
+            report.began for report in self.others if report.began
+        ]
+        return min(times, key=lambda at: at.replace(tzinfo=None), default=None)
+
+    @property
+    def seconds(self) -> float | None:
+        """The sum of its load points; of a run without work the longest report."""
+        of_points = [max((r.seconds or 0 for r in found), default=0) for _, found in self.points]
+        others = max((report.seconds or 0 for report in self.others), default=0)
+        return sum(of_points) or others or None

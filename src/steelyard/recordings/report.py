@@ -1,0 +1,128 @@
+"""What a format reads from a file: reports, each of one interval of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Literal, Protocol
+
+from steelyard.recordings.source import Source
+
+_DAY_S = 86_400
+Better = Literal["higher", "lower", "neither"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of a report. unit: as the report gives it; '': a number of things.
+
+    pooled: a percentile, a maximum: of several intervals it cannot be computed, and is not averaged.
+    """
+
+    name: str
+    value: float
+    unit: str
+    better: Better = "neither"
+    pooled: bool = False
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One reading. at_s: since the report began."""
+
+    at_s: float
+    entity: str
+    metric: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Work:
+    """What was done in the interval. by_second: number of the second, done, failed; empty where unknown.
+
+    detail: of two reports on the same run the one with more detail counts. driver: counted by the clients,
+    not by the server.
+    """
+
+    transactions: int
+    errors: int = 0
+    by_second: tuple[tuple[int, int, int], ...] = ()
+    detail: int = 0
+    driver: bool = True
+
+
+@dataclass
+class Report:
+    """One report. place: file and line of its beginning. server: its name, '' where it gives none.
+
+    began: by the clock of its machine, with a zone where it tells one. seconds: length of the interval.
+    rows: values of rows by table of the bundle, without `point`. facts: name and value, for the report.
+    notices: code and text.
+    """
+
+    format: str
+    place: str
+    server: str = ""
+    began: datetime | None = None
+    seconds: float | None = None
+    clients: int | None = None
+    work: Work | None = None
+    figures: list[Figure] = field(default_factory=list[Figure])
+    samples: list[Sample] = field(default_factory=list[Sample])
+    rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict[str, list[dict[str, Any]]])
+    facts: dict[str, str] = field(default_factory=dict[str, str])
+    notices: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    @property
+    def understood(self) -> int:
+        """How many numbers, rows and readings it holds."""
+        rows = sum(map(len, self.rows.values()))
+        return len(self.figures) + len(self.samples) + rows + (self.work is not None)
+
+    @property
+    def ended(self) -> datetime | None:
+        """When the interval ended; None where beginning or length is not known."""
+        if self.began is None or self.seconds is None:
+            return None
+        return self.began + timedelta(seconds=self.seconds)
+
+    def figure(
+        self, name: str, value: float | None, unit: str, better: Better = "neither", pooled: bool = False
+    ) -> None:
+        """Adds a figure; none where the value is None."""
+        if value is not None:
+            self.figures.append(Figure(name, value, unit, better, pooled))
+
+    def row(self, table: str, **values: Any) -> None:
+        """Adds a row of a table of the bundle."""
+        self.rows.setdefault(table, []).append(values)
+
+    def begin_earlier(self, interval_s: float) -> None:
+        """For readings that stand for the interval before them: it begins so long before the first one."""
+        # a longer interval is damage, and before the year 1 there is no time
+        if self.began is not None and self.began.year > 1 and 0 < interval_s <= _DAY_S:
+            self.began -= timedelta(seconds=interval_s)
+            self.seconds = (self.seconds or 0.0) + interval_s
+            self.samples = [replace(sample, at_s=sample.at_s + interval_s) for sample in self.samples]
+
+    def sample(self, at_s: float, entity: str, metric: str, value: float | None) -> None:
+        """Adds a reading; none where the value is None."""
+        if value is not None:
+            self.samples.append(Sample(at_s, entity, metric, value))
+
+
+class Format(Protocol):
+    """A format of results: a module with these names. A new module is a new format.
+
+    TITLE: what it reads, one line for `steelyard import --list`.
+    """
+
+    TITLE: str
+
+    def sniff(self, head: str) -> bool:
+        """Whether a file or section that begins with this text has the format."""
+        ...
+
+    def read(self, source: Source) -> list[Report]:
+        """The reports in it; lines that are not understood go to `source.skip`. Raises InputError."""
+        ...

@@ -1,0 +1,220 @@
+"""From files to runs: which reports are of one run, and which are its load points.
+
+A group is a folder, or what a schedule calls a run. Driver reports with the same number of clients are runs
+of their own, in order; those with other numbers are load points of one run. A monitor belongs to the only run
+of its group, or to the runs that its own times overlap; nothing else is assumed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
+from pathlib import Path
+
+from steelyard.recordings.merge import merged
+from steelyard.recordings.placed import Filed, PlacedRun
+from steelyard.recordings.registry import reports_in
+from steelyard.recordings.report import Report, Sample
+from steelyard.recordings.source import Skipped, Source
+from steelyard.study.errors import InputError
+
+_SAY = "say which file belongs to which run in a schedule: steelyard import --example"
+# pgbench writes a file per thread: pgbench_log.4711, pgbench_log.4711.1
+_THREAD = re.compile(r"(.*\.\d+)\.\d+")
+_SLACK_S = 1.0
+
+Progress = Callable[[Path, float], None]
+Unread = dict[str, Skipped]
+
+
+def runs_of(files: Sequence[Filed], progress: Progress) -> tuple[list[PlacedRun], Unread]:
+    """The runs, with blocks by option, and the lines not understood by file.
+
+    progress: is called with a file and the share of it that was read. Raises InputError.
+    """
+    unread: Unread = {}
+    groups: dict[tuple[str, str], list[tuple[Filed, list[Report]]]] = {}
+    for one in files:
+        found = _read(one, unread, progress)
+        groups.setdefault((one.option, one.group), []).append((one, found))
+    runs = [run for (option, _), group in groups.items() for run in _of_group(option, group)]
+    return _numbered(runs), unread
+
+
+def _read(one: Filed, unread: Unread, progress: Progress) -> list[Report]:
+    source = Source(one.path, choices=one.choices, progress=partial(progress, one.path))
+    found = reports_in(source)
+    if source.skipped.count:
+        unread[str(one.path)] = source.skipped
+    for report in found:
+        report.clients = one.clients or report.clients
+        report.began = _by_our_clock(report.began or one.began, one.choices)
+        report.seconds = report.seconds or one.seconds
+    return found
+
+
+def _by_our_clock(at: datetime | None, choices: dict[str, str]) -> datetime | None:
+    if at is None:
+        return None
+    if at.tzinfo is None and "utc_offset_minutes" in choices:
+        at = at.replace(tzinfo=timezone(timedelta(minutes=float(choices["utc_offset_minutes"]))))
+    at -= timedelta(seconds=float(choices.get("ahead_s", 0)))
+    return at.astimezone(UTC) if at.tzinfo else at
+
+
+def _of_group(option: str, group: Sequence[tuple[Filed, list[Report]]]) -> list[PlacedRun]:
+    """The runs of one folder, or of one run of a schedule."""
+    reports = _threads_joined(group)
+    _check_servers([report for _, report in reports])
+    drivers = [report for _, report in reports if report.work is not None and report.work.driver]
+    others = [(file, report) for file, report in reports if not (report.work and report.work.driver)]
+    block = group[0][0].block or 0
+    if not drivers:
+        return _without_driver(option, block, others)
+    columns: dict[str, list[list[Report]]] = {}
+    for report in drivers:
+        columns.setdefault(report.format, []).append([report])
+    split = {name: _occurrences([r for found in column for r in found]) for name, column in columns.items()}
+    number = {len(found) for found in split.values()}
+    if len(number) > 1:
+        counts = ", ".join(f"{len(found)} of {name}" for name, found in split.items())
+        raise InputError(f"{group[0][0].path.parent}: {counts}: which are of one run is not clear", _SAY)
+    runs: list[PlacedRun] = []
+    for i in range(number.pop()):
+        points: dict[int | None, list[Report]] = {}
+        for found in split.values():
+            for report in found[i]:
+                points.setdefault(report.clients, []).append(report)
+        known = sorted(points.items(), key=lambda point: (point[0] is None, point[0] or 0))
+        if all(len(found[i]) == 1 for found in split.values()):
+            known = _one_point([report for _, found in known for report in found])
+        runs.append(PlacedRun(option, block if i == 0 else 0, known, []))
+    _attach(runs, [report for _, report in others])
+    return runs
+
+
+def _one_point(reports: list[Report]) -> list[tuple[int | None, list[Report]]]:
+    """Several formats on one load point: a summary gives the clients, a log those that were seen."""
+    said = sorted(reports, key=lambda report: report.work.detail if report.work else 0)
+    return [(next((report.clients for report in said if report.clients), None), reports)]
+
+
+def _occurrences(reports: Sequence[Report]) -> list[list[Report]]:
+    """The i-th report of each number of clients is of the i-th run."""
+    seen: dict[int | None, int] = {}
+    found: list[list[Report]] = []
+    for report in reports:
+        at = seen[report.clients] = seen.get(report.clients, -1) + 1
+        if at == len(found):
+            found.append([])
+        found[at].append(report)
+    return found
+
+
+def _without_driver(option: str, block: int, reports: Sequence[tuple[str, Report]]) -> list[PlacedRun]:
+    """Each format once: one run. One format alone: a run per file."""
+    files: dict[str, dict[str, list[Report]]] = {}
+    for file, report in reports:
+        files.setdefault(report.format, {}).setdefault(file, []).append(report)
+    if all(len(found) == 1 for found in files.values()):
+        return [_monitored(option, block, [report for _, report in reports])]
+    if len(files) == 1:
+        (found,) = files.values()
+        return [_monitored(option, block if i == 0 else 0, r) for i, r in enumerate(found.values())]
+    counts = ", ".join(f"{len(found)} of {name}" for name, found in files.items())
+    raise InputError(f"option {option}: {counts}: which are of one run is not clear", _SAY)
+
+
+def _monitored(option: str, block: int, reports: Sequence[Report]) -> PlacedRun:
+    """A run that only the server or the machine counted."""
+    clients = next((report.clients for report in reports if report.clients), None)
+    at = [report for report in reports if report.work]
+    return PlacedRun(option, block, [(clients, at)] if at else [], [r for r in reports if not r.work])
+
+
+def _threads_joined(group: Iterable[tuple[Filed, list[Report]]]) -> list[tuple[str, Report]]:
+    """Logs of the threads of one pgbench become one report."""
+    found: list[tuple[str, Report]] = []
+    logs: dict[str, list[Report]] = {}
+    for file, reports in group:
+        thread = _THREAD.fullmatch(file.path.name)
+        for report in reports:
+            if report.format == "drivers/pgbench_log":
+                logs.setdefault(thread[1] if thread else file.path.name, []).append(report)
+            else:
+                found.append((str(file.path), report))
+    return found + [(name, merged(reports, side_by_side=True)) for name, reports in logs.items()]
+
+
+def _check_servers(reports: Sequence[Report]) -> None:
+    """Raises InputError for two servers, and for reports that cover the same time twice."""
+    servers = sorted({report.server for report in reports if report.server})
+    if len(servers) > 1:
+        raise InputError(
+            f"two servers in one folder: {', '.join(servers)}", "make each of them an option of its own"
+        )
+    timed = sorted(
+        (r for r in reports if r.server and r.began and r.ended),
+        key=lambda r: (r.format, r.began.replace(tzinfo=None) if r.began else datetime.min),
+    )
+    for a, b in itertools.pairwise(timed):
+        if a.format == b.format and a.ended and b.began and b.began + timedelta(seconds=_SLACK_S) < a.ended:
+            raise InputError(
+                f"{b.place}: overlaps with {a.place}: the same time would count twice",
+                "leave one of them out",
+            )
+
+
+def _attach(runs: Sequence[PlacedRun], others: Sequence[Report]) -> None:
+    """Monitors to their runs. Raises InputError where no times tell."""
+    for report in others:
+        if len(runs) == 1:
+            runs[0].others.append(report)
+            continue
+        taken = [run for run in runs if (part := _during(report, run)) and run.others.append(part) is None]
+        if not taken:
+            raise InputError(f"{report.place}: its times are those of none of the {len(runs)} runs", _SAY)
+
+
+def _during(report: Report, run: PlacedRun) -> Report | None:
+    """The part of a monitor's report within a run. Raises InputError where times are missing."""
+    if report.began is None or run.began is None or run.seconds is None:
+        raise InputError(f"{report.place}: tells no times, and there are several runs", _SAY)
+    if (report.began.tzinfo is None) != (run.began.tzinfo is None):
+        raise InputError(
+            f"{report.place}: one clock names its zone, the other does not",
+            'give the offset in a schedule: [[choices]] files = "..." utc_offset_minutes = 0',
+        )
+    shift = (report.began - run.began).total_seconds()
+    inside = [s for s in report.samples if -_SLACK_S <= s.at_s + shift <= run.seconds + _SLACK_S]
+    if not inside:
+        return None
+    whole = len(inside) == len(report.samples)
+    part = Report(report.format, report.place, report.server, run.began, run.seconds)
+    part.samples = [Sample(s.at_s + shift, s.entity, s.metric, s.value) for s in inside]
+    part.facts, part.notices = report.facts, list(report.notices)
+    if whole:
+        part.figures, part.rows = report.figures, report.rows
+    return part
+
+
+def _numbered(runs: Sequence[PlacedRun]) -> list[PlacedRun]:
+    """Blocks: those of folders or a schedule, else the order of an option's runs. Raises InputError."""
+    by_option: dict[str, list[PlacedRun]] = {}
+    for run in runs:
+        by_option.setdefault(run.option, []).append(run)
+    for option, found in by_option.items():
+        if all(run.began for run in found) and not any(run.block for run in found):
+            zones = {run.began.tzinfo is None for run in found if run.began}
+            if len(zones) == 1:
+                found.sort(key=lambda run: run.began or datetime.min)
+        taken = {run.block for run in found if run.block}
+        if len(taken) < sum(bool(run.block) for run in found):
+            raise InputError(f"option {option}: two runs of one block")
+        free = (n for n in range(1, len(found) + len(taken) + 1) if n not in taken)
+        for run in found:
+            run.block = run.block or next(free)
+    return [run for found in by_option.values() for run in found]

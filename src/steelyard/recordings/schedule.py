@@ -1,0 +1,182 @@
+"""The keys of a schedule: which file belongs to which option, block and load point, and by which clock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
+
+from steelyard.study.errors import InputError
+from steelyard.study.key_types import Form, KeyName, Label, Strict, StudyName
+from steelyard.study.locate import line_of
+from steelyard.study.source import text_of, toml_of
+from steelyard.study.validation_errors import explain
+
+_EXAMPLE = "steelyard import --example prints one to start from"
+
+
+OptionLabel = Annotated[
+    str,
+    Form(
+        r"^[A-Za-z0-9.+-]{1,24}(_[A-Za-z0-9.+-]{1,24})*$",
+        "invalid option: use letters, digits, '.', '+' and '-' (1 to 24 characters), `_` between factors",
+    ),
+]
+
+
+class OptionFiles(Strict):
+    """The files of one option; runs and blocks follow from folders and times."""
+
+    files: list[str] = Field(min_length=1, description="names or patterns, in the folder of the schedule")
+    version: str = Field(default="", description="name and version of the server")
+
+
+class RunFiles(Strict):
+    """The files of one run."""
+
+    option: OptionLabel = Field(description="which option ran")
+    block: int = Field(ge=1, le=10_000, description="number of the block: each option runs once per block")
+    clients: int | None = Field(
+        default=None, ge=1, le=10_000, description="load point, where the files do not tell"
+    )
+    began: str | None = Field(
+        default=None,
+        description="when the run began, ISO 8601, for files that do not tell: 2026-03-01T14:56:00",
+    )
+    seconds: float | None = Field(
+        default=None, gt=0, le=1e9, description="length of the run, for files that do not tell"
+    )
+    files: list[str] = Field(min_length=1, description="names or patterns")
+
+
+class FileChoice(Strict):
+    """What some files do not say of themselves."""
+
+    files: str = Field(description="name or pattern")
+    format: str | None = Field(default=None, description="name of the format; default: recognised")
+    seventh: Literal["lag", "retries"] | None = Field(
+        default=None, description="7th column of a log of pgbench"
+    )
+    utc_offset_minutes: float | None = Field(
+        default=None, ge=-1440, le=1440, description="of the file's times, which name no zone"
+    )
+    ahead_s: float = Field(
+        default=0.0, ge=-1e9, le=1e9, description="by how much that machine's clock is ahead"
+    )
+
+
+class MetricColumn(Strict):
+    """One column of numbers. A column without its unit is not read."""
+
+    column: str = Field(description="name of the column; of JSON lines, of the key")
+    metric: Label = Field(description="its name in the report; `throughput` is the work per second")
+    unit: Label = Field(description="its unit: ms, 1/s, %")
+    better: Literal["higher", "lower", "neither"] = "neither"
+
+
+class TableFile(Strict):
+    """A table of results: CSV, Parquet or JSON lines, one row per run and load point."""
+
+    file: str = Field(description="name of the file")
+    option: str = Field(description="column of the option; its values become codes")
+    block: str | None = Field(default=None, description="column of the block; default: the rows are counted")
+    clients: str | None = Field(default=None, description="column of the number of clients")
+    seconds: str | None = Field(default=None, description="column of the length of the interval, in seconds")
+    metrics: list[MetricColumn] = Field(min_length=1, description="columns of numbers")
+
+
+class Words(Strict):
+    """Names for what was done."""
+
+    unit: Label = Field(default="transactions/s", description="of the throughput")
+    work: Label = Field(default="transaction", description="name of one unit of work")
+    client: Label | None = Field(default=None, description="name of one client; default: client")
+    clients: Label | None = Field(default=None, description="its plural")
+
+
+class Schedule(Strict):
+    """The whole file."""
+
+    name: StudyName = Field(default="recording", description="name of the study")
+    question: str = Field(default="", max_length=1000, description="what the recording answers")
+    source: str = Field(default="", description="who measured it, where and when")
+    baseline: OptionLabel | None = Field(
+        default=None, description="the option that the others are compared with"
+    )
+    smallest_effect_percent: float = Field(
+        default=3.0, ge=0.001, lt=100, description="the smallest difference that matters"
+    )
+    options: dict[OptionLabel, OptionFiles] = Field(default_factory=dict[str, OptionFiles])
+    runs: list[RunFiles] = Field(default_factory=list[RunFiles])
+    choices: list[FileChoice] = Field(default_factory=list[FileChoice])
+    tables: list[TableFile] = Field(default_factory=list[TableFile])
+    factors: list[KeyName] = Field(
+        default_factory=list[KeyName],
+        description="names of the parts of an option, which `_` divides; default: part_1, part_2 ...",
+    )
+    workload: Words = Words()
+    environment: dict[str, Any] = Field(
+        default_factory=dict, description="facts of the machine, as environment.json of a bundle has them"
+    )
+
+
+def is_schedule(raw: dict[str, Any]) -> bool:
+    """Whether a TOML file is a schedule, and no table recording with its study."""
+    return "study" not in raw and not {"options", "runs", "tables"}.isdisjoint(raw)
+
+
+def read_schedule(place: Path) -> Schedule:
+    """The schedule in a file. Raises InputError, FileNotFoundError."""
+    text = text_of(place)
+    raw = toml_of(text, str(place))
+    try:
+        return Schedule.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        line = line_of(text, first["loc"]) or 1
+        raise InputError(f"{place}:{line}: {where}: {explain({**first})}", _EXAMPLE) from None
+
+
+EXAMPLE = """\
+# A schedule: which file belongs to which option, block and load point.
+# Needed only where folders and the files' own times do not tell. All keys: docs/reference/schedule.md
+
+name = "kernel-mode"
+question = "Threaded or process kernel mode?"
+source = "our test machine, March 2026"
+
+# either whole options: their runs follow from folders and times
+[options.P]
+files = ["process/*.txt"]
+version = "ASE 16.0 SP04"
+
+[options.T]
+files = ["threaded/*.txt"]
+
+# or each run by itself
+# [[runs]]
+# option = "P"
+# block = 1
+# clients = 16
+# began = "2026-03-01T14:56:00"
+# files = ["p1-sysmon.txt", "p1-vmstat.txt"]
+
+# what files do not say of themselves
+# [[choices]]
+# files = "vmstat-*.txt"
+# utc_offset_minutes = 60
+# ahead_s = 2.5
+
+# a table of results: CSV, Parquet or JSON lines
+# [[tables]]
+# file = "results.csv"
+# option = "mode"
+# block = "run"
+# clients = "users"
+# metrics = [
+#   { column = "tps", metric = "throughput", unit = "1/s", better = "higher" },
+#   { column = "p99_ms", metric = "p99", unit = "ms", better = "lower" },
+# ]
+"""

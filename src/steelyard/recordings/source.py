@@ -1,0 +1,249 @@
+"""A file of a recording, line by line: plain, gzip or zstd; of any length, and in little memory.
+
+Windows line ends, byte order marks and bytes that are not UTF-8 do no harm. A mail copy is read without
+its `>`. A line `== title ==` or `--- title ---` begins another section, which may have another format;
+so does a banner of sysstat.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import duckdb
+
+from steelyard.recordings.cells import has_decimal_commas
+from steelyard.study.errors import InputError, brief
+
+HEAD_CHARACTERS = 1 << 16
+# longer files are of one tool, and have one format
+_SECTIONS_BYTES = 64 << 20
+# a line of a report is shorter: what is longer is cut, and not understood
+_LONGEST_LINE = 1 << 16
+_STEP = 50_000
+_SECTION = re.compile(r"={2,3} (\S.*?)(?: ={2,3}(.*))?|### (\S.*?) ###(.*)|--- (\S.*?) ---(.*)")
+# of sysstat, at the beginning of each of its outputs
+BANNER = re.compile(r"(Linux|SunOS) \S+ \((\S+)\)\s+(\S+)\s+_(\S+)_\s+\((\d+) CPU\)")
+_QUOTED = re.compile(r"> ?")
+
+Line = tuple[int, str]
+
+
+@dataclass
+class Skipped:
+    """Lines that no reader understood: their number, and the first lines_max of them."""
+
+    lines_max: int = 1000
+    count: int = 0
+    lines: list[Line] = field(default_factory=list[Line])
+
+    def add(self, number: int, text: str) -> None:
+        """Counts a line, and keeps it among the first."""
+        self.count += 1
+        if len(self.lines) < self.lines_max:
+            self.lines.append((number, brief(text.strip(), 120)))
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file, or one section of it. inner: lines of the section, None: the whole file.
+
+    choices: what a schedule says of the file, by name. progress: is called with the share that was read.
+    """
+
+    path: Path
+    title: str = ""
+    inner: tuple[Line, ...] | None = None
+    choices: dict[str, str] = field(default_factory=dict[str, str])
+    skipped: Skipped = field(default_factory=Skipped)
+    progress: Callable[[float], None] | None = None
+
+    def lines(self) -> Iterator[Line]:
+        """Number and text of each line, without its end. Raises InputError."""
+        if self.inner is not None:
+            yield from self.inner
+            return
+        quoted, share = _is_mail(self.path), share_read(self.path)
+        with closing(_opened(self.path)) as file:
+            for number, raw in enumerate(_raw_lines(file), start=1):
+                if self.progress is not None and number % _STEP == 0:
+                    self.progress(share())
+                text = raw.decode("utf-8", "replace").rstrip("\r\n").replace("\0", "\ufffd")
+                if number == 1:
+                    text = text.removeprefix("\ufeff")
+                yield number, _QUOTED.sub("", text, count=1) if quoted and text[:1] == ">" else text
+
+    def head(self) -> str:
+        """The first lines, for `sniff`. Raises InputError."""
+        found: list[str] = []
+        length = 0
+        for _, text in self.lines():
+            found.append(text)
+            length += len(text) + 1
+            if length > HEAD_CHARACTERS:
+                break
+        return "\n".join(found)
+
+    def text(self, most_bytes: int = _SECTIONS_BYTES) -> str:
+        """All of it. Raises InputError beyond most_bytes."""
+        found: list[str] = []
+        length = 0
+        for _, text in self.lines():
+            found.append(text)
+            length += len(text) + 1
+            if length > most_bytes:
+                raise InputError(f"{self.path}: longer than {most_bytes:,} bytes")
+        return "\n".join(found)
+
+    def short(self) -> list[Line] | None:
+        """All lines; None of a file that is too long to be held. Raises InputError."""
+        found: list[Line] = []
+        length = 0
+        for line in self.lines():
+            found.append(line)
+            length += len(line[1]) + 1
+            if length > _SECTIONS_BYTES:
+                return None
+        return found
+
+    def skip(self, number: int, text: str) -> None:
+        """Reports a line that is not understood; blank lines and rulers are no such lines."""
+        if text.strip(" \t-=~*_|+.#\f"):
+            self.skipped.add(number, text)
+
+    def place(self, number: int) -> str:
+        """File and line, for messages."""
+        return f"{self.path}:{number}"
+
+    @property
+    def first(self) -> int:
+        """Number of its first line."""
+        return self.inner[0][0] if self.inner else 1
+
+    @property
+    def decimal_comma(self) -> bool:
+        """Whether its numbers have decimal commas."""
+        return has_decimal_commas(self.head())
+
+    def sections(self) -> list[Source]:
+        """The parts of a file that titles divide, or banners; the file itself where there are none."""
+        head = self.head().split("\n")
+        banners = sum(bool(BANNER.match(line)) for line in head)
+        if banners < 2 and not any(_SECTION.fullmatch(line) for line in head):
+            return [self]
+        lines = self.short()
+        if lines is None:
+            return [self]
+        parts: list[tuple[str, list[Line]]] = [("", [])]
+        for number, text in lines:
+            if found := _SECTION.fullmatch(text):
+                title, rest = next((found[i], found[i + 1]) for i in (1, 3, 5) if found[i])
+                rest = (rest or "").strip()
+                parts.append((title, [(number, rest)] if rest else []))
+            elif banners > 1 and BANNER.match(text):
+                parts.append(("", [(number, text)]))
+            else:
+                parts[-1][1].append((number, text))
+        return [
+            Source(self.path, title, tuple(lines), self.choices, self.skipped)
+            for title, lines in parts
+            if any(text.strip() for _, text in lines)
+        ]
+
+
+def share_read(path: Path) -> Callable[[], float]:
+    """A function that gives the share of a file that was read since, whoever reads it, packed or not.
+
+    It is the number of bytes that this process read, by the kernel's account.
+    """
+    size, start = max(path.stat().st_size, 1), _bytes_read()
+    return lambda: min((_bytes_read() - start) / size, 1.0)
+
+
+def _bytes_read() -> int:
+    # rchar, the first line, counts what came from the page cache too
+    return int(Path("/proc/self/io").read_text().split()[1])
+
+
+def is_packed(path: Path) -> str:
+    """`gzip`, `zstd`, or `none`, by the first bytes of the file. Raises InputError."""
+    with _plain(path) as file:
+        magic = file.read(4)
+    if magic[:2] == b"\x1f\x8b":
+        return "gzip"
+    return "zstd" if magic == b"\x28\xb5\x2f\xfd" else "none"
+
+
+def _plain(path: Path) -> IO[bytes]:
+    try:
+        # without O_NONBLOCK, opening a pipe without a writer would block
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise InputError(
+            f"{path}: cannot be read: it is no file", "name files, or give a folder with --by-folder"
+        )
+    return os.fdopen(handle, "rb")
+
+
+def _opened(path: Path) -> IO[bytes]:
+    packed = is_packed(path)
+    if packed == "gzip":
+        return gzip.open(path, "rb")  # pyright: ignore[reportReturnType]
+    return _ZstdLines(path) if packed == "zstd" else _plain(path)  # pyright: ignore[reportReturnType]
+
+
+class _ZstdLines(io.RawIOBase):
+    """Lines of a zstd file: DuckDB unpacks it, since Python's own library cannot."""
+
+    def __init__(self, path: Path) -> None:
+        self._duckdb = duckdb.connect()
+        try:
+            self._rows = self._duckdb.execute(
+                "select line from read_csv(?, compression = 'zstd', header = false, auto_detect = false,"
+                " delim = '\x01', quote = '', escape = '', strict_mode = false, null_padding = true,"
+                " columns = {'line': 'VARCHAR'})",
+                [str(path)],
+            )
+        except duckdb.Error as error:
+            raise InputError(f"{path}: not a whole zstd file: {brief(str(error), 120)}") from None
+        self._waiting: list[tuple[str | None]] = []
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        if not self._waiting:
+            self._waiting = self._rows.fetchmany(10_000)[::-1]
+        return ((self._waiting.pop()[0] or "") + "\n").encode() if self._waiting else b""
+
+    def close(self) -> None:
+        self._duckdb.close()
+        super().close()
+
+
+def _raw_lines(file: IO[bytes]) -> Iterator[bytes]:
+    try:
+        while line := file.readline(_LONGEST_LINE):
+            yield line
+    except (OSError, EOFError, duckdb.Error) as error:
+        # cut off in the middle: what came before it counts
+        yield f"[cut off here: {brief(str(error))}]".encode()
+    except Exception as error:  # zlib.error has no public base class
+        if type(error).__module__ != "zlib":
+            raise
+        yield f"[damaged here: {error}]".encode()
+
+
+def _is_mail(path: Path) -> bool:
+    """Whether most lines begin with `>`."""
+    with closing(_opened(path)) as file:
+        first = [line for line, _ in zip(_raw_lines(file), range(200), strict=False) if line.strip()]
+    return bool(first) and sum(line.startswith(b">") for line in first) > 0.6 * len(first)

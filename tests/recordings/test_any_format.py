@@ -1,0 +1,91 @@
+"""What holds of every format: one knows a file, damage does no harm, nothing is dropped in silence."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recordings.layouts import LAYOUTS
+from steelyard.recordings.registry import formats_of, known_formats, reports_in
+from steelyard.recordings.report import Report
+from steelyard.recordings.source import Source
+from steelyard.study.errors import InputError
+
+TEXTS = list(LAYOUTS)
+NAMES = [f"{i}-{name}" for i, name in enumerate(LAYOUTS.values())]
+TMP = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def read(folder: Path, content: bytes, name: str = "report.txt") -> tuple[list[Report], Source]:
+    place = folder / name
+    place.write_bytes(content)
+    source = Source(place)
+    return reports_in(source), source
+
+
+def essence(reports: list[Report]) -> list[object]:
+    return [(r.figures, r.samples, r.work, r.rows, r.began, r.seconds) for r in reports]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=NAMES)
+def test_one_format_knows_a_file_and_understands_every_line(tmp_path: Path, text: str) -> None:
+    reports, source = read(tmp_path, text.encode())
+    assert {report.format for report in reports} == {LAYOUTS[text]}
+    assert formats_of(source) == [LAYOUTS[text]]
+    assert source.skipped.lines == []
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=NAMES)
+def test_windows_line_ends_and_gzip_change_nothing(tmp_path: Path, text: str) -> None:
+    plain = essence(read(tmp_path, text.encode())[0])
+    assert essence(read(tmp_path, b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())[0]) == plain
+    assert essence(read(tmp_path, gzip.compress(text.encode()), "report.txt.gz")[0]) == plain
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=NAMES)
+@TMP
+@given(data=st.data())
+def test_a_cut_or_damaged_file_is_read_in_part_or_refused(
+    tmp_path: Path, text: str, data: st.DataObject
+) -> None:
+    content = bytearray(text.encode()[: data.draw(st.integers(0, len(text)), label="length")])
+    for _ in range(data.draw(st.integers(0, 5), label="damages")):
+        if content:
+            at = data.draw(st.integers(0, len(content) - 1))
+            content[at : at + data.draw(st.integers(0, 4))] = data.draw(st.binary(max_size=6))
+    try:
+        reports, _ = read(tmp_path, bytes(content))
+    except InputError as refused:
+        assert "report.txt" in str(refused)
+    else:
+        assert all(report.understood for report in reports)
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=NAMES)
+def test_a_line_that_is_not_understood_is_counted(tmp_path: Path, text: str) -> None:
+    if LAYOUTS[text] in ("system/sadf", "drivers/benchbase") or text.startswith("<html"):
+        pytest.skip("one whole document")
+    _, source = read(tmp_path, (text + "\nthe dog ate 12 rows; of these 3 were good\n").encode())
+    assert source.skipped.count == 1
+    number, line = source.skipped.lines[0]
+    # a log that DuckDB reads tells the line only where a cell has a wrong type
+    assert number == 0 or (line.startswith("the dog ate") and number == text.count("\n") + 2)
+
+
+def test_each_format_has_a_title_of_its_own() -> None:
+    titles = [one.TITLE for one in known_formats().values()]
+    assert len(set(titles)) == len(titles) >= 35
+    assert set(LAYOUTS.values()) == known_formats().keys() - {"drivers/hammerdb_sqlite"}
+
+
+@TMP
+@given(content=st.binary(max_size=400))
+def test_any_bytes_are_refused_with_a_clear_error(tmp_path: Path, content: bytes) -> None:
+    try:
+        read(tmp_path, content)
+    except InputError as refused:
+        assert "report.txt" in str(refused)
