@@ -16,14 +16,17 @@ from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.renamed import new_value
 from steelyard.study.study import Scope, Study
+from steelyard.study.workloads.derived import DerivedWorkload
 from steelyard.study.workloads.queries import QueriesWorkload
+from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.study.workloads.workload import Workload
+from steelyard.subjects.servers.network import check_reach
 from steelyard.subjects.servers.room import Footprint
-from steelyard.workloads import Work, work_of
+from steelyard.workloads import Work
 
 # workloads of a database server that can also load tables from files
-SQL_WORK = (StatementWorkload, QueriesWorkload)
+SQL_WORK = (StatementWorkload, QueriesWorkload, DerivedWorkload, ReplayWorkload)
 
 _SCOPES: Mapping[Scope, str] = {
     "version": "bindir",
@@ -43,14 +46,16 @@ class SubjectFailed(Exception):
 class Server:
     """A server under load: its address, its processes, its sessions.
 
-    protocol: the wire protocol, one of crates/load/src/drivers.rs. socket: the full path of its Unix
-    socket, where the name does not follow from host and port. pid: the root process whose CPU counts as the
-    server's, None for a server at an address. roles: root processes of further roles, such as a pooler.
-    dsn: address for the monitors. session: SQL that each client sends after it connects. inspect: SQL by
-    name, sent in each client's session after the load, for numbers that only this session can read.
-    latch_names: names of a process's latches by number; None: the kernel's probes cannot identify its
-    latches. interruption: called after the load; returns a sentence if the server ended, was restarted or
-    recovered from a crash, else ''.
+    protocol: the wire protocol, one of crates/load/src/drivers.rs. socket: the full path of its Unix socket,
+    where the name does not follow from host and port. pid: the root process whose CPU counts as the server's,
+    None for a server at an address. roles: root processes of further roles, such as a pooler. dsn: address
+    for the monitors. session: SQL that each client sends after it connects. inspect: SQL by name, sent in
+    each client's session after the load, for numbers that only this session can read. turn_end: SQL that each
+    client sends at the end of a turn, so that the server's counts are complete then. latch_names: names of a
+    process's latches by number; None: the kernel's probes cannot identify its latches. interruption: called
+    after the load; returns a sentence if the server ended, was restarted or recovered from a crash, else ''.
+    number: the number that a SELECT gives in the server's database, by a connection of its own; None: not
+    supported. sessions: the sessions whose statement begins with a text, by thread; None: not known.
     """
 
     host: str
@@ -67,8 +72,11 @@ class Server:
     dsn: str = ""
     session: tuple[str, ...] = ()
     inspect: Mapping[str, str] = field(default_factory=dict[str, str])
+    turn_end: str = ""
     latch_names: Callable[[int], Mapping[int, str]] | None = None
     interruption: Callable[[], str] = str
+    number: Callable[[str], int] | None = None
+    sessions: Callable[[str], Sequence[int]] | None = None
 
 
 @dataclass(frozen=True)
@@ -97,19 +105,25 @@ class Load:
 
 @dataclass(frozen=True)
 class Bench:
-    """Resources of a subject: the study, its options and work, a folder, CPUs, the guard.
+    """Resources of a subject: the study, its options and their work, a folder, CPUs, the guard.
 
-    source: the study as given on the command line, for commands in hints. study_folder: that of its file.
+    works: by option; they differ in statements and transactions alone. source: the study as given on the
+    command line, for commands in hints. study_folder: that of its file.
     """
 
     study: Study
     options: Sequence[Option]
-    work: Work
+    works: Mapping[str, Work]
     folder: Path
     placement: Placement
     guard: Guard
     source: str = "STUDY"
     study_folder: Path = Path()
+
+    @property
+    def work(self) -> Work:
+        """The data, which all options share."""
+        return self.works[self.options[0].label]
 
 
 class Subject(Protocol):
@@ -142,24 +156,24 @@ class Kind:
     """Properties of a kind of subject, available before a subject starts.
 
     name: for messages. make: creates the subject of a study. check: raises InputError for unsupported
-    studies, and starts nothing. takes: workloads that it runs. protocol: wire protocol of its servers.
-    lacks: keys of [subject] that it does not have, each with a hint. durability_off: settings of
-    `durability = "off"`; none: it has no such choice. scopes: scopes of factors that act on
-    it, each with its settings. monitors: its default monitors.
-    in_process: whether the measured work runs within the engine, so that the load needs no separate CPUs.
-    turns: whether its options can take turns within a block; its subjects are then SharedSubjects.
-    why_no_turns: the reason against them, which follows a colon; footprint: what its
-    servers take of memory and disk; None: next to nothing, or none of the lab's.
-    boots_itself: whether it boots kernels itself, instead of this machine. set_up_s: typical length of a run
-    without its phases, on two cores; round_s: of a round of long queries, per unit of scale; run_s: typical
-    length of a whole run that has its own clock.
-    load_statements: SQL and data files that create and fill the tables of a work; None: it has no tables.
-    driver_errors: exceptions of its driver, which make a run void. error_meanings: effect of a server error
-    on the results, by the beginning of its message. statement_errors: patterns of error codes that other
-    values would not avoid (syntax, missing table); (): statements are not checked before the first run.
-    no_table: codes for a missing table. client: the command that executes SQL on a server at an address.
-    no_sql: the command that loads a data file which is not SQL; '' for SQL. findings: the doctor's findings
-    for it.
+    studies, and starts nothing. takes: workloads that it runs. protocol: wire protocol of its servers. lacks:
+    keys of [subject] that it does not have, each with a hint. durability_off: settings of `durability =
+    "off"`; none: it has no such choice. scopes: scopes of factors that act on it, each with its settings.
+    checksums: the data checksums of a study's options where they are not each server's own default, as a
+    clause; None: there is no choice. monitors: its default monitors. in_process: whether the measured work
+    runs within the engine, so that the load needs no separate CPUs. turns: whether its options can take turns
+    within a block; its subjects are then SharedSubjects. listens: whether hosts of a fleet can load the
+    servers that the lab starts. why_no_turns: the reason against them, which follows a colon; footprint: what
+    its servers take of memory and disk; None: next to nothing, or none of the lab's. boots_itself: whether it
+    boots kernels itself, instead of this machine. set_up_s: typical length of a run without its phases, on
+    two cores; round_s: of a round of long queries, per unit of scale; run_s: typical length of a whole run
+    that has its own clock. load_statements: SQL and data files that create and fill the tables of a work;
+    None: it has no tables. driver_errors: exceptions of its driver, which make a run void. error_meanings:
+    effect of a server error on the results, by the beginning of its message. statement_errors: patterns of
+    error codes that other values would not avoid (syntax, missing table); (): statements are not checked
+    before the first run. no_table: codes for a missing table. client: the command that executes SQL on a
+    server at an address. no_sql: the command that loads a data file which is not SQL; '' for SQL. findings:
+    the doctor's findings for it. drivers: whether JDBC drivers can send the statements (workload.driver).
     latch_program: a program on this machine whose latches the kernel's probes can identify.
     """
 
@@ -171,9 +185,11 @@ class Kind:
     lacks: Mapping[str, str] = field(default_factory=dict[str, str])
     durability_off: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
     scopes: Mapping[Scope, str] = field(default_factory=lambda: _SCOPES)
+    checksums: Callable[[Study, Sequence[Option]], str] | None = None
     monitors: tuple[str, ...] = ("host", "processes", "disturbance")
     in_process: bool = False
     turns: bool = False
+    listens: bool = False
     why_no_turns: str = ""
     footprint: Footprint | None = None
     boots_itself: bool = False
@@ -188,6 +204,7 @@ class Kind:
     client: str = ""
     no_sql: Callable[[Path], str] = lambda _: ""
     findings: Callable[[], Iterable[Finding]] = tuple
+    drivers: bool = False
     latch_program: Callable[[], Path | None] = lambda: None
 
 
@@ -195,6 +212,7 @@ SUBJECTS: dict[str, str] = {
     "postgres": "steelyard.subjects.postgres.server:KIND",
     "mariadb": "steelyard.subjects.mariadb.server:KIND",
     "valkey": "steelyard.subjects.valkey:KIND",
+    "jdbc": "steelyard.subjects.jdbc:KIND",
     "sqlite": "steelyard.subjects.sqlite.database:KIND",
     "latch": "steelyard.subjects.latches:KIND",
     "dispatcher": "steelyard.subjects.dispatcher.machine:KIND",
@@ -229,6 +247,10 @@ def check(study: Study, options: Sequence[Option]) -> None:
         )
     if study.subject.durability == "off" and not kind.durability_off:
         raise InputError(f"{kind.name} has no durability to switch off", at=("subject", "durability"))
+    if not kind.drivers and any(getattr(option.workload, "driver", "") for option in options):
+        raise InputError(f"{kind.name} takes no JDBC driver", "leave it out", ("workload", "driver"))
+    if study.subject.facts and study.subject.kind != "jdbc":
+        raise InputError("facts by SQL belong to the subject jdbc", "leave it out", ("subject", "facts"))
     given = study.subject.model_dump(exclude_defaults=True)
     for key, hint in kind.lacks.items():
         if given.get(key):
@@ -240,7 +262,12 @@ def check(study: Study, options: Sequence[Option]) -> None:
                 "; ".join(f"{scope}: {what}" for scope, what in kind.scopes.items()),
                 ("factors", name, "scope"),
             )
+    check_reach(study, [o.workload for o in options], kind.name, kind.listens, "dsn" not in kind.lacks)
     kind.check(study, options)
+    if kind.checksums is not None:
+        kind.checksums(study, options)
+    elif study.subject.data_checksums != "auto":
+        raise InputError(f"{kind.name} has no choice of data checksums", at=("subject", "data_checksums"))
 
 
 def started(subject: Subject, option: Option) -> Load:
@@ -254,37 +281,6 @@ def started(subject: Subject, option: Option) -> Load:
     return load
 
 
-def expected_run_s(study: Study, options: Sequence[Option]) -> float | None:
-    """Typical length of a run; None: only the first run can show it. options: of a study that was checked."""
-    kind, plan = kind_of(study), study.plan
-    if kind.run_s is not None:
-        return kind.run_s(study, options)
-    phases = plan.warm_up_s, plan.measure_s, kind.round_s
-    points = [study.workload.point_s(clients, *phases) for clients in plan.clients]
-    known = [seconds for seconds in points if seconds is not None]
-    if len(known) < len(points) or plan.transactions is not None:
-        return None
-    diagnostic_s = study.probes.scheduling_trace_s + study.probes.latch_count_s
-    return sum(known) + len(points) * diagnostic_s + plan.cool_down_s + kind.set_up_s
-
-
-def load_statements(study: Study) -> list[str | Path]:
-    """SQL and data files that create and fill the tables of the workload. Raises InputError."""
-    kind, work = kind_of(study), work_of(study.workload)
-    if kind.load_statements is None:
-        raise InputError(f"{kind.name} has no tables to fill", at=("subject", "kind"))
-    if work.files:
-        raise InputError(
-            f"tables of this workload are loaded from files: {', '.join(table.name for table in work.files)}",
-            "fill them from the files of tpchgen-cli, with the same columns",
-            ("workload", "kind"),
-        )
-    if work.data is not None and (command := kind.no_sql(work.data)):
-        raise InputError(f"{work.data} is no SQL", command, ("workload", "data_file"))
-    return kind.load_statements(work)
-
-
 def _kind(name: str) -> Kind:
     module, _, constant = SUBJECTS[name].partition(":")
-    kind: Kind = getattr(import_module(module), constant)
-    return kind
+    return getattr(import_module(module), constant)

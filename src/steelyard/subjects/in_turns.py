@@ -12,6 +12,7 @@ from steelyard.study.host_settings import lasting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.subjects import kind_of
+from steelyard.subjects.drivers.connection import IN_PROCESS, driven
 from steelyard.workloads import work_of
 
 # each has background processes of its own
@@ -53,26 +54,54 @@ def room_of_servers(study: Study, options: Sequence[Option]) -> Room:
     servers = servers_of(options)
     if footprint is None or len(set(servers.values())) < 2:
         return Room(0, 0)
-    rooms: dict[int, Room] = {}
+    rooms: dict[int, list[Room]] = {}
     for option in options:
         number = servers[option.label]
         # every option has connections of its own
         sessions = max(study.plan.clients) * list(servers.values()).count(number)
-        rooms[number] = footprint.room(work_of(option.workload), option.server, sessions)
-    found = rooms.values()
-    return Room(sum(room.memory_bytes for room in found), sum(room.disk_bytes for room in found))
+        settings = {**option.server, **option.session}
+        rooms.setdefault(number, []).append(footprint.room(work_of(option.workload), settings, sessions))
+    return Room(
+        sum(max(room.memory_bytes for room in found) for found in rooms.values()),
+        sum(max(room.disk_bytes for room in found) for found in rooms.values()),
+    )
+
+
+def data_s(study: Study, options: Sequence[Option], in_turns: bool) -> float:
+    """Typical time until the servers of a study have their data, before the first run.
+
+    The statements are tried on the first server with the data of every option; in turns each further server
+    makes its own. A schema's copy has its server started, and statistics made.
+    """
+    kind = kind_of(study)
+    if kind.footprint is None or study.subject.dsn is not None:
+        return 0.0
+    first = {(option.bindir, tuple(option.schema.items())): option for option in options}
+    further = {number: option for option in options if (number := servers_of(options)[option.label])}
+    made_s = kind.footprint.data_s(work_of(study.workload))
+    bases = len({bindir for bindir, _ in first}) + (len(further) if in_turns else 0)
+    levels = [*first.values(), *(further.values() if in_turns else ())]
+    copies = sum(bool(option.schema) for option in levels)
+    # each data directory is tried, each copy filled too
+    return bases * made_s + (len(first) + copies) * kind.set_up_s
 
 
 def _obstacles(study: Study, options: Sequence[Option], free: Room | None) -> Iterator[str]:
     kind, plan = kind_of(study), study.plan
     workloads = [option.workload for option in options]
+    pauses = next((workload.long_pauses for workload in workloads if workload.long_pauses), "")
+    urls = [study.subject.dsn or "", *(workload.driver_url for o in options if (workload := driven(o)))]
+    in_process = any(IN_PROCESS in url for url in urls)
     reasons = {
         "the study says so (plan.turns)": plan.turns is False,
+        "a database within the load engine serves one engine at a time": in_process,
         "there is one option": len(options) < 2,
         f"{kind.name} does not support turns"
         + (f": {why}" if (why := kind.why_no_turns) else ""): not kind.turns,
         "a number of transactions ends each run (plan.transactions)": plan.transactions is not None,
-        "rounds of queries are longer than a turn": not all(workload.steady for workload in workloads),
+        "rounds of queries are longer than a turn": any(workload.in_rounds for workload in workloads),
+        "a capture is played as a whole": any(not w.steady and not w.in_rounds for w in workloads),
+        f"{pauses} longer than a turn": bool(pauses),
         "requests that arrive at a rate would wait for the next turn": any(w.open_loop for w in workloads),
         "many statement texts, or statements left open, fill caches that options would share": any(
             workload.fills for workload in workloads

@@ -19,6 +19,7 @@ from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
+from steelyard.subjects.servers.network import listening
 
 _PORT = 5432
 _DELAY = "delay_us"
@@ -55,10 +56,12 @@ class Null:
         settings = dict(option.server)
         socket = self._bench.folder / f".s.PGSQL.{_PORT}"
         socket.unlink(missing_ok=True)
+        network = listening(self._bench.study, _PORT)
+        place = f"{network.address}:{network.port}" if network.address else str(socket)
         self._mark = Mark()
         self._promise = self._bench.guard.stop_marked(self._mark)
         self._server = subprocess.Popen(
-            [sys.executable, "-c", _SERVE, str(socket), json.dumps(settings)],
+            [sys.executable, "-c", _SERVE, place, json.dumps(settings)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -71,8 +74,8 @@ class Null:
         if ready.strip() != "ready":
             raise SubjectFailed(f"the null server did not start: {self._server.stderr.read()}")
         server = Server(
-            host=str(self._bench.folder),
-            port=_PORT,
+            host=network.address or str(self._bench.folder),
+            port=network.port,
             user="nobody",
             database="null",
             protocol="postgres",
@@ -113,5 +116,6 @@ KIND = Kind(
     lacks=dict.fromkeys(("session", "bindir", "dsn"), "leave it out"),
     scopes={"client": "the workload's", "server": _DELAY, "host": "this machine's"},
     turns=True,
+    listens=True,
     set_up_s=0.5,
 )

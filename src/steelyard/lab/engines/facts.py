@@ -16,8 +16,9 @@ class Facts:
     """Facts of one run by name; None: not reported by this engine. PerPoint: one number per load point.
 
     connections_lost, connections_lost_cause: in all load, measured or not, and the last cause;
-    backlog: arrivals of an open loop without a client at the end; sees_misses, sees_sleeps, in_turn,
-    spin: of the latch protocol; guarded and exclusive_gets are equal when holders excluded each other.
+    began_ns: when the first transaction began, 0: none did; backlog: arrivals of an open loop without a
+    client at the end; sees_misses, sees_sleeps, in_turn, spin: of the latch protocol; guarded and
+    exclusive_gets are equal when holders excluded each other.
     """
 
     io: str | None = None
@@ -28,6 +29,7 @@ class Facts:
     connections_lost_cause: str | None = None
     connect_ns_mean: float | None = None
     backlog: PerPoint | None = None
+    began_ns: PerPoint | None = None
     busy_turn_ns: float | None = None
     clock_ns: float | None = None
     sampled_every: PerPoint | None = None

@@ -57,5 +57,6 @@ def _address(server: Server) -> dict[str, Any]:
             "ca_file": server.ca_file,
         },
         "session": list(server.session),
+        "turn_end": server.turn_end,
         "inspect": [{"name": name, "sql": sql} for name, sql in server.inspect.items()],
     }

@@ -51,7 +51,7 @@ class LoadProcess:
         )
         self.pid = self._process.pid
         self._plan = json.dumps(plan).encode() + b"\n"
-        self._takes_commands = bool(plan.get("turns"))
+        self._takes_commands = bool(plan.get("turns") or plan.get("share"))
         self._planned = threading.Event()
         self._complaints = bytearray()
         pin(self.pid, cpus)
@@ -88,7 +88,7 @@ class LoadProcess:
         raise LoadFailed(f"the load engine ended with {how}" + (f": {tail}" if tail else ""))
 
     def command(self, command: Mapping[str, Any]) -> None:
-        """Sends a command to an engine whose plan is in turns, while result() runs in another thread.
+        """Sends a command to an engine in turns or among several, while result() runs in another thread.
 
         Raises LoadFailed when the engine does not read its plan, or has ended.
         """
@@ -165,7 +165,7 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
-class _Input:
+class Input:
     """Lines of standard input."""
 
     def __init__(self) -> None:
@@ -184,6 +184,10 @@ class _Input:
         line, _, self._text = self._text.partition(b"\n")
         return line.decode()
 
+    def rest(self) -> bytes:
+        """What was read beyond the last line: for a program that takes this process's place."""
+        return self._text
+
 
 def _beat() -> None:
     # no lock: a forked child of the engine would wait for it for ever; a short line to a pipe is atomic
@@ -201,7 +205,7 @@ def main() -> None:
     from steelyard import _core
 
     engine = ENGINES[name]
-    run, lines = engine.load(), _Input()
+    run, lines = engine.load(), Input()
     plan = lines(None)
     assert plan is not None
     if not engine.reports_alive:

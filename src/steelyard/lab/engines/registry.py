@@ -44,12 +44,19 @@ def _names(text: str) -> frozenset[str]:
 _LOAD_TABLES = _names("phases throughput latency clients transactions errors samples notices inspect asides")
 _LOAD_FACTS = _names(
     "threads connections_made reconnections connect_ns_mean backlog io connections_lost"
-    " connections_lost_cause"
+    " connections_lost_cause began_ns"
 )
 
 ENGINES: dict[str, Engine] = {
     "load": Engine(
         "steelyard._core:load_run", _LOAD_TABLES, facts=_LOAD_FACTS, reports_alive=True, takes_commands=True
+    ),
+    "jdbc": Engine(
+        "steelyard.lab.engines.jdbc:run",
+        _LOAD_TABLES,
+        facts=_LOAD_FACTS,
+        reports_alive=True,
+        takes_commands=True,
     ),
     "latch": Engine(
         "steelyard._core:latch_run",

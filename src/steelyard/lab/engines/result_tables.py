@@ -11,12 +11,21 @@ from steelyard.run_tables.rows import Columns, Rows
 
 # a rare transaction that failed once or twice may succeed the next time
 _FAILURES_MIN = 3
+# columns that count from the run's origin in a bundle
+_TIMES = {
+    "phases": ("start_ns", "end_ns"),
+    "samples": ("t_ns",),
+    "host_load": ("began_ns",),
+    "host_samples": ("t_ns",),
+}
+# of the transactions done: fewer arrivals without a client hardly move a percentile
+_BACKLOG_SHARE = 0.01
 
 
 def run_tables(result: EngineResult, origin_ns: int) -> dict[str, Columns]:
     """The tables of the bundle in an engine's result; times of phases and samples count from origin_ns."""
     tables = {name: columns for name, columns in result.tables.items() if name not in ENGINE_TABLES}
-    for name, times in (("phases", ("start_ns", "end_ns")), ("samples", ("t_ns",))):
+    for name, times in _TIMES.items():
         if name in tables:
             shifted = {time: [t_ns - origin_ns for t_ns in tables[name][time]] for time in times}
             tables[name] = {**tables[name], **shifted}
@@ -45,15 +54,22 @@ def engine_samples(result: EngineResult, t_ns: int) -> Columns:
 
 
 def backlog_notices(result: EngineResult) -> Iterator[tuple[str, str]]:
-    """Notices about arrivals of an open loop without a client: their latency is a lower bound."""
+    """Notices about arrivals of an open loop without a client: their latency is a lower bound.
+
+    A few that wait when the time is over are chance.
+    """
     phases = result.tables["phases"]
     clients = dict(zip(phases["point"], phases["clients"], strict=True))
     for point, waiting in enumerate(result.facts.backlog or ()):
-        if waiting:
+        by_client = result.tables["clients"]
+        own = zip(by_client["point"], by_client["transactions"], strict=True)
+        done = sum(transactions for at, transactions in own if at == point)
+        if waiting > _BACKLOG_SHARE * done:
+            arrivals = "arrival" if waiting == 1 else "arrivals"
             yield (
                 "backlog",
-                f"at {clients.get(point, 0)} clients {waiting} arrivals still waited for a client at the end:"
-                " the rate exceeds the server's capacity, and latencies are lower bounds,"
+                f"at {clients.get(point, 0)} clients {waiting:,} {arrivals} still waited for a client at"
+                " the end: the rate exceeds the server's capacity, and latencies are lower bounds,"
                 " because they count these arrivals with their waiting time until the end",
             )
 
@@ -64,21 +80,6 @@ def error_notices(tables: Mapping[str, Columns], meanings: Mapping[str, str]) ->
     for number, meaning in meanings.items():
         if any(str(message).startswith(number) for message in messages):
             yield "server-error", f"error {number.strip('()')}: {meaning}"
-
-
-def retry_notices(tables: Mapping[str, Columns]) -> Iterator[tuple[str, str]]:
-    """One notice per kind of transaction that was executed again (workload.retries)."""
-    kinds = tables.get("transactions", {"transaction": (), "retries": ()})
-    retries: dict[str, int] = {}
-    for name, count in zip(kinds["transaction"], kinds["retries"], strict=True):
-        retries[name] = retries.get(name, 0) + count
-    for name, count in retries.items():
-        if count:
-            yield (
-                "retries",
-                f'the transaction "{name}" was executed again after serialization failures or deadlocks; its'
-                " latency counts from the first time, the table `transactions` has how often",
-            )
 
 
 def why_nothing(tables: Mapping[str, Columns]) -> str:

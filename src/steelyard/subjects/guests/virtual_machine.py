@@ -31,7 +31,9 @@ from steelyard.study.host_settings import KERNEL, boot_arguments, takes_boot
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
-from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, SubjectFailed
+from steelyard.study.workloads.queries import QueriesWorkload
+from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
 from steelyard.subjects.guests.image import DATA, build_image
 from steelyard.subjects.postgres.binaries import find_bindir, version_of
 from steelyard.subjects.postgres.interruption import CRASHED, READY
@@ -246,7 +248,7 @@ KIND = Kind(
     "a virtual machine",
     make=VirtualMachine,
     check=check,
-    takes=SQL_WORK,
+    takes=(StatementWorkload, QueriesWorkload),
     lacks=dict.fromkeys(("session", "dsn"), "leave it out"),
     scopes={"host": "kernel, cmdline.NAME", "client": "the workload's"},
     monitors=(),

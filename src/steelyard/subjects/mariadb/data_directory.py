@@ -17,7 +17,7 @@ from steelyard.subjects.mariadb.session import error_text
 from steelyard.subjects.servers.account import Account
 from steelyard.subjects.servers.daemon import finish
 from steelyard.subjects.servers.directory import refuse_links
-from steelyard.subjects.servers.room import Footprint
+from steelyard.subjects.servers.room import Footprint, Size
 from steelyard.workloads import Work
 
 # the server itself, a session's thread and buffers, system tables with temporary ones and undo
@@ -25,8 +25,20 @@ FOOTPRINT = Footprint(
     memory_bytes=150 << 20,
     session_bytes=1 << 20,
     disk_bytes=60 << 20,
-    buffers=("innodb_buffer_pool_size", 128 << 20, 1),
-    log=("innodb_log_file_size", 96 << 20, 1),
+    buffers=Size("innodb_buffer_pool_size", 128 << 20),
+    log=Size("innodb_log_file_size", 96 << 20),
+    own=(
+        Size("innodb_log_buffer_size", 16 << 20),
+        Size("key_buffer_size", 128 << 20),
+        Size("aria_pagecache_buffer_size", 128 << 20),
+    ),
+    of_session=(
+        Size("sort_buffer_size", 2 << 20),
+        Size("join_buffer_size", 256 << 10),
+        Size("tmp_memory_table_size", 16 << 20),
+    ),
+    make_s=6.0,
+    rows_per_s=200_000,
 )
 
 _AT = ("workload", "data_directory")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pymysql
@@ -22,3 +24,14 @@ def sources_of(connection: pymysql.Connection[Any]) -> dict[str, str]:
             return {str(name): str(origin) for name, origin in cursor.fetchall()}
     except pymysql.MySQLError:
         return {}
+
+
+def number(connect: Callable[[], pymysql.Connection[Any]], sql: str) -> int:
+    """The number that a SELECT gives, of one snapshot of the data. Raises pymysql.MySQLError."""
+    with closing(connect()) as connection, connection.cursor() as cursor:
+        # whatever the server's default is
+        cursor.execute("set session transaction isolation level repeatable read")
+        cursor.execute(sql)
+        row = cursor.fetchone()
+    assert row is not None
+    return int(row[0])

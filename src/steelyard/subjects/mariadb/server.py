@@ -23,7 +23,8 @@ from steelyard.subjects.mariadb.binaries import beside, find_server, version_of
 from steelyard.subjects.mariadb.by_address import ForeignMariaDB
 from steelyard.subjects.mariadb.data_directory import FOOTPRINT, admit, check_directory, make_directory
 from steelyard.subjects.mariadb.data_file import load_file
-from steelyard.subjects.mariadb.facts import sources_of
+from steelyard.subjects.mariadb.driver import sent_by_driver
+from steelyard.subjects.mariadb.facts import number, sources_of
 from steelyard.subjects.mariadb.interruption import continuity
 from steelyard.subjects.mariadb.schema_levels import apply_schema
 from steelyard.subjects.mariadb.session import (
@@ -141,16 +142,12 @@ class MariaDB:
             session=session_statements(option),
             inspect=INSPECT,
             interruption=interruption,
+            number=partial(number, lambda: self._connect(self._database)),
         )
-        return Load(
-            server=under_load,
-            facts={
-                "origin": str(running.programs),
-                "version": version_of(running.programs),
-                **facts,
-                **({"schema": self._costs[running.data]} if option.schema else {}),
-            },
-        )
+        programs = {"origin": str(running.programs), "version": version_of(running.programs)}
+        schema = {"schema": self._costs[running.data]} if option.schema else {}
+        load = Load(server=under_load, facts={**programs, **facts, **schema})
+        return sent_by_driver(load, option, self._bench.study_folder)
 
     def reset(self) -> None:
         """Nothing to do: each start copies the data."""
@@ -271,8 +268,7 @@ class MariaDB:
 
 
 def _error(log: str) -> str:
-    lines = [line for line in log.splitlines() if "[ERROR]" in line]
-    return lines[0] if lines else log
+    return next((line for line in log.splitlines() if "[ERROR]" in line), log)
 
 
 KIND = Kind(
@@ -297,4 +293,5 @@ KIND = Kind(
         "(1213)": "deadlocks: the server rolled one of two transactions back",
         "(1205)": "waits for row locks reached innodb_lock_wait_timeout",
     },
+    drivers=True,
 )

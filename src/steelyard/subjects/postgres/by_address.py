@@ -15,7 +15,7 @@ from steelyard.subjects.postgres.address import check
 from steelyard.subjects.postgres.facts import facts_of
 from steelyard.subjects.postgres.interruption import continuity
 from steelyard.subjects.postgres.lwlocks import tranche_names
-from steelyard.subjects.postgres.session import INSPECT, read_back_session, session_statements
+from steelyard.subjects.postgres.session import INSPECT, read_back_session, session_statements, turn_end
 
 _ANSWER_S = 30.0
 
@@ -51,7 +51,8 @@ class ForeignPostgres:
         return self.start(option)
 
     def _server(self, dsn: str, option: Option) -> Server:
-        with psycopg.connect(dsn, connect_timeout=10, autocommit=True) as connection:
+        # of a database in SQL_ASCII psycopg gives bytes for texts
+        with psycopg.connect(dsn, connect_timeout=10, autocommit=True, client_encoding="UTF8") as connection:
             info = connection.info
             self._check_tables(connection)
             read_back_session(connection, self._bench.study, option)
@@ -75,6 +76,7 @@ class ForeignPostgres:
                 latch_names=tranche_names,
                 session=session_statements(option),
                 inspect=INSPECT,
+                turn_end=turn_end(connection),
             )
 
     def _check_tables(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:

@@ -20,6 +20,29 @@ def facts_of(dsn: str) -> dict[str, Any]:
     return within(_ANSWER_S, "reading the server's settings", lambda: _facts(dsn))
 
 
+def number(dsn: str, sql: str) -> int:
+    """The number that a SELECT gives, of one snapshot of the data. Raises psycopg.Error."""
+    with psycopg.connect(dsn, autocommit=True, connect_timeout=5) as connection:
+        row = connection.execute(sql.encode()).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def sessions(dsn: str, text: str) -> list[int]:
+    """Processes of the sessions whose statement begins with a text. Raises psycopg.Error."""
+    # pg_stat_activity has the first track_activity_query_size bytes, 1,024 by default
+    found = (
+        "select pid from pg_stat_activity where starts_with(query, left(%s, 500)) and pid <> pg_backend_pid()"
+    )
+    with psycopg.connect(dsn, autocommit=True, connect_timeout=5) as connection:
+        return [pid for (pid,) in connection.execute(found, [text])]
+
+
+def fatal(log: str) -> str:
+    """The last error in a server's log; the log without one."""
+    return next((line for line in reversed(log.splitlines()) if "FATAL" in line or "ERROR" in line), log)
+
+
 def _facts(dsn: str) -> dict[str, Any]:
     # a database in SQL_ASCII would return text as bytes
     with psycopg.connect(dsn, autocommit=True, connect_timeout=5, client_encoding="utf8") as connection:

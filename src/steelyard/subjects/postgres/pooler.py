@@ -19,7 +19,7 @@ from steelyard.study.errors import InputError, nearest
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
-from steelyard.study.workloads.sql import SqlWorkload
+from steelyard.study.workloads.transactions import TransactionsWorkload
 from steelyard.subjects import Bench, Server, SubjectFailed
 from steelyard.subjects.postgres.cluster import SUPERUSER
 from steelyard.subjects.servers.account import Account
@@ -62,9 +62,15 @@ def check_pooler(study: Study, options: Sequence[Option]) -> None:
                     _where(study, option),
                 )
             continue
+        if study.fleet is not None:
+            raise InputError(
+                "other hosts cannot reach the pooler: it listens on a Unix socket",
+                "remove [fleet]",
+                _where(study, option),
+            )
         version = _version(_program(_where(study, option)))
         shared = settings.get("pool_mode", _DEFAULTS["pool_mode"]) != "session"
-        if not shared or not isinstance(option.workload, SqlWorkload):
+        if not shared or not isinstance(option.workload, TransactionsWorkload):
             continue
         if option.session:
             raise InputError(
@@ -126,12 +132,13 @@ class Pooler:
         if self._pid is None:
             self._pid = self._process.start([_program(), file], self._answers, self._sockets)
         self._read_back(settings, option)
-        # no inspection: a client cannot choose the session that it would inspect
+        # a client cannot choose the session that it would inspect
         return replace(
             server,
             port=_PORT,
             roles={"pooler": self._pid},
             inspect={},
+            turn_end="",
             interruption=lambda: self._process.ended() or server.interruption(),
         )
 

@@ -19,6 +19,7 @@ from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.study.workloads.pgbench import PgbenchWorkload
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
+from steelyard.subjects.postgres import session
 from steelyard.subjects.postgres.binaries import (
     find_bindir,
     identity_of,
@@ -26,22 +27,18 @@ from steelyard.subjects.postgres.binaries import (
     reachable,
     version_of,
 )
-from steelyard.subjects.postgres.by_address import ForeignPostgres
+from steelyard.subjects.postgres.checksums import checksum_arguments, checksums
 from steelyard.subjects.postgres.cluster import FOOTPRINT, SUPERUSER, admit, make_cluster
 from steelyard.subjects.postgres.data_directory import check_directory, copy_directory, rename_database
 from steelyard.subjects.postgres.data_file import load_file, psql, restoring
-from steelyard.subjects.postgres.facts import facts_of
+from steelyard.subjects.postgres.driver import sent_by_driver
+from steelyard.subjects.postgres.facts import facts_of, fatal, number, sessions
 from steelyard.subjects.postgres.findings import findings, latch_program
 from steelyard.subjects.postgres.interruption import continuity
 from steelyard.subjects.postgres.lwlocks import tranche_names
 from steelyard.subjects.postgres.pooler import Pooler, check_pooler, divided
+from steelyard.subjects.postgres.reloaded import at_address
 from steelyard.subjects.postgres.schema_levels import apply_schema
-from steelyard.subjects.postgres.session import (
-    INSPECT,
-    read_back_session,
-    refuse_not_taken,
-    session_statements,
-)
 from steelyard.subjects.postgres.settings_before_start import check_settings
 from steelyard.subjects.postgres.settings_read_back import written
 from steelyard.subjects.postgres.workload_tables import load, load_statements
@@ -50,6 +47,7 @@ from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.connections import check_connections
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
 from steelyard.subjects.servers.directory import copy_files
+from steelyard.subjects.servers.network import listening
 from steelyard.subjects.servers.running import Running
 from steelyard.subjects.servers.schema_levels import place_of
 from steelyard.workloads import work_of
@@ -61,16 +59,11 @@ _SQL_S = 30
 
 # what the lab needs; all else is the server's own default
 DEFAULTS: dict[str, Setting] = {"max_connections": 200, "logging_collector": False}
-DURABILITY_OFF: dict[str, Setting] = {"fsync": False, "synchronous_commit": False, "full_page_writes": False}
+_NO_FLUSH: dict[str, Setting] = {"fsync": False, "full_page_writes": False}
+DURABILITY_OFF: dict[str, Setting] = {**_NO_FLUSH, "synchronous_commit": False}
 # data that are made anew after a crash need no flush, and nothing may change them once they are made; commits
 # are synchronous, or the vacuum after them could not mark rows as visible, and readers would write them again
-_LOADING: dict[str, Setting] = {
-    **DEFAULTS,
-    "fsync": False,
-    "full_page_writes": False,
-    "autovacuum": False,
-    "max_wal_size": "4GB",
-}
+_LOADING: dict[str, Setting] = {**DEFAULTS, **_NO_FLUSH, "autovacuum": False, "max_wal_size": "4GB"}
 
 
 def check(study: Study, options: Sequence[Option]) -> None:
@@ -91,7 +84,7 @@ def check(study: Study, options: Sequence[Option]) -> None:
 
 def make(bench: Bench) -> Subject:
     """A server that the lab starts, or the server at the study's address."""
-    return ForeignPostgres(bench) if bench.study.subject.dsn else Postgres(bench)
+    return at_address(bench) if bench.study.subject.dsn else Postgres(bench)
 
 
 class Postgres:
@@ -100,11 +93,12 @@ class Postgres:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self._account = account_of_servers()
-        self._server = Daemon(bench, self._account, "PostgreSQL", "server.log", signal.SIGQUIT, _fatal)
+        self._server = Daemon(bench, self._account, "PostgreSQL", "server.log", signal.SIGQUIT, fatal)
         self._pooler = Pooler(bench, self._account)
         self._database = TEMPLATE if bench.work.read_only else _DATABASE
         self._costs: dict[Path, dict[str, float]] = {}
         self._running: Running | None = None
+        self._network = listening(bench.study, _PORT)
         self._account.admit(bench.folder)
         self._sockets = self._account.private(bench.folder / "sockets")
         # the server's own processes are to be told from those of the program that fills it
@@ -115,15 +109,14 @@ class Postgres:
             home=self._sockets,
             limit_s=bench.study.plan.set_up_limit_s,
         )
-        check_socket(self._sockets / f".s.PGSQL.{_PORT}")
+        check_socket(self._sockets / f".s.PGSQL.{self._network.port}")
 
     def start(self, option: Option) -> Load:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
         bindir, data = self.prepare(option)
         durability = DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
         requested = {**DEFAULTS, **durability, **option.server}
-        _, _, settings = divided(requested)
-        self._running = Running(self._launch(bindir, data, settings), bindir, data, requested)
+        self._running = Running(self._launch(bindir, data, divided(requested)[2]), bindir, data, requested)
         return self.join(option)
 
     def join(self, option: Option) -> Load:
@@ -134,36 +127,41 @@ class Postgres:
         # a template must have no session while it is copied
         dsn = self._dsn(TEMPLATE if self._bench.work.read_only else "postgres")
 
-        def read_back() -> None:
+        def read_back() -> str:
             with psycopg.connect(dsn, autocommit=True, connect_timeout=_SQL_S) as connection:
-                refuse_not_taken(connection, settings, option)
-                read_back_session(connection, self._bench.study, option)
+                session.refuse_not_taken(connection, settings, option)
+                session.read_back_session(connection, self._bench.study, option)
+                return session.turn_end(connection)
 
-        within(_SQL_S, "reading the settings back", read_back)
+        turn_end = within(_SQL_S, "reading the settings back", read_back)
         server = Server(
-            host=str(self._sockets),
-            port=_PORT,
+            host=self._network.address or str(self._sockets),
+            port=self._network.port,
+            password=self._network.password,
             user=SUPERUSER,
             database=self._database,
             protocol="postgres",
             pid=running.pid,
             dsn=self._dsn(self._database),
             latch_names=tranche_names,
-            session=session_statements(option),
-            inspect=INSPECT,
+            session=session.session_statements(option),
+            inspect=session.INSPECT,
+            turn_end=turn_end,
             interruption=continuity(dsn, self._server.ended),
+            number=partial(number, self._dsn(self._database)),
+            sessions=partial(sessions, self._dsn(self._database)),
         )
         schema = {"schema": self._costs[running.data]} if option.schema else {}
         facts = {"origin": str(running.programs), **facts_of(dsn), **schema}
         if pooler != "none":
             server = self._pooler.before(server, pooler_settings, option)
-        return Load(server=server, facts=facts)
+        load = Load(server=server, facts=facts)
+        return sent_by_driver(load, option, self._bench.study_folder)
 
     def prepare(self, option: Option) -> tuple[Path, Path]:
         """The option's programs, and a data directory with its data in the database TEMPLATE."""
         bindir = reachable(find_bindir(option.bindir))
-        base = self._cluster(bindir)
-        data = place_of(base, option)
+        data = place_of(base := self._cluster(bindir), option)
         if not data.exists():
             draft = base.with_name("schema.draft")
             shutil.rmtree(draft, ignore_errors=True)
@@ -186,8 +184,7 @@ class Postgres:
                 connection.execute(f"create database {_DATABASE} template {TEMPLATE}{strategy}")
         with psycopg.connect(self._dsn(self._database), autocommit=True) as connection:
             row = connection.execute("show shared_preload_libraries").fetchone()
-            preload = str(row[0]) if row else ""
-            if "pg_stat_statements" in preload:
+            if row and "pg_stat_statements" in str(row[0]):
                 connection.execute("create extension if not exists pg_stat_statements")
                 connection.execute("select pg_stat_statements_reset()")
             connection.execute("checkpoint")
@@ -202,13 +199,14 @@ class Postgres:
         data = self._bench.folder / f"data-{version_of(bindir)}-{identity_of(bindir / 'postgres')}"
         if data.exists():
             return data
-        draft, limit_s = data.with_suffix(".draft"), self._bench.study.plan.set_up_limit_s
+        bench, draft = self._bench, data.with_suffix(".draft")
         shutil.rmtree(draft, ignore_errors=True)
-        if self._bench.work.directory is None:
-            make_cluster(bindir, draft, self._account, self._bench.guard, limit_s)
+        if bench.work.directory is None:
+            more = checksum_arguments(bench.study, bench.options, bindir)
+            make_cluster(bindir, draft, self._account, bench.guard, bench.study.plan.set_up_limit_s, more)
         else:
-            copy_directory(self._bench.work.directory, draft, self._account)
-            admit(draft, self._account)
+            copy_directory(bench.work.directory, draft, self._account)
+        admit(draft, self._account, self._network.networks)
         self._filled(bindir, draft, data, partial(self._load, bindir))
         return data
 
@@ -235,6 +233,7 @@ class Postgres:
             else:
                 rename_database(connection, bench.work.database, TEMPLATE)
         with psycopg.connect(self._dsn(TEMPLATE), autocommit=True) as connection:
+            session.set_password(connection, SUPERUSER, self._network.password)
             run = self._finish
             load(connection, bench.work, bench.folder, lambda file: load_file(connection, file, bindir, run))
             connection.execute("checkpoint")
@@ -252,8 +251,8 @@ class Postgres:
         """Starts the server and waits until it answers; its pid."""
         options = {
             **settings,
-            "port": _PORT,
-            "listen_addresses": "",
+            "port": self._network.port,
+            "listen_addresses": self._network.address,
             "unix_socket_directories": str(self._sockets),
             "unix_socket_permissions": "0700",
         }
@@ -268,14 +267,8 @@ class Postgres:
 
     def _dsn(self, database: str) -> str:
         # of a database in SQL_ASCII psycopg gives bytes for texts
-        return make_conninfo(
-            host=str(self._sockets), port=_PORT, user=SUPERUSER, dbname=database, client_encoding="UTF8"
-        )
-
-
-def _fatal(log: str) -> str:
-    lines = [line for line in log.splitlines() if "FATAL" in line or "ERROR" in line]
-    return lines[-1] if lines else log
+        at = {"host": str(self._sockets), "port": str(self._network.port), "user": SUPERUSER}
+        return make_conninfo("", **at, dbname=database, client_encoding="UTF8")
 
 
 KIND = Kind(
@@ -284,17 +277,19 @@ KIND = Kind(
     check=check,
     takes=(*SQL_WORK, PgbenchWorkload),
     turns=True,
+    listens=True,
     footprint=FOOTPRINT,
+    checksums=checksums,
     durability_off=DURABILITY_OFF,
     monitors=("host", "processes", "disturbance", "postgres", "postgres-waits"),
     load_statements=load_statements,
     driver_errors=(psycopg.Error,),
-    # syntax and access rules, features, no such database or schema, wrong types, a server that only reads:
-    # https://www.postgresql.org/docs/current/errcodes-appendix.html
+    # syntax and access rules, features, no such database or schema, wrong types, a read-only server: https://www.postgresql.org/docs/current/errcodes-appendix.html
     statement_errors=("42*", "0A*", "3D*", "3F*", "22P0?", "22007", "25006", "08P01"),
     no_table=("42P01", "3F000"),
     client='psql "$DSN"',
     no_sql=restoring,
     findings=findings,
     latch_program=latch_program,
+    drivers=True,
 )

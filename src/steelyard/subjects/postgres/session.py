@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import psycopg
+from psycopg import sql
 
 from steelyard.study.errors import InputError
 from steelyard.study.factors import place_of_setting
@@ -23,6 +24,23 @@ INSPECT = {
     " coalesce(sum(total_bytes) filter (where name like 'CachedPlan%'), 0) as plan_cache_bytes"
     " from pg_backend_memory_contexts",
 }
+
+
+def set_password(connection: psycopg.Connection[Any], user: str, password: str | None) -> None:
+    """Gives a user of the server a password, kept as a SCRAM verifier; None: has no effect."""
+    if password is None:
+        return
+    statement = sql.SQL("alter role {} password {}").format(sql.Identifier(user), sql.Literal(password))
+    connection.execute("set password_encryption = 'scram-sha-256'")
+    connection.execute(statement)
+
+
+def turn_end(connection: psycopg.Connection[Any]) -> str:
+    """SQL that makes a session pass its counts to the server's statistics now, not up to 1 s later.
+
+    '' before version 15, where a session cannot. (PostgreSQL manual, "The Cumulative Statistics System")
+    """
+    return "select pg_stat_force_next_flush()" if connection.info.server_version >= 150_000 else ""
 
 
 def session_statements(option: Option) -> tuple[str, ...]:

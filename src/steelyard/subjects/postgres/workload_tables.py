@@ -82,13 +82,14 @@ def _fill(connection: psycopg.Connection[Any], table: FileTable, folder: Path) -
     with connection.transaction():
         execute(f"create table {table.name} ({table.columns})")
         # frozen: otherwise the first query would set hint bits, and so write
-        copy = f"copy {table.name} from stdin (format csv, header, freeze)"
+        copy = f"copy {table.name} from stdin (format csv, header, null 'NULL', freeze)"
         with path.open("rb") as rows, connection.cursor().copy(cast(LiteralString, copy)) as sink:
             while part := rows.read(1 << 20):
                 sink.write(part)
     path.unlink()
     execute("set maintenance_work_mem = '256MB'")
-    execute(f"alter table {table.name} add primary key ({', '.join(table.key)})")
+    if table.key:
+        execute(f"alter table {table.name} add primary key ({', '.join(table.key)})")
     for columns in table.indexes:
         execute(f"create index on {table.name} ({', '.join(columns)})")
     execute("reset maintenance_work_mem")

@@ -16,6 +16,24 @@ def check_foreign(study: Study) -> None:
             "leave data_directory out",
             ("workload", "data_directory"),
         )
+    grows, reloads = bool(work_of(study.workload).grows), study.subject.restore == "reload"
+    if reloads and study.subject.kind != "postgres":
+        raise InputError("restore = 'reload' is for PostgreSQL", "leave dsn out", ("subject", "restore"))
+    if grows and not reloads:
+        instead = (
+            ', or restore = "reload": in a schema of its own' if study.subject.kind == "postgres" else ""
+        )
+        raise InputError(
+            "subject.dsn names a server at an address: the lab cannot restore its data for each block",
+            f"leave dsn out: the lab starts a server and fills it{instead}",
+            ("workload", "kind"),
+        )
+    if reloads and not grows:
+        raise InputError(
+            'restore = "reload" has no effect: runs add nothing to the data of this workload',
+            "remove it",
+            ("subject", "restore"),
+        )
     for name, factor in study.factors.items():
         if factor.scope == "schema":
             raise InputError(

@@ -1,4 +1,4 @@
-"""What a server of the lab takes of memory and disk, estimated before it starts."""
+"""What a server of the lab takes of memory, disk and time, estimated before it starts."""
 
 from __future__ import annotations
 
@@ -16,49 +16,96 @@ _UNITS = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _ROW_BYTES = 250
 # a dump without indexes, perhaps compressed
 _GROWTH_OF_DATA_FILE = 5
+# rows that a script generates, the usual ways in PostgreSQL and MariaDB
+_GENERATED = re.compile(r"generate_series\s*\(\s*\d+\s*,\s*(\d+)|\bseq_\d+_to_(\d+)", re.IGNORECASE)
+_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+_SCRIPT_CHARACTERS_MAX = 1 << 20
+
+
+@dataclass(frozen=True)
+class Size:
+    """A setting that is a size: its default, and the unit of a bare number."""
+
+    name: str
+    default_bytes: int
+    unit_bytes: int = 1
+
+    def of(self, settings: Mapping[str, Setting]) -> int:
+        """As servers take it: `256MB`, `1.5G`, `16384` of the unit; the default for any other text."""
+        text = str(settings.get(self.name, "")).strip().lower()
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", text)
+        if match is None:
+            return self.default_bytes
+        return round(float(match[1]) * (_UNITS[match[2]] if match[2] else self.unit_bytes))
+
+    def beyond(self, settings: Mapping[str, Setting]) -> int:
+        """By how much it exceeds its default."""
+        return max(0, self.of(settings) - self.default_bytes)
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """Of a server: memory of its own processes, of each session, and disk without tables.
+    """Of a server with default settings: memory of its own, of each session, and disk without tables.
 
-    buffers, log: the settings of the size of its buffers and of its log, each with the default in bytes and
-    the unit of a bare number.
+    buffers, log: settings of the size of its buffers for data and of its log. own, of_session: settings of
+    further memory, whose defaults are within memory_bytes and session_bytes. make_s: to make an empty data
+    directory with a server on it, rows_per_s: to fill it, on two cores.
     """
 
     memory_bytes: int
     session_bytes: int
     disk_bytes: int
-    buffers: tuple[str, int, int]
-    log: tuple[str, int, int]
+    buffers: Size
+    log: Size
+    own: tuple[Size, ...]
+    of_session: tuple[Size, ...]
+    make_s: float
+    rows_per_s: float
 
     def room(self, work: Work, settings: Mapping[str, Setting], sessions: int) -> Room:
-        """Of a server with these settings; buffers hold at most the data, and only writes fill the log."""
-        data_bytes = _data_bytes(work)
-        buffers = min(_size(settings, *self.buffers), data_bytes)
-        log = _size(settings, *self.log) if _writes(work) else 0
-        memory = self.memory_bytes + sessions * self.session_bytes + buffers
-        return Room(memory, self.disk_bytes + data_bytes + log)
+        """The most that a server with these settings takes, as far as the size of its data is known.
+
+        Only readers of data of known size leave buffers empty; only writes fill the log.
+        """
+        data_bytes, writes = _data_bytes(work), _writes(work)
+        buffers = self.buffers.of(settings)
+        if _known(work) and not writes:
+            buffers = min(buffers, data_bytes)
+        own = self.memory_bytes + sum(size.beyond(settings) for size in self.own)
+        each = self.session_bytes + sum(size.beyond(settings) for size in self.of_session)
+        log = self.log.of(settings) if writes else 0
+        return Room(own + sessions * each + buffers, self.disk_bytes + data_bytes + log)
+
+    def data_s(self, work: Work) -> float:
+        """Typical time to make a data directory with the data in it."""
+        return self.make_s + _data_bytes(work) / _ROW_BYTES / self.rows_per_s
 
 
 def _writes(work: Work) -> bool:
-    texts = (statement.sql.split(maxsplit=1)[0].lower() for statement in work.statements.values())
-    return not work.read_only and any(first != "select" for first in texts)
+    texts = (_COMMENT.sub(" ", statement.sql).split(maxsplit=1) for statement in work.statements.values())
+    return not work.read_only and any(words and words[0].lower() != "select" for words in texts)
+
+
+def _known(work: Work) -> bool:
+    """Whether the size of the data is known: SQL of the user's own may generate any number of rows."""
+    return not work.script and not work.files and work.data is None
 
 
 def _data_bytes(work: Work) -> int:
-    tables = sum(table.rows for table in work.tables) * _ROW_BYTES
-    file = work.data.stat().st_size * _GROWTH_OF_DATA_FILE if work.data is not None else 0
-    return tables + file + (_folder_bytes(work.directory) if work.directory is not None else 0)
+    rows = sum(table.rows for table in work.tables) + _generated_rows(work.script)
+    file = 0
+    if work.data is not None:
+        with work.data.open("rb") as data:
+            rows += _generated_rows(data.read(_SCRIPT_CHARACTERS_MAX).decode(errors="replace"))
+        file = work.data.stat().st_size * _GROWTH_OF_DATA_FILE
+    folder = _folder_bytes(work.directory) if work.directory is not None else 0
+    files = sum(table.loaded_bytes for table in work.files)
+    return rows * _ROW_BYTES + files + file + folder
+
+
+def _generated_rows(script: str) -> int:
+    return sum(int(found[1] or found[2]) for found in _GENERATED.finditer(_COMMENT.sub(" ", script)))
 
 
 def _folder_bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def _size(settings: Mapping[str, Setting], name: str, default: int, unit: int) -> int:
-    """A size as servers take it: `256MB`, `128M`, `16384` of the unit; the default for any other text."""
-    match = re.fullmatch(r"(\d+)\s*([kmgt]?)i?b?", str(settings.get(name, "")).strip().lower())
-    if match is None:
-        return default
-    return int(match[1]) * (_UNITS[match[2]] if match[2] else unit)

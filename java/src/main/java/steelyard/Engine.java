@@ -1,0 +1,236 @@
+package steelyard;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.lang.management.CompilationMXBean;
+import java.lang.management.ManagementFactory;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+
+/** One run: its load points, in one stretch of load each or in turns by the lab's commands. */
+final class Engine {
+    /** The JVM is quiet when it compiles for less than this share of the time; until then the warm-up goes on. */
+    private static final double QUIET_SHARE = 0.05;
+    private static final double LOOK_MS = 500;
+    private static final double WARM_UP_MS_MAX = 15_000;
+    private static final long TICK_NS = 1_000_000_000;
+
+    private final JsonNode plan;
+    private final Work work;
+    private final Target target;
+    private final Lines lines;
+    private final Report report;
+    private final CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
+    private List<Client> clients = new ArrayList<>();
+    private List<Record> records = new ArrayList<>();
+    private long countedBefore;
+    private long errorsBefore;
+
+    Engine(JsonNode plan, Lines lines) {
+        this.plan = plan;
+        this.lines = lines;
+        work = new Work(plan);
+        target = new Target(plan.path("jdbc"));
+        report = new Report(work);
+    }
+
+    /** The result. Throws SQLException when a client cannot connect. */
+    ObjectNode run() throws SQLException, IOException, InterruptedException {
+        int point = 0;
+        for (JsonNode count : plan.path("points")) {
+            if (plan.path("turns").asBoolean()) {
+                turns(point, count.asInt());
+            } else {
+                connect(point, count.asInt());
+                alone(point);
+            }
+            report.keep(point, clients, records);
+            point++;
+        }
+        long begin = phase("cool-down", point - 1);
+        Thread.sleep((long) (plan.path("cool_down_s").asDouble() * 1000));
+        report.phase("cool-down", point - 1, clients.size(), begin, System.nanoTime());
+        begin = phase("disconnect", point - 1);
+        clients.forEach(Client::disconnect);
+        report.phase("disconnect", point - 1, clients.size(), begin, System.nanoTime());
+        return report.result();
+    }
+
+    private void connect(int point, int count) throws SQLException {
+        long begin = phase("connect", point, count);
+        clients.forEach(Client::disconnect);
+        for (int number = clients.size(); number < count; number++) {
+            clients.add(new Client(number, work, target));
+        }
+        clients = new ArrayList<>(clients.subList(0, count));
+        for (Client client : clients) {
+            long from = System.nanoTime();
+            client.connect();
+            report.connected(System.nanoTime() - from);
+        }
+        report.phase("connect", point, count, begin, System.nanoTime());
+    }
+
+    private void alone(int point) throws InterruptedException {
+        anew();
+        long begin = phase("warm-up", point);
+        double warmUpMs = plan.path("warm_up_s").asDouble() * 1000;
+        if (warmUpMs > 0) {
+            warmUp(point, warmUpMs);
+        }
+        Window window = Window.of(0, plan.path("measure_s").asDouble() * 1000);
+        report.phase("warm-up", point, clients.size(), begin, window.measureNs());
+        phase("measure", point);
+        measured(point, window);
+        report.phase("measure", point, clients.size(), window.measureNs(), window.endNs());
+    }
+
+    /** Load that is not measured: at least so long, and until the JVM is quiet. */
+    private void warmUp(int point, double leastMs) throws InterruptedException {
+        double warmedMs = 0;
+        boolean quiet = false;
+        while (warmedMs < leastMs || !quiet && warmedMs < WARM_UP_MS_MAX) {
+            long compiledMs = compiler.getTotalCompilationTime();
+            double lengthMs = warmedMs < leastMs ? Math.min(LOOK_MS, leastMs - warmedMs) : LOOK_MS;
+            load(point, "warm-up", Window.of(lengthMs, 0));
+            warmedMs += lengthMs;
+            quiet = compiler.getTotalCompilationTime() - compiledMs < QUIET_SHARE * lengthMs;
+        }
+    }
+
+    private void turns(int point, int count) throws SQLException, IOException, InterruptedException {
+        records = new ArrayList<>();
+        long startNs = System.nanoTime();
+        long measureNs = 0;
+        while (true) {
+            JsonNode command = Lines.JSON.readTree(lines.command());
+            String what = command.path("do").asText();
+            if (what.equals("next")) {
+                break;
+            } else if (what.equals("connect")) {
+                connect(point, count);
+                if (records.isEmpty()) {
+                    anew();
+                    // the others rest meanwhile, as in any turn
+                    if (plan.path("warm_up_s").asDouble() > 0) {
+                        warmUp(point, 0);
+                        anew();
+                    }
+                }
+                lines.say(lines.event("connected").put("point", point).put("t_ns", System.nanoTime()));
+            } else {
+                double measureMs = command.path("measure_ms").asDouble();
+                Window window = Window.of(command.path("settle_ms").asDouble(), measureMs);
+                // the lab's clock of a run in turns begins here
+                measureNs = measureNs == 0 && measureMs > 0 ? window.measureNs() : measureNs;
+                turn(point, window, measureMs > 0);
+            }
+        }
+        long measured = records.isEmpty() ? 0 : records.get(0).measuredNs();
+        report.phase("warm-up", point, count, Math.min(startNs, measureNs), measureNs);
+        report.phase("measure", point, count, measureNs, measureNs + measured);
+    }
+
+    private void turn(int point, Window window, boolean measures) throws SQLException, InterruptedException {
+        long[] before = sums();
+        if (measures) {
+            measured(point, window);
+        } else {
+            load(point, "warm-up", window);
+        }
+        for (Client client : clients) {
+            client.endTurn();
+        }
+        long[] after = sums();
+        ObjectNode event = lines.event("turn").put("point", point);
+        event.put("start_ns", window.startNs()).put("measure_ns", window.measureNs());
+        event.put("end_ns", window.endNs()).put("t_ns", System.nanoTime());
+        event.put("transactions", after[0] - before[0]).put("first_half", after[1] - before[1]);
+        event.put("all", after[2] - before[2]);
+        ArrayNode profile = event.putArray("profile");
+        if (!measures) {
+            for (int part = 0; part < records.get(0).parts.length; part++) {
+                int at = part;
+                profile.add(records.stream().mapToLong(record -> record.parts[at]).sum());
+            }
+        }
+        event.put("sum_ms", records.stream().mapToDouble(record -> record.sumMs).sum());
+        event.put("squares_ms2", records.stream().mapToDouble(record -> record.squaresMs2).sum());
+        event.put("lost", clients.stream().mapToLong(client -> client.lost).sum());
+        event.put("lost_cause", Report.lostCause(clients));
+        lines.say(event);
+    }
+
+    private void anew() {
+        records.forEach(record -> {
+            countedBefore += record.all;
+            errorsBefore += record.allErrors;
+        });
+        records = new ArrayList<>();
+        clients.forEach(unused -> records.add(new Record(work)));
+    }
+
+    /** A measured stretch, and how long the JVM compiled in it. */
+    private void measured(int point, Window window) throws InterruptedException {
+        long compiledMs = compiler.getTotalCompilationTime();
+        load(point, "measure", window);
+        report.compiled(compiler.getTotalCompilationTime() - compiledMs);
+    }
+
+    /** Every client in its thread until the window's end. */
+    private void load(int point, String phase, Window window) throws InterruptedException {
+        List<Thread> threads = new ArrayList<>();
+        for (int at = 0; at < clients.size(); at++) {
+            Client client = clients.get(at);
+            client.record = records.get(at);
+            client.record.begin(window);
+            Thread thread = new Thread(() -> client.load(window, () -> false), "client-" + client.number);
+            threads.add(thread);
+            thread.start();
+        }
+        long tickNs = window.startNs();
+        for (Thread thread : threads) {
+            while (thread.isAlive()) {
+                long now = System.nanoTime();
+                clients.forEach(client -> client.expire(now));
+                if (now >= tickNs) {
+                    tickNs += TICK_NS;
+                    tick(point, phase, now);
+                }
+                thread.join(20);
+            }
+        }
+    }
+
+    private void tick(int point, String phase, long now) {
+        ObjectNode event = lines.event("tick").put("t_ns", now).put("point", point).put("phase", phase);
+        event.put("transactions", countedBefore + records.stream().mapToLong(record -> record.all).sum());
+        event.put("errors", errorsBefore + records.stream().mapToLong(record -> record.allErrors).sum());
+        lines.say(event);
+    }
+
+    /** Transactions: measured, of these in the first half, all. */
+    private long[] sums() {
+        long[] sums = new long[3];
+        for (Record record : records) {
+            sums[0] += record.done;
+            sums[1] += record.firstHalf;
+            sums[2] += record.all;
+        }
+        return sums;
+    }
+
+    private long phase(String name, int point) {
+        return phase(name, point, clients.size());
+    }
+
+    private long phase(String name, int point, int count) {
+        long now = System.nanoTime();
+        ObjectNode event = lines.event("phase").put("phase", name).put("point", point);
+        lines.say(event.put("clients", count).put("t_ns", now));
+        return now;
+    }
+}

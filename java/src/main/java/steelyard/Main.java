@@ -1,0 +1,48 @@
+package steelyard;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.PrintStream;
+import java.io.SequenceInputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
+
+/**
+ * The engine's process. Its argument is a file with the plan, one line of JSON; commands come on the lines after
+ * it and on standard input, events and the result go to standard output. With `prepare` before it: executes SQL once and reports facts.
+ */
+public final class Main {
+    private Main() {}
+
+    public static void main(String[] arguments) throws InterruptedException {
+        // drivers may print: what the lab reads is kept apart
+        PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        System.setOut(System.err);
+        Lines lines = new Lines(out);
+        boolean prepares = arguments.length > 1 && arguments[0].equals("prepare");
+        try {
+            String text = Files.readString(Path.of(arguments[arguments.length - 1]));
+            int end = text.indexOf('\n') < 0 ? text.length() : text.indexOf('\n') + 1;
+            JsonNode plan = Lines.JSON.readTree(text.substring(0, end));
+            Target.load(plan.path("jdbc"));
+            if (prepares) {
+                lines.say(lines.event("prepared").setAll(Preparation.of(plan.path("jdbc"))));
+                return;
+            }
+            lines.beat();
+            InputStream commands = new ByteArrayInputStream(text.substring(end).getBytes(StandardCharsets.UTF_8));
+            lines.listen(new SequenceInputStream(commands, System.in));
+            lines.say(lines.event("result").set("result", new Engine(plan, lines).run()));
+        } catch (PlanError | SQLException | IOException error) {
+            String code = error instanceof SQLException ? " (" + Client.code(error) + ")" : "";
+            lines.say(lines.event("failed").put("cause", Client.brief(error) + code));
+        }
+        // a driver's threads may go on
+        out.flush();
+        Runtime.getRuntime().halt(0);
+    }
+}

@@ -1,0 +1,138 @@
+package steelyard;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.HdrHistogram.Histogram;
+
+/** What one client counts at one load point; written by its thread alone, read between stretches of load. */
+final class Record {
+    private static final int PARTS = 20;
+    private static final int ERROR_KINDS_MAX = 100;
+    static final long LONGEST_NS = 3_600_000_000_000L;
+
+    /** An error code's count and its first message. */
+    static final class Failures {
+        long count;
+        final String message;
+
+        Failures(String message) {
+            this.message = message;
+        }
+    }
+
+    final Histogram[] histograms;
+    /** By measured second, by what is timed: done, errors. */
+    final List<long[][]> seconds = new ArrayList<>();
+    final long[] kindDone;
+    final long[] kindErrors;
+    final String[] kindCode;
+    final String[] kindMessage;
+    final Map<String, Failures> errors = new TreeMap<>();
+    long done;
+    long failed;
+    long sumNs;
+    long firstHalf;
+    /** When the first transaction began; 0: none did. */
+    long beganNs;
+    volatile long all;
+    volatile long allErrors;
+
+    /** Of the stretch of load, where it is not measured: transactions by part, latencies and their squares. */
+    final long[] parts = new long[PARTS];
+    double sumMs;
+    double squaresMs2;
+
+    private final Work work;
+    private Window window = new Window(0, 0, 0);
+    private long earlierNs;
+
+    Record(Work work) {
+        this.work = work;
+        histograms = new Histogram[work.timed.size()];
+        for (int at = 0; at < histograms.length; at++) {
+            histograms[at] = new Histogram(1, LONGEST_NS, 3);
+        }
+        int kinds = work.transactions.length;
+        kindDone = new long[kinds];
+        kindErrors = new long[kinds];
+        kindCode = new String[kinds];
+        kindMessage = new String[kinds];
+    }
+
+    void begin(Window next) {
+        earlierNs += window.measuredNs();
+        window = next;
+        java.util.Arrays.fill(parts, 0);
+        sumMs = 0;
+        squaresMs2 = 0;
+        while (seconds.size() * 1_000_000_000L < earlierNs + next.measuredNs()) {
+            seconds.add(new long[work.timed.size()][2]);
+        }
+    }
+
+    long measuredNs() {
+        return earlierNs + window.measuredNs();
+    }
+
+    void timed(int number, long beginNs, long endNs) {
+        if (window.measures(beginNs)) {
+            second(beginNs)[number][0]++;
+            histograms[number].recordValue(Math.min(Math.max(endNs - beginNs, 1), LONGEST_NS));
+        }
+    }
+
+    void transactionDone(int kind, long beginNs, long endNs) {
+        all++;
+        beganNs = beganNs == 0 ? beginNs : beganNs;
+        timed(histograms.length - 1, beginNs, endNs);
+        if (work.transactions[kind].timed >= 0) {
+            timed(work.transactions[kind].timed, beginNs, endNs);
+        }
+        if (window.measures(beginNs)) {
+            kindDone[kind]++;
+            done++;
+            sumNs += endNs - beginNs;
+            firstHalf += beginNs - window.measureNs() < window.endNs() - beginNs ? 1 : 0;
+        } else if (window.measuredNs() == 0) {
+            profile(beginNs, endNs);
+        }
+    }
+
+    void transactionFailed(int kind, int statement, long beginNs, String code, String message) {
+        allErrors++;
+        if (!window.measures(beginNs)) {
+            return;
+        }
+        long[][] second = second(beginNs);
+        second[histograms.length - 1][1]++;
+        if (statement >= 0) {
+            second[statement][1]++;
+        }
+        if (work.transactions[kind].timed >= 0) {
+            second[work.transactions[kind].timed][1]++;
+        }
+        failed++;
+        if (kindErrors[kind]++ == 0) {
+            kindCode[kind] = code;
+            kindMessage[kind] = message;
+        }
+        String counted = errors.containsKey(code) || errors.size() < ERROR_KINDS_MAX ? code : "other";
+        errors.computeIfAbsent(counted, unseen -> new Failures(message)).count++;
+    }
+
+    private void profile(long beginNs, long endNs) {
+        double latencyMs = (endNs - beginNs) / 1e6;
+        sumMs += latencyMs;
+        squaresMs2 += latencyMs * latencyMs;
+        long part = (beginNs - window.startNs()) * PARTS / Math.max(1, window.endNs() - window.startNs());
+        if (part >= 0 && part < PARTS) {
+            parts[(int) part]++;
+        }
+    }
+
+    private long[][] second(long beginNs) {
+        return seconds.get((int) ((earlierNs + beginNs - window.measureNs()) / 1_000_000_000L));
+    }
+}

@@ -1,0 +1,157 @@
+package steelyard;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.HdrHistogram.Histogram;
+
+/** The result of a run, as columns by table; the lab's engine/result.py checks them. */
+final class Report {
+    private static final double LOUD_SHARE = 0.1;
+
+    private final Work work;
+    private final ObjectNode result = Lines.JSON.createObjectNode();
+    private final List<String> phases = new ArrayList<>();
+    private final ArrayNode backlog = Lines.JSON.createArrayNode();
+    private final ArrayNode began = Lines.JSON.createArrayNode();
+    private long connections;
+    private long connectNs;
+    private long compiledMs;
+    private long measuredNs;
+    private List<Client> clients = List.of();
+
+    Report(Work work) {
+        this.work = work;
+        table("phases", "point", "clients", "phase", "start_ns", "end_ns");
+        table("throughput", "point", "second", "statement", "count", "errors");
+        table("latency", "point", "statement", "count", "histogram_base64");
+        table("clients", "point", "client", "transactions", "errors", "mean_ns", "p99_ns");
+        table("transactions", "point", "transaction", "count", "errors", "retries", "rolled_back", "code", "message");
+        table("errors", "point", "code", "count", "message");
+        table("notices", "code", "text");
+        table("inspect", "client", "name", "metric", "value");
+        table("asides", "point", "phase", "transactions");
+        table("samples", "t_ns", "entity", "metric", "value");
+    }
+
+    void connected(long tookNs) {
+        connections++;
+        connectNs += tookNs;
+    }
+
+    void compiled(long ms) {
+        compiledMs += ms;
+    }
+
+    /** Of one load point each phase counts once: in turns its clients connect several times. */
+    void phase(String name, int point, int count, long startNs, long endNs) {
+        if (phases.contains(name + point)) {
+            return;
+        }
+        phases.add(name + point);
+        row("phases", point, count, name, startNs, endNs);
+    }
+
+    /** The counts of a load point. */
+    void keep(int point, List<Client> of, List<Record> records) {
+        clients = of;
+        backlog.add(0);
+        began.add(records.stream().mapToLong(record -> record.beganNs).filter(ns -> ns > 0).min().orElse(0));
+        measuredNs += records.isEmpty() ? 0 : records.get(0).measuredNs();
+        int seconds = records.stream().mapToInt(record -> record.seconds.size()).max().orElse(0);
+        for (int second = 0; second < seconds; second++) {
+            for (int number = 0; number < work.timed.size(); number++) {
+                long done = 0;
+                long errors = 0;
+                for (Record record : records) {
+                    done += record.seconds.get(second)[number][0];
+                    errors += record.seconds.get(second)[number][1];
+                }
+                row("throughput", point, second, work.timed.get(number), done, errors);
+            }
+        }
+        for (int number = 0; number < work.timed.size(); number++) {
+            Histogram merged = new Histogram(1, Record.LONGEST_NS, 3);
+            for (Record record : records) {
+                merged.add(record.histograms[number]);
+            }
+            row("latency", point, work.timed.get(number), merged.getTotalCount(), encoded(merged));
+        }
+        for (int at = 0; at < records.size(); at++) {
+            Record record = records.get(at);
+            double meanNs = record.sumNs / (double) Math.max(1, record.done);
+            long p99Ns = record.histograms[work.timed.size() - 1].getValueAtPercentile(99);
+            row("clients", point, of.get(at).number, record.done, record.failed, meanNs, record.done > 0 ? p99Ns : 0);
+        }
+        kinds(point, records);
+        Map<String, Record.Failures> errors = new TreeMap<>();
+        for (Record record : records) {
+            record.errors.forEach((code, failures) ->
+                    errors.computeIfAbsent(code, unseen -> new Record.Failures(failures.message)).count += failures.count);
+        }
+        errors.forEach((code, failures) -> row("errors", point, code, failures.count, failures.message));
+    }
+
+    ObjectNode result() {
+        if (compiledMs > LOUD_SHARE * measuredNs / 1e6) {
+            row("notices", "jit", "the JVM still compiled for more than 10 % of the measured time: measure for longer"
+                    + " (plan.measure_s), so that it matters less");
+        }
+        ObjectNode engine = result.putObject("engine");
+        engine.put("io", "jdbc").put("threads", clients.size()).put("connections_made", connections);
+        engine.put("reconnections", clients.stream().mapToLong(client -> client.reconnections).sum());
+        engine.put("connections_lost", clients.stream().mapToLong(client -> client.lost).sum());
+        engine.put("connections_lost_cause", lostCause(clients));
+        engine.put("connect_ns_mean", connectNs / (double) Math.max(1, connections));
+        engine.set("backlog", backlog);
+        engine.set("began_ns", began);
+        return result;
+    }
+
+    static String lostCause(List<Client> clients) {
+        return clients.stream().map(client -> client.lostCause).filter(cause -> cause != null).findFirst().orElse(null);
+    }
+
+    private void kinds(int point, List<Record> records) {
+        for (int kind = 0; kind < work.transactions.length; kind++) {
+            long done = 0;
+            long errors = 0;
+            String code = "";
+            String message = "";
+            for (Record record : records) {
+                done += record.kindDone[kind];
+                errors += record.kindErrors[kind];
+                if (code.isEmpty() && record.kindCode[kind] != null) {
+                    code = record.kindCode[kind];
+                    message = record.kindMessage[kind];
+                }
+            }
+            row("transactions", point, work.transactions[kind].name, done, errors, 0, 0, code, message);
+        }
+    }
+
+    private void table(String name, String... columns) {
+        ObjectNode table = result.putObject(name);
+        for (String column : columns) {
+            table.putArray(column);
+        }
+    }
+
+    private void row(String table, Object... values) {
+        int at = 0;
+        for (var column : result.get(table)) {
+            ((ArrayNode) column).addPOJO(values[at++]);
+        }
+    }
+
+    private static String encoded(Histogram histogram) {
+        ByteBuffer buffer = ByteBuffer.allocate(histogram.getNeededByteBufferCapacity());
+        int length = histogram.encodeIntoByteBuffer(buffer);
+        return Base64.getEncoder().encodeToString(java.util.Arrays.copyOf(buffer.array(), length));
+    }
+}

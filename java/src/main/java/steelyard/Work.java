@@ -1,0 +1,113 @@
+package steelyard;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** What all clients share: the plan made ready. Throws PlanError for what this engine does not have. */
+final class Work {
+    private static final int TIMED_KINDS_MAX = 64;
+
+    enum Handle {
+        /** A text with literals, executed by a Statement. */
+        NONE,
+        /** A PreparedStatement per connection and text, which stays open. */
+        NAMED,
+        /** A PreparedStatement for each execution: prepared, executed, closed. */
+        PER_USE
+    }
+
+    final Handle handle;
+    final Template[] templates;
+    final Transaction[] transactions;
+    final int places;
+    final String text;
+    final int texts;
+    final long seed;
+    final double thinkMs;
+    final boolean thinkExponential;
+    final boolean pauses;
+    final double deadlineMs;
+    final List<String> session = new ArrayList<>();
+    final String turnEnd;
+    /** Names of what is timed: statements, begin and commit, kinds of transactions, last the transaction. */
+    final List<String> timed = new ArrayList<>();
+    /** Number of `begin` in what is timed, before that of `commit`; -1: without. */
+    final int control;
+    final AtomicLong nextTag = new AtomicLong();
+
+    private final double weight;
+
+    Work(JsonNode plan) {
+        handle = switch (plan.path("handle").asText()) {
+            case "none" -> Handle.NONE;
+            case "named" -> Handle.NAMED;
+            case "per-use" -> Handle.PER_USE;
+            default -> throw new PlanError("workload.handle: by a driver it is none, named or per-use; whether the"
+                    + " server keeps a statement is a property of the driver (prepareThreshold, useServerPrepStmts)");
+        };
+        JsonNode arrival = plan.path("arrival");
+        if (!arrival.path("kind").asText().equals("closed")) {
+            throw new PlanError("workload.arrival: clients of a driver work in a closed loop");
+        }
+        if (plan.path("mix").asText("weights").equals("deck")) {
+            throw new PlanError("workload.mix: a deck needs the native engine");
+        }
+        thinkMs = arrival.path("think_ms").asDouble();
+        thinkExponential = arrival.path("think").asText().equals("exponential");
+        text = plan.path("text").asText();
+        texts = text.equals("distinct") ? plan.path("distinct_texts").asInt() : 1;
+        if (text.equals("unique") && handle == Handle.NAMED) {
+            throw new PlanError("workload.text: unique texts kept open would fill the driver; use handle per-use");
+        }
+        seed = plan.path("seed").asLong();
+        deadlineMs = plan.path("deadline_ms").asDouble();
+        turnEnd = plan.path("turn_end").asText();
+        plan.path("session").forEach(one -> session.add(one.asText()));
+
+        List<String> shared = new ArrayList<>();
+        plan.path("transactions").forEach(one -> Transaction.values(one).keySet().stream()
+                .filter(value -> !shared.contains(value)).forEach(shared::add));
+        boolean binds = plan.path("parameters").asText().equals("client");
+        List<Template> found = new ArrayList<>();
+        plan.path("statements").forEach(one -> found.add(new Template(one, shared, binds)));
+        templates = found.toArray(Template[]::new);
+        places = shared.size() + found.stream().mapToInt(one -> one.sources.length).max().orElse(0);
+        List<String> names = found.stream().map(one -> one.name).toList();
+        List<Transaction> kinds = new ArrayList<>();
+        plan.path("transactions").forEach(one -> kinds.add(new Transaction(one, names, shared)));
+        transactions = kinds.toArray(Transaction[]::new);
+        weight = kinds.stream().mapToDouble(one -> one.weight).sum();
+        pauses = kinds.stream().anyMatch(one -> one.keyingMs > 0 || one.thinkMs > 0);
+
+        timed.addAll(names);
+        boolean begins = kinds.stream().anyMatch(one -> one.begin);
+        control = begins && !names.contains("begin") && !names.contains("commit") ? timed.size() : -1;
+        if (control >= 0) {
+            timed.addAll(List.of("begin", "commit"));
+        }
+        if (kinds.size() > 1 && kinds.size() <= TIMED_KINDS_MAX) {
+            for (Transaction one : transactions) {
+                if (one.begin || one.statements.length != 1) {
+                    one.timed = timed.size();
+                    timed.add("transaction " + one.name);
+                }
+            }
+        }
+        timed.add("transaction");
+    }
+
+    /** The transaction for a number of 0 to 1, by weight. */
+    int drawn(double share) {
+        double left = share * weight;
+        double sum = 0;
+        for (int number = 0; number < transactions.length; number++) {
+            sum += transactions[number].weight;
+            if (sum > left) {
+                return number;
+            }
+        }
+        return transactions.length - 1;
+    }
+}

@@ -1,0 +1,122 @@
+"""What the Java engine needs of an option: classes, URL, the driver's properties, and what it reports."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from steelyard.study.errors import InputError
+from steelyard.study.key_types import Setting
+from steelyard.study.passwords import VARIABLE, from_environment
+from steelyard.study.plan import Option
+from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.subjects import Load, SubjectFailed
+from steelyard.subjects.drivers.jars import jars
+from steelyard.subjects.drivers.java import engine_jar, java
+
+IN_PROCESS = "{folder}"
+"""In a URL: a folder of the lab's, for a database within the engine's process."""
+# of SQLState: connection exceptions and refused authorizations
+_NO_CONNECTION = re.compile(r"\((08|28)\w{3}\)$")
+
+
+@dataclass(frozen=True)
+class DriverConnection:
+    """How an option's driver connects. properties: of the driver, secrets included: never for a bundle."""
+
+    url: str
+    properties: Mapping[str, str]
+    class_path: Sequence[Path]
+    driver_class: str = ""
+    java: Path = field(default_factory=java)
+
+    @classmethod
+    def of(
+        cls, option: Option, url: str, folder: Path, properties: Mapping[str, str], more: tuple[str, ...] = ()
+    ) -> DriverConnection:
+        """For an option with a driver. properties: of the subject, before the study's own; folder: of the
+        study; more: coordinates of jars beside the driver's. Raises InputError.
+        """
+        workload = driven(option)
+        assert workload is not None
+        own = {key: _expanded(key, value) for key, value in workload.driver_properties.items()}
+        found = [engine_jar(), *jars(workload.driver, folder, more)]
+        return cls(url, {**properties, **own}, found, workload.driver_class)
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """Its part of the engine's plan."""
+        return {
+            "java": str(self.java),
+            "class_path": [str(path) for path in self.class_path],
+            "driver_class": self.driver_class,
+            "url": self.url,
+            "properties": dict(self.properties),
+        }
+
+    def prepare(
+        self, statements: Sequence[str], facts: Mapping[str, str], limit_s: float
+    ) -> Mapping[str, Any]:
+        """Executes SQL once, and returns version, driver, properties and facts (name to value).
+
+        Raises InputError where the driver cannot connect, SubjectFailed where SQL or Java fail.
+        """
+        plan = {"jdbc": {**self.plan, "statements": list(statements), "facts": dict(facts)}}
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(plan, file)
+            file.flush()
+            try:
+                done = subprocess.run(
+                    [*command(self.plan), "prepare", file.name],
+                    capture_output=True, text=True, timeout=limit_s, check=False, stdin=subprocess.DEVNULL,
+                )  # fmt: skip
+            except subprocess.TimeoutExpired:
+                raise SubjectFailed(
+                    f"the driver did not connect and prepare within {limit_s:.0f} s"
+                ) from None
+        try:
+            event = cast("dict[str, Any]", json.loads(done.stdout.splitlines()[-1]))
+        except (IndexError, ValueError):
+            raise SubjectFailed(f"Java ended with {done.returncode}: {done.stderr.strip()[-500:]}") from None
+        if event["event"] == "prepared":
+            return event
+        cause = str(event["cause"])
+        if _NO_CONNECTION.search(cause) or "No suitable driver" in cause or "driver_class" in cause:
+            hint = "check the URL, the server, user and password, and that the driver's jar fits the URL"
+            raise InputError(f"the driver cannot connect: {cause}", hint)
+        raise SubjectFailed(cause)
+
+
+def driven(option: Option) -> StatementWorkload | None:
+    """The workload of an option whose statements a driver sends; None: the native engine does."""
+    workload = option.workload
+    return workload if isinstance(workload, StatementWorkload) and workload.driver else None
+
+
+def by_driver(load: Load, connection: DriverConnection) -> Load:
+    """The load of an option whose statements a driver sends; its facts name the driver's properties."""
+    settings = {f"driver.{key}": value for key, value in connection.properties.items() if key != "password"}
+    facts = {
+        **load.facts,
+        "settings": {**load.facts.get("settings", {}), **settings},
+        "sources": {**load.facts.get("sources", {}), **dict.fromkeys(settings, "study")},
+    }
+    return replace(load, engine="jdbc", plan={**load.plan, "jdbc": connection.plan}, facts=facts)
+
+
+def command(plan: Mapping[str, Any]) -> list[str]:
+    """Java with the engine; plan: `DriverConnection.plan`."""
+    # a heap of one size from the start: its growth would look like the server's
+    heap = ("-Xms512m", "-Xmx512m", "-XX:+AlwaysPreTouch", "-XX:+UseParallelGC", "-XX:-UsePerfData")
+    return [plan["java"], *heap, "-cp", ":".join(plan["class_path"]), "steelyard.Main"]
+
+
+def _expanded(key: str, value: Setting) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return VARIABLE.sub(lambda found: from_environment(found[1], f"workload.driver_properties.{key}"), text)

@@ -1,0 +1,151 @@
+"""Any server by its JDBC driver: at an address, or a database in the engine's own process.
+
+`{folder}` in the URL is a folder of the lab's: the database in it is the study's own, made anew for each run
+by the statements of the workload. Any other database is used as it is.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from steelyard.study.errors import InputError
+from steelyard.study.passwords import VARIABLE, from_environment
+from steelyard.study.plan import Option
+from steelyard.study.study import Study
+from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.subjects import Bench, Kind, Load, Server
+from steelyard.subjects.drivers.connection import IN_PROCESS, DriverConnection, by_driver, driven
+from steelyard.workloads import Work, work_of
+
+_PREPARE_S = 60.0
+# by the beginning of the URL: SQL that sets one setting of a session
+_SET = {
+    "jdbc:oracle:": "alter session set {} = {}",
+    "jdbc:sybase:": "set {} {}",
+    "jdbc:jtds:": "set {} {}",
+    "jdbc:sqlserver:": "set {} {}",
+}
+# jdbc:oracle:thin:@//db.example:1521/sales, jdbc:sqlserver://db.example:1433;..., jdbc:jtds:sybase://db:5000
+_HOST = re.compile(r"(?:@|//)+([^:/;?@]+)(?::(\d+))?")
+
+
+def check(study: Study, options: Sequence[Option]) -> None:
+    """Raises InputError for an option without a URL or a driver, and for data that a driver cannot load."""
+    for option in options:
+        if driven(option) is None:
+            hint = 'driver = "GROUP:ARTIFACT:VERSION" by Maven, or the path of a jar'
+            raise InputError("the subject jdbc needs workload.driver in every option", hint, ("workload",))
+        if not (url := _url(study, option)):
+            hint = 'dsn = "jdbc:postgresql://HOST/DATABASE?user=NAME&password=${PASSWORD}"'
+            raise InputError("the subject jdbc needs the URL of its server", hint, ("subject",))
+        if not url.startswith("jdbc:"):
+            raise InputError(f"{url}: a URL of JDBC begins with jdbc:", at=("subject",))
+    work = work_of(study.workload)
+    if work.data is not None or work.directory is not None:
+        hint = "schema_sql and schema_file take statements that end in ;"
+        raise InputError("a JDBC driver loads no data files", hint, ("workload", "kind"))
+
+
+class Jdbc:
+    """The server at a URL, as it is; or a database of the study's own in the engine's process."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._folder = bench.folder / "database"
+
+    def start(self, option: Option) -> Load:
+        """Connects once: the data are made where they are ours, and facts are read. Raises InputError,
+        SubjectFailed.
+        """
+        given = self._bench.study.subject
+        url = VARIABLE.sub(lambda name: from_environment(name[1], "the URL"), _url(self._bench.study, option))
+        own = IN_PROCESS in url
+        if own:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.mkdir()
+            url = url.replace(IN_PROCESS, str(self._folder))
+        connection = DriverConnection.of(option, url, self._bench.study_folder, {})
+        limit_s = self._bench.study.plan.set_up_limit_s if own else _PREPARE_S
+        statements = load_statements(self._bench.work) if own else []
+        found = connection.prepare(statements, given.facts, limit_s)
+        facts = {
+            "origin": "a database in the load engine's process" if own else "a running server at an address",
+            "version": found["version"],
+            "build": found["driver"],
+            "settings": {**_named("driver", found["properties"]), **_named("fact", found["facts"])},
+        }
+        session = _session(url, option)
+        server = None if own else replace(_server(url), session=session)
+        plan = {"session": list(session)} if own else {}
+        return by_driver(Load(plan=plan, server=server, facts=facts), connection)
+
+    def join(self, option: Option) -> Load:
+        """The same server for every option."""
+        return self.start(option)
+
+    def reset(self) -> None:
+        """Nothing to do: a database of the study's own is made by each start."""
+
+    def stop(self) -> str:
+        """Nothing to do: a database in the engine's process ended with it; no server's log is available."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        return ""
+
+
+def _url(study: Study, option: Option) -> str:
+    workload = driven(option)
+    return (workload.driver_url if workload else "") or study.subject.dsn or ""
+
+
+def _session(url: str, option: Option) -> tuple[str, ...]:
+    form = next((form for beginning, form in _SET.items() if url.startswith(beginning)), "set {} = {}")
+    return tuple(form.format(name, value) for name, value in option.session.items())
+
+
+def load_statements(work: Work) -> list[str]:
+    """The statements that make and fill the tables, one by one: a driver executes no scripts."""
+    return [statement for statement in _split(work.script) if statement]
+
+
+def _split(script: str) -> list[str]:
+    """Statements that end in `;`, outside of quotes and comments."""
+    parts = re.findall(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|;|[^'\";/-]+|.", script, re.DOTALL)
+    statements = [""]
+    for part in parts:
+        if part == ";":
+            statements.append("")
+        elif not part.startswith(("--", "/*")):
+            statements[-1] += part
+    return [statement.strip() for statement in statements]
+
+
+def _named(of: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{of}.{name}": value for name, value in values.items()}
+
+
+def _server(url: str) -> Server:
+    """For messages and monitors: the driver itself reads the URL."""
+    found = _HOST.search(url)
+    host, port = (found[1], int(found[2] or 0)) if found else ("localhost", 0)
+    return Server(host=host, port=port, user="", database="", protocol="jdbc")
+
+
+KIND = Kind(
+    "a JDBC server",
+    make=Jdbc,
+    check=check,
+    takes=(StatementWorkload,),
+    lacks=dict.fromkeys(("bindir", "settings"), "set it by driver_properties, or on the server"),
+    scopes={
+        "session": "settings of a session",
+        "client": "the workload's and the driver's",
+        "host": "this machine's",
+    },
+    turns=True,
+    set_up_s=3.0,
+    drivers=True,
+)
