@@ -1,0 +1,33 @@
+"""steelyard fleet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+_FILE = click.argument("file", type=click.Path(path_type=Path))
+
+
+@click.group()
+def command() -> None:
+    """Load from several machines: FILE has [fleet] with the hosts and their roles."""
+
+
+@command.command()
+@_FILE
+def up(file: Path) -> None:
+    """Start a worker on each host of FILE; Ctrl-C ends them."""
+    from steelyard.workflow.fleet import fleet_up
+
+    fleet_up(file, lambda text: click.echo(text, err=True))
+
+
+@command.command()
+@_FILE
+@click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
+def check(file: Path, as_json: bool) -> None:
+    """Check the hosts of FILE: versions, clocks, network, CPUs, limits. The fleet must be up."""
+    from steelyard.workflow.fleet import fleet_check
+
+    fleet_check(file, as_json)

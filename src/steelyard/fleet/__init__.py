@@ -1,0 +1,13 @@
+"""Several machines: dask.distributed starts a load engine on each host and carries its events; the load does
+not pass through it.
+
+Only `steelyard fleet` and a study with a fleet import this package: it needs `steelyard[fleet]`.
+"""
+
+import logging
+
+import distributed
+
+# what goes wrong is said by the lab, with the name of the host
+for _logger in (distributed.__name__, "distributed.client"):
+    logging.getLogger(_logger).setLevel(logging.CRITICAL)

@@ -1,0 +1,180 @@
+"""The lab's connection to its hosts: tasks that are pinned to a host, calls, events, and losses."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Self
+from uuid import uuid4
+
+import dask.config
+from distributed import Client
+
+from steelyard.fleet.certificates import security, texts
+from steelyard.fleet.clocks import Offset, offset_of
+from steelyard.fleet.on_host import LAB_SILENCE_S, answer_the_lab
+from steelyard.lab.engines.registry import LoadFailed
+from steelyard.study.errors import InputError
+from steelyard.study.fleet import SCHEDULER_FILE, Fleet
+
+_CONNECT_S = 30.0
+_BEAT_S = 2.0
+_ANSWER_S = 5.0
+# with each host, and with all of them
+_EXCHANGES, _EXCHANGES_MIN, _EXCHANGES_OF_ALL = 40, 8, 4000
+# a lost host ends its task: dask would else start it again on its successor
+_CONFIG = {"distributed.scheduler.allowed-failures": 0, "distributed.comm.retry.count": 0}
+
+
+class Bus:
+    """A connection to all hosts of a fleet. Use as a context.
+
+    facts: of each host, by name. failure: what has been lost since, '' while nothing is.
+    """
+
+    def __init__(self, fleet: Fleet, folder: Path, names: list[str] | None = None) -> None:
+        """names: the hosts; default: those with the role load. Raises InputError when some are missing."""
+        self._hosts = fleet.with_role("load") if names is None else names
+        self.failure = ""
+        self._over = threading.Event()
+        file = folder / SCHEDULER_FILE
+        up = "start it with: steelyard fleet up HOSTS.toml"
+        if not file.exists():
+            raise InputError(f"{file}: the fleet is not up", up)
+        with dask.config.set(_CONFIG):
+            try:
+                # dask's own types are not complete
+                self._client: Any = Client(
+                    scheduler_file=str(file), security=security(texts(folder, fleet.tls)), timeout=_CONNECT_S
+                )
+            except (OSError, TimeoutError) as error:
+                raise InputError(f"{file}: the scheduler does not answer: {error}", up) from None
+        try:
+            self._addresses = self._found(folder)
+            answers = self._client.run(answer_the_lab, workers=list(self._addresses.values()))
+        except BaseException:
+            self._client.close()
+            raise
+        self.facts: dict[str, dict[str, Any]] = {
+            name: answers[address] for name, address in self._addresses.items()
+        }
+        self._thread = threading.Thread(target=self._beat, name="fleet", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._client.close()
+
+    @property
+    def hosts(self) -> list[str]:
+        """Their names, in the order of the fleet."""
+        return list(self._hosts)
+
+    def submit(self, host: str, task: Callable[..., Any], *arguments: Any) -> Any:
+        """Starts a task on this host and no other, once, whatever becomes of it; its future."""
+        return self._client.submit(
+            task,
+            *arguments,
+            key=f"{host}-{uuid4().hex}",
+            workers=[self._addresses[host]],
+            allow_other_workers=False,
+            retries=0,
+            pure=False,
+        )
+
+    def subscribe(self, channel: str, handler: Callable[[Mapping[str, Any]], None]) -> None:
+        """Calls the handler for each event of the channel, in a thread of the bus."""
+
+        def with_time(event: tuple[float, Mapping[str, Any]]) -> None:
+            handler(event[1])
+
+        self._client.subscribe_topic(channel, with_time)
+
+    def unsubscribe(self, channel: str) -> None:
+        """Ends the calls."""
+        self._client.unsubscribe_topic(channel)
+
+    def call(self, operation: str, arguments: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Answers of hosts to a call, by host; arguments by host. Raises LoadFailed, which names a host."""
+
+        async def all_of_them() -> list[Any]:
+            calls = (self._answer(host, operation, own) for host, own in arguments.items())
+            return await asyncio.gather(*calls)
+
+        return dict(zip(arguments, self._client.sync(all_of_them), strict=True))
+
+    def offsets(self) -> dict[str, Offset]:
+        """The offset of each host's clock, by its name. Raises LoadFailed, which names a host."""
+
+        async def all_of_them() -> dict[str, Offset]:
+            # one host after another: answers that wait for one another have long round trips
+            return {host: await self._offset(host) for host in self._hosts}
+
+        return self._client.sync(all_of_them)
+
+    async def _offset(self, host: str) -> Offset:
+        exchanges: list[tuple[int, int, int]] = []
+        exchanges_max = max(_EXCHANGES_MIN, min(_EXCHANGES, _EXCHANGES_OF_ALL // len(self._hosts)))
+        async with self._client.rpc(self._addresses[host]) as remote:
+            for _ in range(exchanges_max):
+                sent = time.monotonic_ns()
+                read = await self._within(host, remote.steelyard_clock())
+                exchanges.append((sent, read, time.monotonic_ns()))
+        return offset_of(exchanges)
+
+    async def _answer(self, host: str, operation: str, arguments: Mapping[str, Any]) -> Any:
+        async with self._client.rpc(self._addresses[host]) as remote:
+            return await self._within(host, getattr(remote, f"steelyard_{operation}")(**arguments))
+
+    async def _within(self, host: str, answer: Awaitable[Any]) -> Any:
+        try:
+            return await asyncio.wait_for(answer, _ANSWER_S)
+        except (OSError, TimeoutError) as error:
+            raise self.lost(host, str(error) or f"no answer within {_ANSWER_S:g} s") from None
+
+    def lost(self, host: str, cause: str) -> LoadFailed:
+        """What to raise when a host is lost: the first loss, which may have caused the others."""
+        self.failure = self.failure or f"the host {host} of the fleet was lost: {cause}"
+        return LoadFailed(self.failure)
+
+    def _found(self, folder: Path) -> dict[str, str]:
+        """Addresses of the workers by host."""
+        limit_s = time.monotonic() + _CONNECT_S
+        while True:
+            workers = self._client.scheduler_info(n_workers=-1)["workers"]
+            found = {str(worker["name"]): address for address, worker in workers.items()}
+            missing = [host for host in self._hosts if host not in found]
+            if not missing:
+                return {host: found[host] for host in self._hosts}
+            if time.monotonic() > limit_s:
+                raise InputError(
+                    f"hosts of the fleet without a worker: {', '.join(missing)}",
+                    "steelyard fleet up HOSTS.toml starts one per host; of your own:"
+                    f" dask worker --scheduler-file {folder / SCHEDULER_FILE} --name HOST --nthreads 1"
+                    " --no-nanny",
+                )
+            time.sleep(0.2)
+
+    def _beat(self) -> None:
+        """Tells every host that the lab is there, until the end; notes the first that does not answer."""
+        while not self._over.wait(_BEAT_S) and not self.failure:
+            if self._client.status != "running":
+                self.failure = self.failure or "the scheduler of the fleet was lost"
+                return
+            try:
+                self.call("beat", {host: {} for host in self._hosts})
+            except LoadFailed:
+                return
+            except Exception as error:
+                # the client closes with its scheduler
+                self.failure = self.failure or f"the scheduler of the fleet was lost: {error}"
+
+
+assert 2 * (_BEAT_S + _ANSWER_S) < LAB_SILENCE_S

@@ -1,0 +1,214 @@
+"""The engines of several hosts as one: the plan divided, commands to all, events of all as one."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any
+from uuid import uuid4
+
+from steelyard.fleet.bus import Bus
+from steelyard.fleet.clocks import Offset
+from steelyard.fleet.host_tables import host_tables
+from steelyard.fleet.merge import Part, merged
+from steelyard.fleet.on_host import HostResult, drive, engine_id
+from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import EngineResult
+
+_LOOK_S = 0.2
+# a command needs so long to every host, with a margin: the common start is that far away. One of a load point
+# may be late by it; one of a turn follows the slowest command so far, as it is time without load
+_LEAD_NS, _LEAD_OF_TURN_NS, _LEAD_OF_HOST_NS = 400_000_000, 50_000_000, 2_000_000
+_SLOWEST_TIMES = 4
+_STARTED_S = 30.0
+_Event = Mapping[str, Any]
+# of the events of a turn (crates/load/src/engine/turns.rs)
+_SUMS = ("transactions", "first_half", "all", "lost", "sum_ms", "squares_ms2")
+
+
+class FleetEngine:
+    """One engine on each host of the bus. It has no process here: pid is None."""
+
+    pid = None
+
+    def __init__(
+        self,
+        bus: Bus,
+        engine: str,
+        plan: Mapping[str, Any],
+        limit_s: float = math.inf,
+        task: Callable[..., HostResult] = drive,
+    ) -> None:
+        """task: what runs on each host."""
+        if bus.failure:
+            raise LoadFailed(bus.failure)
+        self._bus = bus
+        self._channel = uuid4().hex
+        self._events: SimpleQueue[tuple[str, _Event | None]] = SimpleQueue()
+        self._waiting: dict[tuple[str, int], dict[str, _Event]] = {}
+        self._ticks: dict[str, _Event] = {}
+        self._phase: tuple[str, int] | None = None
+        self._commanded = False
+        self._slowest_ns = 0
+        self.clocks: Mapping[str, Offset] = bus.offsets()
+        bus.subscribe(self._channel, lambda event: self._events.put((event["host"], event)))
+        self._tasks: dict[str, Any] = {}
+        for number, host in enumerate(bus.hosts):
+            own = {**plan, "share": {"host": number, "hosts": len(bus.hosts)}}
+            future = bus.submit(host, task, self._channel, host, engine, own, limit_s)
+            future.add_done_callback(partial(self._end, host))
+            self._tasks[host] = future
+
+    def result(self, on_event: Callable[[_Event], None], limit_s: float = math.inf) -> EngineResult:
+        """The merged result, when all have ended; on_event gets each event once, as of one engine.
+
+        Raises LoadFailed, which names the host, when one fails or is lost.
+        """
+        began_s, ended = time.monotonic(), dict[str, HostResult]()
+        while len(ended) < len(self._tasks):
+            if self._bus.failure:
+                raise LoadFailed(self._bus.failure)
+            if time.monotonic() - began_s > limit_s:
+                late = ", ".join(host for host in self._tasks if host not in ended)
+                raise LoadFailed(f"not finished after {limit_s:.0f} s: {late}")
+            try:
+                host, event = self._events.get(timeout=_LOOK_S)
+            except Empty:
+                continue
+            if event is None:
+                ended[host] = self._ended(host)
+            else:
+                self._handle(host, event, on_event)
+        after = self._bus.offsets()
+        parts = [Part(host, self.clocks[host], ended[host]) for host in self._tasks]
+        result = merged(parts)
+        tables = {**result.tables, **host_tables(parts, after)}
+        return EngineResult(result.engine, tables, result.facts)
+
+    def command(self, command: Mapping[str, Any]) -> None:
+        """Sends a command to all engines, while result() runs in another thread. Raises LoadFailed."""
+        self._await_start()
+        if command["do"] != "turn":
+            return self._send(dict.fromkeys(self._tasks, command))
+        start_ns = self._start_ns(max(_LEAD_OF_TURN_NS, _SLOWEST_TIMES * self._slowest_ns))
+        self._send(
+            {host: {**command, "at_ns": clock.to_host(start_ns)} for host, clock in self.clocks.items()}
+        )
+        return None
+
+    def stop(self) -> None:
+        """Ends all engines now; has no effect when they have ended."""
+        self._bus.unsubscribe(self._channel)
+        for host, task in self._tasks.items():
+            if not task.done():
+                try:
+                    self._bus.call("stop", {host: {"engine": engine_id(self._channel, host)}})
+                except LoadFailed:
+                    # the host itself kills an engine whose lab is silent
+                    continue
+        self._tasks = {}
+
+    def _end(self, host: str, _: Any) -> None:
+        self._events.put((host, None))
+
+    def _ended(self, host: str) -> HostResult:
+        try:
+            return self._tasks[host].result()
+        except LoadFailed as failure:
+            raise LoadFailed(f"host {host}: {failure}") from None
+        except Exception as error:
+            # dask has many exceptions for a worker that died
+            raise self._bus.lost(host, str(error)) from None
+
+    def _handle(self, host: str, event: _Event, on_event: Callable[[_Event], None]) -> None:
+        match event["event"]:
+            case "tick":
+                self._ticks[host] = event
+                if host == next(iter(self._tasks)):
+                    total = sum(int(tick["transactions"]) for tick in self._ticks.values())
+                    on_event({**self._here(host, event), "transactions": total})
+            case "phase":
+                phase = str(event["phase"]), int(event["point"])
+                if phase != self._phase:
+                    self._phase = phase
+                    on_event(self._here(host, event))
+            case "ready" | "connected" | "turn":
+                self._gather(host, event, on_event)
+            case _:
+                pass
+
+    def _gather(self, host: str, event: _Event, on_event: Callable[[_Event], None]) -> None:
+        """An event that counts when all hosts have sent it."""
+        name = str(event["event"]), int(event["point"])
+        found = self._waiting.setdefault(name, {})
+        found[host] = self._here(host, event)
+        if len(found) < len(self._tasks):
+            return
+        del self._waiting[name]
+        if name[0] == "ready":
+            start_ns = self._start_ns(_LEAD_NS)
+            self._send(
+                {
+                    host: {"do": "start", "at_ns": clock.to_host(start_ns)}
+                    for host, clock in self.clocks.items()
+                }
+            )
+        else:
+            on_event(_together(list(found.values())))
+
+    def _start_ns(self, lead_ns: int) -> int:
+        return time.monotonic_ns() + lead_ns + _LEAD_OF_HOST_NS * len(self._tasks)
+
+    def _send(self, commands: Mapping[str, _Event]) -> None:
+        calls = {
+            host: {"engine": engine_id(self._channel, host), "line": dict(command)}
+            for host, command in commands.items()
+        }
+        sent_ns = time.monotonic_ns()
+        answers = self._bus.call("command", calls)
+        self._slowest_ns = max(self._slowest_ns, time.monotonic_ns() - sent_ns)
+        for host, runs in answers.items():
+            if not runs:
+                raise LoadFailed(f"host {host}: the load engine has ended")
+
+    def _await_start(self) -> None:
+        """Until every engine runs: before the first command of a plan in turns."""
+        limit_s = time.monotonic() + _STARTED_S
+        while not self._commanded:
+            there = self._bus.call(
+                "runs", {host: {"engine": engine_id(self._channel, host)} for host in self._tasks}
+            )
+            self._commanded = all(there.values())
+            if not self._commanded and time.monotonic() > limit_s:
+                names = ", ".join(host for host, runs in there.items() if not runs)
+                raise LoadFailed(f"the load engine did not start on {names}")
+
+    def _here(self, host: str, event: _Event) -> dict[str, Any]:
+        """The event with its times on the lab's clock."""
+        clock = self.clocks[host]
+        return {
+            key: clock.to_lab(value) if key.endswith("_ns") else value
+            for key, value in event.items()
+            if key != "host"
+        }
+
+
+def _together(events: Sequence[_Event]) -> dict[str, Any]:
+    """Events of all hosts as one: counts added, the first start, the last end."""
+    found = dict(events[0])
+    for key, value in found.items():
+        values = [event[key] for event in events]
+        if key in ("start_ns", "measure_ns"):
+            found[key] = min(values)
+        elif key.endswith("_ns"):
+            found[key] = max(values)
+        elif key == "profile":
+            found[key] = [sum(parts) for parts in zip(*values, strict=True)]
+        elif key == "lost_cause":
+            found[key] = next((cause for cause in values if cause), value)
+        elif key in _SUMS:
+            found[key] = sum(values)
+    return found

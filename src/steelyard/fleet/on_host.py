@@ -1,0 +1,151 @@
+"""What runs on a host, in its dask worker: one load engine as a subprocess, and answers to the lab.
+
+The lab sends commands and beats to the worker directly, past the scheduler. An engine whose lab has been
+silent for 15 s is killed: it must not load a server for nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from distributed import get_worker, secede
+
+from steelyard import __version__
+from steelyard.lab.engines.process import LoadProcess
+from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.observe.monitoring import Monitoring
+from steelyard.monitors import Target
+from steelyard.run_tables.rows import Columns
+
+LAB_SILENCE_S = 15.0
+_LOOK_S = 0.5
+_RATES_HZ = {"host": 1.0, "processes": 1.0}
+
+
+@dataclass(frozen=True)
+class HostResult:
+    """What the engine of one host counted; times are of its host's CLOCK_MONOTONIC.
+
+    samples: readings of the host's monitors; notices: of those that are missing, code and text.
+    """
+
+    result: EngineResult
+    samples: Columns
+    notices: tuple[tuple[str, str], ...]
+
+
+# by engine_id
+engines: dict[str, LoadProcess] = {}
+_last_beat_s = time.monotonic()
+
+
+def engine_id(channel: str, host: str) -> str:
+    """The id of the engine of a host, of those that share a channel."""
+    return f"{channel} {host}"
+
+
+def drive(channel: str, host: str, engine: str, plan: Mapping[str, Any], limit_s: float) -> HostResult:
+    """Runs one engine to its end; its events go to the topic `channel`, with the host. Raises LoadFailed."""
+    global _last_beat_s
+    _last_beat_s = time.monotonic()
+    # it only waits: engines of other options, which take turns, need the worker's thread
+    secede()
+    worker, cpus = get_worker(), frozenset(os.sched_getaffinity(0))
+    process = LoadProcess(engine, plan, cpus)
+    engines[engine_id(channel, host)] = process
+    over = threading.Event()
+    threading.Thread(target=_kill_without_lab, args=(process.pid, over), daemon=True).start()
+    monitoring = Monitoring(_RATES_HZ, Target({"engine": process.pid, "monitors": os.getpid()}), 0)
+    monitoring.start(cpus)
+
+    def forward(event: Mapping[str, Any]) -> None:
+        if event["event"] == "phase":
+            monitoring.mark()
+        worker.log_event(channel, {**event, "host": host})
+
+    try:
+        result = process.result(forward, limit_s)
+    finally:
+        over.set()
+        monitoring.stop()
+        del engines[engine_id(channel, host)]
+        process.stop()
+    return HostResult(result, monitoring.columns(), tuple(monitoring.notices))
+
+
+def _kill_without_lab(pid: int, over: threading.Event) -> None:
+    while not over.wait(_LOOK_S):
+        if time.monotonic() - _last_beat_s > LAB_SILENCE_S:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            return
+
+
+def answer_the_lab(dask_worker: Any) -> dict[str, Any]:
+    """Makes the worker answer the lab's calls; facts of the host. Runs in the worker's event loop."""
+    handlers: dict[str, Any] = dask_worker.handlers
+    handlers.update({f"steelyard_{operation.__name__}": operation for operation in _OPERATIONS})
+    return {
+        "version": __version__,
+        "cpus": len(os.sched_getaffinity(0)),
+        "files": os.sysconf("SC_OPEN_MAX"),
+        "boot": _text("/proc/sys/kernel/random/boot_id"),
+        "ports": [int(port) for port in _text("/proc/sys/net/ipv4/ip_local_port_range").split()],
+        "kernel": os.uname().release,
+    }
+
+
+def _text(path: str) -> str:
+    with open(path) as file:  # noqa: PTH123  shorter than an import for one line of a kernel's file
+        return file.read().strip()
+
+
+def beat() -> bool:
+    """The lab is there."""
+    global _last_beat_s
+    _last_beat_s = time.monotonic()
+    return True
+
+
+def clock() -> int:
+    """This host's CLOCK_MONOTONIC, ns."""
+    return time.monotonic_ns()
+
+
+def runs(engine: str) -> bool:
+    """Whether the engine of this id runs."""
+    return engine in engines
+
+
+async def command(engine: str, line: Mapping[str, Any]) -> bool:
+    """Whether the engine of this id runs, and has the command."""
+    if (process := engines.get(engine)) is None:
+        return False
+    # it may still be reading its plan
+    await asyncio.to_thread(process.command, line)
+    return True
+
+
+def stop(engine: str) -> bool:
+    """Ends the engine of this id, if it runs."""
+    if (process := engines.get(engine)) is None:
+        return False
+    with suppress(ProcessLookupError):
+        os.kill(process.pid, signal.SIGKILL)
+    return True
+
+
+def take(part: bytes) -> int:
+    """The number of bytes that arrived."""
+    return len(part)
+
+
+_OPERATIONS: tuple[Callable[..., Any], ...] = (beat, runs, command, stop, clock, take)

@@ -1,0 +1,170 @@
+"""Brings a fleet up: a dask scheduler on this machine, and a worker on each host, as long as it is wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import dask.config
+from distributed import Scheduler
+
+from steelyard.fleet.certificates import make_certificate, security, texts
+from steelyard.study.errors import InputError
+from steelyard.study.fleet import SCHEDULER_FILE, Fleet, FleetHost
+
+_START_S = 60.0
+_END_S = 10.0
+_LOOK_S = 0.2
+_SETTINGS: Mapping[str, Any] = {
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.scheduler.work-stealing": False,
+    "distributed.scheduler.worker-ttl": "20s",
+    # no page of its own, which would be without encryption
+    "distributed.scheduler.http.routes": [],
+    "distributed.admin.low-level-log-length": 1000,
+}
+
+
+def up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyncio.Event | None = None) -> None:
+    """Starts scheduler and workers, and ends them on SIGINT or SIGTERM. Raises InputError.
+
+    say: is called with each step. Returns when a host is lost, with its cause as the last step.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if fleet.tls:
+        make_certificate(folder)
+    with dask.config.set(dict(_SETTINGS)):
+        asyncio.run(_up(fleet, folder, say, stop or asyncio.Event()))
+
+
+async def _up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyncio.Event) -> None:
+    file = folder / SCHEDULER_FILE
+    protocol = "tls://" if fleet.tls else "tcp://"
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(ValueError, RuntimeError):
+            loop.add_signal_handler(number, stop.set)
+    scheduler = Scheduler(
+        host=own_address(fleet),
+        protocol=protocol,
+        port=0,
+        security=security(texts(folder, fleet.tls)),
+        dashboard=False,
+        dashboard_address=":0",
+        scheduler_file=str(file),
+    )
+    async with scheduler:
+        say(f"scheduler: {scheduler.address}")
+        with _workers(fleet, folder, scheduler.address) as workers:
+            try:
+                await asyncio.wait_for(_all_there(scheduler, workers, stop), _START_S)
+            except TimeoutError:
+                late = ", ".join(set(workers) - {str(worker.name) for worker in scheduler.workers.values()})
+                raise InputError(f"no worker within {_START_S:g} s from: {late}") from None
+            if not stop.is_set():
+                say(f"{len(workers)} hosts are up: {', '.join(workers)}")
+            while not stop.is_set():
+                if lost := _ended(workers):
+                    say(lost)
+                    break
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), _LOOK_S)
+    file.unlink(missing_ok=True)
+
+
+async def _all_there(
+    scheduler: Scheduler, workers: Mapping[str, subprocess.Popen[bytes]], stop: asyncio.Event
+) -> None:
+    while len(scheduler.workers) < len(workers) and not stop.is_set():
+        if lost := _ended(workers):
+            raise InputError(lost)
+        await asyncio.sleep(_LOOK_S)
+
+
+def _ended(workers: Mapping[str, subprocess.Popen[bytes]]) -> str:
+    """That a worker has ended, and with what words; '' while all run."""
+    for name, process in workers.items():
+        if (code := process.poll()) is not None:
+            assert process.stderr is not None
+            tail = process.stderr.read().decode(errors="replace").strip().splitlines()[-3:]
+            return f"host {name}: its worker ended with exit code {code}: {' '.join(tail)}"
+    return ""
+
+
+@contextmanager
+def _workers(fleet: Fleet, folder: Path, scheduler: str) -> Generator[dict[str, subprocess.Popen[bytes]]]:
+    """A worker on each host, by name; at the end of the context they end."""
+    started: dict[str, subprocess.Popen[bytes]] = {}
+    try:
+        for name in fleet.with_role("load"):
+            own = texts(folder, fleet.tls)
+            started[name] = _worker(name, fleet.hosts[name], scheduler, own)
+        yield started
+    finally:
+        for process in started.values():
+            assert process.stdin is not None
+            # the end of its input ends a worker, through ssh too
+            with suppress(BrokenPipeError):
+                process.stdin.close()
+        for process in started.values():
+            try:
+                process.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            assert process.stderr is not None
+            process.stderr.close()
+
+
+def _worker(
+    name: str, host: FleetHost, scheduler: str, certificate: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    try:
+        process = subprocess.Popen(
+            reaching(host, "-m", "steelyard.fleet.worker"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+    except OSError as error:
+        raise InputError(f"host {name}: {error.filename}: {error.strerror}") from None
+    setup: dict[str, Any] = {
+        "scheduler": scheduler,
+        "name": name,
+        "address": host.address,
+        "certificate": dict(certificate),
+    }
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):
+        process.stdin.write(json.dumps(setup).encode() + b"\n")
+        process.stdin.flush()
+    return process
+
+
+def reaching(host: FleetHost, *arguments: str) -> list[str]:
+    """The command that runs Python on the host with these arguments."""
+    if "lab" in host.roles:
+        return [sys.executable, *arguments]
+    if host.reach is not None:
+        return [*host.reach, host.python, *arguments]
+    remote = shlex.join([host.python, *arguments])
+    return ["ssh", "-o", "BatchMode=yes", host.address, remote]
+
+
+def own_address(fleet: Fleet) -> str:
+    """The address by which hosts reach this machine: of the role lab, else of the route to the first host."""
+    if labs := fleet.with_role("lab"):
+        return fleet.hosts[labs[0]].address
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
+        # sends nothing: a datagram socket only looks the route up
+        route.connect((fleet.hosts[fleet.with_role("load")[0]].address, 9))
+        return str(route.getsockname()[0])

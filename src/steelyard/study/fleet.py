@@ -1,0 +1,59 @@
+"""Several machines: the hosts of a fleet, and the role of each."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from steelyard.study.key_types import GroupName, Strict
+
+Role = Literal["server", "load", "lab"]
+SCHEDULER_FILE = "scheduler.json"
+
+
+class FleetHost(Strict):
+    """One machine."""
+
+    address: str = Field(min_length=1, description="address by which the other hosts reach it")
+    roles: list[Role] = Field(
+        min_length=1,
+        description="load: runs a load engine; lab: keeps the bundle, the machine where `steelyard run` runs;"
+        " server: the server of the study is started there (with lab)",
+    )
+    reach: list[str] | None = Field(
+        default=None,
+        description="command that executes its arguments on the host; default: ssh with the address; for the"
+        " host of the lab none is needed",
+    )
+    python: str = Field(
+        default="python3", description="Python on the host that has steelyard[fleet], of the same version"
+    )
+
+
+class Fleet(Strict):
+    """The machines that take part in a study."""
+
+    folder: str = Field(
+        default="fleet",
+        description="folder of the scheduler file and the certificates, which `steelyard fleet up` makes",
+    )
+    tls: bool = Field(default=True, description="encrypt and verify all connections of the scheduler")
+    hosts: dict[GroupName, FleetHost] = Field(min_length=1, max_length=10_000)
+
+    @model_validator(mode="after")
+    def _one_of_each(self) -> Fleet:
+        if not self.with_role("load"):
+            raise ValueError("no host has the role load")
+        if self.with_role("server") not in ([], self.with_role("lab")):
+            raise ValueError(
+                "the host with the role server needs the role lab too: run steelyard on the server's machine,"
+                " or give the server's address as subject.dsn and leave the role out"
+            )
+        if len(self.with_role("lab")) > 1:
+            raise ValueError(f"more than one host has the role lab: {', '.join(self.with_role('lab'))}")
+        return self
+
+    def with_role(self, role: Role) -> list[str]:
+        """Names of the hosts with a role, in the order of the file."""
+        return [name for name, host in self.hosts.items() if role in host.roles]
