@@ -76,14 +76,14 @@ def under_load(
     with Guard() as guard:
         folder = Path(tempfile.mkdtemp(prefix="steelyard-bench-"))
         guard.remove_folder(folder)
-        bench = Bench(asked, found, work_of(asked.workload), folder, placement, guard)
+        bench = Bench(asked, found, {o.label: work_of(o.workload) for o in found}, folder, placement, guard)
         subject = kind_of(asked).make(bench)
         try:
             load = subject.start(option)
             server = load.server
             assert server is not None and server.pid is not None
             subject.reset()
-            plan = engine_plan(asked, Slot(block=1, slot=1, option=option), bench.work, load)
+            plan = engine_plan(asked, Slot(block=1, slot=1, option=option), bench.works[option.label], load)
             engine = LoadProcess("load", plan, placement.engine)
             pids = {"engine": engine.pid, "monitors": os.getpid(), "server": server.pid}
             tried = make(Target(pids=pids, dsn=server.dsn), placement)

@@ -13,6 +13,7 @@ use crate::plan::schedule::{pause_ns, think_ns};
 use crate::plan::transaction::Think;
 use crate::protocol::{Control, Dialogue, Next, Protocol, Reply, ServerError};
 use crate::record::Record;
+use crate::statements::capture::Player;
 use crate::statements::draw::Draw;
 use crate::statements::walk::{Move, Walk};
 use crate::statements::work::Work;
@@ -53,6 +54,8 @@ pub struct Client<P: Protocol> {
     pub sent_ns: u64,
     pauses: SmallRng,
     draw: Draw,
+    /// Of a replay.
+    pub player: Player,
     transaction: usize,
     /// The one that follows, where it was drawn ahead.
     next: Option<usize>,
@@ -83,6 +86,7 @@ impl<P: Protocol> Client<P> {
             sent_ns: 0,
             pauses: work.chance(number, 2),
             draw: Draw::new(work, number),
+            player: Player::default(),
             transaction: 0,
             next: None,
             batch: VecDeque::new(),
@@ -124,10 +128,27 @@ impl<P: Protocol> Client<P> {
     }
 
     fn draw_transaction(&mut self, work: &Work) -> usize {
+        if let Some(own) = work.own(self.number) {
+            return own;
+        }
         match work.plan.arrival {
             Arrival::Rounds => self.number % work.transactions.len(),
-            _ => self.draw.transaction(work),
+            _ => match work.capture.as_ref().and_then(|capture| self.player.take(capture)) {
+                Some((class, values)) => {
+                    self.draw.captured(&values);
+                    class
+                }
+                None => self.draw.transaction(work),
+            },
         }
+    }
+
+    /// The messages that the client's own transaction waits for: when the last was due, none where it has no such
+    /// transaction. Err: when to look again.
+    pub fn receive(&mut self, work: &Work, now_ns: u64) -> Result<Option<u64>, u64> {
+        let takes = |own: &usize| !work.transactions[*own].takes.is_empty();
+        let Some(own) = work.own(self.number).filter(takes) else { return Ok(None) };
+        work.queues.take(&work.transactions[own].takes, now_ns, self.draw.values_mut()).map(Some)
     }
 
     /// Draws a transaction, or takes the client's own, and writes its first message; with a pipeline, a
@@ -191,7 +212,7 @@ impl<P: Protocol> Client<P> {
             Stage::Control(Control::Commit) => self.control_done(work, 1, now_ns, record),
             Stage::Control(Control::Rollback) => {
                 if self.failure.is_none() {
-                    record.rolled_back(self.transaction, now_ns);
+                    record.rolled_back(self.ending(index, now_ns));
                 }
                 return self.ended(work, now_ns, record, index);
             }

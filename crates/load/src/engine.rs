@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
-use steelyard_engine::clock::now_ns;
 use steelyard_engine::listener::Listener;
 
 use crate::client::Client;
 use crate::error::LoadError;
 use crate::event_loop::{self, Seat};
 use crate::plan::Arrival;
+use crate::plan::transaction::Transaction;
 use crate::progress::{Live, Progress};
 use crate::protocol::Protocol;
 use crate::record::result::Aside;
@@ -41,6 +41,7 @@ pub fn run<P: Protocol>(work: &Work, listener: &mut dyn Listener) -> Result<Stri
     let mut run = Run { work, progress: Progress::new(&work.plan, listener), protocol: PhantomData::<P> };
     let mut clients: Vec<Client<P>> = Vec::new();
     for (point, count) in work.plan.points.iter().copied().enumerate() {
+        let count = work.plan.own().clients(count);
         if work.plan.turns {
             clients = run.turns(point, count, clients)?;
             continue;
@@ -61,12 +62,20 @@ impl<P: Protocol> Run<'_, P> {
             return self.rounds(point, clients);
         }
         let count = clients.len();
-        let start_ns = now_ns() + LEAD_NS;
+        if let Some(capture) = &self.work.capture {
+            capture.rewind();
+        }
+        let start_ns = self.progress.start_ns(point, LEAD_NS)?;
         let measure_ns = start_ns + (plan.warm_up_s * 1e9) as u64;
         let end_ns = measure_ns + (plan.measure_s * 1e9) as u64;
         let window = Window { start_ns, measure_ns, last_begin_ns: end_ns, end_ns };
-        let (back, records) = self.load(point, clients, window, Vec::new())?;
+        let (back, mut records) = self.load(point, clients, window, Vec::new())?;
         let window = Window { end_ns: ended_ns(&records), ..window };
+        if let Some(capture) = &self.work.capture {
+            // threads come to the capture's end one after another
+            records.iter_mut().for_each(|record| record.end_at(window.end_ns));
+            self.progress.outcome.notices.extend(capture.notices());
+        }
         self.progress.keep(point, count, window, records);
         let back = self.aside("scheduling-trace", plan.scheduling_trace_s, point, back)?;
         if plan.latch_count_s > 0.0 {
@@ -89,7 +98,7 @@ impl<P: Protocol> Run<'_, P> {
             return Ok(clients);
         }
         let count = clients.len();
-        let start_ns = now_ns() + LEAD_NS;
+        let start_ns = self.progress.start_ns(point, LEAD_NS)?;
         let end_ns = start_ns + (seconds * 1e9) as u64;
         let window = Window { start_ns, measure_ns: start_ns, last_begin_ns: end_ns, end_ns };
         self.progress.loaded = phase;
@@ -114,6 +123,7 @@ impl<P: Protocol> Run<'_, P> {
                 &plan.timed_kinds(),
                 clients.iter().map(|client| client.number),
             )
+            .with_background(plan.transactions.iter().map(Transaction::is_background))
         };
         let mut records = if earlier.is_empty() { seats.iter().map(anew).collect() } else { earlier };
         if plan.turns {
@@ -144,8 +154,9 @@ impl<P: Protocol> Run<'_, P> {
             let mut handles = Vec::new();
             for ((thread, (clients, record)), live) in seats.into_iter().zip(records).enumerate().zip(&live) {
                 let (stop, attendant) = (&stop, &attendant);
+                let (number, of) = work.plan.own().thread(thread, work.plan.threads, work.plan.points[point]);
                 let body = move || {
-                    let seat = Seat { thread, threads, live, stop, attendant };
+                    let seat = Seat { thread: number, threads: of, live, stop, attendant };
                     let outcome = event_loop::run(work, clients, record, &seat);
                     if outcome.is_err() {
                         stop.store(true, Ordering::Relaxed);

@@ -23,6 +23,8 @@ pub enum LoadError {
     Client { number: usize, cause: String },
     #[error("the event loop failed: {0}")]
     Loop(#[from] std::io::Error),
+    #[error("the command to start came {late_ms:.1} ms after the common start")]
+    Late { late_ms: f64 },
     #[error("stopped")]
     Stopped,
 }

@@ -84,7 +84,7 @@ pub fn run<P: Protocol>(
             work.plan.seed,
             record.window.start_ns,
         )),
-        Arrival::Closed { .. } | Arrival::Rounds => None,
+        Arrival::Closed { .. } | Arrival::Rounds | Arrival::Replay { .. } => None,
     };
     let mut this = Loop {
         work,
@@ -154,12 +154,12 @@ impl<P: Protocol> Loop<'_, P> {
         Ok(())
     }
 
-    /// Rounds: nothing is under way, and nothing will begin.
+    /// Rounds and replays: nothing is under way, and nothing will begin.
     fn rests(&self, now: u64) -> bool {
         let over = |client: &Client<P>| {
             !client.busy && (client.transport.is_some() || now >= self.record.window.last_begin_ns)
         };
-        matches!(self.work.plan.arrival, Arrival::Rounds)
+        matches!(self.work.plan.arrival, Arrival::Rounds | Arrival::Replay { .. })
             && self.thinking.is_empty()
             && self.clients.iter().all(over)
     }
@@ -233,8 +233,7 @@ impl<P: Protocol> Loop<'_, P> {
                 continue;
             }
             // the client's own pause set this time: it is late by as much as we are
-            let now = now_ns();
-            self.begin(index, now, now);
+            self.next(index, now_ns());
         }
     }
 

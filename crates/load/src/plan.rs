@@ -1,10 +1,13 @@
 //! The plan of one run, as it comes in JSON.
 //!
-//! - [`check`]: checks before anything is connected
+//! - [`captured`]: statements of a capture
+//! - [`check`], [`division`], [`replay`]: checks before anything is connected
 //! - [`generator`]: how the values of a parameter are made
 //! - [`schedule`]: when transactions start
+//! - [`share`]: the part of one engine among several
 //! - [`sqlite`]: a database in place of a server
 //! - [`steps`]: what a transaction does beyond a list of statements
+//! - [`timed`]: what has a latency of its own
 //! - [`transaction`]: transactions, and how they follow one another
 
 use std::collections::BTreeMap;
@@ -12,20 +15,22 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use steelyard_engine::error::PlanError;
 
+use captured::Captured;
 use generator::Generator;
+use share::Share;
 use sqlite::Database;
 use transaction::{Mix, Think, Transaction};
 
-/// Before the name of a kind of transaction, in what is timed.
-const KIND: &str = "transaction ";
-/// Largest number of kinds of transactions that are timed: about 100 KB each.
-const TIMED_KINDS_MAX: usize = 64;
-
+pub mod captured;
 mod check;
+mod division;
 pub mod generator;
+mod replay;
 pub mod schedule;
+pub mod share;
 pub mod sqlite;
 pub mod steps;
+mod timed;
 pub mod transaction;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -117,6 +122,9 @@ pub struct Statement {
     pub sql: String,
     #[serde(default)]
     pub parameters: BTreeMap<String, Generator>,
+    /// It stands for the statements of one class of a capture.
+    #[serde(default)]
+    pub captured: Option<Captured>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -127,12 +135,14 @@ pub enum Spacing {
 }
 
 /// Rounds: each client its own transaction, by its number; rounds that begin within the time are completed.
+/// Replay: the sessions of a capture, once; speed: of the original pace, none: as fast as a session allows.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Arrival {
     Closed { think_ms: f64, think: Think },
     Open { rate_per_s: f64, spacing: Spacing },
     Rounds,
+    Replay { speed: Option<f64> },
 }
 
 /// How the event loop talks to the kernel.
@@ -177,6 +187,9 @@ pub struct Plan {
     #[serde(default)]
     pub retries: u32,
     pub arrival: Arrival,
+    /// File of the sessions that a replay plays.
+    #[serde(default)]
+    pub capture: Option<String>,
     pub points: Vec<usize>,
     #[serde(default = "default_connect_s")]
     pub connect_s: f64,
@@ -185,6 +198,9 @@ pub struct Plan {
     /// The caller's commands say when clients connect and when they load the server: see `engine::turns`.
     #[serde(default)]
     pub turns: bool,
+    /// Sent in each session at the end of each turn: '' for nothing.
+    #[serde(default)]
+    pub turn_end: String,
     /// The measure phase of a point ends with so many transactions, at the latest after `measure_s`.
     pub transactions_max: Option<u64>,
     /// Load after each point's measure phase that is not measured, in two stretches.
@@ -199,6 +215,9 @@ pub struct Plan {
     #[serde(default = "default_pipeline")]
     pub pipeline: usize,
     pub seed: u64,
+    /// This engine's part of the load; each stretch of load then begins when the caller says.
+    #[serde(default)]
+    pub share: Option<Share>,
     #[serde(default)]
     pub io: Io,
     #[serde(default)]
@@ -240,6 +259,11 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The engine's part of the load; all of it where it is the only one.
+    pub fn own(&self) -> Share {
+        self.share.unwrap_or_default()
+    }
+
     pub fn message_bytes_max(&self) -> usize {
         (self.message_mib_max as usize) << 20
     }
@@ -247,31 +271,6 @@ impl Plan {
     /// How many texts of one statement may come again: 1 where it has one, or where each is new.
     pub fn texts(&self) -> u64 {
         if self.text == Text::Distinct { self.distinct_texts } else { 1 }
-    }
-
-    /// What is timed, by name: every statement, `begin` and `commit`, kinds of transactions, last transactions of
-    /// any kind.
-    pub fn timed(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.statements.iter().map(|one| one.name.clone()).collect();
-        if self.control().is_some() {
-            names.extend(["begin".into(), "commit".into()]);
-        }
-        let kinds = self.transactions.iter().zip(self.timed_kinds());
-        names.extend(kinds.filter_map(|(one, at)| at.map(|_| format!("{KIND}{}", one.name))));
-        names.push("transaction".into());
-        names
-    }
-
-    /// By kind of transaction, its number in what is timed: none for the only one, and for one that is a single
-    /// statement, which has the same latency.
-    pub fn timed_kinds(&self) -> Vec<Option<usize>> {
-        let several = self.transactions.len() > 1
-            && self.transactions.len() <= TIMED_KINDS_MAX
-            && !matches!(self.arrival, Arrival::Rounds);
-        let first = self.statements.len() + if self.control().is_some() { 2 } else { 0 };
-        let mut numbers = first..;
-        let is_timed = |one: &Transaction| several && (one.begin || one.statements.len() != 1);
-        self.transactions.iter().map(|one| is_timed(one).then(|| numbers.next()).flatten()).collect()
     }
 
     /// Index of `begin` in what is timed, before that of `commit`; none where no transaction has them, or a

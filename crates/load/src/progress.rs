@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use steelyard_engine::clock::now_ns;
 use steelyard_engine::listener::Listener;
@@ -19,6 +20,19 @@ pub mod helper_thread;
 const STEP: Duration = Duration::from_millis(50);
 /// The longest silence of an engine.
 const ALIVE_NS: u64 = 1_000_000_000;
+
+/// The caller's line that starts a stretch of load, at this time of CLOCK_MONOTONIC.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+enum Command {
+    Start { at_ns: u64 },
+}
+
+/// The instant at which engines begin together, unless it is over.
+pub fn in_time(at_ns: u64) -> Result<u64, LoadError> {
+    let late_ns = now_ns().saturating_sub(at_ns);
+    if late_ns > 0 { Err(LoadError::Late { late_ms: late_ns as f64 / 1e6 }) } else { Ok(at_ns) }
+}
 
 /// State of a loop while it runs.
 #[derive(Default)]
@@ -159,6 +173,20 @@ impl<'a> Progress<'a> {
             std::thread::park_timeout(STEP);
         }
         Ok(())
+    }
+
+    /// When the next stretch of load begins: after `lead_ns`; of an engine among several when the caller says.
+    pub fn start_ns(&mut self, point: usize, lead_ns: u64) -> Result<u64, LoadError> {
+        let now = now_ns();
+        if self.plan.share.is_none() {
+            return Ok(now + lead_ns);
+        }
+        self.tell(now, &json!({"event": "ready", "point": point, "t_ns": now}))?;
+        let line = self.command()?;
+        let refused = |cause: String| std::io::Error::other(format!("the command `{line}`: {cause}"));
+        let Command::Start { at_ns } =
+            serde_json::from_str(&line).map_err(|error| refused(error.to_string()))?;
+        in_time(at_ns)
     }
 
     /// Waits for the caller's next command.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use counts::{Count, KindRecord, Lost};
+use counts::{ClientRecord, Count, KindRecord, Lost};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
-use steelyard_engine::histogram::{LONGEST_NS, empty};
+use steelyard_engine::histogram::empty;
 
 pub mod counts;
 mod packed;
@@ -43,24 +43,14 @@ impl Window {
     }
 }
 
-/// One client in the measure phase.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct ClientRecord {
-    pub number: usize,
-    pub count: Count,
-    pub sum_ns: u64,
-    #[serde(with = "packed::one")]
-    histogram: Histogram<u32>,
-}
-
-impl ClientRecord {
-    pub fn mean_ns(&self) -> f64 {
-        self.sum_ns as f64 / self.count.done.max(1) as f64
-    }
-
-    pub fn p99_ns(&self) -> u64 {
-        self.histogram.value_at_quantile(0.99)
-    }
+/// A transaction of a client that ends, or begins again; monotonic ns.
+#[derive(Debug, Clone, Copy)]
+pub struct Ending {
+    pub client: usize,
+    /// Its kind.
+    pub transaction: usize,
+    pub begin_ns: u64,
+    pub now_ns: u64,
 }
 
 /// Counts by second, latencies by statement, clients, kinds of transactions, errors. The last statements of each
@@ -73,6 +63,9 @@ pub struct Record {
     left: Option<u64>,
     /// Measured time of earlier windows: seconds count on from there.
     earlier_ns: u64,
+    /// What is done counts when it begins. Clients rest before and after a turn: if it counted when it ends,
+    /// what outlasts a part of a turn would count too rarely.
+    in_turns: bool,
     /// Transactions measured in the first half of a window.
     pub first_half: u64,
     #[serde(skip)]
@@ -85,12 +78,16 @@ pub struct Record {
     pub kinds: Vec<KindRecord>,
     /// By kind of transaction, its number among the statements.
     timed_kinds: Vec<Option<usize>>,
+    /// By kind of transaction: counted as a kind alone.
+    background: Vec<bool>,
     pub errors: BTreeMap<String, (u64, String)>,
     /// All transactions and errors so far, warm-up included, for the live view.
     pub total: Count,
     /// Open loop: arrivals that still waited for a client at the end.
     pub backlog: usize,
     pub reconnections: u64,
+    /// When its first transaction began: 0: none did.
+    pub began_ns: u64,
     /// Connections that ended without our having closed them, and why the last of them did.
     pub lost: Lost,
     /// What drove the loop.
@@ -107,39 +104,41 @@ impl Record {
         timed_kinds: &[Option<usize>],
         clients: impl Iterator<Item = usize>,
     ) -> Self {
-        let small = || {
-            let mut histogram =
-                Histogram::new_with_bounds(1000, LONGEST_NS, 2).unwrap_or_else(|_| unreachable!());
-            histogram.auto(false);
-            histogram
-        };
         Self {
             window,
             left: transactions_max,
             earlier_ns: 0,
+            in_turns: false,
             first_half: 0,
             profile: Profile::default(),
             warm_up_seconds: window.warm_up_seconds() as i64,
             seconds: vec![vec![Count::default(); statements + 1]; window.seconds()],
             histograms: (0..=statements).map(|_| empty()).collect(),
-            clients: clients
-                .map(|number| ClientRecord { number, count: Count::default(), sum_ns: 0, histogram: small() })
-                .collect(),
+            clients: clients.map(ClientRecord::new).collect(),
             kinds: vec![KindRecord::default(); timed_kinds.len()],
             timed_kinds: timed_kinds.to_vec(),
+            background: vec![false; timed_kinds.len()],
             errors: BTreeMap::new(),
             total: Count::default(),
             backlog: 0,
             reconnections: 0,
+            began_ns: 0,
             lost: Lost::default(),
             io: "",
         }
+    }
+
+    /// Counts these kinds of transactions apart from the others.
+    pub fn with_background(mut self, kinds: impl Iterator<Item = bool>) -> Self {
+        self.background = kinds.collect();
+        self
     }
 
     /// Continues with the window of the next turn, whose seconds follow on those measured before. What comes
     /// before its `measure_ns` counts nowhere.
     pub fn next_turn(&mut self, window: Window) {
         self.earlier_ns = self.measured_ns();
+        self.in_turns = true;
         self.window = window;
         let measures = window.measure_ns < window.end_ns;
         self.profile =
@@ -155,7 +154,8 @@ impl Record {
 
     /// Transactions measured without error.
     pub fn measured(&self) -> u64 {
-        self.clients.iter().map(|client| client.count.done).sum()
+        let kinds = self.kinds.iter().zip(&self.background);
+        kinds.filter(|(_, background)| !**background).map(|(kind, _)| kind.count.done).sum()
     }
 
     /// Shortens the window to what the work took.
@@ -170,43 +170,50 @@ impl Record {
     }
 
     pub fn statement_done(&mut self, statement: usize, now_ns: u64, latency_ns: u64) {
-        if let Some(second) = self.second(now_ns) {
+        let counted_ns = self.counted_ns(now_ns - latency_ns, now_ns);
+        if let Some(second) = self.second(counted_ns) {
             second[statement].done += 1;
-            if self.measures(now_ns) {
+            if self.measures(counted_ns) {
                 self.histograms[statement].saturating_record(latency_ns);
             }
         }
     }
 
-    pub fn transaction_done(&mut self, client: usize, transaction: usize, now_ns: u64, latency_ns: u64) {
-        self.total.done += 1;
-        self.statement_done(self.histograms.len() - 1, now_ns, latency_ns);
-        self.profile.count(now_ns);
+    pub fn transaction_done(&mut self, ending: Ending) {
+        let Ending { client, transaction, begin_ns, now_ns } = ending;
+        let latency_ns = now_ns.saturating_sub(begin_ns);
+        let counted_ns = self.counted_ns(begin_ns, now_ns);
+        let background = self.background[transaction];
+        if !background {
+            self.total.done += 1;
+            self.statement_done(self.histograms.len() - 1, now_ns, latency_ns);
+            self.profile.count(begin_ns, latency_ns);
+        }
         if let Some(kind) = self.timed_kinds[transaction] {
             self.statement_done(kind, now_ns, latency_ns);
         }
-        if self.measures(now_ns) {
+        if self.measures(counted_ns) {
             self.kinds[transaction].count.done += 1;
-            self.first_half += u64::from(now_ns - self.window.measure_ns < self.window.end_ns - now_ns);
-            let client = &mut self.clients[client];
-            client.count.done += 1;
-            client.sum_ns += latency_ns;
-            client.histogram.saturating_record(latency_ns);
-            self.count_down(now_ns);
+            self.clients[client].add(latency_ns);
+            if !background {
+                let is_first = counted_ns - self.window.measure_ns < self.window.end_ns - counted_ns;
+                self.first_half += u64::from(is_first);
+                self.count_down(now_ns);
+            }
         }
     }
 
     /// A transaction begins again.
-    pub fn retried(&mut self, transaction: usize, now_ns: u64) {
-        if self.measures(now_ns) {
-            self.kinds[transaction].retries += 1;
+    pub fn retried(&mut self, ending: Ending) {
+        if self.measures(self.counted_ns(ending.begin_ns, ending.now_ns)) {
+            self.kinds[ending.transaction].retries += 1;
         }
     }
 
     /// A transaction has rolled back as its steps say; it counts as done.
-    pub fn rolled_back(&mut self, transaction: usize, now_ns: u64) {
-        if self.measures(now_ns) {
-            self.kinds[transaction].rolled_back += 1;
+    pub fn rolled_back(&mut self, ending: Ending) {
+        if self.measures(self.counted_ns(ending.begin_ns, ending.now_ns)) {
+            self.kinds[ending.transaction].rolled_back += 1;
         }
     }
 
@@ -216,34 +223,27 @@ impl Record {
             if *left == 0 {
                 // this one is the last within
                 self.window.end_ns = now_ns + 1;
-                self.window.last_begin_ns = self.window.end_ns;
+                self.window.last_begin_ns = now_ns;
                 self.seconds.truncate(self.window.seconds());
             }
         }
     }
 
     /// statement: the one that failed, none when the connection did between two.
-    pub fn failed(
-        &mut self,
-        client: usize,
-        transaction: usize,
-        statement: Option<usize>,
-        now_ns: u64,
-        code: &str,
-        message: &str,
-    ) {
-        self.total.errors += 1;
-        let measures = self.measures(now_ns);
-        let (whole, kind) = (self.histograms.len() - 1, self.timed_kinds[transaction]);
-        if let Some(second) = self.second(now_ns) {
-            second[whole].errors += 1;
-            for part in [statement, kind].into_iter().flatten() {
+    pub fn failed(&mut self, ending: Ending, statement: Option<usize>, code: &str, message: &str) {
+        let counted_ns = self.counted_ns(ending.begin_ns, ending.now_ns);
+        let measures = self.measures(counted_ns);
+        let whole = (!self.background[ending.transaction]).then(|| self.histograms.len() - 1);
+        self.total.errors += u64::from(whole.is_some());
+        let kind = self.timed_kinds[ending.transaction];
+        if let Some(second) = self.second(counted_ns) {
+            for part in [statement, kind, whole].into_iter().flatten() {
                 second[part].errors += 1;
             }
         }
         if measures {
-            self.clients[client].count.errors += 1;
-            let kind = &mut self.kinds[transaction];
+            self.clients[ending.client].count.errors += 1;
+            let kind = &mut self.kinds[ending.transaction];
             kind.count.errors += 1;
             kind.failure.get_or_insert_with(|| (code.into(), message.into()));
             let kinds = self.errors.len();
@@ -264,6 +264,11 @@ impl Record {
         self.backlog += 1;
         let transaction = self.histograms.len() - 1;
         self.histograms[transaction].saturating_record(waited_ns);
+    }
+
+    /// When it counts, of what began and ended then.
+    fn counted_ns(&self, begin_ns: u64, now_ns: u64) -> u64 {
+        if self.in_turns { begin_ns } else { now_ns }
     }
 
     /// Those that share a clock reading with the last of so many are not within, though the time is.
@@ -293,6 +298,11 @@ mod tests {
     const S: u64 = 1_000_000_000;
     const WINDOW: Window = Window { start_ns: 0, measure_ns: 2 * S, last_begin_ns: 4 * S, end_ns: 4 * S };
 
+    /// Of a transaction that took 1 us.
+    fn ending(transaction: usize, now_ns: u64) -> Ending {
+        Ending { client: 0, transaction, begin_ns: now_ns - 1000, now_ns }
+    }
+
     fn record() -> Record {
         Record::new(WINDOW, None, 1, &[None], 0..1)
     }
@@ -301,7 +311,7 @@ mod tests {
     fn warm_up_is_counted_by_negative_seconds_and_left_out_of_latency() {
         let mut record = record();
         for now_ns in [S / 2, S + 1, 2 * S, 3 * S, 4 * S] {
-            record.transaction_done(0, 0, now_ns, 1000);
+            record.transaction_done(ending(0, now_ns));
         }
         let by_second: Vec<(i64, u64)> =
             (0..record.seconds.len()).map(|n| (record.second_of(n), record.seconds[n][1].done)).collect();
@@ -313,7 +323,7 @@ mod tests {
     fn a_point_of_so_many_transactions_ends_with_the_last_of_them() {
         let mut record = Record::new(WINDOW, Some(2), 1, &[None], 0..1);
         for now_ns in [S, 2 * S + 1, 2 * S + 2, 2 * S + 3, 3 * S] {
-            record.transaction_done(0, 0, now_ns, 1000);
+            record.transaction_done(ending(0, now_ns));
         }
         assert_eq!(record.window.end_ns, 2 * S + 3);
         assert_eq!((record.clients[0].count.done, record.histograms[1].len()), (2, 2));
@@ -333,7 +343,7 @@ mod tests {
             };
             record.next_turn(window);
             for after_ns in [0, S / 4, S, 3 * S / 2, 2 * S, 3 * S] {
-                record.transaction_done(0, 0, start_ns + after_ns, 1000);
+                record.transaction_done(ending(0, start_ns + after_ns + 1000));
             }
         }
         assert_eq!(record.measured_ns(), 3 * S);
@@ -342,13 +352,27 @@ mod tests {
     }
 
     #[test]
+    fn what_outlasts_a_turn_counts_in_it() {
+        let mut record = Record::new(Window::empty(0), None, 1, &[None], 0..1);
+        record.next_turn(Window { start_ns: S, measure_ns: 2 * S, last_begin_ns: 3 * S, end_ns: 3 * S });
+        let long = |begin_ns| Ending { client: 0, transaction: 0, begin_ns, now_ns: begin_ns + 5 * S };
+        for begin_ns in [S, 2 * S, 3 * S - 1] {
+            record.transaction_done(long(begin_ns));
+            record.failed(long(begin_ns), None, "57014", "canceled");
+        }
+        assert_eq!((record.measured(), record.clients[0].count.errors), (2, 2));
+        assert_eq!(record.histograms[1].len(), 2);
+        assert_eq!(record.seconds.iter().map(|second| second[1].done).collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
     fn of_replies_read_at_once_no_more_are_measured_than_were_left() {
         let mut record = Record::new(WINDOW, Some(2), 1, &[None], 0..1);
         for _ in 0..3 {
             record.statement_done(0, 3 * S, 1000);
-            record.transaction_done(0, 0, 3 * S, 1000);
+            record.transaction_done(ending(0, 3 * S));
         }
-        record.failed(0, 0, Some(0), 3 * S, "57014", "canceled");
+        record.failed(ending(0, 3 * S), Some(0), "57014", "canceled");
         assert_eq!(record.window.end_ns, 3 * S + 1);
         assert_eq!(record.histograms.iter().map(|one| one.len()).collect::<Vec<_>>(), [2, 2]);
         assert_eq!(record.seconds.last().map(|second| (second[1].done, second[1].errors)), Some((2, 0)));
@@ -358,11 +382,11 @@ mod tests {
     #[test]
     fn a_kind_of_transaction_has_its_own_latency_retries_and_rollbacks() {
         let mut record = Record::new(WINDOW, None, 3, &[Some(1), Some(2)], 0..1);
-        record.retried(1, S);
-        record.retried(1, 3 * S);
-        record.rolled_back(1, 3 * S);
-        record.transaction_done(0, 1, 3 * S, 1000);
-        record.failed(0, 0, Some(0), 3 * S, "40001", "serialization");
+        record.retried(ending(1, S));
+        record.retried(ending(1, 3 * S));
+        record.rolled_back(ending(1, 3 * S));
+        record.transaction_done(ending(1, 3 * S));
+        record.failed(ending(0, 3 * S), Some(0), "40001", "serialization");
         assert_eq!(record.histograms.iter().map(|one| one.len()).collect::<Vec<_>>(), [0, 0, 1, 1]);
         let last: Vec<_> = record.seconds[3].iter().map(|count| (count.done, count.errors)).collect();
         assert_eq!(last, [(0, 1), (0, 1), (1, 0), (1, 1)]);
@@ -373,11 +397,27 @@ mod tests {
     }
 
     #[test]
+    fn what_runs_beside_the_others_counts_as_its_kind_alone() {
+        let mut record = Record::new(WINDOW, None, 2, &[None, Some(1)], 0..2);
+        record = record.with_background([false, true].into_iter());
+        for transaction in [0, 1, 1] {
+            let ending = Ending { client: transaction, ..ending(transaction, 3 * S) };
+            record.transaction_done(ending);
+            record.failed(ending, None, "57014", "canceled");
+        }
+        assert_eq!((record.measured(), record.total.done, record.total.errors), (1, 1, 1));
+        assert_eq!(record.histograms.iter().map(|one| one.len()).collect::<Vec<_>>(), [0, 2, 1]);
+        let last: Vec<_> = record.seconds[3].iter().map(|count| (count.done, count.errors)).collect();
+        assert_eq!(last, [(0, 0), (2, 2), (1, 1)]);
+        assert_eq!((record.kinds[1].count.done, record.clients[1].count.done), (2, 2));
+    }
+
+    #[test]
     fn a_kind_of_transaction_keeps_its_first_error() {
         let mut record = record();
-        record.failed(0, 0, Some(0), S, "40001", "in the warm-up");
-        record.failed(0, 0, Some(0), 3 * S, "42P01", "no such table");
-        record.failed(0, 0, Some(0), 3 * S, "40P01", "deadlock");
+        record.failed(ending(0, S), Some(0), "40001", "in the warm-up");
+        record.failed(ending(0, 3 * S), Some(0), "42P01", "no such table");
+        record.failed(ending(0, 3 * S), Some(0), "40P01", "deadlock");
         let kind = &record.kinds[0];
         assert_eq!((kind.count.done, kind.count.errors), (0, 2));
         assert_eq!(kind.failure, Some(("42P01".into(), "no such table".into())));
@@ -387,7 +427,7 @@ mod tests {
     fn codes_without_end_are_counted_as_others() {
         let mut record = record();
         for number in 0..1000 {
-            record.failed(0, 0, Some(0), 3 * S, &number.to_string(), "made up");
+            record.failed(ending(0, 3 * S), Some(0), &number.to_string(), "made up");
         }
         assert_eq!((record.errors.len(), record.errors["other"].0), (ERROR_KINDS_MAX + 1, 900));
     }

@@ -8,12 +8,15 @@
 //! - [`functions`]: all of them, by name
 //! - [`expression`]: an expression made ready
 //! - [`program`]: the steps of a transaction in a row
+//! - [`queues`]: messages between transactions
 //! - [`recipe`]: one kind of transaction, with the values that its statements share
 //! - [`work`]: the plan made ready, which all clients share
 //! - [`deck`]: a client's shuffled deck of transactions
 //! - [`draw`]: what one client draws of it
+//! - [`capture`]: the sessions of a capture, and what one client plays of them
 //! - [`walk`]: where one client is in the steps of a transaction
 
+pub mod capture;
 pub mod deck;
 pub mod distributions;
 pub mod draw;
@@ -21,6 +24,7 @@ pub mod expression;
 pub mod functions;
 pub mod permutation;
 pub mod program;
+pub mod queues;
 pub mod recipe;
 pub mod scalar;
 pub mod template;

@@ -133,6 +133,36 @@ fn loops_within_loops_keep_their_own_passes() {
 }
 
 #[test]
+fn a_text_is_picked_by_its_number() {
+    let steps = json!([{"do": "set", "value": "n", "to": 2}, {"do": "pick", "value": "item",
+        "from": ["BAR", "OUGHT", "ABLE"], "number": ["add", "n", 1]}, line()]);
+    assert_eq!(walked(steps).unwrap(), ["line 2 ABLE"]);
+}
+
+#[test]
+fn steps_that_name_the_same_list_draw_distinct_values() {
+    let draw = |value: &str, list: &str| {
+        let from = json!({"kind": "uniform", "low": 1, "high": 2});
+        json!({"do": "draw", "value": value, "from": from, "distinct": list})
+    };
+    let shared = json!([draw("n", "both"), draw("item", "both"), line()]);
+    let apart = json!([draw("n", "one"), draw("item", "other"), line()]);
+    let equal = |steps: Value| {
+        let work = work(steps);
+        let mut drawn = Draw::new(&work, 0);
+        (0..100)
+            .filter(|_| {
+                drawn.begin(&work, 0);
+                let found = way(&work, &mut drawn).unwrap();
+                found == ["line 1 1"] || found == ["line 2 2"]
+            })
+            .count()
+    };
+    assert_eq!(equal(shared), 0);
+    assert!((20..80).contains(&equal(apart)));
+}
+
+#[test]
 fn a_rollback_ends_the_transaction() {
     let steps = json!([{"do": "begin"}, {"do": "rollback"}, {"do": "set", "value": "n", "to": 1},
                        {"do": "set", "value": "item", "to": 1}, line()]);
@@ -144,6 +174,10 @@ fn what_fails_at_a_step_says_why() {
     let none = json!({"do": "statement", "name": "use"});
     let take = json!({"do": "statement", "name": "count", "take": {"c": "c"}});
     let set = |to: Value| json!({"do": "set", "value": "n", "to": to});
+    let pick = |number: i64| {
+        json!({"do": "loop", "times": 1, "steps": [
+        {"do": "pick", "value": "n", "from": ["BAR", "OUGHT", "ABLE"], "number": number}, take]})
+    };
     for (steps, cause) in [
         (json!([take, none]), "`:c` has no value here"),
         (json!([take, set(json!("c"))]), "`:c`: no statement has given it a value"),
@@ -157,10 +191,12 @@ fn what_fails_at_a_step_says_why() {
             "100000 steps without a statement",
         ),
         (
-            json!([{"do": "loop", "times": 4, "steps": [{"do": "draw", "value": "n", "distinct": true,
+            json!([{"do": "loop", "times": 4, "steps": [{"do": "draw", "value": "n", "distinct": "n",
                 "from": {"kind": "uniform", "low": 1, "high": 3}}]}, take]),
             "no further distinct value",
         ),
+        (json!([pick(4)]), "there is no text 4 of 3"),
+        (json!([pick(0)]), "there is no text 0 of 3"),
     ] {
         let failed = walked(steps.clone()).err().unwrap_or_default();
         assert!(failed.starts_with(cause), "{steps}: {failed}");
@@ -170,7 +206,7 @@ fn what_fails_at_a_step_says_why() {
 #[test]
 fn the_same_values_come_again_when_a_transaction_is_executed_again() {
     let draw =
-        |value: &str, from: Value| json!({"do": "draw", "value": value, "from": from, "distinct": true});
+        |value: &str, from: Value| json!({"do": "draw", "value": value, "from": from, "distinct": value});
     let work = work(json!([{"do": "loop", "times": 5, "steps": [
         draw("n", json!({"kind": "uniform", "low": 1, "high": 100})),
         draw("item", json!({"kind": "sequence", "start": 1, "step": 1})),
@@ -271,9 +307,9 @@ fn a_deck_needs_whole_weights_and_pauses_a_closed_loop() {
 #[test]
 fn steps_allocate_nothing_once_buffers_are_large_enough() {
     let work = work(json!([
-        {"do": "set", "value": "c", "to": ["random", 1, ["mul", 100, 10]]},
+        {"do": "pick", "value": "c", "from": ["BAR", "OUGHT"], "number": ["random", 1, 2]},
         {"do": "loop", "times": 5, "index": "n", "steps": [
-            {"do": "draw", "value": "item", "distinct": true,
+            {"do": "draw", "value": "item", "distinct": "items",
              "from": {"kind": "nurand", "a": 8191, "low": 1, "high": 100000, "constant": 42}},
             {"do": "if", "condition": ["lt", ["mod", "item", 2], 1], "then": [line()],
              "else": [{"do": "statement", "name": "use"}]},
@@ -331,4 +367,107 @@ proptest! {
             }
         }
     }
+}
+
+fn taking(takes: &Value, clients: usize) -> Value {
+    let send = json!([
+        {"do": "name", "value": "item", "prefix": "S", "number": 42, "digits": 6},
+        {"do": "set", "value": "n", "to": 7},
+        {"do": "set", "value": "c", "to": 1},
+        line(),
+        {"do": "send", "queue": "market", "values": ["n", "item"], "after_ms": 20},
+        {"do": "send", "queue": "market", "values": ["n", "item"]},
+    ]);
+    let mut plan = plan(send);
+    plan["points"] = json!([3]);
+    plan["transactions"].as_array_mut().unwrap().push(json!({"name": "result", "weight": 0,
+        "clients": clients, "takes": takes, "steps": [line()]}));
+    plan
+}
+
+#[test]
+fn a_message_is_taken_when_it_is_due_by_a_client_that_does_nothing_else() {
+    let plan = taking(&json!([{"queue": "market", "into": ["n", "item"]}]), 2);
+    let work = Work::new(Plan::parse(&plan.to_string()).unwrap(), Postgres::DIALECT).unwrap();
+    assert_eq!((work.own(0), work.own(1), work.own(2)), (Some(2), Some(2), None));
+    let mut draw = Draw::new(&work, 2);
+    assert!((0..100).all(|_| draw.transaction(&work) != 2));
+    let takes = &work.transactions[2].takes;
+    let now = work.began_ns;
+    assert_eq!(work.queues.take(takes, now, draw.values_mut()), Err(now + 1_000_000));
+    draw.begin(&work, 0);
+    assert_eq!(way(&work, &mut draw).unwrap(), ["line 7 S000042"]);
+    let mut market = Draw::new(&work, 0);
+    let later = now + 10_000_000_000;
+    let first = work.queues.take(takes, later, market.values_mut()).unwrap();
+    market.begin(&work, 2);
+    let mut walk = Walk::default();
+    assert_eq!(walk.step(&work, &work.transactions[2], &mut market), Ok(Move::Statement));
+    assert_eq!(bound(&work, &market), ["7", "S000042"]);
+    // executed again, it has the same message
+    market.again(&work, 2);
+    let mut walk = Walk::default();
+    assert_eq!(walk.step(&work, &work.transactions[2], &mut market), Ok(Move::Statement));
+    assert_eq!(bound(&work, &market), ["7", "S000042"]);
+    let second = work.queues.take(takes, later, market.values_mut()).unwrap();
+    assert!((19_000_000..30_000_000).contains(&(second - first)), "{}", second - first);
+    // not before it is due
+    let mut draw = Draw::new(&work, 2);
+    draw.begin(&work, 0);
+    way(&work, &mut draw).unwrap();
+    assert!(work.queues.take(takes, work.began_ns, market.values_mut()).is_err());
+}
+
+#[test]
+fn several_messages_are_taken_together_and_those_that_lack_are_null() {
+    let takes = json!([{"queue": "market", "into": ["a", "b"], "count": 4, "least": 2}]);
+    let mut plan = taking(&takes, 1);
+    plan["transactions"][2]["steps"] = json!([
+        {"do": "set", "value": "n", "to": ["add", "a2", 1]}, {"do": "set", "value": "item", "to": "a1"}, line(),
+        {"do": "set", "value": "n", "to": ["case", ["is-null", "a4"], 0, 1]}, line(),
+    ]);
+    let work = Work::new(Plan::parse(&plan.to_string()).unwrap(), Postgres::DIALECT).unwrap();
+    let mut draw = Draw::new(&work, 2);
+    draw.begin(&work, 0);
+    way(&work, &mut draw).unwrap();
+    let mut market = Draw::new(&work, 0);
+    work.queues
+        .take(&work.transactions[2].takes, work.began_ns + 10_000_000_000, market.values_mut())
+        .unwrap();
+    market.begin(&work, 2);
+    let mut walk = Walk::default();
+    for expected in [["8", "7"], ["0", "7"]] {
+        assert_eq!(walk.step(&work, &work.transactions[2], &mut market), Ok(Move::Statement));
+        assert_eq!(bound(&work, &market), expected);
+    }
+}
+
+#[test]
+fn messages_that_cannot_work_are_refused() {
+    let one = json!([{"queue": "market", "into": ["n", "item"]}]);
+    for (takes, clients, cause) in [
+        (&one, 0, "needs clients of its own"),
+        (&one, 3, "needs more than 3"),
+        (
+            &json!([{"queue": "other", "into": ["n", "item"]}]),
+            1,
+            "sends to a queue that no transaction takes",
+        ),
+        (
+            &json!([{"queue": "market", "into": ["n", "item"], "least": 0}]),
+            1,
+            "needs some message to begin with",
+        ),
+        (&json!([{"queue": "market", "into": [], "count": 2}]), 1, "needs some message to begin with"),
+        (&json!([]), 1, "sends to a queue that no transaction takes"),
+    ] {
+        let refused = refused(&taking(takes, clients));
+        assert!(refused.contains(cause), "{refused}");
+    }
+    let mut plan = taking(&one, 1);
+    plan["turns"] = json!(true);
+    assert!(refused(&plan).contains("late by the turns of others"));
+    let mut plan = taking(&one, 1);
+    plan["mix"] = json!("deck");
+    assert_eq!(refused(&plan), "");
 }

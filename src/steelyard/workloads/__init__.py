@@ -36,9 +36,10 @@ class DataTable:
 
 @dataclass(frozen=True)
 class FileTable:
-    """A table whose rows a program generates. columns: portable SQL, with types; key: primary.
+    """A table whose rows a program generates. columns: portable SQL, with types; key: primary, may be empty.
 
-    write: writes the rows into a folder as a CSV file with a header line; returns its path.
+    write: writes the rows into a folder as a CSV file with a header line, NULL as the word; returns its path.
+    loaded_bytes: about its size with indexes; 0: not known.
     """
 
     name: str
@@ -46,14 +47,37 @@ class FileTable:
     key: tuple[str, ...]
     indexes: tuple[tuple[str, ...], ...]
     write: Callable[[Path], Path]
+    loaded_bytes: int = 0
 
 
 @dataclass(frozen=True)
 class Scripted:
-    """A transaction as steps of the load engine (crates/load/src/plan/steps.rs)."""
+    """A transaction as steps of the load engine (crates/load/src/plan/steps.rs).
+
+    keying_ms, think_ms: pauses of the client before and after it; think: how think_ms is distributed. takes:
+    messages of other transactions that it waits for (crates/load/src/plan/transaction.rs); clients: so many
+    execute it, and nothing else.
+    """
 
     weight: float
     steps: tuple[Mapping[str, Any], ...]
+    keying_ms: float = 0.0
+    think_ms: float = 0.0
+    think: Literal["fixed", "exponential"] = "fixed"
+    takes: tuple[Mapping[str, Any], ...] = ()
+    clients: int = 0
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What must hold in the data as loaded. sql: gives the number of violations, in one row.
+
+    after_runs: it is checked after each run as well.
+    """
+
+    name: str
+    sql: str
+    after_runs: bool
 
 
 @dataclass(frozen=True)
@@ -63,6 +87,9 @@ class Work:
     script_file: its file, if it is not in the study. data: data file, loaded after the script. directory:
     data directory to start from; database: the one in it that is used. read_only: no statement changes the
     data, so runs can share them. remarks: on the data and this machine, for readers of the results.
+    conditions: what must hold in the data; grows: tables that a run adds rows to, each with its number of
+    rows as loaded. captured: by statement, what an event of a capture gives it
+    (crates/load/src/plan/replay.rs).
     """
 
     statements: Mapping[str, Statement]
@@ -78,6 +105,11 @@ class Work:
     database: str = ""
     read_only: bool = False
     remarks: tuple[str, ...] = ()
+    captured: Mapping[str, Mapping[str, str | int]] = field(
+        default_factory=dict[str, Mapping[str, str | int]]
+    )
+    conditions: tuple[Condition, ...] = ()
+    grows: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 WORKLOADS: dict[str, str] = {
@@ -86,6 +118,9 @@ WORKLOADS: dict[str, str] = {
     "storm": "steelyard.workloads.storm:storm",
     "sql": "steelyard.workloads.sql:sql",
     "pgbench": "steelyard.workloads.pgbench.workload:pgbench",
+    "replay": "steelyard.workloads.replay.workload:replay",
+    "brokerage": "steelyard.workloads.brokerage.workload:brokerage",
+    "order-entry": "steelyard.workloads.order_entry.workload:order_entry",
     "key-value": "steelyard.workloads.key_value:key_value",
     "queries": "steelyard.workloads.decision_support:decision_support",
 }

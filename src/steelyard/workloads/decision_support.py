@@ -14,7 +14,6 @@ import re
 import shutil
 import subprocess
 import sysconfig
-import tempfile
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -23,6 +22,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.statements import Statement
 from steelyard.workloads import FileTable, Work
+from steelyard.workloads.disk_room import check_disk_room
 
 _PROGRAM = "tpchgen-cli"
 _GENERATE_S = 7200
@@ -135,20 +135,11 @@ def _write(program: str, scale: float, table: str, folder: Path) -> Path:
 
 
 def _check_room(scale: float) -> None:
-    """Raises InputError where the folder for temporary files has too little space for the data."""
-    folder = tempfile.gettempdir()
-    free = shutil.disk_usage(folder).free
-    if scale * _ROOM_BYTES_PER_SF <= free:
-        return
-    fits = free / _ROOM_BYTES_PER_SF
-    raise InputError(
-        f"scale factor {scale:g} needs about {scale * _ROOM_BYTES_PER_SF / 1e9:.3g} GB in {folder},"
-        f" where {free / 1e9:.3g} GB are free",
-        f"scale_factor = {_rounded_down(fits):g} fits"
-        if fits >= 0.01
-        else "set TMPDIR to a folder with more space",
-        ("workload", "scale_factor"),
-    )
+    def fitting(most: float) -> str:
+        return f"scale_factor = {_rounded_down(most):g}" if most >= 0.01 else ""
+
+    at = ("workload", "scale_factor")
+    check_disk_room(scale, _ROOM_BYTES_PER_SF, f"scale factor {scale:g}", fitting, at)
 
 
 def _remarks(scale: float) -> list[str]:

@@ -10,8 +10,6 @@ from steelyard import _core
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
-from steelyard.study.workloads.statements import StatementWorkload
-from steelyard.study.workloads.workload import Workload
 from steelyard.workloads import Scripted, Work
 
 
@@ -24,7 +22,8 @@ def anywhere(protocol: str) -> dict[str, Any]:
 def load_plan(study: Study, option: Option, work: Work) -> dict[str, Any]:
     """Statements, arrival and phases as the engine reads them (JSON); without the target of the load.
 
-    The seed is the study's: every option gets the same work. Workloads without statements have phases only.
+    work: the option's. The seed is the study's: every option gets the same work. Workloads without
+    statements have phases only.
     """
     plan = study.plan
     phases: dict[str, Any] = {
@@ -42,7 +41,7 @@ def load_plan(study: Study, option: Option, work: Work) -> dict[str, Any]:
     orders = option.workload.orders(list(work.statements), max(plan.clients), plan.seed)
     return {
         **keys,
-        "statements": _texts(option.workload, work),
+        "statements": _texts(work),
         "transactions": list(_streams(orders) if orders else _transactions(work)),
         **phases,
     }
@@ -74,12 +73,14 @@ def check_load(study: Study, option: Option, work: Work, target: Mapping[str, An
         ) from None
 
 
-def _texts(workload: Workload, work: Work) -> list[dict[str, Any]]:
-    # levels of an option may give its statements other texts
-    own = workload.statements if isinstance(workload, StatementWorkload) else {}
+def _texts(work: Work) -> list[dict[str, Any]]:
     return [
-        {"name": name, **statement.model_dump(include={"sql", "parameters"})}
-        for name, statement in {**work.statements, **own}.items()
+        {
+            "name": name,
+            **statement.model_dump(include={"sql", "parameters"}),
+            **({"captured": work.captured[name]} if name in work.captured else {}),
+        }
+        for name, statement in work.statements.items()
     ]
 
 
@@ -93,7 +94,7 @@ def _transactions(work: Work) -> Iterator[dict[str, Any]]:
     """The transactions of the work; without any, one per statement."""
     for name, transaction in work.transactions.items():
         if isinstance(transaction, Scripted):
-            yield {"name": name, "weight": transaction.weight, "steps": transaction.steps}
+            yield {"name": name, **vars(transaction)}
         else:
             yield {"name": name, **transaction.model_dump()}
     if not work.transactions:

@@ -2,7 +2,7 @@
 
 use super::{Client, Control, Then};
 use crate::protocol::{Dialogue, Protocol, step_failed};
-use crate::record::Record;
+use crate::record::{Ending, Record};
 use crate::statements::recipe::Recipe;
 use crate::statements::walk::Walk;
 use crate::statements::work::Work;
@@ -21,7 +21,8 @@ impl<P: Protocol> Client<P> {
         record: &mut Record,
         index: usize,
     ) -> Then {
-        if open {
+        // what a captured session does after an error is in the capture
+        if open && work.capture.is_none() {
             return self.control(Control::Rollback, now_ns);
         }
         self.ended(work, now_ns, record, index)
@@ -38,15 +39,20 @@ impl<P: Protocol> Client<P> {
         message: &str,
     ) {
         self.transport = None;
+        self.player.give_up();
         while self.busy {
             let statement = self.statement_under_way(&work.transactions[self.transaction]);
-            record.failed(index, self.transaction, statement, now_ns, code, message);
+            record.failed(self.ending(index, now_ns), statement, code, message);
             self.busy = self.follow();
         }
         self.armed = false;
         self.open = false;
         self.dialogue.reset();
         self.clear();
+    }
+
+    pub(super) fn ending(&self, index: usize, now_ns: u64) -> Ending {
+        Ending { client: index, transaction: self.transaction, begin_ns: self.started_ns, now_ns }
     }
 
     /// Of the failure: none when it was not a statement's.
@@ -59,21 +65,20 @@ impl<P: Protocol> Client<P> {
         self.open = false;
         match self.failure.take() {
             None => {
-                let latency_ns = now_ns.saturating_sub(self.started_ns);
-                record.transaction_done(index, self.transaction, now_ns, latency_ns);
+                record.transaction_done(self.ending(index, now_ns));
             }
             Some(error)
                 if self.retries < work.plan.retries && P::is_retryable(&error.code, &error.message) =>
             {
                 self.retries += 1;
-                record.retried(self.transaction, now_ns);
+                record.retried(self.ending(index, now_ns));
                 self.draw.again(work, self.transaction);
                 self.walk = Walk::default();
                 return self.go_on(work, now_ns, record, index);
             }
             Some(error) => {
                 let statement = self.statement_under_way(&work.transactions[self.transaction]);
-                record.failed(index, self.transaction, statement, now_ns, &error.code, &error.message);
+                record.failed(self.ending(index, now_ns), statement, &error.code, &error.message);
             }
         }
         self.busy = self.follow();

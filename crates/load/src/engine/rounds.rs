@@ -4,8 +4,6 @@
 //! A sequence of long queries cut off by the clock would leave out those that come last, so here a round
 //! that began within the time is carried to its end.
 
-use steelyard_engine::clock::now_ns;
-
 use super::{LEAD_NS, Run, ended_ns};
 use crate::client::Client;
 use crate::error::LoadError;
@@ -26,12 +24,12 @@ impl<P: Protocol> Run<'_, P> {
         let count = clients.len();
         let mut start_ns = None;
         if plan.warm_up_s > 0.0 {
-            let window = self.window(plan.warm_up_s);
+            let window = self.window(point, plan.warm_up_s)?;
             start_ns = Some(window.start_ns);
             let warm_up = Window { measure_ns: window.end_ns, ..window };
             clients = self.load(point, clients, warm_up, Vec::new())?.0;
         }
-        let window = self.window(plan.measure_s);
+        let window = self.window(point, plan.measure_s)?;
         let (back, mut records) = self.load(point, clients, window, Vec::new())?;
         let end_ns = ended_ns(&records);
         for record in &mut records {
@@ -43,14 +41,14 @@ impl<P: Protocol> Run<'_, P> {
     }
 
     /// A round begins within `seconds`, and may take until its deadline.
-    fn window(&self, seconds: f64) -> Window {
-        let start_ns = now_ns() + LEAD_NS;
+    fn window(&mut self, point: usize, seconds: f64) -> Result<Window, LoadError> {
+        let start_ns = self.progress.start_ns(point, LEAD_NS)?;
         let longest_s = seconds + self.work.plan.deadline_ms / 1e3 + SLACK_S;
-        Window {
+        Ok(Window {
             start_ns,
             measure_ns: start_ns,
             last_begin_ns: start_ns + (seconds * 1e9) as u64,
             end_ns: start_ns + (longest_s * 1e9) as u64,
-        }
+        })
     }
 }

@@ -47,7 +47,8 @@ impl<P: Protocol> Run<'_, P> {
                     Ok(transport) => {
                         progress.outcome.connect_ns += took_ns;
                         progress.outcome.connections += 1;
-                        clients.push(Client::new(clients.len(), work, transport));
+                        let number = work.plan.own().number(clients.len());
+                        clients.push(Client::new(number, work, transport));
                     }
                     // a ramp that reaches the server's limit continues with the connected clients
                     Err(error) if is_full::<P>(&error) && !clients.is_empty() => {
@@ -79,7 +80,7 @@ impl<P: Protocol> Run<'_, P> {
     fn inspect(&mut self, clients: &mut [Client<P>]) -> Result<(), LoadError> {
         let plan = &self.work.plan;
         let limit = Instant::now() + Duration::from_secs_f64(plan.inspect_s);
-        let (questions, most) = (plan.inspect.clone(), plan.message_bytes_max());
+        let (questions, most, share) = (plan.inspect.clone(), plan.message_bytes_max(), plan.own());
         let connected: Vec<(usize, Transport)> = clients
             .iter_mut()
             .enumerate()
@@ -90,7 +91,7 @@ impl<P: Protocol> Run<'_, P> {
         let ask = move |made: &Sender<Inspected>| {
             for (client, transport) in connected {
                 let session = P::Session::over(transport, most);
-                if made.send(answers(client, session, &questions, limit)).is_err() {
+                if made.send(answers(client, share.number(client), session, &questions, limit)).is_err() {
                     break;
                 }
             }
@@ -128,10 +129,16 @@ impl<P: Protocol> Run<'_, P> {
 }
 
 /// Inspects one client's session.
-fn answers(client: usize, mut session: impl Session, questions: &[Inspect], limit: Instant) -> Inspected {
+fn answers(
+    index: usize,
+    client: usize,
+    mut session: impl Session,
+    questions: &[Inspect],
+    limit: Instant,
+) -> Inspected {
     let mut told = Vec::new();
     if let Err(cause) = session.transport().set_limit(Some(limit)) {
-        return (client, None, Err(cause.to_string()));
+        return (index, None, Err(cause.to_string()));
     }
     for question in questions {
         match session.query(&question.sql) {
@@ -143,12 +150,12 @@ fn answers(client: usize, mut session: impl Session, questions: &[Inspect], limi
             })),
             // a server that cannot answer (too old, no right) leaves the answer out
             Err(LoadError::Session { .. }) => {}
-            Err(error) => return (client, None, Err(error.to_string())),
+            Err(error) => return (index, None, Err(error.to_string())),
         }
     }
     match session.release() {
-        Ok(transport) => (client, Some(transport), Ok(told)),
-        Err(cause) => (client, None, Err(cause.to_string())),
+        Ok(transport) => (index, Some(transport), Ok(told)),
+        Err(cause) => (index, None, Err(cause.to_string())),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::error::LoadError;
 use crate::io::transport::Transport;
 use crate::protocol::{Control, Dialogue, Next, Opening, Protocol, ServerError, explain, step_failed};
 use crate::record::result::Refused;
+use crate::statements::capture::Capture;
 use crate::statements::draw::Draw;
 use crate::statements::walk::{Move, Walk};
 use crate::statements::work::Work;
@@ -23,7 +24,12 @@ pub fn trial<P: Protocol>(work: &Work) -> Result<Vec<Refused>, LoadError> {
     let opening = Opening::from(&work.plan);
     let mut refused = Vec::new();
     let mut draw = Draw::new(work, 0);
+    let captured = work.capture.as_ref().map(Capture::first_events);
     for (number, recipe) in work.transactions.iter().enumerate() {
+        if let Some(events) = &captured {
+            let Some(values) = &events[number] else { continue };
+            draw.captured(values);
+        }
         let mut conversation = Conversation::<P>::open(work, &opening)?;
         let mut failure = conversation.control(Control::Begin);
         let mut walk = Walk::default();

@@ -3,6 +3,8 @@
 //!
 //! Before the first turn and between turns nothing is under way: no request, no timer, no open transaction.
 
+use std::time::{Duration, Instant};
+
 use serde::Deserialize;
 use serde_json::json;
 use steelyard_engine::clock::now_ns;
@@ -11,11 +13,14 @@ use super::Run;
 use super::sessions::leave;
 use crate::client::Client;
 use crate::error::LoadError;
-use crate::protocol::Protocol;
+use crate::progress::in_time;
+use crate::protocol::{Protocol, Session};
 use crate::record::{Record, Window};
 
 /// Threads get this long to begin before a turn's clock starts: it is time in which no option is measured.
 const TURN_LEAD_NS: u64 = 1_000_000;
+/// All sessions together get this long to answer the statement at the end of a turn.
+const TURN_END: Duration = Duration::from_secs(10);
 
 /// One line of the caller.
 #[derive(Debug, Deserialize)]
@@ -23,8 +28,9 @@ const TURN_LEAD_NS: u64 = 1_000_000;
 enum Command {
     /// New connections for all clients, in place of those that they have.
     Connect,
-    /// Load of this length; what ends within `settle_ms` counts nowhere.
-    Turn { settle_ms: f64, measure_ms: f64 },
+    /// Load of this length; what begins within `settle_ms` counts nowhere.
+    /// at_ns: when it begins, of an engine among several; default: now.
+    Turn { settle_ms: f64, measure_ms: f64, at_ns: Option<u64> },
     /// The load point is over.
     Next,
 }
@@ -33,7 +39,7 @@ impl Command {
     fn parse(line: &str) -> Result<Self, LoadError> {
         let refused = |cause: String| std::io::Error::other(format!("the command `{line}`: {cause}"));
         let command = serde_json::from_str(line).map_err(|error| refused(error.to_string()))?;
-        if let Self::Turn { settle_ms, measure_ms } = command
+        if let Self::Turn { settle_ms, measure_ms, .. } = command
             && !(settle_ms >= 0.0 && measure_ms >= 0.0 && settle_ms + measure_ms > 0.0)
         {
             return Err(refused("not a length of time".into()).into());
@@ -56,8 +62,9 @@ impl<P: Protocol> Run<'_, P> {
             let line = self.progress.command()?;
             match Command::parse(&line)? {
                 Command::Connect => clients = self.renew(point, count, clients)?,
-                Command::Turn { settle_ms, measure_ms } => {
-                    let window = window(settle_ms, measure_ms);
+                Command::Turn { settle_ms, measure_ms, at_ns } => {
+                    let begin_ns = at_ns.map_or_else(|| Ok(now_ns() + TURN_LEAD_NS), in_time)?;
+                    let window = window(begin_ns, settle_ms, measure_ms);
                     start_ns.get_or_insert(window.start_ns);
                     if measure_ms > 0.0 {
                         measure_ns.get_or_insert(window.measure_ns);
@@ -118,21 +125,41 @@ impl<P: Protocol> Run<'_, P> {
         earlier: Vec<Record>,
     ) -> Result<(Vec<Client<P>>, Vec<Record>), LoadError> {
         let before = Counts::of(&earlier);
-        let (clients, records) = self.load(point, clients, window, earlier)?;
+        let (mut clients, records) = self.load(point, clients, window, earlier)?;
+        self.end_turn(&mut clients)?;
         let after = Counts::of(&records);
         let parts = records.first().map_or(0, |record| record.profile.parts.len());
         let profile: Vec<u64> =
             (0..parts).map(|part| records.iter().map(|record| record.profile.parts[part]).sum()).collect();
+        let sum_ms: f64 = records.iter().map(|record| record.profile.sum_ms).sum();
+        let squares_ms2: f64 = records.iter().map(|record| record.profile.squares_ms2).sum();
         let now = now_ns();
         let event = json!({
             "event": "turn", "point": point, "start_ns": window.start_ns, "measure_ns": window.measure_ns,
             "end_ns": window.end_ns, "t_ns": now, "transactions": after.measured - before.measured,
             "first_half": after.first_half - before.first_half, "all": after.all - before.all,
-            "profile": profile,
+            "profile": profile, "sum_ms": sum_ms, "squares_ms2": squares_ms2,
             "lost": self.progress.outcome.lost.count, "lost_cause": self.progress.outcome.lost.last_cause,
         });
         self.progress.tell(now, &event)?;
         Ok((clients, records))
+    }
+
+    /// Lets each session say what it keeps to itself: the counts of a turn are then the server's at its end.
+    fn end_turn(&self, clients: &mut [Client<P>]) -> Result<(), LoadError> {
+        let (sql, most) = (&self.work.plan.turn_end, self.work.plan.message_bytes_max());
+        if sql.is_empty() {
+            return Ok(());
+        }
+        let limit = Instant::now() + TURN_END;
+        for client in clients {
+            let Some(transport) = client.transport.take() else { continue };
+            let mut session = P::Session::over(transport, most);
+            session.transport().set_limit(Some(limit))?;
+            session.query(sql)?;
+            client.transport = Some(session.release()?);
+        }
+        Ok(())
     }
 }
 
@@ -154,8 +181,7 @@ impl Counts {
     }
 }
 
-fn window(settle_ms: f64, measure_ms: f64) -> Window {
-    let start_ns = now_ns() + TURN_LEAD_NS;
+fn window(start_ns: u64, settle_ms: f64, measure_ms: f64) -> Window {
     let measure_ns = start_ns + (settle_ms * 1e6) as u64;
     let end_ns = measure_ns + (measure_ms * 1e6) as u64;
     Window { start_ns, measure_ns, last_begin_ns: end_ns, end_ns }

@@ -7,6 +7,7 @@ use steelyard_engine::clock::now_ns;
 use super::Loop;
 use crate::client::Then;
 use crate::protocol::{Protocol, Reply};
+use crate::record::Ending;
 
 /// A transaction that sends nothing is followed by another after this pause.
 const NOTHING_SENT_NS: u64 = 10_000;
@@ -27,6 +28,13 @@ impl<P: Protocol> Loop<'_, P> {
     pub(super) fn begin(&mut self, index: usize, intended_ns: u64, now: u64) {
         if self.clients[index].transport.is_none() {
             return;
+        }
+        let intended_ns = match self.clients[index].receive(self.work, now) {
+            Ok(due_ns) => due_ns.unwrap_or(intended_ns),
+            Err(again_ns) => return self.thinking.push(Reverse((again_ns, index))),
+        };
+        if self.record.began_ns == 0 {
+            self.record.began_ns = now;
         }
         let then = self.clients[index].begin(self.work, intended_ns, now, &mut self.record, index);
         if then != Then::Done {
@@ -68,8 +76,26 @@ impl<P: Protocol> Loop<'_, P> {
             }
         } else {
             match self.clients[index].pause_ns(self.work, false) {
-                0 => self.begin(index, now, now),
+                0 => self.next(index, now),
                 pause => self.thinking.push(Reverse((now + pause, index))),
+            }
+        }
+    }
+
+    /// Begins a client's next transaction; in a replay, when it is due: from then on its latency counts.
+    pub(super) fn next(&mut self, index: usize, now: u64) {
+        let Some(capture) = &self.work.capture else { return self.begin(index, now, now) };
+        if self.clients[index].transport.is_none() {
+            return;
+        }
+        match self.clients[index].player.due(capture, self.record.window.start_ns, now) {
+            Ok(Some(due)) if due <= now => self.begin(index, due, now),
+            Ok(Some(due)) => self.thinking.push(Reverse((due, index))),
+            Ok(None) => {}
+            Err(cause) => {
+                let ending = Ending { client: index, transaction: 0, begin_ns: now, now_ns: now };
+                self.record.failed(ending, None, "capture", &cause);
+                self.thinking.push(Reverse((now, index)));
             }
         }
     }

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use steelyard_engine::error::PlanError;
 
 use super::steps::Step;
-use super::transaction::{Mix, Transaction};
-use super::{Arrival, Handle, Io, KIND, Parameters, Plan, Text, Tls};
+use super::timed::KIND;
+use super::transaction::{Mix, Takes, Transaction};
+use super::{Arrival, Handle, Io, Parameters, Plan, Text, Tls};
 
 /// Limits beyond which a plan is a mistake, or does not fit in memory.
 const MOST_TEXTS: u64 = 1_000_000;
@@ -32,6 +33,9 @@ impl Plan {
         }
         if self.transactions_max.is_some() {
             return refuse("transactions_max", "turns end by time, not after a number of transactions");
+        }
+        if self.transactions.iter().any(|one| !one.takes.is_empty()) {
+            return refuse("turns", "messages between transactions would be late by the turns of others");
         }
         if self.scheduling_trace_s > 0.0 || self.latch_count_s > 0.0 {
             return refuse("turns", "diagnostic phases need the server for one option alone");
@@ -123,14 +127,18 @@ impl Plan {
             _ => {}
         }
         self.check_transactions()?;
-        self.check_statements()
+        self.check_statements()?;
+        self.check_replay()?;
+        self.check_share()
     }
 
     fn check_transactions(&self) -> Result<(), PlanError> {
         let refuse = |field: &str, cause: &str| Err(PlanError::new(field, cause));
         for transaction in &self.transactions {
             let field = format!("transactions.{}", transaction.name);
-            if !(transaction.weight.is_finite() && transaction.weight > 0.0) {
+            let drawn = transaction.takes.is_empty() && transaction.clients == 0;
+            let least = if drawn { f64::MIN_POSITIVE } else { 0.0 };
+            if !(transaction.weight.is_finite() && transaction.weight >= least) {
                 return refuse(&field, "weight must be above 0");
             }
             let is_statement = |step: &Step| matches!(step, Step::Statement { .. });
@@ -170,7 +178,53 @@ impl Plan {
                 generator.check().map_err(|cause| PlanError::new(field, cause))?;
             }
         }
+        self.check_queues()?;
         self.check_mix()
+    }
+
+    /// Messages between transactions: who sends them, and who takes them.
+    fn check_queues(&self) -> Result<(), PlanError> {
+        let own: usize = self.transactions.iter().map(|one| one.clients).sum();
+        let mut taken = BTreeSet::new();
+        for transaction in &self.transactions {
+            let refuse =
+                |cause: &str| Err(PlanError::new(format!("transactions.{}", transaction.name), cause));
+            if transaction.takes.is_empty() && transaction.clients == 0 {
+                continue;
+            }
+            if transaction.clients == 0 || transaction.weight != 0.0 {
+                return refuse("`takes` needs clients of its own, and they need weight 0");
+            }
+            if transaction.pauses() || self.pipeline > 1 || !matches!(self.arrival, Arrival::Closed { .. }) {
+                return refuse(
+                    "clients of its own need a closed loop, arrival.kind `closed`, no pauses, no pipeline",
+                );
+            }
+            if transaction.is_background() {
+                continue;
+            }
+            if transaction.takes.iter().all(|one| one.least == 0)
+                || !transaction.takes.iter().all(Takes::is_possible)
+            {
+                return refuse(
+                    "`takes` needs some message to begin with, values, least <= count, and count at most 1000",
+                );
+            }
+            taken.extend(transaction.takes.iter().map(|one| one.queue.as_str()));
+        }
+        if own > 0 && self.points.iter().any(|clients| *clients <= own) {
+            let cause = format!("{own} clients execute a transaction of their own: needs more than {own}");
+            return Err(PlanError::new("points", cause));
+        }
+        for transaction in &self.transactions {
+            let lost =
+                |step: &Step| matches!(step, Step::Send { queue, .. } if !taken.contains(queue.as_str()));
+            if transaction.steps.iter().any(|step| step.any(&lost)) {
+                let field = format!("transactions.{}", transaction.name);
+                return Err(PlanError::new(field, "sends to a queue that no transaction takes from"));
+            }
+        }
+        Ok(())
     }
 
     /// How transactions follow one another.

@@ -12,7 +12,7 @@ use crate::plan::{Arrival, Spacing};
 pub fn think_ns(arrival: &Arrival, rng: &mut SmallRng) -> u64 {
     match arrival {
         Arrival::Closed { think_ms, think } => pause_ns(*think_ms, *think, rng),
-        Arrival::Open { .. } | Arrival::Rounds => 0,
+        Arrival::Open { .. } | Arrival::Rounds | Arrival::Replay { .. } => 0,
     }
 }
 

@@ -32,16 +32,37 @@ pub enum Step {
         #[serde(default)]
         rows: Option<String>,
     },
-    /// Draws a value. distinct: other than all that this step has drawn in the transaction.
+    /// Draws a value. distinct: the name of a list: other than all that steps with this name have drawn in the
+    /// transaction.
     Draw {
         value: String,
         from: Generator,
         #[serde(default)]
-        distinct: bool,
+        distinct: Option<String>,
+    },
+    /// Gives a value one of these texts: the one of this number, from 1.
+    Pick {
+        value: String,
+        from: Vec<String>,
+        number: serde_json::Value,
+    },
+    /// Gives a value a prefix with a number after it, which has leading zeros: `S000417`.
+    Name {
+        value: String,
+        prefix: String,
+        number: serde_json::Value,
+        digits: usize,
     },
     Set {
         value: String,
         to: serde_json::Value,
+    },
+    /// Puts a message into a queue, from which a transaction takes it (`Transaction::takes`) this much later.
+    Send {
+        queue: String,
+        values: Vec<String>,
+        #[serde(default)]
+        after_ms: serde_json::Value,
     },
     If {
         condition: serde_json::Value,
@@ -94,10 +115,18 @@ impl Step {
                 names.extend(index.iter().cloned().chain([pass_of(depth), passes_of(depth)]));
             }
             Self::Statement { take, rows, .. } => names.extend(take.keys().chain(rows).cloned()),
-            Self::Draw { value, .. } | Self::Set { value, .. } => {
+            Self::Draw { value, .. }
+            | Self::Set { value, .. }
+            | Self::Name { value, .. }
+            | Self::Pick { value, .. } => {
                 names.insert(value.clone());
             }
-            Self::Wait { .. } | Self::Begin {} | Self::Commit {} | Self::Rollback {} | Self::Fail { .. } => {}
+            Self::Wait { .. }
+            | Self::Send { .. }
+            | Self::Begin {}
+            | Self::Commit {}
+            | Self::Rollback {}
+            | Self::Fail { .. } => {}
         }
     }
 }

@@ -30,11 +30,61 @@ pub struct Transaction {
     pub think_ms: f64,
     #[serde(default)]
     pub think: Think,
+    /// Messages that it waits for: its latency counts from the moment when the last of them was due.
+    #[serde(default)]
+    pub takes: Vec<Takes>,
+    /// Clients that execute nothing else; the others do not execute it. Without `takes` they execute it one
+    /// after another, and it counts by itself alone: not among transactions, nor in their latency.
+    #[serde(default)]
+    pub clients: usize,
+}
+
+/// Most messages of one queue that a transaction takes.
+const MESSAGES_MAX: usize = 1_000;
+
+/// Messages of a queue that a transaction takes.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Takes {
+    pub queue: String,
+    /// Values that a message's become; of several messages, with the message's number after the name.
+    pub into: Vec<String>,
+    #[serde(default = "one")]
+    pub count: usize,
+    /// The transaction begins with so many; values of those that lack then are NULL.
+    #[serde(default = "one")]
+    pub least: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+impl Takes {
+    pub fn is_possible(&self) -> bool {
+        !self.into.is_empty() && self.least <= self.count && (1..=MESSAGES_MAX).contains(&self.count)
+    }
+
+    /// Names of the values, message by message.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        (1..=self.count).flat_map(move |number| {
+            self.into.iter().map(
+                move |name| {
+                    if self.count == 1 { name.clone() } else { format!("{name}{number}") }
+                },
+            )
+        })
+    }
 }
 
 impl Transaction {
     pub fn begins(&self) -> bool {
         self.begin || self.steps.iter().any(|step| step.any(&|one| matches!(one, Step::Begin {})))
+    }
+
+    /// Whether it runs beside the others and is counted apart from them.
+    pub fn is_background(&self) -> bool {
+        self.clients > 0 && self.takes.is_empty()
     }
 
     /// Whether its client pauses before or after it.

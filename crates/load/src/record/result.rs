@@ -202,6 +202,8 @@ impl Outcome {
     fn engine(&self, plan: &Plan) -> Value {
         let backlog: Vec<usize> =
             self.records.iter().map(|records| records.iter().map(|record| record.backlog).sum()).collect();
+        let first = |records: &Vec<Record>| records.iter().map(|one| one.began_ns).filter(|ns| *ns > 0).min();
+        let began_ns: Vec<u64> = self.records.iter().map(|records| first(records).unwrap_or(0)).collect();
         let reconnections: u64 = self.records.iter().flatten().map(|record| record.reconnections).sum();
         json!({
             "io": self.records.iter().flatten().map(|record| record.io).next().unwrap_or_default(),
@@ -212,6 +214,7 @@ impl Outcome {
             "connections_lost_cause": self.lost.last_cause,
             "connect_ns_mean": self.connect_ns as f64 / self.connections.max(1) as f64,
             "backlog": backlog,
+            "began_ns": began_ns,
         })
     }
 }

@@ -16,7 +16,7 @@ use crate::io::poll::no_timer_slack;
 use crate::plan::schedule::think_ns;
 use crate::plan::sqlite::Begin;
 use crate::progress::Live;
-use crate::record::{Record, Window};
+use crate::record::{Ending, Record, Window};
 use crate::statements::draw::Draw;
 use crate::statements::work::Work;
 
@@ -164,15 +164,14 @@ impl<'a> Client<'a> {
         if recipe.begin {
             now = now_ns();
         }
+        let ending = Ending { client: 0, transaction: kind, begin_ns: start_ns, now_ns: now };
         match outcome {
-            Ok(()) if now - start_ns <= self.deadline_ns => {
-                self.record.transaction_done(0, kind, now, now - start_ns);
-            }
+            Ok(()) if now - start_ns <= self.deadline_ns => self.record.transaction_done(ending),
             Ok(()) => {
                 let cause = "it took longer than workload.deadline_ms";
-                self.record.failed(0, kind, at, now, "deadline", cause);
+                self.record.failed(ending, at, "deadline", cause);
             }
-            Err(error) => self.record.failed(0, kind, at, now, &code_of(&error), &error.to_string()),
+            Err(error) => self.record.failed(ending, at, &code_of(&error), &error.to_string()),
         }
         now
     }

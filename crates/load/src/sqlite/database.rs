@@ -1,7 +1,7 @@
 //! How a connection to the database is opened, and the facts that it reports.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, OpenFlags, ffi};
@@ -45,7 +45,7 @@ impl Database {
             return Err(self.refused("threading", &format!("{:?}", self.threading), got));
         }
         for (name, wanted) in &self.pragmas {
-            let got = set(&connection, name, wanted).map_err(|error| self.failed(&error))?;
+            let got = set(&connection, name, wanted, busy).map_err(|error| self.failed(&error))?;
             match got {
                 Some(got) if taken(name, wanted, &got) => {}
                 Some(got) => return Err(self.refused(name, wanted, &got)),
@@ -95,13 +95,32 @@ const SHOWN: [&str; 9] = [
     "synchronous",
 ];
 
-fn set(connection: &Connection, name: &str, value: &str) -> Result<Option<String>, Error> {
+/// busy: how long it waits for locks. A change of `journal_mode` ignores the busy timeout of its connection, so
+/// of several clients that change it at once one may fail.
+fn set(connection: &Connection, name: &str, value: &str, busy: Duration) -> Result<Option<String>, Error> {
     // quoted values are taken for numbers and words alike
     let text = format!("pragma {name} = '{}'", value.replace('\'', "''"));
-    let mut statement = connection.prepare(&text)?;
+    let limit = Instant::now() + busy;
+    loop {
+        match execute(connection, &text) {
+            Err(error) if is_busy(&error) && Instant::now() < limit => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(error) => return Err(error),
+            Ok(()) => return show(connection, name),
+        }
+    }
+}
+
+fn execute(connection: &Connection, text: &str) -> Result<(), Error> {
+    let mut statement = connection.prepare(text)?;
     let mut rows = statement.raw_query();
     while rows.next()?.is_some() {}
-    show(connection, name)
+    Ok(())
+}
+
+fn is_busy(error: &Error) -> bool {
+    error.sqlite_error_code() == Some(ffi::ErrorCode::DatabaseBusy)
 }
 
 fn show(connection: &Connection, name: &str) -> Result<Option<String>, Error> {
@@ -149,6 +168,9 @@ fn taken(name: &str, requested: &str, shown: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+    use std::sync::Barrier;
+
     use super::*;
     use crate::plan::sqlite::{Begin, Workers};
 
@@ -161,13 +183,8 @@ mod tests {
         assert!(!taken("auto_vacuum", "full", "2") && !taken("cache_size", "100", "50"));
     }
 
-    /// Opens a file made with `made` of a setting, and requests `requested`.
-    fn opened(name: &str, made: &str, requested: &str) -> Result<Connection, LoadError> {
-        let file = std::env::temp_dir().join(format!("steelyard-{name}-{}-{made}", std::process::id()));
-        let maker = Connection::open(&file).unwrap();
-        maker.execute_batch(&format!("pragma {name} = '{made}'; create table item (id integer)")).unwrap();
-        drop(maker);
-        let database = Database {
+    fn database(file: &Path, name: &str, requested: &str) -> Database {
+        Database {
             file: file.to_string_lossy().into_owned(),
             workers: Workers::Threads,
             threading: Threading::Serialized,
@@ -175,8 +192,16 @@ mod tests {
             begin: Begin::Deferred,
             memory_status: true,
             pragmas: vec![(name.into(), requested.into())],
-        };
-        let opened = database.open(Duration::ZERO);
+        }
+    }
+
+    /// Opens a file made with `made` of a setting, and requests `requested`.
+    fn opened(name: &str, made: &str, requested: &str) -> Result<Connection, LoadError> {
+        let file = std::env::temp_dir().join(format!("steelyard-{name}-{}-{made}", std::process::id()));
+        let maker = Connection::open(&file).unwrap();
+        maker.execute_batch(&format!("pragma {name} = '{made}'; create table item (id integer)")).unwrap();
+        drop(maker);
+        let opened = database(&file, name, requested).open(Duration::ZERO);
         std::fs::remove_file(&file).unwrap();
         opened
     }
@@ -191,6 +216,26 @@ mod tests {
                     "{name}: {requested} of {made}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn clients_that_change_the_journal_at_once_wait_for_each_other() {
+        for number in 0..60 {
+            let file =
+                std::env::temp_dir().join(format!("steelyard-journal-{}-{number}", std::process::id()));
+            Connection::open(&file).unwrap().execute_batch("create table item (id integer)").unwrap();
+            let (shared, start) = (database(&file, "journal_mode", "wal"), Barrier::new(3));
+            let open = || {
+                start.wait();
+                shared.open(Duration::from_secs(30)).err()
+            };
+            let failures = std::thread::scope(|scope| {
+                let clients: Vec<_> = (0..3).map(|_| scope.spawn(open)).collect();
+                clients.into_iter().filter_map(|client| client.join().unwrap()).collect::<Vec<_>>()
+            });
+            std::fs::remove_file(&file).unwrap();
+            assert!(failures.is_empty(), "{failures:?}");
         }
     }
 

@@ -13,7 +13,7 @@ pub struct Deck {
 }
 
 impl Deck {
-    /// As many cards of each transaction as its weight says; the plan's check has refused other weights.
+    /// As many cards of each transaction as its weight says, none of weight 0; the plan's check has refused other weights.
     pub fn new(transactions: &[Transaction]) -> Self {
         let cards = transactions
             .iter()

@@ -22,6 +22,7 @@ const ATTEMPTS_MAX: usize = 10_000;
 
 pub struct Draw {
     client: usize,
+    began_ns: u64,
     chance: SmallRng,
     texts: SmallRng,
     deck: Option<Deck>,
@@ -47,6 +48,7 @@ impl Draw {
         let lists = work.transactions.iter().map(|recipe| recipe.lists).max().unwrap_or_default();
         Self {
             client,
+            began_ns: work.began_ns,
             chance: work.chance(client, 0),
             texts: work.chance(client, 1),
             deck: (work.plan.mix == Mix::Deck).then(|| Deck::new(&work.plan.transactions)),
@@ -58,6 +60,16 @@ impl Draw {
             kept: work.chance(client, 0),
             counted: Vec::new(),
             repeated: 0,
+        }
+    }
+
+    /// The values of a captured statement, by place; texts as they stand in it.
+    pub fn captured(&mut self, values: &[Option<String>]) {
+        for (place, value) in self.values.iter_mut().zip(values) {
+            match value {
+                Some(text) => place.set_text(false).extend_from_slice(text.as_bytes()),
+                None => place.set(Scalar::Null),
+            }
         }
     }
 
@@ -103,7 +115,7 @@ impl Draw {
         self.tag = match work.plan.text {
             Text::Identical => 0,
             Text::Distinct => self.texts.random_range(0..work.plan.distinct_texts),
-            Text::Unique => work.next_tag.fetch_add(1, Ordering::Relaxed),
+            Text::Unique => work.plan.own().unique(work.next_tag.fetch_add(1, Ordering::Relaxed)),
         };
         self.fill(work.templates[statement].sources());
     }
@@ -128,7 +140,8 @@ impl Draw {
     }
 
     pub fn evaluate(&mut self, expression: &Expression) -> Result<Scalar, Cause> {
-        expression.evaluate(&mut Scope { values: &self.values, client: self.client, rng: &mut self.chance })
+        let Self { values, client, began_ns, chance, .. } = self;
+        expression.evaluate(&mut Scope { values, client: *client, began_ns: *began_ns, rng: chance })
     }
 
     fn fill(&mut self, sources: &[(usize, Source)]) {
@@ -161,6 +174,18 @@ impl Draw {
     /// Values by place.
     pub fn values(&self) -> &[Value] {
         &self.values
+    }
+
+    /// The place, where it has a value.
+    pub fn present(&self, work: &Work, place: usize) -> Result<usize, Cause> {
+        match self.values[place].kind {
+            Kind::Missing => Err(format!("`:{}` has no value here", work.names[place])),
+            _ => Ok(place),
+        }
+    }
+
+    pub fn values_mut(&mut self) -> &mut [Value] {
+        &mut self.values
     }
 
     pub fn place(&mut self, place: usize) -> &mut Value {

@@ -4,6 +4,8 @@
 use rand::rngs::SmallRng;
 use serde_json::Value as Json;
 
+use steelyard_engine::clock::now_ns;
+
 use super::functions::{ARGUMENTS_MAX, Function};
 use super::scalar::{Cause, Scalar};
 use super::value::Value;
@@ -15,6 +17,8 @@ pub enum Expression {
     Value(usize, String),
     /// Number of the client.
     Client,
+    /// Whole milliseconds since the plan was made ready: the same clock for all clients.
+    Elapsed,
     Call(&'static Function, Vec<Expression>),
     /// Conditions and results in turn; last, if the number is odd, the result of none. NULL without it.
     Case(Vec<Expression>),
@@ -26,6 +30,7 @@ pub enum Expression {
 pub struct Scope<'a> {
     pub values: &'a [Value],
     pub client: usize,
+    pub began_ns: u64,
     pub rng: &'a mut SmallRng,
 }
 
@@ -56,6 +61,7 @@ impl Expression {
                     ("and", 1..) => Self::And(all(arguments)?),
                     ("or", 1..) => Self::Or(all(arguments)?),
                     ("client", 0) => Self::Client,
+                    ("elapsed-ms", 0) => Self::Elapsed,
                     (name, count) => Self::Call(Function::find(name, count)?, all(arguments)?),
                 }
             }
@@ -71,6 +77,9 @@ impl Expression {
                 scope.values[*place].scalar().map_err(|cause| format!("`:{name}`: {cause}"))
             }
             Self::Client => Ok(Scalar::Integer(scope.client as i64)),
+            Self::Elapsed => {
+                Ok(Scalar::Integer((now_ns().saturating_sub(scope.began_ns) / 1_000_000) as i64))
+            }
             Self::Call(function, arguments) => {
                 let mut values = [Scalar::Null; ARGUMENTS_MAX];
                 for (value, argument) in values.iter_mut().zip(arguments) {
@@ -98,7 +107,7 @@ impl Expression {
         for part in parts {
             match part.evaluate(scope)? {
                 Scalar::Null => result = Scalar::Null,
-                value if value.is_true() == decides => return Ok(Scalar::Boolean(decides)),
+                value if value.boolean()? == decides => return Ok(Scalar::Boolean(decides)),
                 _ => {}
             }
         }
@@ -119,7 +128,8 @@ mod tests {
         value.set_integer(7);
         let place_of = |name: &str| (name == "x").then_some(0);
         let mut rng = SmallRng::seed_from_u64(1);
-        Expression::new(&json, &place_of)?.evaluate(&mut Scope { values: &[value], client: 3, rng: &mut rng })
+        let scope = &mut Scope { values: &[value], client: 3, began_ns: now_ns(), rng: &mut rng };
+        Expression::new(&json, &place_of)?.evaluate(scope)
     }
 
     #[test]
@@ -134,6 +144,7 @@ mod tests {
             (json!(["or", null, true]), Scalar::Boolean(true)),
             (json!(["and", null, true]), Scalar::Null),
             (json!(["client"]), Scalar::Integer(3)),
+            (json!(["lt", ["elapsed-ms"], 60_000]), Scalar::Boolean(true)),
         ] {
             assert_eq!(evaluated(json.clone()), Ok(expected), "{json}");
         }

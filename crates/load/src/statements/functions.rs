@@ -84,7 +84,7 @@ static FUNCTIONS: [Function; 39] = [
     function("neg", 1, 1, |a, _| Scalar::Integer(0).arithmetic(a[0], i64::checked_sub, |_, b| -b)),
     function("abs", 1, 1, |a, _| a[0].arithmetic(a[0], |a, _| a.checked_abs(), |a, _| a.abs())),
     function("not", 1, 1, |a, _| {
-        Ok(if a[0] == Scalar::Null { a[0] } else { Scalar::Boolean(!a[0].is_true()) })
+        Ok(if a[0] == Scalar::Null { a[0] } else { Scalar::Boolean(!a[0].boolean()?) })
     }),
     function("is-null", 1, 1, |a, _| Ok(Scalar::Boolean(a[0] == Scalar::Null))),
     // TRUE or FALSE, never NULL
@@ -175,6 +175,9 @@ fn bounds(name: &str, arguments: &[Scalar]) -> Result<(i64, i64), Cause> {
     if low > high {
         return Err(format!("{name}: the lower bound {low} is above the upper bound {high}"));
     }
+    if high.checked_sub(low).and_then(|distance| distance.checked_add(1)).is_none() {
+        return Err(format!("{name}: the range {low} to {high} is too large"));
+    }
     Ok((low, high))
 }
 
@@ -242,7 +245,12 @@ mod tests {
         assert!(whole("neg", &[i64::MIN]).is_err() && whole("abs", &[i64::MIN]).is_err());
         assert_eq!(whole("mod", &[i64::MIN, -1]), Ok(Scalar::Integer(0)));
         assert_eq!(whole("div", &[-7, 2]), Ok(Scalar::Integer(-3)));
-        assert_eq!(whole("random", &[i64::MIN, i64::MAX]).map(|_| ()), Ok(()));
+        // the number of its values is beyond a whole number
+        assert!(whole("random", &[i64::MIN, i64::MAX]).is_err());
+        assert_eq!(whole("random", &[1, i64::MAX]).map(|_| ()), Ok(()));
+        assert!(whole("not", &[1]).is_err());
+        let infinite = call("div", &[Scalar::Double(1.0), Scalar::Integer(0)]);
+        assert_eq!(infinite, Ok(Scalar::Double(f64::INFINITY)));
     }
 
     #[test]

@@ -1,39 +1,65 @@
-//! A pseudorandom permutation of 0..size, by a seed.
+//! The pseudorandom permutation of 0..size that pgbench's `permute` gives, by a seed.
 
-const ROUNDS: u64 = 6;
+const ROUNDS: usize = 6;
 
 /// The place of `index` among 0..size.
 ///
-/// Rounds of invertible mixing permute the next power of two; a result outside is permuted again, which
-/// leaves a permutation of those inside (Black and Rogaway 2002: cycle walking).
+/// Each round permutes the lower and the upper power of two below the size, which overlap, and shifts the whole
+/// by an offset. The numbers are those of pgbench from PostgreSQL 15 on (src/bin/pgbench/pgbench.c, permute).
 pub fn permuted(index: u64, size: u64, seed: u64) -> u64 {
     if size < 2 {
         return 0;
     }
-    let bits = u64::BITS - (size - 1).leading_zeros();
-    let mut at = index;
-    loop {
-        at = mixed(at, bits, seed);
-        if at < size {
-            return at;
+    let mut random = Xoroshiro::new(seed);
+    let bits = size.ilog2();
+    let mask = (1 << bits) - 1;
+    let last = size - 1;
+    let mut at = index % size;
+    for _ in 0..ROUNDS {
+        for upper in [false, true] {
+            let (factor, flips) = (random.number() & mask | 1, random.number() & mask);
+            let place = if upper { last - at } else { at };
+            if place <= mask {
+                let mixed = (place.wrapping_mul(factor) ^ flips) & mask;
+                let rotated = mixed << 1 & mask | mixed >> (bits - 1);
+                at = if upper { last - rotated } else { rotated };
+            }
+        }
+        // both are below 2^63
+        at = (at + random.up_to(last)) % size;
+    }
+    at
+}
+
+/// xoroshiro128** (Blackman and Vigna 2018), seeded by SplitMix64 (Steele, Lea and Flood 2014).
+struct Xoroshiro(u64, u64);
+
+impl Xoroshiro {
+    fn new(seed: u64) -> Self {
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        let first = seed.wrapping_add(STEP);
+        Self(scrambled(first), scrambled(first.wrapping_add(STEP)))
+    }
+
+    fn number(&mut self) -> u64 {
+        let Self(first, second) = *self;
+        let mixed = first ^ second;
+        *self = Self(first.rotate_left(24) ^ mixed ^ mixed << 16, mixed.rotate_left(37));
+        first.wrapping_mul(5).rotate_left(7).wrapping_mul(9)
+    }
+
+    /// One of 0..=most, above 0: drawn again beyond it.
+    fn up_to(&mut self, most: u64) -> u64 {
+        loop {
+            let number = self.number() >> most.leading_zeros();
+            if number <= most {
+                return number;
+            }
         }
     }
 }
 
-/// Invertible on numbers of so many bits: by odd factors, sums, and shifts to the right.
-fn mixed(number: u64, bits: u32, seed: u64) -> u64 {
-    let mask = u64::MAX >> (u64::BITS - bits);
-    let mut key = seed;
-    (0..ROUNDS).fold(number, |number, round| {
-        key = scrambled(key.wrapping_add(round + 1));
-        let number = number.wrapping_mul(key | 1).wrapping_add(key >> 32) & mask;
-        number ^ number >> (bits / 2 + 1).min(bits)
-    })
-}
-
-/// SplitMix64's step (Steele, Lea and Flood 2014).
 fn scrambled(state: u64) -> u64 {
-    let state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let state = (state ^ state >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     state ^ state >> 31
@@ -58,6 +84,15 @@ mod tests {
             let size = u64::MAX >> 1;
             prop_assert!(permuted(index % size, size, seed) < size);
         }
+    }
+
+    #[test]
+    fn the_places_are_those_of_pgbench() {
+        // its own regression test: src/bin/pgbench/t/001_pgbench_with_server.pl
+        const SIZE: u64 = i64::MAX as u64 - 10;
+        let found: Vec<u64> = (1..=3).map(|from_end| permuted(SIZE - from_end, SIZE, 5432)).collect();
+        assert_eq!(found, [520_382_784_483_822_430, 1_143_715_004_660_802_862, 447_293_596_416_496_998]);
+        assert_eq!((permuted(0, 2, 5431), permuted(0, 2, 5433)), (0, 1));
     }
 
     #[test]

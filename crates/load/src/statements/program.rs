@@ -7,6 +7,9 @@ use super::expression::Expression;
 use super::scalar::Cause;
 use crate::plan::steps::{self, Row, pass_of, passes_of};
 
+/// Digits of a whole number of 64 bits.
+const DIGITS_MAX: usize = 19;
+
 /// One step; a jump leads to the number of another.
 #[derive(Debug)]
 pub enum Step {
@@ -16,7 +19,7 @@ pub enum Step {
         take: Option<usize>,
         needs: Vec<usize>,
     },
-    /// distinct: number of the list of what it has drawn in the transaction.
+    /// distinct: number of the list of what was drawn in the transaction.
     Draw {
         place: usize,
         source: Source,
@@ -25,6 +28,23 @@ pub enum Step {
     Set {
         place: usize,
         to: Expression,
+    },
+    /// number: of the text, from 1.
+    Pick {
+        place: usize,
+        texts: Vec<String>,
+        number: Expression,
+    },
+    Name {
+        place: usize,
+        prefix: String,
+        number: Expression,
+        digits: usize,
+    },
+    Send {
+        queue: usize,
+        values: Vec<usize>,
+        after_ms: Expression,
     },
     Jump(usize),
     Unless {
@@ -78,6 +98,8 @@ pub struct Names<'a> {
     /// Place of the name of a value.
     pub place_of: &'a dyn Fn(&str) -> Option<usize>,
     pub statement: &'a dyn Fn(&str) -> Option<Found>,
+    /// Number of the queue of this name.
+    pub queue: &'a dyn Fn(&str) -> Option<usize>,
 }
 
 /// What is made while the steps are put in a row.
@@ -86,8 +108,8 @@ pub struct Program<'a> {
     pub steps: Vec<Step>,
     /// Of all transactions.
     pub takes: &'a mut Vec<Take>,
-    /// How many lists of distinct values there are.
-    pub lists: usize,
+    /// Names of the lists of distinct values, by number.
+    pub lists: Vec<String>,
     /// Places that steps give a value.
     pub given: Vec<usize>,
     depth: usize,
@@ -95,7 +117,7 @@ pub struct Program<'a> {
 
 impl<'a> Program<'a> {
     pub fn new(names: &'a Names<'a>, takes: &'a mut Vec<Take>, given: Vec<usize>) -> Self {
-        Self { names, steps: Vec::new(), takes, lists: 0, given, depth: 0 }
+        Self { names, steps: Vec::new(), takes, lists: Vec::new(), given, depth: 0 }
     }
 
     /// Appends steps; field: where they stand in the plan.
@@ -127,14 +149,37 @@ impl<'a> Program<'a> {
             steps::Step::Draw { value, from, distinct } => {
                 from.check().map_err(|cause| PlanError::new(format!("{field}.from"), cause))?;
                 let place = self.place(value, field)?;
-                self.lists += usize::from(*distinct);
-                let distinct = distinct.then(|| self.lists - 1);
+                let distinct = distinct.as_ref().map(|name| self.list(name));
                 self.steps.push(Step::Draw { place, source: Source::new(from), distinct });
             }
             steps::Step::Set { value, to } => {
                 let to = self.expression(to, &format!("{field}.to"))?;
                 let place = self.place(value, field)?;
                 self.steps.push(Step::Set { place, to });
+            }
+            steps::Step::Pick { value, from, number } => {
+                if from.is_empty() || from.iter().any(|text| text.contains('\0')) {
+                    return Err(PlanError::new(field, "needs texts without a zero byte"));
+                }
+                let number = self.expression(number, &format!("{field}.number"))?;
+                let place = self.place(value, field)?;
+                self.steps.push(Step::Pick { place, texts: from.clone(), number });
+            }
+            steps::Step::Name { value, prefix, number, digits } => {
+                if prefix.contains('\0') || *digits > DIGITS_MAX {
+                    let cause = format!("needs a prefix without a zero byte, at most {DIGITS_MAX} digits");
+                    return Err(PlanError::new(field, cause));
+                }
+                let number = self.expression(number, &format!("{field}.number"))?;
+                let place = self.place(value, field)?;
+                self.steps.push(Step::Name { place, prefix: prefix.clone(), number, digits: *digits });
+            }
+            steps::Step::Send { queue, values, after_ms } => {
+                let no_queue = || PlanError::new(field, format!("no transaction takes from `{queue}`"));
+                let queue = (self.names.queue)(queue).ok_or_else(no_queue)?;
+                let values = values.iter().map(|name| self.place(name, field)).collect::<Result<_, _>>()?;
+                let after_ms = self.expression(after_ms, &format!("{field}.after_ms"))?;
+                self.steps.push(Step::Send { queue, values, after_ms });
             }
             steps::Step::If { condition, then, otherwise } => {
                 let condition = self.expression(condition, &format!("{field}.condition"))?;
@@ -185,6 +230,14 @@ impl<'a> Program<'a> {
         {
             *to = next;
         }
+    }
+
+    /// Number of the list of distinct values with this name.
+    fn list(&mut self, name: &str) -> usize {
+        self.lists.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.lists.push(name.into());
+            self.lists.len() - 1
+        })
     }
 
     fn place(&self, name: &str, field: &str) -> Result<usize, PlanError> {

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use steelyard_engine::error::PlanError;
 
 use crate::plan::Plan;
-use crate::plan::transaction::Transaction;
+use crate::plan::transaction::{Takes, Transaction};
 use crate::statements::distributions::Source;
 use crate::statements::program::{Names, Program, Step, Take};
+use crate::statements::queues::Taking;
 use crate::statements::template::Template;
 
 pub struct Recipe {
@@ -23,6 +24,8 @@ pub struct Recipe {
     pub values: Vec<(usize, Source)>,
     /// Places of the values that steps give: none has one when a transaction begins.
     pub given: Vec<usize>,
+    /// Messages that it waits for.
+    pub takes: Vec<Taking>,
     /// How many lists of distinct values its steps have.
     pub lists: usize,
 }
@@ -41,8 +44,16 @@ pub fn names(plan: &Plan) -> Vec<String> {
     for transaction in &plan.transactions {
         names.extend(transaction.values.keys().cloned());
         transaction.steps.iter().for_each(|step| step.given(0, &mut names));
+        names.extend(transaction.takes.iter().flat_map(Takes::names));
     }
     names.into_iter().collect()
+}
+
+/// Names of the queues, by number.
+pub fn queues(plan: &Plan) -> Vec<String> {
+    let names: BTreeSet<_> =
+        plan.transactions.iter().flat_map(|one| &one.takes).map(|one| &one.queue).collect();
+    names.into_iter().cloned().collect()
 }
 
 impl Recipe {
@@ -57,13 +68,28 @@ impl Recipe {
         let place_of = |name: &str| names.binary_search_by(|known| known.as_str().cmp(name)).ok();
         let mut given = BTreeSet::new();
         transaction.steps.iter().for_each(|step| step.given(0, &mut given));
-        let own = |name: &str| transaction.values.contains_key(name) || given.contains(name);
+        let received: BTreeSet<String> = transaction.takes.iter().flat_map(Takes::names).collect();
+        let own = |name: &str| {
+            transaction.values.contains_key(name) || given.contains(name) || received.contains(name)
+        };
         let statement = |name: &str| {
             let index = plan.statement(name)?;
             Some((index, templates[index].shared(names.len()).collect()))
         };
-        let by_name =
-            Names { place_of: &|name| own(name).then(|| place_of(name)).flatten(), statement: &statement };
+        let queues = queues(plan);
+        let queue = |name: &str| queues.iter().position(|known| known == name);
+        let by_name = Names {
+            place_of: &|name| own(name).then(|| place_of(name)).flatten(),
+            statement: &statement,
+            queue: &queue,
+        };
+        let taking = |one: &Takes| Taking {
+            queue: queue(&one.queue).unwrap_or_default(),
+            places: one.names().filter_map(|name| place_of(&name)).collect(),
+            values: one.into.len(),
+            least: one.least,
+        };
+        let takes_messages = transaction.takes.iter().map(taking).collect();
         let places = given.iter().filter_map(|name| place_of(name)).collect();
         let mut program = Program::new(&by_name, takes, places);
         if transaction.begin {
@@ -89,7 +115,8 @@ impl Recipe {
             by_steps: !transaction.steps.is_empty(),
             values: values(transaction, &place_of),
             given,
-            lists,
+            takes: takes_messages,
+            lists: lists.len(),
         })
     }
 

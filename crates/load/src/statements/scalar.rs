@@ -65,6 +65,14 @@ impl Scalar {
         }
     }
 
+    /// An operand of `and`, `or`, `not`, which take no number.
+    pub fn boolean(self) -> Result<bool, Cause> {
+        match self {
+            Self::Boolean(value) => Ok(value),
+            other => Err(format!("{other:?} is not a boolean")),
+        }
+    }
+
     /// Of a condition; a number is true unless it is 0, NULL is not true.
     pub fn is_true(self) -> bool {
         match self {
@@ -108,7 +116,8 @@ impl Scalar {
         whole: fn(i64, i64) -> Option<i64>,
         double: fn(f64, f64) -> f64,
     ) -> Result<Self, Cause> {
-        if other == Self::Integer(0) && self != Self::Null {
+        // of doubles it is infinite or no number, as in pgbench
+        if other == Self::Integer(0) && matches!(self, Self::Integer(_)) {
             return Err("division by zero".into());
         }
         self.arithmetic(other, whole, double)

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use steelyard_engine::error::PlanError;
 
-use crate::plan::{Parameters, Statement};
+use crate::plan::captured::Captured;
+use crate::plan::{Handle, Parameters, Statement};
 use crate::statements::distributions::Source;
 use crate::statements::value::{Value, write_integer};
 
@@ -42,6 +43,8 @@ pub struct Template {
     occurrences: Vec<usize>,
     bound: bool,
     dialect: Dialect,
+    /// In place of the plan's.
+    pub handle: Option<Handle>,
 }
 
 impl Template {
@@ -52,6 +55,9 @@ impl Template {
         parameters: Parameters,
         dialect: Dialect,
     ) -> Result<Self, PlanError> {
+        if let Some(captured) = statement.captured {
+            return Ok(Self::captured(&statement.sql, captured, dialect));
+        }
         let (mut pieces, names) = parse(&statement.sql);
         let field = || format!("statements.{}", statement.name);
         let mut generators: BTreeMap<&str, _> =
@@ -83,7 +89,20 @@ impl Template {
                 Piece::Parameter(places[index])
             };
         }
-        Ok(Self { pieces, sources, places, occurrences, bound, dialect })
+        Ok(Self { pieces, sources, places, occurrences, bound, dialect, handle: None })
+    }
+
+    /// Its text is as it was captured, placeholders included; or the event's only value.
+    fn captured(sql: &str, captured: Captured, dialect: Dialect) -> Self {
+        let (piece, bound, handle) = match captured {
+            Captured::Text {} => (Piece::Parameter(0), 0, Some(Handle::None)),
+            Captured::ParsedText {} => (Piece::Parameter(0), 0, Some(Handle::Unnamed)),
+            Captured::Values { count } => (Piece::Text(sql.to_string()), count, None),
+        };
+        let places: Vec<usize> = (0..bound).collect();
+        let occurrences = places.clone();
+        let (pieces, sources) = (vec![piece], Vec::new());
+        Self { pieces, sources, places, occurrences, bound: true, dialect, handle }
     }
 
     /// Places of the values that are bound, by number of the parameter.

@@ -1,10 +1,13 @@
 //! Where one client is in the steps of its transaction.
 
+use std::io::Write;
+
+use steelyard_engine::clock::now_ns;
+
 use crate::statements::draw::Draw;
 use crate::statements::program::{Loop, Step};
 use crate::statements::recipe::Recipe;
-use crate::statements::scalar::Cause;
-use crate::statements::value::Kind;
+use crate::statements::scalar::{Cause, Scalar};
 use crate::statements::work::Work;
 
 /// Most passes of one loop.
@@ -47,10 +50,8 @@ impl Walk {
             self.next += 1;
             match &recipe.steps[self.at] {
                 Step::Statement { statement, take, needs } => {
-                    if let Some(place) =
-                        needs.iter().find(|place| draw.values()[**place].kind == Kind::Missing)
-                    {
-                        return Err(format!("`:{}` has no value here", work.names[*place]));
+                    for place in needs {
+                        draw.present(work, *place)?;
                     }
                     draw.statement(work, *statement);
                     draw.take = *take;
@@ -60,6 +61,32 @@ impl Walk {
                 Step::Set { place, to } => {
                     let value = draw.evaluate(to)?;
                     draw.place(*place).set(value);
+                }
+                Step::Pick { place, texts, number } => {
+                    let number = draw.evaluate(number)?.integer()?;
+                    let text =
+                        usize::try_from(number).ok().and_then(|from_1| texts.get(from_1.wrapping_sub(1)));
+                    let text = text.ok_or_else(|| format!("there is no text {number} of {}", texts.len()))?;
+                    draw.place(*place).set_text(true).extend_from_slice(text.as_bytes());
+                }
+                Step::Name { place, prefix, number, digits } => {
+                    let number = draw.evaluate(number)?.integer()?;
+                    let text = draw.place(*place).set_text(true);
+                    text.extend_from_slice(prefix.as_bytes());
+                    // writing into memory does not fail
+                    drop(write!(text, "{number:0digits$}"));
+                }
+                Step::Send { queue, values, after_ms } => {
+                    let after_ms = draw.evaluate(after_ms)?;
+                    let after_ms = if after_ms == Scalar::Null { 0.0 } else { after_ms.double()? };
+                    if !(0.0..=PAUSE_MS_MAX).contains(&after_ms) {
+                        return Err(format!("cannot send a message after {after_ms} ms"));
+                    }
+                    let message = values
+                        .iter()
+                        .map(|place| Ok(draw.values()[draw.present(work, *place)?].clone()))
+                        .collect::<Result<_, Cause>>()?;
+                    work.queues.send(*queue, now_ns() + (after_ms * 1e6) as u64, message);
                 }
                 Step::Jump(to) => self.next = *to,
                 Step::Unless { condition, to } => {

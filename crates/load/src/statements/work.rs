@@ -4,13 +4,16 @@ use std::sync::atomic::AtomicU64;
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use steelyard_engine::clock::now_ns;
 use steelyard_engine::error::PlanError;
 
-use crate::plan::Plan;
 use crate::plan::transaction::Transaction;
+use crate::plan::{Handle, Plan};
 use crate::shared_memory::Shared;
+use crate::statements::capture::Capture;
 use crate::statements::program::Take;
-use crate::statements::recipe::{Ingredients, Recipe, names};
+use crate::statements::queues::Queues;
+use crate::statements::recipe::{Ingredients, Recipe, names, queues};
 use crate::statements::template::{Dialect, Template};
 
 /// See the module.
@@ -24,6 +27,12 @@ pub struct Work {
     pub names: Vec<String>,
     /// How many values a client keeps: those of transactions by name, then the statement's own.
     pub places: usize,
+    /// Messages between transactions.
+    pub queues: Queues,
+    /// By client from 0: the only transaction of those that have one.
+    own: Vec<usize>,
+    /// What expressions count time from.
+    pub began_ns: u64,
     weight: f64,
     /// Some transactions have keying or think times.
     pub pauses: bool,
@@ -31,6 +40,8 @@ pub struct Work {
     pub control: Option<usize>,
     /// Of unique texts: one sequence for all clients.
     pub next_tag: Shared<AtomicU64>,
+    /// The sessions that a replay plays.
+    pub capture: Option<Capture>,
 }
 
 impl Work {
@@ -49,11 +60,35 @@ impl Work {
             transactions.push(Recipe::new(&from, transaction, &mut takes, weight)?);
         }
         let own = templates.iter().map(|template| template.sources().len()).max().unwrap_or_default();
-        let places = names.len() + own;
+        let capture = Capture::open(&plan)?;
+        let places = (names.len() + own).max(capture.as_ref().map_or(0, Capture::values_max));
         let next_tag = Shared::new(AtomicU64::new(0));
         let control = plan.control();
         let pauses = plan.transactions.iter().any(Transaction::pauses);
-        Ok(Self { plan, templates, transactions, takes, names, places, weight, pauses, control, next_tag })
+        let queues = Queues::new(queues(&plan).len());
+        let with_own = plan.transactions.iter().enumerate();
+        let own = with_own.flat_map(|(number, one)| std::iter::repeat_n(number, one.clients)).collect();
+        Ok(Self {
+            plan,
+            templates,
+            transactions,
+            takes,
+            names,
+            places,
+            queues,
+            own,
+            began_ns: now_ns(),
+            weight,
+            pauses,
+            control,
+            next_tag,
+            capture,
+        })
+    }
+
+    /// How a statement is sent.
+    pub fn handle(&self, statement: usize) -> Handle {
+        self.templates[statement].handle.unwrap_or(self.plan.handle)
     }
 
     /// The transaction for a number of 0..1, by weight.
@@ -61,6 +96,11 @@ impl Work {
         let weight = share * self.weight;
         let past = self.transactions.partition_point(|recipe| recipe.cumulative_weight <= weight);
         past.min(self.transactions.len() - 1)
+    }
+
+    /// The transaction of a client that executes no other.
+    pub fn own(&self, client: usize) -> Option<usize> {
+        self.own.get(client).copied()
     }
 
     /// A client's random numbers of one kind. It depends on the seed and its number alone, so every option

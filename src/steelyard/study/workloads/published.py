@@ -6,8 +6,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from steelyard.study.key_types import Label
+from steelyard.study.key_types import Label, Strict
 from steelyard.study.workloads.workload import Workload
+
+
+class RecordedFigure(Strict):
+    """One number that the source gives for each run."""
+
+    unit: str = Field(description="as the source gives it; 1: a number of things")
+    better: Literal["higher", "lower", "neither"] = "neither"
 
 
 class PublishedWorkload(Workload):
@@ -18,6 +25,15 @@ class PublishedWorkload(Workload):
     work: Label = Field(default="transaction", description="name of one unit of work")
     client: Label = Field(default="client", description="name of one unit of plan.clients: JVM, process")
     clients: Label = Field(default="clients", description="its plural: JVMs, processes")
+
+    figures: dict[str, RecordedFigure] = Field(
+        default_factory=dict[str, RecordedFigure],
+        description="numbers of each run, by name; p50, p95 and p99 in a unit of time are latencies",
+    )
+    main_figure: str | None = Field(
+        default=None,
+        description="the figure that the study is about, where no work was counted",
+    )
 
     @property
     def point_is(self) -> str:

@@ -50,6 +50,11 @@ class QueriesWorkload(Workload):
         return False
 
     @property
+    def in_rounds(self) -> bool:
+        """True: a round is every query once."""
+        return True
+
+    @property
     def rate_unit(self) -> str:
         """In rounds."""
         return " rounds/s"

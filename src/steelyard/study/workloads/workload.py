@@ -50,6 +50,10 @@ class Workload(Strict):
         """Unit of the throughput."""
         return f"{self.WORK}s/s"
 
+    def schema_settings(self) -> Mapping[str, str]:
+        """SQL by name, which a factor of scope schema may switch on: executed after the data are loaded."""
+        return {}
+
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
         """Keys without effect in combination with the others, each with the reason."""
         yield from ()
@@ -75,6 +79,11 @@ class Workload(Strict):
         return True
 
     @property
+    def in_rounds(self) -> bool:
+        """Whether its work comes in rounds, which the clock does not cut off."""
+        return False
+
+    @property
     def counts_transactions(self) -> bool:
         """Whether the engine can end a phase with a number of transactions."""
         return False
@@ -88,6 +97,21 @@ class Workload(Strict):
     def thinks(self) -> bool:
         """Whether clients pause between transactions."""
         return False
+
+    @property
+    def long_pauses(self) -> str:
+        """What takes seconds, longer than a turn, with its verb; '': nothing."""
+        return ""
+
+    @property
+    def clients_apart(self) -> int:
+        """The first so many clients execute other transactions than the rest: they are not compared."""
+        return 0
+
+    @property
+    def background_clients(self) -> int:
+        """Of those apart: so many execute work that is counted by itself alone, beside the measured work."""
+        return 0
 
     @property
     def engine_threads(self) -> int:

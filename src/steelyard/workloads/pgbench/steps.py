@@ -188,6 +188,8 @@ class _Script:
     def _take(self, prefix: str, place: Place) -> None:
         if self._last is None:
             raise place.error("\\gset follows a command of SQL that gives a row")
+        if len(prefix.split()) > 1:
+            raise place.error(f"\\gset {prefix}: one prefix at most")
         self._last["take"] = {
             name: name[len(prefix) :]
             for name in sorted(self._named)

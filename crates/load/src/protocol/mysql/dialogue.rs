@@ -41,7 +41,7 @@ impl protocol::Dialogue for Dialogue {
         self.close_used(out);
         let describe = draw.take.is_some_and(|take| self.columns[take].is_none());
         self.scanner.want(draw.take.map(|take| work.takes[take].row), describe);
-        let handle = work.plan.handle;
+        let handle = work.handle(draw.statement);
         if handle == Handle::Named {
             let known = self.numbers[draw.statement][draw.tag as usize];
             if known != 0 {
@@ -72,7 +72,7 @@ impl protocol::Dialogue for Dialogue {
         if !self.preparing || failed {
             return Next::Done;
         }
-        match work.plan.handle {
+        match work.handle(draw.statement) {
             Handle::Named => self.numbers[draw.statement][draw.tag as usize] = self.answered,
             Handle::PerUse => self.used = Some(self.answered),
             _ => {}
@@ -88,7 +88,7 @@ impl protocol::Dialogue for Dialogue {
             self.columns[number] = Some(columns(&rows.definitions)?);
         }
         let columns = self.columns[number].as_deref().unwrap_or_default();
-        take(wanted, columns, rows, work.plan.handle == Handle::None, draw)
+        take(wanted, columns, rows, work.handle(draw.statement) == Handle::None, draw)
     }
 
     fn control(&mut self, control: Control, out: &mut Vec<u8>) {

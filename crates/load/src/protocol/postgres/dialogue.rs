@@ -51,7 +51,8 @@ impl protocol::Dialogue for Dialogue {
         self.scanner.want(draw.take.map(|take| work.takes[take].row));
         let name = &mut self.name;
         name.clear();
-        match work.plan.handle {
+        let handle = work.handle(draw.statement);
+        match handle {
             Handle::None => {
                 messages::query(out, |out| draw.write_text(work, out));
                 self.stage = Stage::Execute;
@@ -73,7 +74,7 @@ impl protocol::Dialogue for Dialogue {
             }
             Handle::PerUse | Handle::Left => {
                 name.push(b'p');
-                if work.plan.handle == Handle::Left {
+                if handle == Handle::Left {
                     write_integer(self.left as i64, name);
                     self.left += 1;
                 }
@@ -85,7 +86,7 @@ impl protocol::Dialogue for Dialogue {
     }
 
     fn go_on(&mut self, work: &Work, draw: &Draw, failed: bool, out: &mut Vec<u8>) -> Next {
-        match (self.stage, work.plan.handle) {
+        match (self.stage, work.handle(draw.statement)) {
             (Stage::Parse, _) if !failed => self.execute(work, draw, out),
             (Stage::Execute, Handle::PerUse) => {
                 messages::close(out, &self.name);

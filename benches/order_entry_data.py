@@ -1,0 +1,46 @@
+"""Rows per second of one core that the data generator of order entry writes, by table; goal: 100,000.
+
+python benches/order_entry_data.py [--warehouses 2] [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from steelyard.workloads.order_entry.generator import write
+from steelyard.workloads.order_entry.schema import TABLES
+
+_GOAL_PER_S = 100_000
+_ROWS_MIN = 1_000  # of smaller tables the rate says nothing
+
+
+def main() -> None:
+    """Prints a line per table, and one for all; fails below the goal."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--warehouses", type=int, default=2)
+    parser.add_argument("--quick", action="store_true", help="one warehouse")
+    given = parser.parse_args()
+    all_rows, all_s, all_bytes, slowest = 0, 0.0, 0, float("inf")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in TABLES:
+            begin_s = time.process_time()
+            path = write(name, 1 if given.quick else given.warehouses, 208, Path(folder))
+            took_s = time.process_time() - begin_s
+            with path.open("rb") as file:
+                rows = sum(1 for _ in file) - 1
+            size, rate = path.stat().st_size / 1e6, rows / took_s
+            print(f"{name:10} {rows:9,} rows {size:7.1f} MB {rate:11,.0f} rows/s")
+            if rows >= _ROWS_MIN:
+                slowest = min(slowest, rate)
+            all_rows, all_s, all_bytes = all_rows + rows, all_s + took_s, all_bytes + path.stat().st_size
+            path.unlink()
+    print(f"{'all':10} {all_rows:9,} rows {all_bytes / 1e6:7.1f} MB {all_rows / all_s:11,.0f} rows/s of CPU")
+    assert all_rows / all_s >= _GOAL_PER_S, "below the goal"
+    print(f"goal: {_GOAL_PER_S:,} rows/s per core; the slowest table of {_ROWS_MIN:,} rows: {slowest:,.0f}")
+
+
+if __name__ == "__main__":
+    main()

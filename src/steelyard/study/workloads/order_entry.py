@@ -1,0 +1,147 @@
+"""The workload of order entry, derived from the TPC-C specification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from steelyard.study.key_types import Strict
+from steelyard.study.workloads.derived import DerivedWorkload
+from steelyard.study.workloads.workload import KeyPath
+
+NOT_TPC = (
+    "Derived from the TPC-C specification; not a TPC benchmark; results are not comparable with published TPC"
+    " results"
+)
+# clause 2.1.6.1: how far the constants of last names in the run and in the data may be apart
+_LAST_NAMES_APART = frozenset(range(65, 120)) - {96, 112}
+# clause 1.4 of the specification, as references of a table's columns
+_FOREIGN_KEYS: tuple[tuple[str, str, str], ...] = (
+    ("district (d_w_id)", "warehouse (w_id)", "district_warehouse"),
+    ("customer (c_w_id, c_d_id)", "district (d_w_id, d_id)", "customer_district"),
+    ("history (h_c_w_id, h_c_d_id, h_c_id)", "customer (c_w_id, c_d_id, c_id)", "history_customer"),
+    ("history (h_w_id, h_d_id)", "district (d_w_id, d_id)", "history_district"),
+    ("orders (o_w_id, o_d_id, o_c_id)", "customer (c_w_id, c_d_id, c_id)", "orders_customer"),
+    ("new_order (no_w_id, no_d_id, no_o_id)", "orders (o_w_id, o_d_id, o_id)", "new_order_orders"),
+    ("stock (s_w_id)", "warehouse (w_id)", "stock_warehouse"),
+    ("stock (s_i_id)", "item (i_id)", "stock_item"),
+    ("order_line (ol_w_id, ol_d_id, ol_o_id)", "orders (o_w_id, o_d_id, o_id)", "order_line_orders"),
+    ("order_line (ol_supply_w_id, ol_i_id)", "stock (s_w_id, s_i_id)", "order_line_stock"),
+)
+
+
+class Constants(Strict):
+    """C of NURand(A, x, y), the same for all clients of all runs (TPC-C 2.1.6)."""
+
+    last_name_loaded: int = Field(default=208, ge=0, le=255, description="of last names in the data")
+    last_name: int = Field(
+        default=123,
+        ge=0,
+        le=255,
+        description="of last names in the run; 65 to 119 from that in the data, neither 96 nor 112",
+    )
+    customer: int = Field(default=259, ge=0, le=1023, description="of numbers of customers")
+    item: int = Field(default=7911, ge=0, le=8191, description="of numbers of items")
+
+    @model_validator(mode="after")
+    def _apart(self) -> Constants:
+        if abs(self.last_name - self.last_name_loaded) not in _LAST_NAMES_APART:
+            raise ValueError(
+                "last_name and last_name_loaded must differ by 65 to 119, and by neither 96 nor 112"
+                " (TPC-C 2.1.6.1)"
+            )
+        return self
+
+
+class OrderEntryWorkload(DerivedWorkload):
+    """Orders, payments, deliveries and queries of a wholesaler's warehouses. Derived from the TPC-C
+    specification; not a TPC benchmark; results are not comparable with published TPC results.
+    """
+
+    CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
+        **DerivedWorkload.CLIENT_SETTINGS,
+        **{key: (key,) for key in ("home", "reads", "waits", "report_clients")},
+    }
+
+    kind: Literal["order-entry"]
+    warehouses: int = Field(
+        default=1, ge=1, le=10_000, description="scale: 600,000 rows and about 110 MB each, with indexes"
+    )
+    home: Literal["fixed", "free"] = Field(
+        default="fixed",
+        description="fixed: each client stays in one warehouse, client N in the one of number N modulo"
+        " warehouses; free: each transaction draws its warehouse",
+    )
+    reads: Literal["single", "list"] = Field(
+        default="single",
+        description="single: a new order reads item and stock of each line by statements of their own; list:"
+        " of all lines by two statements, and the server computes amounts and stocks",
+    )
+    waits: bool = Field(
+        default=False,
+        description="keying and think times of the specification (18 + 12 s for a new order); it has ten"
+        " clients per warehouse then",
+    )
+    report_clients: int = Field(
+        default=0,
+        ge=0,
+        le=1_000,
+        description="of the clients, so many execute a reporting query over all order lines, one after"
+        " another, and nothing else; it is counted apart from order entry. Settings `report.` of"
+        " scope host schedule their sessions",
+    )
+    conditions: Literal["four", "all"] = Field(
+        default="four",
+        description="conditions of consistency to check after each run: the first four, or all that hold"
+        " then; of the loaded data, once, all twelve in either case; a run that violates one is void",
+    )
+    constants: Constants = Constants()
+
+    def idle(self) -> Iterator[tuple[KeyPath, str]]:
+        """Keys without effect in one warehouse, or with another kind of arrival."""
+        if self.warehouses == 1:
+            yield ("home",), "there is one warehouse"
+        yield from super().idle()
+
+    @property
+    def thinks(self) -> bool:
+        """Whether clients pause between transactions."""
+        return self.waits or super().thinks
+
+    @property
+    def long_pauses(self) -> str:
+        """Keying and think times; reporting queries."""
+        if self.report_clients:
+            return "reporting queries are"
+        return "keying and think times are" if self.waits else ""
+
+    @property
+    def clients_apart(self) -> int:
+        """Those of the reporting query."""
+        return self.report_clients
+
+    @property
+    def background_clients(self) -> int:
+        """Those of the reporting query."""
+        return self.report_clients
+
+    def schema_settings(self) -> Mapping[str, str]:
+        """`foreign_keys`: the ten of the specification."""
+        return {"foreign_keys": ";\n".join(_foreign_key(*key) for key in _FOREIGN_KEYS)}
+
+    def summary(self) -> dict[str, str]:
+        """Warehouses, arrival, threads."""
+        scale = f"{self.warehouses} warehouse{'s' * (self.warehouses != 1)}"
+        reports = f"; {self.report_clients} of the clients report" if self.report_clients else ""
+        return {
+            "workload": f"{self.kind} (derived from TPC-C, not a TPC benchmark), {scale}",
+            "arrival": ("keying and think times" if self.waits else self.arrival.summary()) + reports,
+            "threads": str(self.threads),
+        }
+
+
+def _foreign_key(columns: str, referenced: str, name: str) -> str:
+    table, _, own = columns.partition(" ")
+    return f"alter table {table} add constraint {name} foreign key {own} references {referenced}"

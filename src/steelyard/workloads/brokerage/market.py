@@ -1,0 +1,218 @@
+"""The market: Trade-Result for an order that it has executed, Market-Feed for prices on the ticker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from steelyard.workloads import Scripted
+from steelyard.workloads.brokerage.draws import price_cents, symbol, walk
+from steelyard.workloads.brokerage.scale import Scale
+from steelyard.workloads.brokerage.trade_order import (
+    MARKET_QUEUE,
+    PASSES_MAX,
+    TRIGGER_QUEUE,
+    commission,
+    is_closing,
+    tax_steps,
+    to_market,
+    value_steps,
+)
+from steelyard.workloads.kinds import Kind
+from steelyard.workloads.steps import BEGIN, COMMIT, Step, execute, percent, put, uniform, when
+
+_TICKER_QUEUE = "prices on the ticker"
+# of 20 entries of a feed half are trades; the others are limits that a price meets, or prices of any security
+_HALF = 10
+_TRIGGERED = (
+    " from trade_request where tr_s_symb = :symbol and ((tr_tt_id = 'TSL' and tr_bid_price >= :price * 0.01)"
+    " or (tr_tt_id = 'TLS' and tr_bid_price <= :price * 0.01)"
+    " or (tr_tt_id = 'TLB' and tr_bid_price >= :price * 0.01))"
+)
+_HOLDING = "select h_t_id, h_qty, h_price from holding where h_ca_id = :a and h_s_symb = :symbol order by"
+_RESULT: Mapping[str, str] = {
+    "trade": "select t_ca_id, t_tt_id, t_s_symb, t_qty, t_chrg * 100 as charge, t_lifo, t_is_cash,"
+    " tt_is_sell,"
+    " tt_name from trade, trade_type where t_id = :t and tt_id = t_tt_id",
+    # all results of an account come one after another
+    "account": "select ca_b_id, ca_c_id, ca_tax_st from customer_account where ca_id = :a for update",
+    "holding summary": "select hs_qty from holding_summary where hs_ca_id = :a and hs_s_symb = :symbol"
+    " for update",
+    "insert summary": "insert into holding_summary (hs_ca_id, hs_s_symb, hs_qty) values (:a, :symbol,"
+    " :now_held)",
+    "update summary": "update holding_summary set hs_qty = :now_held where hs_ca_id = :a and hs_s_symb ="
+    " :symbol",
+    "delete summary": "delete from holding_summary where hs_ca_id = :a and hs_s_symb = :symbol",
+    "oldest holding": f"{_HOLDING} h_dts, h_t_id limit 1 for update",
+    "newest holding": f"{_HOLDING} h_dts desc, h_t_id desc limit 1 for update",
+    "insert holding history": "insert into holding_history (hh_t_id, hh_h_t_id, hh_before_qty, hh_after_qty)"
+    " values (:t, :of, :holding, :rest)",
+    "update holding": "update holding set h_qty = :rest where h_t_id = :of",
+    "delete holding": "delete from holding where h_t_id = :of",
+    "insert holding": "insert into holding (h_t_id, h_ca_id, h_s_symb, h_dts, h_price, h_qty) values (:t, :a,"
+    " :symbol, current_timestamp(6), :price * 0.01, :rest)",
+    "tax rate": "select sum(tx_rate) as rate from taxrate, customer_taxrate where cx_c_id = :c and tx_id"
+    " = cx_tx_id",
+    "update tax": "update trade set t_tax = :tax * 0.01 where t_id = :t",
+    "security": "select s_ex_id, s_name from security where s_symb = :symbol",
+    "customer": "select c_tier from customer where c_id = :c",
+    "commission rate": "select cr_rate from commission_rate where cr_c_tier = :tier and cr_tt_id = :type"
+    " and cr_ex_id = :exchange and cr_from_qty <= :quantity and cr_to_qty >= :quantity",
+    "update trade": "update trade set t_comm = :commission * 0.01, t_dts = current_timestamp(6), t_st_id"
+    " = 'CMPT',"
+    " t_trade_price = :price * 0.01 where t_id = :t",
+    "insert history": "insert into trade_history (th_t_id, th_st_id, th_dts)"
+    " values (:t, 'CMPT', current_timestamp(6))",
+    # the hot row: ten brokers per 1,000 customers
+    "update broker": "update broker set b_comm_total = b_comm_total + :commission * 0.01,"
+    " b_num_trades = b_num_trades + 1 where b_id = :b",
+    "insert settlement": "insert into settlement (se_t_id, se_cash_type, se_cash_due_date, se_amt) values"
+    " (:t,"
+    " case cast(:cash as integer) when 1 then 'Cash Account' else 'Margin' end,"
+    " current_date + interval '2' day, :amount * 0.01)",
+    "update balance": "update customer_account set ca_bal = ca_bal + :amount * 0.01 where ca_id = :a",
+    "insert cash": "insert into cash_transaction (ct_t_id, ct_dts, ct_amt, ct_name) values (:t,"
+    " current_timestamp(6), :amount * 0.01, concat(left(:type_name, 12), ' ', cast(:quantity as"
+    " decimal(6,0)),"
+    " ' shares of ', left(:symbol, 15)))",
+}
+_FEED: Mapping[str, str] = {
+    "update last trade": "update last_trade set lt_price = :price * 0.01, lt_vol = lt_vol + :quantity,"
+    " lt_dts = current_timestamp(6) where lt_s_symb = :symbol",
+    "count requests": "select count(*) as n" + _TRIGGERED,
+    "request": "select tr_t_id" + _TRIGGERED + " limit 1 for update",
+    "update trade": "update trade set t_st_id = 'SBMT', t_dts = current_timestamp(6) where t_id = :t",
+    "delete request": "delete from trade_request where tr_t_id = :t",
+    "insert history": "insert into trade_history (th_t_id, th_st_id, th_dts)"
+    " values (:t, 'SBMT', current_timestamp(6))",
+}
+
+
+def trade_result(clients: int) -> Kind:
+    """One per order that the market has executed."""
+    taken = {
+        "a": "t_ca_id", "type": "t_tt_id", "symbol": "t_s_symb", "quantity": "t_qty", "charge": "charge",
+        "lifo": "t_lifo", "cash": "t_is_cash", "sells": "tt_is_sell", "type_name": "tt_name",
+    }  # fmt: skip
+    steps = [
+        put("price", price_cents("s")),
+        BEGIN,
+        execute("trade", taken),
+        execute("account", {"b": "ca_b_id", "c": "ca_c_id", "tax_status": "ca_tax_st"}),
+        *_holdings(),
+        *tax_steps(),
+        when(["gt", "tax", 0], [execute("update tax")]),
+        execute("security", {"exchange": "s_ex_id"}),
+        execute("customer", {"tier": "c_tier"}),
+        execute("commission rate", {"rate": "cr_rate"}),
+        commission(),
+        execute("update trade"),
+        execute("insert history"),
+        execute("update broker"),
+        *_settlement(),
+        COMMIT,
+        {"do": "send", "queue": _TICKER_QUEUE, "values": ["s", "price", "quantity"]},
+    ]
+    takes = ({"queue": MARKET_QUEUE, "into": ["t", "s"]},)
+    return Kind(_RESULT, Scripted(0, tuple(steps), takes=takes, clients=clients))
+
+
+def _holdings() -> list[Step]:
+    """The position, then holdings one by one; what is left of the trade becomes a holding."""
+    signed = ["case", ["eq", "sells", 1], ["neg", "quantity"], "quantity"]
+    closed = ["least", "left", ["abs", "holding"]]
+    one = [
+        put("closed", closed),
+        put(
+            "rest", ["case", ["gt", "holding", 0], ["sub", "holding", "closed"], ["add", "holding", "closed"]]
+        ),
+        execute("insert holding history"),
+        when(["eq", "rest", 0], [execute("delete holding")], [execute("update holding")]),
+        *value_steps("closed"),
+    ]
+    rest = [
+        put("of", "t"),
+        put("holding", 0),
+        put("rest", ["case", ["eq", "sells", 1], ["neg", "left"], "left"]),
+        execute("insert holding history"),
+        execute("insert holding"),
+    ]
+    summary = [when(["eq", "now_held", 0], [execute("delete summary")], [execute("update summary")])]
+    return [
+        put("held", 0),
+        execute("holding summary", {"held": "hs_qty"}, rows="known"),
+        put("now_held", ["add", "held", signed]),
+        when(["eq", "known", 0], [execute("insert summary")], summary),
+        put("bought", 0),
+        put("sold", 0),
+        put("left", "quantity"),
+        when(
+            is_closing(),
+            walk("holding", one, {"of": "h_t_id", "holding": "h_qty", "paid": "h_price"}, PASSES_MAX),
+        ),
+        when(["gt", "left", 0], rest),
+    ]
+
+
+def _settlement() -> list[Step]:
+    value = ["mul", "quantity", "price"]
+    fees = ["add", ["int", "charge"], "commission"]
+    amount = ["case", ["eq", "sells", 1], ["sub", value, fees], ["neg", ["add", value, fees]]]
+    withheld = ["case", ["eq", "tax_status", 1], "tax", 0]
+    return [
+        put("amount", ["sub", amount, withheld]),
+        execute("insert settlement"),
+        when(["eq", "cash", 1], [execute("update balance"), execute("insert cash")]),
+    ]
+
+
+def market_feed(scale: Scale, clients: int) -> Kind:
+    """One per 20 entries: each updates a price, and executes the limits that it meets."""
+    entries = [step for n in range(1, _HALF + 1) for step in _entry(n)]
+    others = [step for n in range(1, _HALF + 1) for step in _other_entry(n, scale)]
+    takes = (
+        {"queue": _TICKER_QUEUE, "into": ["s", "price", "quantity"], "count": _HALF, "least": _HALF},
+        {"queue": TRIGGER_QUEUE, "into": ["met_s", "met_price"], "count": _HALF, "least": 0},
+    )
+    return Kind(_FEED, Scripted(0, (*entries, *others), takes=takes, clients=clients))
+
+
+def _entry(n: int) -> list[Step]:
+    return [*(put(name, f"{name}{n}") for name in ("s", "price", "quantity")), *_ticked()]
+
+
+def _other_entry(n: int, scale: Scale) -> list[Step]:
+    """A limit that the price meets now, or else any security."""
+    any_security = [
+        put("s", uniform(1, scale.securities)),
+        put("price", price_cents("s")),
+        put("quantity", ["case", percent(50), 300, 500]),
+    ]
+    met = [put("s", f"met_s{n}"), put("price", f"met_price{n}"), put("quantity", 100)]
+    return [when(["is-null", f"met_s{n}"], any_security, met), *_ticked()]
+
+
+def _ticked() -> list[Step]:
+    """A price on the ticker; each limit order that it meets goes to the market when that is committed."""
+    one = [
+        BEGIN,
+        execute("request", {"t": "tr_t_id"}, rows="found"),
+        when(
+            ["gt", "found", 0],
+            [
+                execute("update trade"),
+                execute("delete request"),
+                execute("insert history"),
+                COMMIT,
+                to_market(),
+            ],
+            [COMMIT],
+        ),
+    ]
+    return [
+        symbol(),
+        BEGIN,
+        execute("update last trade"),
+        execute("count requests", {"requests": "n"}),
+        COMMIT,
+        {"do": "loop", "times": "requests", "steps": one},
+    ]

@@ -1,0 +1,125 @@
+"""Orders of the days before the data were loaded: who traded what, drawn like the clients' own orders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.workloads.brokerage.scale import (
+    ACCOUNT_STEP,
+    ACCOUNTS,
+    PHASE_STEP,
+    PRICE_MIN,
+    PRICE_SPAN,
+    QUANTITIES,
+    RANK_FACTOR,
+    SECURITIES_MIN,
+    SECURITIES_SPAN,
+    TIER_1,
+    TIER_2,
+    TRADES_PER_DAY,
+    UNIT,
+    UNIT_STEP,
+    WAVE_MS,
+    Scale,
+)
+
+Integers = NDArray[np.int64]
+
+DAY_S = 28_800  # a day of trades
+_SEED = 20_260_101
+_LIFO_PERCENT, _MARGIN_PERCENT = 35, 16  # margin: of buys, 8 % of all
+# per cent of orders up to which they are market buys, market sells, limit buys, limit sells, stop-loss
+_TYPES_UP_TO = (30, 60, 80, 90)
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Columns of one day's orders, in the order of their completion; rank: of the customer in its unit.
+
+    type: number in TRADE_TYPES; price, bid: cents; second: of the day, when it was completed; delay_s: from
+    the order on.
+    """
+
+    rank: Integers
+    account: Integers
+    security: Integers
+    type: Integers
+    quantity: Integers
+    price: Integers
+    bid: Integers
+    second: Integers
+    delay_s: Integers
+    lifo: NDArray[np.bool_]
+    cash: NDArray[np.bool_]
+
+    @property
+    def buys(self) -> NDArray[np.bool_]:
+        """Market and limit buys."""
+        return (self.type == 0) | (self.type == 2)
+
+    def where(self, chosen: NDArray[np.bool_]) -> Orders:
+        """The rows that are chosen."""
+        return Orders(**{name: column[chosen] for name, column in vars(self).items()})
+
+
+def orders_of(scale: Scale, day: int) -> Orders:
+    """Orders of a day from 0; the same for every number of days."""
+    rows = scale.units * TRADES_PER_DAY
+    random = np.random.RandomState([_SEED, *b"orders", day])
+
+    def whole(low: int, high: int) -> Integers:
+        return random.randint(low, high + 1, rows, dtype=np.int64)
+
+    unit = whole(0, scale.units - 1)
+    rank = _ranks(whole(1, 20_000_000) / 10_000)
+    customer = UNIT * unit + (RANK_FACTOR * rank + UNIT_STEP * (unit + 1)) % UNIT + 1
+    account = 10 * (customer - 1) + _below(_account_counts(rank), random) + 1
+    place = _below(SECURITIES_MIN + account % SECURITIES_SPAN, random)
+    security = (account * ACCOUNT_STEP + place) % scale.securities + 1
+    kind = np.searchsorted(np.array(_TYPES_UP_TO), whole(1, 100), side="left").astype(np.int64)
+    buys = (kind == 0) | (kind == 2)
+    second = np.arange(rows, dtype=np.int64) * DAY_S // rows
+    price = _price(security, second * 1_000)
+    limit = PRICE_MIN + whole(0, PRICE_SPAN)
+    return Orders(
+        rank=rank,
+        account=account,
+        security=security,
+        type=kind,
+        quantity=np.array(QUANTITIES, dtype=np.int64)[whole(0, 3)],
+        price=price,
+        bid=np.where(kind < 2, price, limit),
+        second=second,
+        delay_s=np.where(kind < 2, whole(1, 5), whole(6, 450)),
+        lifo=whole(1, 100) <= _LIFO_PERCENT,
+        cash=~(buys & (whole(1, 100) <= _MARGIN_PERCENT)),
+    )
+
+
+def _ranks(drawn: NDArray[np.float64]) -> Integers:
+    """Ranks of customers: tiers 1, 2 and 3 have 10, 60 and 30 % of the orders, and a linear skew within."""
+    first = np.clip(np.sqrt(22_500 + 500 * drawn) - 151, 0, TIER_1 - 1)
+    second = np.clip(np.sqrt(290_000 + 1_000 * drawn) - 501, TIER_1, TIER_2 - 1)
+    third = np.clip(149 + np.sqrt(np.maximum(500 * drawn - 277_500, 0)), TIER_2, UNIT - 1)
+    whole: Any = np.ceil(np.where(drawn <= 200, first, np.where(drawn <= 1_400, second, third)))
+    return whole.astype(np.int64)
+
+
+def _account_counts(rank: Integers) -> Integers:
+    one, two, three = (np.array(counts, dtype=np.int64) for counts in ACCOUNTS)
+    counts = np.where(rank < TIER_2, two[(rank - TIER_1) % len(two)], three[(rank - TIER_2) % len(three)])
+    return np.where(rank < TIER_1, one[rank % len(one)], counts)
+
+
+def _below(limits: Integers, random: np.random.RandomState) -> Integers:
+    """0 to one less than each limit."""
+    return (random.random_sample(len(limits)) * limits).astype(np.int64)
+
+
+def _price(security: Integers, ms: Integers) -> Integers:
+    place = (ms + security * PHASE_STEP) % WAVE_MS
+    return PRICE_MIN + np.minimum(place, WAVE_MS - place) * PRICE_SPAN // (WAVE_MS // 2)

@@ -1,0 +1,163 @@
+"""The trades before the data were loaded, with what they left: fees, taxes, holdings, brokers' totals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+
+import numpy as np
+
+from steelyard.workloads.brokerage.fees import charge_cents, rate_of
+from steelyard.workloads.brokerage.holdings import Holdings
+from steelyard.workloads.brokerage.orders import Integers, Orders, orders_of
+from steelyard.workloads.brokerage.scale import (
+    QUANTITIES,
+    Scale,
+    broker_of,
+    owner_of,
+    tax_status_of,
+    tier_of,
+)
+from steelyard.workloads.brokerage.taxes import tax_cents
+
+FIRST_DAY = date(2025, 1, 2)
+_OPEN = timedelta(hours=9)
+
+
+@dataclass(frozen=True)
+class Trade:
+    """A completed trade; prices and amounts in cents, type: number in TRADE_TYPES."""
+
+    number: int
+    account: int
+    security: int
+    type: int
+    quantity: int
+    bid: int
+    price: int
+    charge: int
+    commission: int
+    tax: int
+    lifo: bool
+    cash: bool
+    ordered: datetime
+    completed: datetime
+
+    @property
+    def is_sell(self) -> bool:
+        """Market, limit or stop-loss."""
+        return self.type in (1, 3, 4)
+
+    @property
+    def amount(self) -> int:
+        """What it brings to the account: negative when bought. Withheld taxes are gone."""
+        fees = self.charge + self.commission
+        if not self.is_sell:
+            return -(self.quantity * self.price + fees) - self._withheld
+        return self.quantity * self.price - fees - self._withheld
+
+    @property
+    def _withheld(self) -> int:
+        return self.tax if tax_status_of(self.account) == 1 else 0
+
+
+@dataclass(frozen=True)
+class Past:
+    """All days: orders by day, each with commissions; holdings as they are now."""
+
+    days: tuple[tuple[Orders, Integers], ...]
+    holdings: Holdings
+    customers: int
+
+    def trades(self) -> Iterator[Trade]:
+        """In the order of their completion."""
+        number = 1
+        for day, (orders, commissions) in enumerate(self.days):
+            begin = datetime.combine(FIRST_DAY + timedelta(days=day), datetime.min.time()) + _OPEN
+            rows = zip(
+                *(column.tolist() for column in vars(orders).values()), commissions.tolist(), strict=True
+            )
+            for row in rows:
+                yield self._trade(number, begin, *row)
+                number += 1
+
+    def moment(self, trade: int) -> datetime:
+        """When it was completed."""
+        rows = len(self.days[0][0].account)
+        day, row = divmod(trade - 1, rows)
+        begin = datetime.combine(FIRST_DAY + timedelta(days=day), datetime.min.time()) + _OPEN
+        return begin + timedelta(seconds=int(self.days[day][0].second[row]))
+
+    def brokers(self) -> dict[int, tuple[int, int]]:
+        """By broker, the number of trades and the sum of commissions (cents)."""
+        totals: dict[int, tuple[int, int]] = {}
+        for orders, commissions in self.days:
+            accounts, places = np.unique(orders.account, return_inverse=True)
+            counts = np.bincount(places).tolist()
+            sums = np.bincount(places, weights=commissions).tolist()
+            for account, count, total in zip(accounts.tolist(), counts, sums, strict=True):
+                broker = broker_of(account)
+                before = totals.get(broker, (0, 0))
+                totals[broker] = before[0] + count, before[1] + int(total)
+        return totals
+
+    def _trade(
+        self,
+        number: int,
+        begin: datetime,
+        rank: int,
+        account: int,
+        security: int,
+        kind: int,
+        quantity: int,
+        price: int,
+        bid: int,
+        second: int,
+        delay_s: int,
+        lifo: bool,
+        cash: bool,
+        commission: int,
+    ) -> Trade:
+        gain = self.holdings.gains[number - 1]
+        tax = tax_cents(gain, owner_of(account)) if gain > 0 and tax_status_of(account) else 0
+        completed = begin + timedelta(seconds=second)
+        return Trade(
+            number=number,
+            account=account,
+            security=security,
+            type=kind,
+            quantity=quantity,
+            bid=bid,
+            price=price,
+            charge=charge_cents(kind, tier_of(rank)),
+            commission=commission,
+            tax=tax,
+            lifo=lifo,
+            cash=cash,
+            ordered=completed - timedelta(seconds=delay_s),
+            completed=completed,
+        )
+
+
+@lru_cache(maxsize=1)
+def past_of(scale: Scale) -> Past:
+    """Simulates all days; of one scale it is kept, as eight tables come from it."""
+    days: list[tuple[Orders, Integers]] = []
+    holdings, first = Holdings(), 1
+    for day in range(scale.days):
+        orders = orders_of(scale, day)
+        holdings.trade(orders, first)
+        first += len(orders.account)
+        days.append((orders, _commissions(orders)))
+    return Past(tuple(days), holdings, scale.customers)
+
+
+def _commissions(orders: Orders) -> Integers:
+    """Cents, rounded as the transactions round: half to even."""
+    tiers = [tier_of(rank) for rank in (0, 500, 999)]
+    rates = np.array([[rate_of(tier, quantity) for quantity in QUANTITIES] for tier in tiers], dtype=np.int64)
+    tier = (orders.rank >= 200).astype(np.int64) + (orders.rank >= 800)
+    rate = rates[tier, np.searchsorted(np.array(QUANTITIES), orders.quantity)]
+    return np.rint(rate * orders.quantity * orders.price / 10_000).astype(np.int64)

@@ -1,0 +1,154 @@
+"""The transactions that only read: broker volume, positions, markets, securities, states of trades."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from steelyard.workloads import Scripted
+from steelyard.workloads.brokerage.draws import (
+    account,
+    broker_list_length,
+    brokers,
+    industry_name,
+    sector_name,
+    security,
+    tax_number,
+)
+from steelyard.workloads.brokerage.market_data import days_before
+from steelyard.workloads.brokerage.scale import INDUSTRIES, SECTORS, Scale
+from steelyard.workloads.kinds import Kind
+from steelyard.workloads.steps import BEGIN, COMMIT, Step, execute, percent, put, uniform, when
+
+_TRADES_SHOWN = 50
+_HISTORY_SHOWN = 10
+_CHANGE = (
+    "select sum(s_num_out * dm_close) as old_value, sum(s_num_out * lt_price) as new_value from {source},"
+    " security, last_trade, daily_market where {where} and s_symb = {symbol} and lt_s_symb = {symbol}"
+    " and dm_s_symb = {symbol} and dm_date = :day"
+)
+
+
+def queries(scale: Scale) -> dict[str, Kind]:
+    """By name, with the weights of the mix in thousandths."""
+    return {
+        "trade-status": _kind(190, _TRADE_STATUS, _trade_status(scale)),
+        "market-watch": _kind(180, _MARKET_WATCH, _market_watch(scale)),
+        "security-detail": _kind(140, _SECURITY_DETAIL, _security_detail(scale)),
+        "customer-position": _kind(130, _CUSTOMER_POSITION, _customer_position(scale)),
+        "broker-volume": _kind(49, _broker_volume_sql(scale), _broker_volume(scale)),
+    }
+
+
+def _kind(weight: int, statements: Mapping[str, str], steps: list[Step]) -> Kind:
+    return Kind(statements, Scripted(weight, tuple(steps)))
+
+
+_TRADE_STATUS = {
+    "trades": "select t_id, t_dts, st_name, tt_name, t_s_symb, t_qty, t_exec_name, t_chrg, s_name, ex_name"
+    " from trade, status_type, trade_type, security, exchange where t_ca_id = :a and st_id = t_st_id"
+    " and tt_id = t_tt_id and s_symb = t_s_symb and ex_id = s_ex_id order by t_dts desc limit"
+    f" {_TRADES_SHOWN}",
+    "names": "select c_l_name, c_f_name, b_name from customer_account, customer, broker where ca_id = :a"
+    " and c_id = ca_c_id and b_id = ca_b_id",
+}
+
+
+def _trade_status(scale: Scale) -> list[Step]:
+    return [*account(scale), BEGIN, execute("trades"), execute("names"), COMMIT]
+
+
+_MARKET_WATCH = {
+    "watch list": _CHANGE.format(
+        source="watch_list, watch_item", where="wl_c_id = :c and wi_wl_id = wl_id", symbol="wi_s_symb"
+    ),
+    "account": _CHANGE.format(source="holding_summary", where="hs_ca_id = :a", symbol="hs_s_symb"),
+    "industry": _CHANGE.format(
+        source="(select s_symb as in_symb from industry, company, security where in_name = :industry"
+        " and co_in_id = in_id and s_co_id = co_id) as of_industry",
+        where="1 = 1",
+        symbol="in_symb",
+    ),
+}
+
+
+def _market_watch(scale: Scale) -> list[Step]:
+    """A watch list 60 %, an account 35 %, an industry 5 %: all its securities by one statement."""
+    return [
+        *account(scale),
+        industry_name(uniform(1, INDUSTRIES)),
+        _day(),
+        put("which", uniform(1, 100)),
+        BEGIN,
+        when(
+            ["le", "which", 60],
+            [execute("watch list")],
+            [when(["le", "which", 95], [execute("account")], [execute("industry")])],
+        ),
+        COMMIT,
+    ]
+
+
+def _day() -> Step:
+    days = days_before()
+    return {"do": "pick", "value": "day", "from": list(days), "number": uniform(1, len(days))}
+
+
+_SECURITY_DETAIL = {
+    "security": "select s_name, co_id, co_name, co_sp_rate, co_ceo, co_desc, co_open_date, co_st_id,"
+    " s_num_out,"
+    " s_start_date, s_exch_date, s_pe, s_52wk_high, s_52wk_high_date, s_52wk_low, s_52wk_low_date,"
+    " s_dividend,"
+    " s_yield, ex_desc, ex_name, ex_num_symb, ex_open, ex_close from security, company, exchange"
+    " where s_symb = :symbol and co_id = s_co_id and ex_id = s_ex_id",
+    "days": "select dm_date, dm_close, dm_high, dm_low, dm_vol from daily_market where dm_s_symb = :symbol"
+    " and dm_date >= :day order by dm_date limit :rows",
+    "last trade": "select lt_price, lt_open_price, lt_vol from last_trade where lt_s_symb = :symbol",
+}
+
+
+def _security_detail(scale: Scale) -> list[Step]:
+    drawn = [*security(scale), _day(), put("rows", uniform(5, 20))]
+    return [*drawn, BEGIN, execute("security"), execute("days"), execute("last trade"), COMMIT]
+
+
+_CUSTOMER_POSITION = {
+    "by tax number": "select c_id from customer where c_tax_id = :tax_number",
+    "customer": "select c_st_id, c_l_name, c_f_name, c_tier, c_dob, c_ad_id, c_phone_1, c_phone_2, c_phone_3,"
+    " c_email_1, c_email_2 from customer where c_id = :c",
+    "accounts": "select ca_id, ca_bal, coalesce(sum(hs_qty * lt_price), 0) as assets from customer_account"
+    " left join holding_summary on hs_ca_id = ca_id left join last_trade on lt_s_symb = hs_s_symb"
+    " where ca_c_id = :c group by ca_id, ca_bal order by assets limit 10",
+    "history": "select t_id, t_s_symb, t_qty, st_name, th_dts from (select t_id as id from trade"
+    f" where t_ca_id = :a order by t_dts desc limit {_HISTORY_SHOWN}) as newest, trade, trade_history,"
+    " status_type where t_id = id and th_t_id = id and st_id = th_st_id order by th_dts desc limit 30",
+}
+
+
+def _customer_position(scale: Scale) -> list[Step]:
+    """Half by the tax number; half with the history of an account."""
+    return [
+        *account(scale),
+        tax_number("tax_number", "c"),
+        put("by_tax_number", percent(50)),
+        put("with_history", percent(50)),
+        BEGIN,
+        when("by_tax_number", [execute("by tax number", {"c": "c_id"})]),
+        execute("customer"),
+        execute("accounts"),
+        when("with_history", [execute("history")]),
+        COMMIT,
+    ]
+
+
+def _broker_volume_sql(scale: Scale) -> Mapping[str, str]:
+    names = ", ".join(f":broker{n}" for n in range(1, broker_list_length(scale) + 1))
+    return {
+        "volume": "select b_name, sum(tr_qty * tr_bid_price) as volume from trade_request, broker, security,"
+        " company, industry, sector where tr_b_id = b_id and s_symb = tr_s_symb and co_id = s_co_id"
+        f" and in_id = co_in_id and sc_id = in_sc_id and b_name in ({names}) and sc_name = :sector"
+        " group by b_name order by volume desc"
+    }
+
+
+def _broker_volume(scale: Scale) -> list[Step]:
+    return [*brokers(scale), sector_name(uniform(1, SECTORS)), BEGIN, execute("volume"), COMMIT]

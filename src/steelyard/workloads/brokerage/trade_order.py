@@ -1,0 +1,234 @@
+"""Trade-Order: a customer's order; the market gets it when it is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from steelyard.workloads import Scripted
+from steelyard.workloads.brokerage.draws import (
+    account,
+    company_of_security,
+    market_delay_ms,
+    person,
+    price_cents,
+    security_of_account,
+    walk,
+    wave_place,
+)
+from steelyard.workloads.brokerage.scale import PRICE_MIN, PRICE_SPAN, QUANTITIES, WAVE_MS, Scale
+from steelyard.workloads.brokerage.schema import TRADE_TYPES
+from steelyard.workloads.kinds import Kind
+from steelyard.workloads.steps import BEGIN, COMMIT, Step, execute, percent, put, uniform, when
+
+MARKET_QUEUE, TRIGGER_QUEUE = "orders at the market", "limits that the price meets"
+# quantities are multiples of the least: no trade closes more holdings
+PASSES_MAX = QUANTITIES[-1] // QUANTITIES[0]
+_HOLDING = "select h_qty, h_price from holding where h_ca_id = :a and h_s_symb = :symbol"
+_STATEMENTS: Mapping[str, str] = {
+    "account": "select ca_name, ca_b_id, ca_tax_st, ca_bal from customer_account where ca_id = :a",
+    "customer": "select c_f_name, c_l_name, c_tier, c_tax_id, c_st_id from customer where c_id = :c",
+    "broker": "select b_name from broker where b_id = :b",
+    "permission": "select ap_acl from account_permission where ap_ca_id = :a and ap_tax_id = :tax_number"
+    " and ap_l_name = :last_name and ap_f_name = :first_name",
+    "security by symbol": "select s_symb, s_ex_id, s_name, co_name from security, company"
+    " where s_symb = :symbol and co_id = s_co_id",
+    "company": "select co_id from company where co_name = :company_name",
+    "security by company": "select s_symb, s_ex_id, s_name from security where s_co_id = :company"
+    " and s_issue = :issue",
+    "last trade": "select lt_price * 100 as cents from last_trade where lt_s_symb = :symbol",
+    "trade type": "select tt_is_mrkt, tt_is_sell from trade_type where tt_id = :type",
+    "holding summary": "select hs_qty from holding_summary where hs_ca_id = :a and hs_s_symb = :symbol",
+    "oldest holding": _HOLDING + " order by h_dts, h_t_id limit 1 offset :before",
+    "newest holding": _HOLDING + " order by h_dts desc, h_t_id desc limit 1 offset :before",
+    "tax rate": "select sum(tx_rate) as rate from taxrate, customer_taxrate where cx_c_id = :c and tx_id"
+    " = cx_tx_id",
+    "commission rate": "select cr_rate from commission_rate where cr_c_tier = :tier and cr_tt_id = :type"
+    " and cr_ex_id = :exchange and cr_from_qty <= :quantity and cr_to_qty >= :quantity",
+    "charge": "select ch_chrg * 100 as cents from charge where ch_tt_id = :type and ch_c_tier = :tier",
+    "assets": "select sum(hs_qty * lt_price) as assets from holding_summary, last_trade where hs_ca_id = :a"
+    " and lt_s_symb = hs_s_symb",
+    "insert trade": "insert into trade (t_id, t_dts, t_st_id, t_tt_id, t_is_cash, t_s_symb, t_qty,"
+    " t_bid_price,"
+    " t_ca_id, t_exec_name, t_trade_price, t_chrg, t_comm, t_tax, t_lifo) values (:t, current_timestamp(6),"
+    " :status, :type, :cash, :symbol, :quantity, :price * 0.01, :a, concat(left(:first_name, 20), ' ',"
+    " left(:last_name, 25)), null, :charge * 0.01, :commission * 0.01, 0, :lifo)",
+    "insert request": "insert into trade_request (tr_t_id, tr_tt_id, tr_s_symb, tr_qty, tr_bid_price,"
+    " tr_b_id)"
+    " values (:t, :type, :symbol, :quantity, :price * 0.01, :b)",
+    "insert history": "insert into trade_history (th_t_id, th_st_id, th_dts)"
+    " values (:t, :status, current_timestamp(6))",
+}
+
+
+def trade_order(scale: Scale) -> Kind:
+    """Of 1,000 transactions of clients and market 101, of which one is rolled back at its end."""
+    steps = [
+        *_order(scale),
+        BEGIN,
+        execute("account", {"b": "ca_b_id", "tax_status": "ca_tax_st"}),
+        execute("customer", {"tier": "c_tier"}),
+        execute("broker"),
+        when(["not", "owner"], [execute("permission", rows="found"), when(["eq", "found", 0], [_ROLLBACK])]),
+        *_security(),
+        execute("last trade", {"last": "cents"}),
+        execute("trade type", {"market": "tt_is_mrkt", "sells": "tt_is_sell"}),
+        put("price", ["case", ["eq", "market", 1], ["int", "last"], "bid"]),
+        *_closing(),
+        *_fees(),
+        put("status_number", ["case", ["eq", "market", 1], 1, 2]),
+        {"do": "pick", "value": "status", "from": ["SBMT", "PNDG"], "number": "status_number"},
+        execute("insert trade"),
+        when(["eq", "market", 0], [execute("insert request")]),
+        execute("insert history"),
+        when("cancelled", [_ROLLBACK]),
+        COMMIT,
+        when(["eq", "market", 1], [to_market()], _trigger()),
+    ]
+    return Kind(_STATEMENTS, Scripted(101, tuple(steps)))
+
+
+_ROLLBACK: Step = {"do": "rollback"}
+
+
+def to_market() -> Step:
+    """The trade `t` of the security `s` goes to the market."""
+    return {"do": "send", "queue": MARKET_QUEUE, "values": ["t", "s"], "after_ms": market_delay_ms()}
+
+
+def tax_steps() -> list[Step]:
+    """The `tax` in cents of what `bought` was sold for, where the account is taxed."""
+    gain = ["sub", "sold", "bought"]
+    rate = [execute("tax rate", {"tax_rate": "rate"}), put("tax", ["int", ["mul", gain, "tax_rate"]])]
+    taxed = ["and", ["gt", "tax_status", 0], ["gt", "sold", "bought"]]
+    return [put("tax", 0), when(taxed, rate)]
+
+
+def value_steps(closed: Any) -> list[Step]:
+    """Adds cents of a holding that was closed by a trade of `price`: bought for one, sold for the other."""
+    paid = ["mul", ["int", ["mul", 100, "paid"]], closed]
+    now = ["mul", "price", closed]
+    sells, buys = ["add", "sold", now], ["add", "bought", now]
+    return [
+        put("bought", ["case", ["eq", "sells", 1], ["add", "bought", paid], buys]),
+        put("sold", ["case", ["eq", "sells", 1], sells, ["add", "sold", paid]]),
+        put("left", ["sub", "left", closed]),
+    ]
+
+
+def is_closing() -> list[Any]:
+    """Whether a trade closes something of the position `held`."""
+    sold, bought = (
+        ["and", ["eq", "sells", 1], ["gt", "held", 0]],
+        ["and", ["eq", "sells", 0], ["lt", "held", 0]],
+    )
+    return ["or", sold, bought]
+
+
+def _order(scale: Scale) -> list[Step]:
+    """All that the customer says; `t` is the number of the trade."""
+    types = [kind for kind, *_ in TRADE_TYPES]
+    # of 100: market buys and sells 30 each, limit buys 20, limit sells and stop-loss 10 each
+    number = [
+        "case",
+        ["le", "kind", 30],
+        1,
+        ["le", "kind", 60],
+        2,
+        ["le", "kind", 80],
+        3,
+        ["le", "kind", 90],
+        4,
+        5,
+    ]
+    quantity = [part for at, one in enumerate(QUANTITIES, 1) for part in (["eq", "size", at], one)]
+    return [
+        *account(scale),
+        *security_of_account(scale),
+        *company_of_security(scale),
+        put("by_symbol", percent(60)),
+        *_executor(scale),
+        put("kind", uniform(1, 100)),
+        put("type_number", number),
+        {"do": "pick", "value": "type", "from": types, "number": "type_number"},
+        put("size", uniform(1, len(QUANTITIES))),
+        put("quantity", ["case", *quantity]),
+        put("bid", uniform(PRICE_MIN, PRICE_MIN + PRICE_SPAN)),
+        put("lifo", ["case", percent(35), 1, 0]),
+        put("cash", ["case", percent(8), 0, 1]),
+        put("cancelled", percent(1)),
+        {"do": "draw", "value": "t", "from": {"kind": "sequence", "start": scale.trades + 1, "step": 1}},
+    ]
+
+
+def _executor(scale: Scale) -> list[Step]:
+    """The owner; for a quarter of the accounts that others may trade for, the last of these: 10 % of all."""
+    drawn = ["mod", ["mod", ["mul", "a", 3_571], 10_007], 100]
+    others = ["case", ["ge", drawn, 98], 2, ["ge", drawn, 60], 1, 0]
+    other = ["add", ["mod", ["add", ["sub", "c", 1], ["mul", 101, "others"]], scale.customers], 1]
+    return [
+        put("others", others),
+        put("owner", ["or", ["eq", "others", 0], percent(75)]),
+        put("executor", ["case", "owner", "c", other]),
+        *person("executor"),
+    ]
+
+
+def _security() -> list[Step]:
+    by_company = [
+        execute("company", {"company": "co_id"}),
+        execute("security by company", {"symbol": "s_symb", "exchange": "s_ex_id"}),
+    ]
+    return [when("by_symbol", [execute("security by symbol", {"exchange": "s_ex_id"})], by_company)]
+
+
+def _closing() -> list[Step]:
+    """What the order would close, and the tax on it: an estimate, as the market has not paid yet."""
+    closed = ["least", "left", ["abs", "holding"]]
+    one = [put("closed", closed), *value_steps("closed"), put("before", ["add", "before", 1])]
+    take = {"holding": "h_qty", "paid": "h_price"}
+    return [
+        put("held", 0),
+        execute("holding summary", {"held": "hs_qty"}),
+        put("bought", 0),
+        put("sold", 0),
+        put("before", 0),
+        put("left", "quantity"),
+        when(is_closing(), walk("holding", one, take, PASSES_MAX)),
+        *tax_steps(),
+    ]
+
+
+def _fees() -> list[Step]:
+    return [
+        execute("commission rate", {"rate": "cr_rate"}),
+        execute("charge", {"charge": "cents"}),
+        put("charge", ["int", "charge"]),
+        when(["eq", "cash", 0], [execute("assets")]),
+        commission(),
+    ]
+
+
+def commission() -> Step:
+    """The `commission` in cents."""
+    return put("commission", ["int", ["div", ["mul", "rate", ["mul", "quantity", "price"]], 100.0]])
+
+
+def _trigger() -> list[Step]:
+    """A limit order waits until the price meets it: at once, or when the wave is there."""
+    place, met = wave_place("s"), ["mul", WAVE_MS // 2 // PRICE_SPAN, ["sub", "bid", PRICE_MIN]]
+    up, down = (
+        ["mod", ["add", met, ["sub", WAVE_MS, "place"]], WAVE_MS],
+        ["mod", ["sub", 2 * WAVE_MS, ["add", met, "place"]], WAVE_MS],
+    )
+    below = ["and", ["eq", "type_number", 4], ["le", "bid", "now"]]
+    above = ["and", ["ne", "type_number", 4], ["ge", "bid", "now"]]
+    send = {"do": "send", "queue": TRIGGER_QUEUE, "values": ["s", "limit"], "after_ms": "wait_ms"}
+    return [
+        put("now", price_cents("s")),
+        put("place", place),
+        put("met", ["or", below, above]),
+        put("limit", ["case", "met", "now", "bid"]),
+        put("wait_ms", ["case", "met", 0, ["least", up, down]]),
+        send,
+    ]

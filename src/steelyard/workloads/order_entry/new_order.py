@@ -1,0 +1,149 @@
+"""The transaction of a new order (clause 2.4): 5 to 15 lines, a hundredth of the orders rolled back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from steelyard.study.workloads.order_entry import OrderEntryWorkload
+from steelyard.workloads.order_entry.schema import CUSTOMERS, DISTRICTS, ITEMS, LINES_MAX, LINES_MIN
+from steelyard.workloads.order_entry.steps import other_warehouse, place
+from steelyard.workloads.steps import (
+    BEGIN,
+    COMMIT,
+    Step,
+    execute,
+    nurand,
+    percent,
+    put,
+    uniform,
+    when,
+)
+
+_UNUSED_ITEM = ITEMS + 1
+_LINES = range(1, LINES_MAX + 1)
+_BY_DISTRICT = " ".join(f"when {d} then s_dist_{d:02}" for d in range(1, DISTRICTS + 1))
+_INFORMATION = f"case cast(:d as integer) {_BY_DISTRICT} end"
+_STOCKS = " or ".join(f"(s_w_id = :supply{n} and s_i_id = :item{n})" for n in _LINES)
+_COUNTS = (
+    " s_ytd = s_ytd + :quantity, s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + :remote"
+    " where s_w_id = :supply and s_i_id = :item"
+)
+_LINE = (
+    "insert into order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d,"
+    " ol_quantity, ol_amount, ol_dist_info) values (:o, :d, :w, :number, :item, :supply, null, :quantity,"
+)
+
+_HEAD: Mapping[str, str] = {
+    "customer": "select c_discount, c_last, c_credit, w_tax from customer, warehouse"
+    " where w_id = :w and c_w_id = w_id and c_d_id = :d and c_id = :c",
+    "district": "select d_next_o_id, d_tax from district where d_w_id = :w and d_id = :d for update",
+    "next order": "update district set d_next_o_id = d_next_o_id + 1 where d_w_id = :w and d_id = :d",
+    "insert order": "insert into orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt,"
+    " o_all_local) values (:o, :d, :w, :c, current_timestamp, null, :lines, :all_local)",
+    "insert new order": "insert into new_order (no_o_id, no_d_id, no_w_id) values (:o, :d, :w)",
+}
+_SINGLE: Mapping[str, str] = {
+    "item": "select i_price, i_name, i_data from item where i_id = :item",
+    "stock": f"select s_quantity, s_data, {_INFORMATION} as information from stock"
+    " where s_w_id = :supply and s_i_id = :item for update",
+    "update stock": "update stock set s_quantity = :left," + _COUNTS,
+    "insert line": _LINE + " :cents * 0.01, :information)",
+}
+_LIST: Mapping[str, str] = {
+    "items": "select i_id, i_price, i_name, i_data from item"
+    f" where i_id in ({', '.join(f':item{n}' for n in _LINES)})",
+    "stocks": f"select s_w_id, s_i_id, s_quantity, s_data, {_INFORMATION} as information"
+    f" from stock where {_STOCKS} for update",
+    "update stock": "update stock set s_quantity = case when s_quantity >= :quantity + 10"
+    " then s_quantity - :quantity else s_quantity - :quantity + 91 end," + _COUNTS,
+    "insert line": _LINE + " cast(:quantity as integer) * (select i_price from item where i_id = :item),"
+    f" (select {_INFORMATION} from stock where s_w_id = :supply and s_i_id = :item))",
+}
+
+
+def new_order_statements(workload: OrderEntryWorkload) -> Mapping[str, str]:
+    """Texts by name."""
+    return {**_HEAD, **(_LIST if workload.reads == "list" else _SINGLE)}
+
+
+def new_order(workload: OrderEntryWorkload) -> list[Step]:
+    """Its steps. All of the order is drawn first, and is the same for both ways to read."""
+    lists = workload.reads == "list"
+    return [
+        *place(workload),
+        *_order(workload),
+        BEGIN,
+        execute("customer"),
+        execute("district", {"o": "d_next_o_id"}),
+        execute("next order"),
+        execute("insert order"),
+        execute("insert new order"),
+        *(_read_all() if lists else []),
+        *(when(["le", n, "lines"], _line(n, lists)) for n in _LINES),
+        COMMIT,
+    ]
+
+
+def _order(workload: OrderEntryWorkload) -> list[Step]:
+    """The customer `c`, the number of `lines`, and item, supplying warehouse and quantity of each line."""
+    constants = workload.constants
+    supply: Any = "w"
+    if workload.warehouses > 1:
+        supply = ["case", percent(1), other_warehouse(workload), "w"]
+    steps = [
+        nurand("c", 1023, 1, CUSTOMERS, constants.customer),
+        put("lines", uniform(LINES_MIN, LINES_MAX)),
+        put("unused", percent(1)),
+    ]
+    for n in _LINES:
+        steps += [
+            nurand(f"item{n}", 8191, 1, ITEMS, constants.item, distinct="items"),
+            put(f"supply{n}", supply),
+            put(f"quantity{n}", uniform(1, 10)),
+        ]
+    remote = [["and", ["le", n, "lines"], ["ne", f"supply{n}", "w"]] for n in _LINES]
+    return [*steps, put("all_local", ["case", ["or", *remote], 0, 1]), *_unused_item(), *_beyond_the_last()]
+
+
+def _unused_item() -> list[Step]:
+    """The last line of a hundredth of the orders names an item that does not exist."""
+    last = [when(["eq", n, "lines"], [put(f"item{n}", _UNUSED_ITEM)]) for n in _LINES[LINES_MIN - 1 :]]
+    return [when("unused", last)]
+
+
+def _beyond_the_last() -> list[Step]:
+    """Lists are as long as the longest order: what is beyond its last line repeats the first."""
+    return [
+        when(["gt", n, "lines"], [put(f"item{n}", "item1"), put(f"supply{n}", "supply1")])
+        for n in _LINES[LINES_MIN:]
+    ]
+
+
+def _read_all() -> list[Step]:
+    return [
+        execute("items", rows="found"),
+        when(["lt", "found", "lines"], [{"do": "rollback"}]),
+        execute("stocks"),
+    ]
+
+
+def _line(n: int, lists: bool) -> list[Step]:
+    """One line of the order."""
+    own = [put("number", n), *(put(name, f"{name}{n}") for name in ("item", "supply", "quantity"))]
+    own.append(put("remote", ["case", ["ne", "supply", "w"], 1, 0]))
+    if lists:
+        return [*own, execute("update stock"), execute("insert line")]
+    left = ["sub", "stock", "quantity"]
+    enough = ["ge", "stock", ["add", "quantity", 10]]
+    return [
+        *own,
+        execute("item", {"price": "i_price"}, rows="found"),
+        when(["eq", "found", 0], [{"do": "rollback"}]),
+        execute("stock", {"stock": "s_quantity", "information": "information"}),
+        put("left", ["case", enough, left, ["add", left, 91]]),
+        execute("update stock"),
+        # money in whole cents: a double has no exact tenths
+        put("cents", ["int", ["mul", ["mul", "quantity", "price"], 100]]),
+        execute("insert line"),
+    ]

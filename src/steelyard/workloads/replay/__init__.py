@@ -1,0 +1,1 @@
+"""Replay: a capture's file, and the workload that executes it."""

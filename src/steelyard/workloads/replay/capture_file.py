@@ -1,0 +1,99 @@
+"""The file of a capture, as the load engine reads it (crates/load/src/statements/capture.rs).
+
+A header of one line in JSON; then the sessions in the order of their begin, each its events in order, a line
+each: [begin in us, number of the class, [values]].
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from steelyard.study.errors import InputError
+from steelyard.study.key_types import Strict
+
+_HEADER_BYTES_MAX = 256 << 20
+
+Event = tuple[int, int, list[str | None]]
+
+
+class CapturedClass(Strict):
+    """Statements that differ in their values alone.
+
+    sql: without values; as it was sent where takes is `values`. takes: what an event gives: its text as a
+    simple query, its text to be parsed, or its bound values, so many. captured_us: of all executions where
+    the log says it.
+    """
+
+    name: str
+    sql: str
+    takes: Literal["text", "parsed-text", "values"]
+    count: int = Field(default=0, ge=0, le=65_535)
+    executions: int = Field(ge=0)
+    captured_us: int = Field(ge=0)
+
+
+class Capture(Strict):
+    """The header. sessions: begin in us, offset from the header's end and length in bytes of each.
+
+    clients: the largest number of sessions at one time. left_out, notes: counts by what they count, of
+    statements that are not in the capture, and of those whose replay differs from what was captured.
+    """
+
+    format: Literal["steelyard capture"] = "steelyard capture"
+    version: Literal[1] = 1
+    source: str
+    dialect: str
+    read_only: bool
+    clients: int = Field(ge=1)
+    duration_us: int = Field(ge=0)
+    events: int = Field(ge=1)
+    classes: list[CapturedClass] = Field(min_length=1)
+    left_out: dict[str, int]
+    notes: dict[str, int]
+    sessions: list[tuple[int, int, int]] = Field(min_length=1)
+
+    @property
+    def duration_s(self) -> float:
+        """From the first statement's begin to the last one's."""
+        return self.duration_us / 1e6
+
+
+def read_capture(path: Path) -> Capture:
+    """The header of a capture's file. Raises InputError."""
+    try:
+        with path.open("rb") as file:
+            line = file.readline(_HEADER_BYTES_MAX)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    try:
+        return Capture.model_validate_json(line)
+    except ValidationError as error:
+        first: Any = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(
+            f"{path}: no file of a capture: {f'{where}: ' if where else ''}{first['msg']}",
+            "steelyard capture-load FILE -o FOLDER writes one from a server's log",
+        ) from None
+
+
+def sessions(path: Path) -> Iterator[list[Event]]:
+    """The events of each session. Raises InputError."""
+    header = read_capture(path)
+    with path.open("rb") as file:
+        body = len(file.readline())
+        for _, offset, length in header.sessions:
+            file.seek(body + offset)
+            try:
+                yield [_event(line) for line in file.read(length).splitlines()]
+            except (ValueError, TypeError):
+                raise InputError(f"{path}: the session at byte {body + offset} is damaged") from None
+
+
+def _event(line: bytes) -> Event:
+    at_us, number, values = json.loads(line)
+    return int(at_us), int(number), list(values)

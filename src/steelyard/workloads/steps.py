@@ -1,0 +1,55 @@
+"""Steps of transactions, as the load engine reads them (crates/load/src/plan/steps.rs)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+Step = dict[str, Any]
+
+BEGIN: Step = {"do": "begin"}
+COMMIT: Step = {"do": "commit"}
+
+
+def put(value: str, to: Any) -> Step:
+    """Gives a value what an expression makes."""
+    return {"do": "set", "value": value, "to": to}
+
+
+def execute(statement: str, take: Mapping[str, str] | None = None, rows: str | None = None) -> Step:
+    """Executes a statement. take: columns by the value that they become; rows: becomes their number."""
+    given = {"rows": rows} if rows else {}
+    return {"do": "statement", "name": statement, "take": take or {}, **given}
+
+
+def when(condition: Any, then: list[Step], otherwise: list[Step] | None = None) -> Step:
+    """Steps under a condition."""
+    return {"do": "if", "condition": condition, "then": then, "else": otherwise or []}
+
+
+def uniform(low: int, high: int) -> list[Any]:
+    """A whole number, uniformly distributed."""
+    return ["random", low, high]
+
+
+def percent(share: int) -> list[Any]:
+    """A condition that holds for so many of 100."""
+    return ["le", ["random", 1, 100], share]
+
+
+def nurand(value: str, a: int, low: int, high: int, constant: int, **distinct: str) -> Step:
+    """Draws a number, some much more often than others (TPC-C 2.1.6)."""
+    spread = {"kind": "nurand", "a": a, "low": low, "high": high, "constant": constant}
+    return {"do": "draw", "value": value, "from": spread, **distinct}
+
+
+def prefixed(transaction: str, steps: Sequence[Mapping[str, Any]]) -> Iterator[Step]:
+    """The steps with the transaction's name before those of its statements."""
+    for step in steps:
+        found = dict(step)
+        if found["do"] == "statement":
+            found["name"] = f"{transaction}: {found['name']}"
+        for branch in ("then", "else", "steps"):
+            if branch in found:
+                found[branch] = list(prefixed(transaction, found[branch]))
+        yield found

@@ -1,0 +1,132 @@
+"""Which statements of a session are executed again, and classes of what differs in its values alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.captures.entry import COPIED, CUT, FAILED, Entry
+from steelyard.captures.selection import GIVES, SERVER_VALUES, STATE, WRITES, Selection
+from steelyard.captures.tokens import Dialect, normalised, tokens
+
+
+def entry(sql: str, flaw: str = "") -> Entry:
+    return Entry("s", 0, None, sql, flaw=flaw)
+
+
+def selected(
+    statements: Sequence[str | Entry], dialect: Dialect = "postgresql"
+) -> tuple[list[str], Selection]:
+    selection = Selection(dialect)
+    entries = [one if isinstance(one, Entry) else entry(one) for one in statements]
+    return [one.sql for one in selection.session(entries)], selection
+
+
+def test_a_transaction_that_did_not_end_is_left_out() -> None:
+    kept, selection = selected(["select 1", "BEGIN", "update t set a = 1"])
+    assert kept == ["select 1"]
+    assert sum(selection.left_out.values()) == 2
+
+
+def test_a_transaction_with_an_error_is_left_out_whole_and_the_rest_is_kept() -> None:
+    failed = entry("insert into t values (1)", FAILED)
+    kept, selection = selected(["begin", "update t set a = 1", failed, "rollback", failed, "select 2"])
+    assert kept == ["select 2"]
+    assert selection.left_out[FAILED] == 2
+    assert sum(selection.left_out.values()) == 5
+    # what came before the savepoint was not undone
+    kept, _ = selected(["begin", "update t set a = 1", "savepoint s", failed, "rollback to s", "commit"])
+    assert kept == ["begin", "update t set a = 1", "savepoint s", "rollback to s", "commit"]
+    # of MariaDB's statements only the failed one is undone
+    kept, _ = selected(["begin", "update t set a = 1", failed, "commit"], "mysql")
+    assert kept == ["begin", "update t set a = 1", "commit"]
+
+
+def test_without_autocommit_what_was_not_committed_is_left_out() -> None:
+    kept, _ = selected(["SET AUTOCOMMIT = 0", "update t set a = 1", "commit", "update t set a = 2"], "mysql")
+    assert kept == ["SET AUTOCOMMIT = 0", "update t set a = 1", "commit"]
+
+
+def test_a_commit_whose_begin_was_not_captured_is_left_out() -> None:
+    kept, _ = selected(["commit", "select 1", "begin; update t set a = 1; commit", "rollback"])
+    assert kept == ["select 1", "begin; update t set a = 1; commit"]
+
+
+def test_reasons_and_notes_are_counted() -> None:
+    kept, selection = selected(
+        [
+            "copy t from stdin",
+            "select 'it",
+            "insert into t values (now()) returning id",
+            "select nextval('s')",
+            "set work_mem = '4MB'",
+            "create temporary table x (a int)",
+            "select 1",
+        ]
+    )
+    assert len(kept) == 5
+    assert selection.left_out == {COPIED: 1, CUT: 1}
+    found = {name: selection.notes[name] for name in (SERVER_VALUES, GIVES, STATE, WRITES)}
+    assert found == {SERVER_VALUES: 2, GIVES: 2, STATE: 2, WRITES: 2}
+    assert not selection.read_only
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_read"),
+    [
+        ("select * from t where a = 'insert into'", True),
+        ("with a as (select 1) select * from a", True),
+        ("with a as (delete from t returning *) select * from a", False),
+        ("select * from t for update", False),
+        ("select a into b from t", False),
+        ("explain analyze update t set a = 1", False),
+        ("select nextval('s')", False),
+        ("begin; select 1; commit", True),
+        ("truncate t", False),
+        ("vacuum t", False),
+    ],
+)
+def test_a_capture_is_read_only_where_no_statement_may_write(sql: str, is_read: bool) -> None:
+    assert selected([sql])[1].read_only == is_read
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql", "classed"),
+    [
+        ("postgresql", "SELECT  a FROM T\n WHERE b=1 -- w\n OR c=-1.5;", "select a from t where b=? or c=?"),
+        ("postgresql", "select 1 /* a /* b */ c */ + 2", "select ? + ?"),
+        ("postgresql", "select * from t where a in (1, 2,3)", "select * from t where a in (?)"),
+        ("postgresql", "insert into t values (1, 'a'), (2, 'b')", "insert into t values (?)"),
+        ("postgresql", "select $1, $body$ it's $body$, E'a\\'b', \"A b\"", 'select ?, ?, ?, "A b"'),
+        ("postgresql", "select a[1:2], b::int from c1", "select a[?:?], b::int from c1"),
+        ("postgresql", "select 5 - 3", "select ? - ?"),
+        ("mysql", "select \"a\\\"b\", `c d` # x\n where e = 'f\\'g'", "select ?, `c d` where e = ?"),
+        ("mysql", "select 0x1F, @a := 3 -- b", "select ?, @a := ?"),
+    ],
+)  # fmt: skip
+def test_a_class_is_the_text_without_its_values(dialect: Dialect, sql: str, classed: str) -> None:
+    assert normalised(sql, dialect) == classed
+
+
+@given(sql=st.text(), dialect=st.sampled_from(["postgresql", "mysql"]))
+def test_tokens_together_are_the_text(sql: str, dialect: Dialect) -> None:
+    assert "".join(token.text for token in tokens(sql, dialect)) == sql
+
+
+@given(
+    values=st.lists(st.integers() | st.text(st.characters(exclude_characters="\\\0")), min_size=1),
+    other=st.lists(st.integers() | st.text(st.characters(exclude_characters="\\\0")), min_size=1),
+    dialect=st.sampled_from(["postgresql", "mysql"]),
+)
+def test_statements_that_differ_in_their_values_are_of_one_class(
+    values: list[int | str], other: list[int | str], dialect: Dialect
+) -> None:
+    def sql(found: list[int | str]) -> str:
+        texts = (str(v) if isinstance(v, int) else "'" + v.replace("'", "''") + "'" for v in found)
+        return f"select * from t where a in ({', '.join(texts)}) and b = 1"
+
+    if (len(values) > 1) == (len(other) > 1):
+        assert normalised(sql(values), dialect) == normalised(sql(other), dialect)
