@@ -11,6 +11,8 @@ from steelyard.declared_metrics import BUILT_IN, Declaration, DeclaredMetric, as
 from steelyard.monitors import MONITORS, declared
 from steelyard.recordings import probes
 from steelyard.recordings.model import TableRecording
+from steelyard.recordings.registry import known_formats
+from steelyard.recordings.schedule import EXAMPLE, Schedule
 from steelyard.run_tables.derived import DERIVED
 from steelyard.run_tables.schema import TABLES
 from steelyard.study.load_study import json_schema
@@ -118,17 +120,39 @@ def _recording_page() -> str:
     lines = [
         "# Recordings",
         "",
-        "Published tables as a bundle: a TOML file says what their columns mean. `steelyard recording",
-        "--example` prints one that works, `steelyard recording mine.toml` imports it. `study` is a",
+        "Published tables as a bundle: a TOML file says what their columns mean. `steelyard import",
+        "--example-table` prints one that works, `steelyard import mine.toml` imports it. `study` is a",
         "[study](study.md) with",
         "`subject.kind` = `recording` and a workload of kind `published`. A table of one server alone with",
-        "the columns `clients` and `per_s` needs no TOML file: `steelyard recording mine.csv`.",
+        "the columns `clients` and `per_s` needs no TOML file: `steelyard import mine.csv`. Outputs of",
+        "tools and servers are [imported](import.md) as they are.",
         "",
         *_model("Recording", schema),
     ]
     for name, model in schema["$defs"].items():
         lines += _model(name, model)
     lines += ["## CSV tables of probes", "", inspect.cleandoc(probes.__doc__ or "").partition("\n\n")[2], ""]
+    return "\n".join(lines)
+
+
+def _import_page() -> str:
+    schema = Schedule.model_json_schema()
+    lines = ["# Formats and schedules of import", "", "How to use them: [import](../howto/import.md).", ""]
+    lines += [
+        "## Formats",
+        "",
+        "Each is recognised by its beginning; `choices.format` of a schedule forces one.",
+        "",
+    ]
+    lines += ["| name | what it reads | notes |", "|---|---|---|"]
+    for name, format_ in known_formats().items():
+        notes = inspect.cleandoc(format_.__doc__ or "").partition("\n")[2].strip()
+        cells = (f"`{name}`", format_.TITLE, " ".join(notes.split()))
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    lines += ["", *_model("Schedule", schema)]
+    for name, model in schema["$defs"].items():
+        lines += _model(name, model)
+    lines += ["## An example", "", "```toml", EXAMPLE.rstrip(), "```", ""]
     return "\n".join(lines)
 
 
@@ -148,6 +172,7 @@ _ENGINES_OWN = """\
 - `inspect` (queried in each client's own session at the start of the cool-down, summed): `prepared`
   `statements`, `generic_plans`, `custom_plans`; `memory` `session_bytes`, `plan_cache_bytes`; for MariaDB
   `prepared` `prepares`, `executes`, `closes`; `memory` `session_bytes`
+- `data` (of a workload that adds rows, by table, after the load): `rows`, `rows_loaded`
 - `monitors`: `cpu_ns_total` of each monitor, its own cost
 """
 
@@ -188,6 +213,7 @@ PAGES = {
     "study.md": _study_page(),
     "bundle.md": _bundle_page(),
     "recording.md": _recording_page(),
+    "import.md": _import_page(),
     "metrics.md": _metrics_page(),
 }
 # for bundles written before they carried the declarations of their monitors

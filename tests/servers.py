@@ -70,8 +70,11 @@ class Server:
 
 
 @contextmanager
-def postgres(build: Path | None = None) -> Iterator[Server]:
-    """A server with a table `item` of 1000 rows, TLS and SCRAM, pg_stat_statements where it has it."""
+def postgres(build: Path | None = None, **more: str) -> Iterator[Server]:
+    """A server with a table `item` of 1000 rows, TLS and SCRAM, pg_stat_statements where it has it.
+
+    more: settings of its own.
+    """
     # an installed server comes first: the embedded one is built without TLS
     found = build or next(iter(installed_bindirs()), None) or embedded_bindir()
     if found is None:
@@ -92,7 +95,7 @@ def postgres(build: Path | None = None) -> Iterator[Server]:
         settings = {
             "port": server.port, "listen_addresses": "127.0.0.1", "unix_socket_directories": folder,
             "fsync": "off", "autovacuum": "off", "ssl": tls, "ssl_cert_file": folder / "server.crt",
-            "ssl_key_file": folder / "server.key", "shared_preload_libraries": "pg_stat_statements",
+            "ssl_key_file": folder / "server.key", "shared_preload_libraries": "pg_stat_statements", **more,
         }  # fmt: skip
         arguments = [f"--{name}={value}" for name, value in settings.items()]
         process = subprocess.Popen(

@@ -123,11 +123,17 @@ def test_schemas_are_published(made: Lab, what: str) -> None:
         (["run", "demo", "--measure", "nan"], "error: --measure: "),
         (["run", "monitor.toml"], 'did you mean "processes"'),
         (["report", "nowhere"], "not a bundle"),
+        (["report", "-o", "x"], "writes elsewhere with --html FILE, --images FOLDER; what it prints, with >"),
+        (["run", "-o", "x", "demo"], "writes elsewhere with --bundle FOLDER, --fleet FILE; what it prints, with > FILE"),
+        (["sql", "-o", "x"], "sql ... > FILE keeps what it prints"),
+        (["report", "--pages", "x"], "report --help lists the options"),
+        (["report", "-x"], "hint: write ./-x for a file whose name begins with -"),
     ],
 )
 def test_bad_input_ends_in_a_sentence_and_exit_code_2(made: Lab, arguments: list[str], expected: str) -> None:
     wrong = small_study(made.folder).read_text().replace("processes = 5", "proceses = 5")
     (made.folder / "monitor.toml").write_text(wrong)
+    (made.folder / "-x").touch()
     done = made.run(*arguments)
     assert done.returncode == 2
     assert expected in done.stderr

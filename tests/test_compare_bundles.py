@@ -92,11 +92,12 @@ def subject(**keys: object) -> Study:
 
 def test_settings_and_version_are_what_is_compared_and_are_named(tmp_path: Path) -> None:
     here, there = subject(settings={"shared_buffers": "16MB"}), subject(settings={"shared_buffers": "256MB"})
-    assert not unlike_work(here, there)
     truth = {"A": Truth(), "B": Truth()}
+    mine, theirs = evidence_of(here, truth, seed=1), evidence_of(there, truth, seed=2)
+    assert not unlike_work(mine, theirs)
     (found,) = compare_bundles(
-        ("here", evidence_of(here, truth, seed=1), {"server": {"version": "15.18"}}),
-        [("there", evidence_of(there, truth, seed=2), {"server": {"version": "18.6"}})],
+        ("here", mine, {"server": {"version": "15.18"}}),
+        [("there", theirs, {"server": {"version": "18.6"}})],
     )
     assert found.differences == (
         "server version: 15.18 here, 18.6 there",
@@ -126,9 +127,10 @@ def test_a_version_per_option_is_named_where_it_differs() -> None:
 def test_other_work_is_named_where_it_is_compared_nevertheless() -> None:
     more = STUDY.model_copy(update={"plan": STUDY.plan.model_copy(update={"clients": [2, 8, 16]})})
     unlike = "plan.clients: [2, 8] here, [2, 8, 16] there"
-    assert unlike_work(STUDY, more) == [unlike]
     truth = {"A": Truth(), "B": Truth()}
-    (found,) = compare_bundles(bundle("here", Truth(), Truth(), 1), [("there", evidence_of(more, truth), {})])
+    here, there = bundle("here", Truth(), Truth(), 1), ("there", evidence_of(more, truth), {})
+    assert unlike_work(here[1], there[1]) == [unlike]
+    (found,) = compare_bundles(here, [there])
     assert found.unlike_work == (unlike,)
     assert f"different work: {unlike}" in printed(found)
     page = render([found])

@@ -32,7 +32,7 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Lab:
         ("steelyard compare mine.bundle m", ["plain,mine.bundle", "plain,more/"]),
         ("steelyard resume ./mi", ["plain,./mine.bundle"]),
         ("steelyard export mine.bundle out --table throu", ["plain,throughput"]),
-        ("steelyard recording usl-", ["plain,usl-cisco", "file,usl-"]),
+        ("steelyard import usl-", ["plain,usl-cisco", "file,usl-"]),
         ("steelyard report mine.bundle --overlay usl", ["plain,usl-cisco"]),
         ("steelyard rnu x", []),
         ("steelyard sql nowhere/", []),

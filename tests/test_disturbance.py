@@ -28,6 +28,7 @@ from steelyard.host.processes.other_studies import other_studies
 from steelyard.lab.observe.disturbance import disturbance_of
 from steelyard.monitors import Target
 from steelyard.monitors.system.disturbance import DisturbanceMonitor
+from steelyard.quantities import ranges
 from steelyard.run_tables.disturbance import CpuUse, Disturbance, disturbance
 from steelyard.study.host_settings import cpus_by_role
 from steelyard.study.plan import redone_blocks_max
@@ -180,7 +181,71 @@ def test_the_verdict_says_first_which_runs_were_disturbed() -> None:
     assert first.endswith("; 5 more of the 12 runs that count were disturbed.")
     (notice,) = [notice for notice in found.notices if notice.code == "disturbed"]
     assert notice.subject == "B" and len(notice.runs) == 6
-    assert notice.detail.count(" % in run ") == 4 and "2 more" in notice.detail
+    # every run is named, of more than four with the span of what they lost
+    assert notice.detail.endswith(f" in runs {ranges(notice.runs)}") and " more" not in notice.detail
+
+
+def in_turns(a: float, b: float) -> Evidence:
+    """Both options beside outsiders that take these shares of the server's CPU, in turns."""
+    lost = {
+        (label, key): rate
+        for label, share in (("A", a), ("B", b))
+        for key, rate in (
+            (("host", "cpu0", "user_ns_total"), (0.46 + share) * 1e9),
+            (("processes", "server", "runqueue_wait_ns_total"), share * 1e9),
+        )
+    }
+    truth = {
+        label: Truth(
+            counters={
+                **{
+                    ("host", f"cpu{cpu}", f"{mode}_ns_total"): 0.0
+                    for cpu in (0, 1)
+                    for mode in ("nice", "system")
+                },
+                ("host", "cpu1", "user_ns_total"): 0.06e9,
+                **{key: rate for (option, key), rate in lost.items() if option == label},
+            }
+        )
+        for label in "AB"
+    }
+    evidence = evidence_of(study_of({"f": "AB"}), truth, noise=0.0, block_noise=0.0)
+    one = {"run": [1], "point": [0], "deal": [1], "round": [1], "position": [1], "start_ns": [0],
+           "transactions": [1], "first_half": [1]}  # fmt: skip
+    turns = {name: np.asarray(values) for name, values in one.items()}
+    return replace(evidence, placement={"server": SERVER, "engine": ENGINE}, turns=turns)
+
+
+def test_what_disturbance_does_to_ratios_between_turns_follows_from_what_each_option_lost() -> None:
+    texts: list[str] = []
+    for a, b in ((0.6, 0.6), (0.6, 0.1), (0.0, 0.6)):
+        evidence = in_turns(a, b)
+        texts.append(disturbance_notices(evidence, disturbed(evidence))[0].text)
+    alike, first, second = texts
+    assert "took turns and lost about the same share: trust ratios more" in alike
+    assert "though the options took turns, A lost " in first and "less favourable to A than" in first
+    assert "though the options took turns, B lost " in second and "less favourable to B than" in second
+    assert "alike" not in first + second and "trust ratios" not in first + second
+
+
+def test_turns_too_short_to_be_judged_have_no_notice_on_disturbance() -> None:
+    evidence = replace(in_turns(0.6, 0.6), placement={})
+    assert disturbance_notices(evidence, disturbed(evidence)) == []
+
+
+def test_one_run_has_one_cause_with_one_cpu_share_on_a_page() -> None:
+    redone = {
+        "run": [2], "block": [1], "cause": ["under option B the lab saw python 0.9 CPUs"],
+        "studies": [0], "used": [True],
+    }  # fmt: skip
+    evidence = beside_others()
+    run = max(disturbed(evidence).found)
+    redone["run"] = [run]
+    table = {name: np.asarray(values) for name, values in redone.items()}
+    found = judge(replace(evidence, redone=table))
+    (notice,) = [n for n in found.notices if n.code == "block-redone"]
+    cause = disturbed(evidence).found[run].sentence("server", "under option B")
+    assert cause in notice.text and "0.9 CPUs" not in notice.text
 
 
 def test_the_verdict_names_the_run_that_lost_most_cpu_time_not_the_largest_share() -> None:

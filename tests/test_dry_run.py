@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import tomllib
 from pathlib import Path
@@ -15,7 +16,12 @@ from steelyard.study.overrides import adjusted
 from steelyard.study.plan import options
 from steelyard.study.quick import quick_changes, quick_text
 from steelyard.study.study import Plan
-from steelyard.subjects import expected_run_s
+from steelyard.subjects import kind_of
+from steelyard.subjects.in_turns import data_s
+from steelyard.subjects.run_time import expected_run_s
+from steelyard.workflow.busy_machine import slowdown
+from steelyard.workflow.prepare import PreparedStudy, expected_s
+from steelyard.workloads import work_of
 
 PROGRAM = """\
 name = "program"
@@ -115,6 +121,36 @@ def test_a_program_that_takes_the_plans_seconds_is_estimated_by_them() -> None:
     found = expected_run_s(study, options(study))
     assert found is not None
     assert study.plan.measure_s < found < study.plan.measure_s + 5
+
+
+def test_the_time_to_make_data_counts_once_per_version_and_schema_and_server() -> None:
+    study, _ = find_study("index-or-not")
+    found = options(study)
+    footprint = kind_of(study).footprint
+    assert footprint is not None
+    made_s, start_s = footprint.data_s(work_of(study.workload)), kind_of(study).set_up_s
+    assert made_s > footprint.make_s
+    # one base with a copy for each of three levels, each tried
+    assert data_s(study, found, in_turns=False) == pytest.approx(made_s + 6 * start_s)
+    # in turns the two other servers make a base and a copy of their own
+    assert data_s(study, found, in_turns=True) == pytest.approx(3 * made_s + 8 * start_s)
+    versions, _ = find_study("versions")
+    assert data_s(versions, options(versions), in_turns=False) >= 2 * footprint.make_s
+    null, _ = find_study("try")
+    assert data_s(null, options(null), in_turns=False) == 0
+
+
+def test_other_work_lengthens_what_no_plan_fixes(tmp_path: Path) -> None:
+    prepared = PreparedStudy.of(PROGRAM.replace('"{pause}"', '"{seconds}", "{pause}"'), "program.toml")
+    alone_s, busy_s = expected_s(prepared), expected_s(prepared, 3.0)
+    assert alone_s is not None and busy_s is not None
+    runs_s = sum(map(len, prepared.blocks)) * (prepared.run_s or 0)
+    assert alone_s > runs_s and busy_s - runs_s == pytest.approx(3 * (alone_s - runs_s))
+    (tmp_path / "loadavg").write_text("5.00 1.0 1.0 3/100 42\n")
+    assert slowdown(tmp_path) == max(1, 6 / len(os.sched_getaffinity(0)))
+    (tmp_path / "loadavg").write_text("0.00 1.0 1.0 1/100 42\n")
+    assert slowdown(tmp_path) == 1
+    assert slowdown(tmp_path / "none") == 1
 
 
 def test_simulated_seconds_are_not_the_time_that_a_simulation_takes() -> None:

@@ -19,7 +19,7 @@ from steelyard.lab.engines.facts import Facts
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.registry import ENGINES, LoadFailed
 from steelyard.lab.engines.result import ENGINE_TABLES, EngineResult
-from steelyard.lab.engines.result_tables import backlog_notices, retry_notices
+from steelyard.lab.engines.result_tables import backlog_notices
 from steelyard.run_tables.rows import Rows, SchemaError
 from steelyard.run_tables.schema import BY_NAME
 from steelyard.run_tables.table import Column, Table
@@ -121,7 +121,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 }
 FACTS = {
     **dict.fromkeys(("io", "connections_lost_cause"), "text"),
-    **{name: [1, 2] for name in ("backlog", "sampled_every", "guarded", "exclusive_gets")},
+    **{name: [1, 2] for name in ("backlog", "began_ns", "sampled_every", "guarded", "exclusive_gets")},
     **dict.fromkeys(("in_turn", "sees_misses", "sees_sleeps"), True),
 }
 
@@ -237,12 +237,10 @@ def test_a_row_with_an_unknown_column_or_without_a_needed_one_is_refused() -> No
 
 
 def test_arrivals_that_waited_are_told_by_the_number_of_clients() -> None:
-    tables = {"phases": {"point": [0, 0, 1], "clients": [8, 8, 64]}}
+    tables = {
+        "phases": {"point": [0, 0, 1], "clients": [8, 8, 64]},
+        "clients": {"point": [0, 1, 1], "transactions": [500, 500, 500]},
+    }
     ((code, text),) = backlog_notices(EngineResult("load", tables, Facts(backlog=[0, 12])))
+    assert not list(backlog_notices(EngineResult("load", tables, Facts(backlog=[1, 9]))))
     assert code == "backlog" and text.startswith("at 64 clients 12 arrivals still waited for a client")
-
-
-def test_a_transaction_that_was_executed_again_is_named_once() -> None:
-    kinds = {"transaction": ["pay", "look", "pay"], "retries": [2, 0, 3]}
-    ((code, text),) = retry_notices({"transactions": kinds})
-    assert code == "retries" and text.startswith('the transaction "pay" was executed again after')

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from laboratory import Lab, small_study
+from laboratory import Lab, small_study, text_of
 from processes import family
 from small import shared_memory
 from steelyard.host.processes.guard import Guard
@@ -52,9 +52,7 @@ def test_a_server_begun_by_a_lab_killed_in_that_moment_is_stopped() -> None:
 
 def guards_of(pid: int) -> list[int]:
     return [
-        child
-        for child in family(pid)[1:]
-        if b"steelyard.host.processes.guard" in Path(f"/proc/{child}/cmdline").read_bytes()
+        child for child in family(pid)[1:] if "steelyard.host.processes.guard" in text_of(child, "cmdline")
     ]
 
 

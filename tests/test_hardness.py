@@ -57,6 +57,17 @@ def test_an_interrupt_is_one_whatever_a_library_makes_of_it() -> None:
     assert heard == ["first"]
 
 
+def test_an_interrupt_within_a_finalizer_is_not_lost() -> None:
+    class Finalized:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt), Interrupts().raised():
+        Finalized()
+        time.sleep(10)
+        pytest.fail("the signal had no effect")
+
+
 def test_an_interrupt_waits_until_what_is_written_is_written() -> None:
     written: list[str] = []
     interrupts = Interrupts()

@@ -109,6 +109,36 @@ def test_a_study_whose_file_changed_is_not_resumed(lab: Lab) -> None:
     assert "rows.sql changed since the study began" in refused.stderr
 
 
+def test_bundles_are_of_the_same_work_where_their_files_have_the_same_content(lab: Lab) -> None:
+    def ran(name: str, rows: str = ROWS, one: str = ONE, schema: str = SCHEMA, level: str = "") -> Path:
+        folder = lab.folder / name
+        (folder / name).mkdir(parents=True)
+        for file, text in (("schema", schema), ("rows", rows), ("level", level)):
+            (folder / name / f"{file}.sql").write_text(text)
+        lines = f'schema_file = "{name}/schema.sql"\ndata_file = "{name}/rows.sql"'
+        study = own_study(folder, "sqlite", lines, one=one)
+        factor = f'[factors.index]\nscope = "schema"\nlevels.IX = {{ sql_file = "{name}/level.sql" }}\n'
+        factor += 'levels.NO = ""\n'
+        study.write_text(study.read_text().replace("[plan]", f"{factor}[plan]"))
+        bundle = lab.folder / f"{name}.bundle"
+        done = lab.run("run", study, "--bundle", bundle)
+        assert done.returncode == 0, done.stderr
+        return bundle
+
+    here = ran("here")
+    assert lab.run("compare", here, ran("there")).returncode == 0
+    for name, changes, told in (
+        ("rows", {"rows": ROWS + "-- more"}, "workload.data_file: SHA-256 "),
+        ("one", {"one": f"{ONE} limit 1"}, "workload.statements.one.sql: "),
+        ("schema", {"schema": SCHEMA + "create table b (id int);"}, "workload.schema_sql: "),
+        ("level", {"level": "create index i on item (v)"}, "factors.index differs"),
+    ):
+        refused = lab.run("compare", here, ran(name, **changes))
+        assert refused.returncode == 2
+        assert "have different work: " in refused.stderr and told in refused.stderr
+        assert "_file: " not in refused.stderr.replace("workload.data_file: ", "")
+
+
 @pytest.mark.parametrize(
     ("data", "told"),
     [

@@ -13,9 +13,11 @@ import servers
 from laboratory import Lab, small_study
 from steelyard.bundle.reader import Bundle
 from steelyard.study.errors import InputError
-from steelyard.study.load_study import parse_study
+from steelyard.study.load_study import parse_study, plan_study
 from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.subjects import check
 from steelyard.subjects.postgres.binaries import embedded_bindir, find_bindir, installed_bindirs, reachable
+from steelyard.subjects.postgres.checksums import checksums
 from steelyard.subjects.postgres.settings_read_back import Shown, taken
 from steelyard.subjects.postgres.workload_tables import load_statements
 from steelyard.subjects.servers.account import account_of_servers
@@ -181,17 +183,51 @@ def test_two_builds_of_one_version_do_not_share_their_data(lab: Lab) -> None:
 
 
 @pytest.mark.skipif(not INSTALLED, reason="no PostgreSQL is installed besides the embedded one")
-def test_two_versions_are_weighed_in_one_study(lab: Lab) -> None:
+@pytest.mark.parametrize(
+    ("line", "held", "expected"),
+    [
+        ("", "held     data checksums are on in every option: the versions' defaults differ", {"on"}),
+        ('data_checksums = "off"', "held     data checksums are off in every option (subject.data", {"off"}),
+        ('data_checksums = "server"', "", {"on", "off"}),
+    ],
+)
+def test_two_versions_are_weighed_in_one_study_with_the_same_checksums_unless_it_says_otherwise(
+    lab: Lab, line: str, held: str, expected: set[str]
+) -> None:
     study = small_study(lab.folder, subject="postgres", blocks=1)
     levels = f'scope = "version"\nsetting = "bindir"\nlevels = {{ OLD = "{INSTALLED[0]}", NEW = "embedded" }}'
     study.write_text(
         study.read_text().replace('scope = "client"\nlevels = { simple = "none", named = "named" }', levels)
     )
+    if line:
+        with_lines(study, line)
     done = lab.run("run", study, "--bundle", lab.bundle)
     assert done.returncode == 0, done.stderr
-    rows = Bundle(lab.bundle).columns("select option, status from runs")
+    assert held in done.stderr and ("\nheld " in done.stderr) == bool(held)
+    bundle = Bundle(lab.bundle)
+    assert {bundle.setting(option, "data_checksums") for option in ("OLD", "NEW")} == expected
+    assert ("Servers differ beside the factor" in done.stdout) == (len(expected) > 1)
+    rows = bundle.columns("select option, status from runs")
     assert sorted(rows["option"]) == ["NEW", "OLD"]
     assert set(rows["status"]) == {"done"}
+
+
+def test_data_checksums_are_refused_where_they_cannot_be_chosen(tmp_path: Path) -> None:
+    text = """\
+name = "kept"
+question = "Which?"
+subject = { kind = "KIND", data_checksums = "off" }
+workload = { kind = "sql", statements.one.sql = "select 1" }
+factors.handle = { scope = "client", levels = { A = "none", B = "named" } }
+"""
+    for kind in ("mariadb", "sqlite"):
+        study, found = plan_study(text.replace("KIND", kind), "kept.toml")
+        with pytest.raises(InputError, match="has no choice of data checksums"):
+            check(study, found)
+    own = f'kind = "sql", data_directory = "{tmp_path}", data_database = "shop", '
+    study, found = plan_study(text.replace("KIND", "postgres").replace('kind = "sql", ', own), "kept.toml")
+    with pytest.raises(InputError, match="a data directory keeps its own"):
+        checksums(study, found)
 
 
 def test_statements_left_behind_are_seen_in_their_sessions(lab: Lab) -> None:

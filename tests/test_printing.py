@@ -126,7 +126,7 @@ def test_json_of_sql_is_exact(made: Lab) -> None:
         ["run", WILD],
         ["report", "{bundle}", f"--{WILD}"],
         ["export", "{bundle}", "out", "--table", WILD],
-        ["recording", WILD],
+        ["import", WILD],
         [WILD],
     ],
 )

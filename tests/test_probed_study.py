@@ -11,7 +11,10 @@ import pytest
 
 from laboratory import Lab, small_study
 from steelyard import _core
+from steelyard.bundle.evidence.bursts import bursts
 from steelyard.bundle.reader import Bundle
+from steelyard.study.load_study import plan_study
+from steelyard.study.workloads.threads import ThreadsWorkload
 
 ALL = {"profile_hz": 1, "locks": True, "sched": True, "roots": []}
 PROBES = ("--profile", "--locks", "--scheduling-trace")
@@ -61,6 +64,26 @@ def test_scheduling_is_recorded_after_the_measured_load_and_not_counted_with_it(
     )
     seen = ask(made, query)
     assert seen == [(True, True)] * 2
+
+
+def test_measured_bursts_become_a_study_of_the_simulated_dispatcher(made: Bundle) -> None:
+    label = made.options[0].label
+    measured = bursts(made, label)
+    assert measured.count > 100 and 1 < measured.burst_us < 1e5 and measured.sleep_us > 1
+    # a burst is the CPU time between two waits
+    query = "select sum(voluntary) from scheduling join runs using (run) where role = 'server'"
+    assert ask(made, f"{query} and option = '{label}'") == [(measured.count,)]
+    done = Lab(made.path.parent).run("dispatch", "--bursts", made.path, "--option", label)
+    assert done.returncode == 0, done.stderr
+    assert f"# measured: {measured.count:,} bursts of a server's threads" in done.stdout
+    study, options = plan_study(done.stdout, "mine.toml")
+    assert isinstance(study.workload, ThreadsWorkload) and [one.label for one in options] == ["STD", "EXT"]
+    assert study.name == f"dispatch-{made.study.name}" and "TPC" not in done.stdout
+    group = study.workload.groups["server"]
+    assert group.cpu.mean_us == pytest.approx(measured.burst_us, rel=0.01)
+    assert group.sleep.mean_us == pytest.approx(measured.sleep_us, rel=0.01)
+    refused = Lab(made.path.parent).run("dispatch", "--bursts", made.path, "--option", "NONE")
+    assert 'no option "NONE"' in refused.stderr and refused.returncode == 2
 
 
 def test_the_report_shows_what_was_found(made: Bundle) -> None:

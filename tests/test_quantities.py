@@ -48,17 +48,29 @@ def test_a_quantity_takes_the_unit_that_suits_it(value: float, unit: str, text: 
 
 
 def test_an_interval_shares_one_unit_and_tells_its_ends_apart() -> None:
-    assert fmt.interval(21437, 21390, 21480, "transactions/s") == "21,440/s [21,390–21,480]"
+    assert fmt.interval(21437, 21390, 21480, "transactions/s") == "21,440/s [21,390 to 21,480]"
     assert fmt.interval(-2.5, -3.0, -2.0) == "−2.50 [−3.00 to −2.00]"
-    assert fmt.interval(5.0, 4.0, math.inf) == "5.00 [4.00–∞]"
+    assert fmt.interval(5.0, 4.0, math.inf) == "5.00 [4.00 to ∞]"
 
 
 def test_an_exact_ratio_needs_no_more_places() -> None:
-    assert fmt.ratio(3.0, 3.0, 3.0) == "3.00 [3.00–3.00]"
-    assert fmt.ratio(3.0, 3.0 - 1e-9, 3.0 + 1e-9) == "3.00 [3.00–3.00]"
-    assert fmt.ratio(1.0, 0.9996, 1.0004) == "1.0000 [0.9996–1.0004]"
+    assert fmt.ratio(3.0, 3.0, 3.0) == "3.00 [3.00 to 3.00]"
+    assert fmt.ratio(3.0, 3.0 - 1e-9, 3.0 + 1e-9) == "3.00 [3.00 to 3.00]"
+    assert fmt.ratio(1.0, 0.9996, 1.0004) == "1.0000 [0.9996 to 1.0004]"
     # no more places than tell apart what can be
-    assert fmt.ratio(1.001, 1.001 - 1e-9, 1.002) == "1.001 [1.001–1.002]"
+    assert fmt.ratio(1.001, 1.001 - 1e-9, 1.002) == "1.001 [1.001 to 1.002]"
+
+
+def test_what_nearly_vanishes_is_not_all_gone() -> None:
+    assert fmt.decrease(0.999977) == "more than 99.9 %"
+    assert (fmt.decrease(1.0), fmt.decrease(0.401)) == ("100 %", "40.1 %")
+
+
+def test_every_interval_has_one_form_whatever_its_signs() -> None:
+    assert fmt.interval(6.76, 1.36, 12.16, "us") == "6.76 µs [1.36 to 12.16]"
+    assert fmt.interval(5.91, -2.30, 14.13, "us") == "5.91 µs [−2.30 to 14.13]"
+    assert fmt.ratio(1.42, 1.38, 1.46) == "1.42 [1.38 to 1.46]"
+    assert fmt.share_interval(0.64, 0.76) == "[64 to 76 %]"
 
 
 def test_the_rounding_of_a_computer_is_no_quantity() -> None:
@@ -68,8 +80,14 @@ def test_the_rounding_of_a_computer_is_no_quantity() -> None:
     assert (fmt.quantity(0.25, "ms"), fmt.quantity(1250, "ms")) == ("250 µs", "1.25 s")
 
 
-def test_values_of_one_sentence_share_their_unit() -> None:
-    assert fmt.quantity(0.25, "ms", like=4000) == "0.000250 s"
+def test_all_of_many_numbers_are_named_as_ranges() -> None:
+    assert fmt.ranges([1, 2, 3, 4, 7, 9]) == "1 to 4, 7 and 9"
+    assert fmt.ranges([1, 4, 5, 8]) == "1, 4, 5 and 8"
+    assert (fmt.ranges([3]), fmt.ranges([3, 4]), fmt.ranges([])) == ("3", "3 and 4", "")
+    assert fmt.ranges([6, 7, 9, 12, 13]) == "6, 7, 9, 12 and 13"
+
+
+def test_spans_p_values_and_lists_read_as_text() -> None:
     assert fmt.span_of([0.121, 0.143], fmt.percent) == "12.1 % to 14.3 %"
     assert fmt.span_of([0.1211, 0.1212], fmt.percent) == "12.1 %"
     assert (fmt.p_value(0.0042), fmt.p_value(1e-9)) == ("p = 0.0042", "p < 0.001")
@@ -81,6 +99,9 @@ def test_changes_and_durations_read_like_speech() -> None:
     assert fmt.change(0.73) == "−27.0 %"
     assert fmt.change(3.5) == "3.50 times"
     assert fmt.change(1.0001) == "±0 %"
+    # what is less is never so many times better
+    assert (fmt.change(0.0538), fmt.change(0.0937)) == ("−94.6 %", "−90.6 %")
+    assert fmt.change(0.0002) == "below −99.9 %"
     assert fmt.duration(8.5) == "8.5 s"
     assert fmt.duration(171) == "2 min 51 s"
     assert fmt.duration(3840) == "1 h 04 min"

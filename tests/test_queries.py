@@ -74,7 +74,9 @@ def server(text: str, folder: Path) -> Iterator[Server]:
     study, found = plan_study(text, "study")
     # a Unix socket's name has to be short
     with Guard() as guard:
-        bench = Bench(study, found, work_of(study.workload), folder, place(1, False), guard)
+        bench = Bench(
+            study, found, {o.label: work_of(o.workload) for o in found}, folder, place(1, False), guard
+        )
         subject = kind_of(study).make(bench)
         try:
             load = subject.start(found[0])

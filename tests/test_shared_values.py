@@ -89,7 +89,9 @@ def run(asked: dict[str, Any]) -> int:
         timeout=60,
         check=False,
     )
-    result = json.loads(done.stdout.splitlines()[-1])["result"]
+    last = json.loads(done.stdout.splitlines()[-1])
+    assert last["event"] == "result", last
+    result = last["result"]
     assert result["errors"]["message"] == []
     return sum(result["clients"]["transactions"])
 

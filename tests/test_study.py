@@ -118,6 +118,17 @@ def test_a_study_without_a_variant_for_a_subject_is_named() -> None:
         adjusted("demo", subject="mysql")
 
 
+def test_a_study_file_names_its_server_itself(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text(MINIMAL)
+    with pytest.raises(
+        InputError, match=r"chooses between built-in studies, and .*my\.toml is a file"
+    ) as found:
+        adjusted(str(path), subject="mariadb")
+    assert 'replace kind = "postgres" under [subject]' in found.value.hint
+    assert adjusted(str(path), subject="postgres").text == MINIMAL
+
+
 def test_labels_join_the_codes_in_the_order_of_the_factors() -> None:
     labels = [option.label for option in options(parse_study(MINIMAL, "my.toml"))]
     assert labels == ["DYN0_ST0M", "DYN0_ST20M", "DYN1_ST0M", "DYN1_ST20M"]

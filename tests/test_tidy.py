@@ -27,10 +27,12 @@ ARROWS = {
     # what a run is made of and when it is disturbed: lab, guests included, bundle and analysis agree on it
     "run_tables": set[str](),
     "lab": {"study", "host", "workloads", "monitors", "subjects", "run_tables"},
+    "fleet": {"study", "monitors", "run_tables", "lab"},
     "bundle": {"declared_metrics", "study", "run_tables"},
     "analysis": {"declared_metrics", "study", "run_tables", "bundle"},
     "report": {"study", "bundle", "analysis"},
-    "recordings": {"study", "run_tables", "bundle"},
+    "captures": {"study", "workloads"},
+    "recordings": {"declared_metrics", "study", "run_tables", "bundle"},
     "catalog": set[str](),
     "workflow": {
         "declared_metrics",
@@ -41,6 +43,7 @@ ARROWS = {
         "subjects",
         "run_tables",
         "lab",
+        "fleet",
         "bundle",
         "analysis",
         "report",
@@ -51,16 +54,16 @@ ARROWS = {
 ROOMS = {
     "study": """
         errors key_types locate renamed scripts
-        host_settings passwords probes source
+        fleet host_settings passwords probes source
         settings_file
         script_study
         workloads
         files
         study
-        validation_errors
+        schema_levels validation_errors
         factors
         plan quick
-        load_study
+        load_study fleet_file
         overrides
     """,
     "host": """
@@ -70,14 +73,22 @@ ROOMS = {
         guests
     """,
     "subjects": """
-        servers
+        drivers servers
         postgres
-        mariadb sqlite valkey dispatcher guests latches programs null in_turns
+        mariadb sqlite valkey dispatcher guests jdbc latches programs null in_turns run_time
+        statements_of_data
+    """,
+    "fleet": """
+        certificates clocks on_host
+        merge up worker
+        bus host_tables
+        check engine
+        place
     """,
     "monitors": "system postgres mariadb valkey",
     "run_tables": """
         table
-        load_tables
+        load_tables host_tables
         schema disturbance
         derived rows
     """,
@@ -85,7 +96,8 @@ ROOMS = {
         engines observe
         finished_run run_parts within_guest
         environment
-        machine statement_check
+        consistency machine
+        statement_check
         laboratory
         alone turns
         doctor runner
@@ -106,11 +118,26 @@ ROOMS = {
         verdict
         judge bundles
     """,
-    "recordings": """
-        model rows
-        probes
-        formats
+    "captures": """
+        tokens
+        entry statements
+        formats selection store classes
         write
+        folder
+        anonymity mix
+    """,
+    "recordings": """
+        cells histograms model rows
+        probes source
+        described report rulers schedule
+        csv_tables events placed
+        formats
+        derived_study filing merge notices registry
+        runs table_files tables_of_run
+        assemble
+        write
+        importing
+        listing
     """,
     "report": """
         about text_table
@@ -119,14 +146,14 @@ ROOMS = {
         export page terminal
     """,
     "workflow": """
-        busy_machine complaint exit_codes prepare
-        attempts bench needs program_name
+        busy_machine complaint exit_codes measured_bursts prepare
+        attempts bench fleet needs program_name
         measure missing resolution show
         session
     """,
 }
 # who may call the extension: what asks and what shows does not; analysis simulates with it
-NATIVE = {"host", "workloads", "subjects", "lab", "bundle", "analysis"}
+NATIVE = {"host", "workloads", "subjects", "lab", "fleet", "bundle", "analysis"}
 # modules beside the packages, which import nothing of ours: every package may use them
 GROUND = {"quantities", "printable"}
 # the rooms of a crate (folders and modules at the top of src): one may use only those that stand before it

@@ -351,9 +351,10 @@ def test_gets_cost_nothing_outside_their_windows() -> None:
         counted = hits(group)
         connection.execute(b"select count(*) from pg_class")
         assert hits(group) == counted > 1000
-        told = json.loads(it.finish() or "{}")["latch_gets"]
-    # one in 31 on each CPU
-    assert sum(told["gets"]) == pytest.approx(counted, abs=31 * (os.cpu_count() or 1))
+        result = json.loads(it.finish() or "{}")
+    # one in 31 on each CPU; a reader that gets no CPU loses some
+    found = sum(result["latch_gets"]["gets"]) + 31 * result["lost"]
+    assert found == pytest.approx(counted, abs=31 * (os.cpu_count() or 1))
     assert standing(group) == []
 
 

@@ -60,7 +60,9 @@ def started(folder: Path, **settings: Any) -> Iterator[tuple[Load, Client]]:
     """A server with these settings beside those of the study's second option."""
     study, found = plan_study(STUDY, "small")
     with Guard() as guard:
-        bench = Bench(study, found, work_of(study.workload), folder, place(1, False), guard)
+        bench = Bench(
+            study, found, {o.label: work_of(o.workload) for o in found}, folder, place(1, False), guard
+        )
         subject = kind_of(study).make(bench)
         try:
             load = subject.start(replace(found[1], server={**found[1].server, **settings}))

@@ -53,6 +53,9 @@ WHOLE: dict[str, dict[str, Any]] = {
         },
     },
     "pgbench": {"script": ["select-only"], "variables": {"n": 1}, "arrival": _ARRIVAL},
+    "replay": {"capture": "load.capture", "arrival": _ARRIVAL},
+    "brokerage": {"customers": 2_000, "arrival": _ARRIVAL},
+    "order-entry": {"warehouses": 2, "constants": {"item": 1}, "arrival": _ARRIVAL},
     "key-value": {"keys": 10, "arrival": _ARRIVAL},
     "queries": {"scale_factor": 0.1},
     "cache": {"keys": 10},
@@ -63,7 +66,7 @@ WHOLE: dict[str, dict[str, Any]] = {
         "time": {"json_path": "a.b"},
         "scores": {"p99": {"pattern": "(.*)", "unit": "ms"}},
     },
-    "published": {"work": "transaction"},
+    "published": {"work": "transaction", "figures": {"loops": {"unit": "1"}}},
     "threads": {
         "scaled": "jvm",
         "groups": {"jvm": {"cpu": {**_TIMES}, "sleep": {**_TIMES}, "arrive": {"at_s": 1.0, "over_s": 2.0}}},
@@ -71,7 +74,8 @@ WHOLE: dict[str, dict[str, Any]] = {
 }
 # tables whose keys are names of the user's own
 _NAMED_BY_USER = (
-    "scores", "statements", "transactions", "parameters", "values", "groups", "variables", "environment",
+    "scores", "figures", "statements", "transactions", "parameters", "values", "groups", "variables",
+    "environment",
 )  # fmt: skip
 
 STUDY: dict[str, Any] = {

@@ -45,7 +45,7 @@ def together(values: Sequence[float], digits: int = 3) -> list[str]:
 
 
 def interval(value: float, low: float, high: float, unit: str = "") -> str:
-    """`21,400/s [21,100–21,700]`: the value with its unit, then its 95 % interval in that unit."""
+    """`21,400/s [21,100 to 21,700]`: the value with its unit, then its 95 % interval in that unit."""
     largest = max((abs(x) for x in (value, low, high) if math.isfinite(x)), default=0.0)
     if low < 0 < high and abs(value) < _NOTHING * largest:
         value = 0.0
@@ -55,13 +55,13 @@ def interval(value: float, low: float, high: float, unit: str = "") -> str:
 
 
 def span(low: str, high: str) -> str:
-    """Two ends of an interval; a dash between, or `to` where a sign would be taken for it.
+    """Two ends of an interval: `1.38 to 1.46`.
 
     From nothing, or minus infinity, to infinity is no interval, and is called so.
     """
     if (low, high) in (("0", "∞"), ("−∞", "∞")):
         return "no interval"
-    return f"{low} to {high}" if low.startswith("−") or high.startswith("−") else f"{low}–{high}"
+    return f"{low} to {high}"
 
 
 def span_of(values: Sequence[float], say: Callable[[float], str]) -> str:
@@ -70,12 +70,9 @@ def span_of(values: Sequence[float], say: Callable[[float], str]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def quantity(value: float, unit: str = "", like: float | None = None) -> str:
-    """`quantity(402_000, "ns")` -> `402 µs`; `quantity(8196, "bytes")` -> `8.00 KiB`.
-
-    like: another value, whose step of the unit is used.
-    """
-    scale, name = unit_for(value if like is None else like, unit)
+def quantity(value: float, unit: str = "") -> str:
+    """`quantity(402_000, "ns")` -> `402 µs`; `quantity(8196, "bytes")` -> `8.00 KiB`."""
+    scale, name = unit_for(value, unit)
     number = value / scale
     return with_unit(significant(0.0 if name == "ns" and abs(number) < _NOTHING else number), name)
 
@@ -126,7 +123,7 @@ def no_interval(low: float, high: float) -> bool:
 
 
 def ratio(value: float, low: float, high: float) -> str:
-    """`1.42 [1.38–1.46]`; `1.42 [no interval]` where the ends do not even say whether it is above 1."""
+    """`1.42 [1.38 to 1.46]`; `1.42 [no interval]` where the ends do not even say whether it is above 1."""
     if no_interval(low, high):
         low, high = 0.0, math.inf
     middle, bottom, top = together([value, low, high])
@@ -134,7 +131,7 @@ def ratio(value: float, low: float, high: float) -> str:
 
 
 def thousands(value: float, low: float, high: float) -> str:
-    """`21.4k [21.2–21.6]`: short enough for several in 80 columns; `21.4k [no interval]` as in `ratio`."""
+    """`21.4k [21.2 to 21.6]`: short enough for several in 80 columns; `21.4k [no interval]` as in `ratio`."""
     if says_nothing(low, high):
         low, high = 0.0, math.inf
     scale, sign = (1e6, "M") if value >= 999_500 else (1e3, "k") if value >= 9_995 else (1.0, "")
@@ -143,14 +140,19 @@ def thousands(value: float, low: float, high: float) -> str:
 
 
 def change(value: float) -> str:
-    """A ratio as a change: `1.42` -> `+42.0 %`, `0.71` -> `−29.0 %`, `3.5` -> `3.50 times`."""
+    """A ratio as a change: `1.42` -> `+42.0 %`, `0.71` -> `−29.0 %`, `3.5` -> `3.50 times`.
+
+    A ratio below 1 is a decrease however small it is: `0.0538` -> `−94.6 %`, never `0.0538 times`.
+    """
     if not math.isfinite(value):
         return MISSING
-    if value >= 2 or 0 < value <= 0.1:
+    if value >= 2:
         return f"{significant(value)} times"
     percent = (value - 1) * 100
     if abs(percent) < 0.05:
         return "±0 %"
+    if percent < -99.9:
+        return "below −99.9 %"
     return f"{'+' if percent > 0 else '−'}{abs(percent):.1f} %"
 
 
@@ -159,11 +161,17 @@ def percent(share: float) -> str:
     return f"{significant(100 * share)} %" if math.isfinite(share) else MISSING
 
 
+def decrease(share: float) -> str:
+    """The part by which something is less: as `percent`, but what is left of nearly all is not none."""
+    text = percent(share)
+    return "more than 99.9 %" if text == percent(1.0) and share < 1 else text
+
+
 def share_interval(low: float, high: float) -> str:
-    """`[64–76 %]`; `no interval` where nothing is left out."""
+    """`[64 to 76 %]`; `no interval` where nothing is left out."""
     if low <= 0 and high >= 1:
         return "no interval"
-    return f"[{100 * low:.0f}–{100 * high:.0f} %]"
+    return f"[{100 * low:.0f} to {100 * high:.0f} %]"
 
 
 def probability(value: float) -> str:
@@ -215,6 +223,21 @@ def unbroken(text: str) -> str:
 def count(number: int, noun: str, plural: str = "") -> str:
     """`1 block`, `6 blocks`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers, all of them: `1 to 4, 7 and 9`."""
+    ends: list[tuple[int, int]] = []
+    for number in numbers:
+        if ends and number == ends[-1][1] + 1:
+            ends[-1] = ends[-1][0], number
+        else:
+            ends.append((number, number))
+    parts: list[str] = []
+    for low, high in ends:
+        # two neighbours are no range
+        parts += [f"{low} to {high}"] if high > low + 1 else map(str, dict.fromkeys((low, high)))
+    return listed(parts, most=len(parts)) if parts else ""
 
 
 def listed(items: Sequence[str], most: int = 8) -> str:

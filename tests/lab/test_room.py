@@ -47,6 +47,66 @@ def test_servers_take_their_buffers_as_far_as_data_fill_them_and_their_sessions(
     assert need.disk_bytes == 2 * (60 * MB + data)
 
 
+OWN = """\
+name = "own"
+question = "Which is faster?"
+subject.kind = "{subject}"
+workload.kind = "sql"
+workload.schema_sql = "{schema}"
+workload.statements.one.sql = "{sql}"
+{lines}
+[factors.setting]
+scope = "server"
+setting = "{setting}"
+levels = {{ A = "{small}", B = "{large}" }}
+[plan]
+clients = [4]
+"""
+
+
+def own(
+    subject: str = "postgres",
+    schema: str = "create table t (i int)",
+    sql: str = "select 1",
+    lines: str = "",
+    setting: str = "shared_buffers",
+    small: str = "16MB",
+    large: str = "256MB",
+) -> Room:
+    text = OWN.format(
+        subject=subject, schema=schema, sql=sql, lines=lines, setting=setting, small=small, large=large
+    )
+    return room_of_servers(*plan_study(text, "own"))
+
+
+def test_sql_may_make_any_amount_of_data_so_each_option_counts_with_all_of_its_buffers() -> None:
+    # of a user's study with these settings, both servers together had 149 and 240 MiB at their peaks
+    processes = 2 * (40 + 4 * 4) * MB
+    assert own().memory_bytes == processes + (16 + 256) * MB
+    assert own(large="0.25GB") == own()
+    assert own(small="256MB", large="256MB ").memory_bytes == processes + 2 * 256 * MB
+    mariadb = own(subject="mariadb", setting="innodb_buffer_pool_size", small="64M", large="1G")
+    assert mariadb.memory_bytes == 2 * (150 + 4) * MB + (64 + 1024) * MB
+
+
+def test_writes_fill_buffers_whatever_the_data_were_at_first() -> None:
+    writing, _ = (plan_study(study_text(workload=work), "room") for work in ("orders", "lookup"))
+    assert room_of_servers(*writing).memory_bytes == 2 * (40 + 8 * 4) * MB + (64 + 1024) * MB
+
+
+def test_memory_of_sessions_counts_where_it_is_set_higher_than_its_default() -> None:
+    least = own(setting="work_mem", small="1MB", large="4MB").memory_bytes
+    assert own(setting="work_mem", small="4MB", large="64MB").memory_bytes == least + 4 * 60 * MB
+    session = own(setting="work_mem", small="1MB", large="4MB", lines="subject.session = {work_mem = '64MB'}")
+    assert session.memory_bytes == least + 2 * 4 * 60 * MB
+
+
+def test_rows_that_a_script_generates_take_disk_and_comments_write_nothing() -> None:
+    schema = "create table t as select n from generate_series(1, 1000000) n -- generate_series(1, 9)"
+    assert own(schema=schema, sql="/* by key */ select 1").disk_bytes == 2 * (60 * MB + 250 * 10**6)
+    assert own(sql="/* by key */ insert into t values (1)").disk_bytes == 2 * (60 + 1024) * MB
+
+
 def test_a_log_that_writes_fill_counts_in_the_server_s_own_units() -> None:
     reading, writing = (
         room_of_servers(*plan_study(study_text(workload=workload, setting="max_wal_size"), "room")).disk_bytes

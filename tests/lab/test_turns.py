@@ -64,9 +64,12 @@ def test_turns_fill_the_measured_time_in_pairs(measure_s: float, turn_ms: float,
     assert rounds_of(Plan(measure_s=measure_s, turn_ms=turn_ms)) == rounds
 
 
-def course(*profiles: Sequence[int], clients: int = 8, length_ms: float = 100) -> Course:
-    done = sum(map(sum, profiles))
-    return Course(clients, length_ms, list(profiles), done, len(profiles) * length_ms)
+def course(*profiles: Sequence[int], length_ms: float = 100) -> Course:
+    return Course(length_ms, list(profiles))
+
+
+def of_latencies(*latencies_ms: float) -> Course:
+    return Course(100, [[0] * 20], sum(latencies_ms), sum(each**2 for each in latencies_ms))
 
 
 COURSE = (10, 25, 40, 52, 60, *[65] * 15)
@@ -85,14 +88,12 @@ def test_a_turn_settles_within_its_first_half(turns: list[list[int]]) -> None:
 
 
 def test_turns_hold_several_transactions_of_each_client() -> None:
-    short, long = course([40] * 20), course([0] * 19 + [8])
-    assert (short.cycle_ms, long.cycle_ms) == (1, 100)
+    short, long = of_latencies(*[1] * 800), of_latencies(*[100] * 8)
+    assert (short.under_way_ms, long.under_way_ms) == (1, 100)
     assert turn_ms([short], 100, 3000) == 100
     assert turn_ms([short, long], 250, 3000) == 500
     assert turn_ms([short, long], 250, 600) == 300
-    # nothing ended: as long as all of its turns, or longer
-    assert course([0] * 20, [0] * 20).cycle_ms == 200
-    assert turn_ms([course()], 100, 3000) == 100
+    assert turn_ms([course([0] * 20)], 100, 3000) == 100
 
 
 @given(cycle_ms=st.floats(2, 50), clients=st.integers(1, 9), seed=st.integers(0, 9))
@@ -100,11 +101,37 @@ def test_clients_in_step_do_as_much_as_time_permits_in_the_mean_of_turns(
     cycle_ms: float, clients: int, seed: int
 ) -> None:
     chance, rounds, done = Random(seed), 400, 0
-    warm_up = Course(clients, 100, [[0] * 20], clients * 10, 10 * cycle_ms)
+    warm_up = of_latencies(cycle_ms, cycle_ms)
     for _ in range(rounds):
         head_ms = warm_up.head_ms(5, chance)
         done += clients * (math.floor((head_ms + 100) / cycle_ms) - math.floor(head_ms / cycle_ms))
     assert done / rounds == pytest.approx(clients * 100 / cycle_ms, abs=clients * 5 * 0.5 / math.sqrt(rounds))
+
+
+@pytest.mark.parametrize(("short_ms", "long_ms", "share"), [(1, 50, 0.01), (1, 20, 0.05), (2, 40, 0.3)])
+def test_a_mix_of_short_and_long_transactions_counts_as_in_a_long_run(
+    short_ms: float, long_ms: float, share: float
+) -> None:
+    """In a long run a client does one transaction per mean latency, and of them the share is long."""
+    chance, done, long, measured_ms = Random(1), 0, 0, 0.0
+
+    def latency_ms() -> float:
+        return (long_ms if chance.random() < share else short_ms) * chance.uniform(0.8, 1.2)
+
+    warm_up = of_latencies(*[latency_ms() for _ in range(10_000)])
+    length_ms = turn_ms([warm_up], 250, 3000)
+    for _ in range(10_000):
+        now_ms, head_ms = 0.0, warm_up.head_ms(5, chance)
+        while now_ms < head_ms + length_ms:
+            took_ms = latency_ms()
+            if now_ms >= head_ms:
+                done += 1
+                long += took_ms > (short_ms + long_ms) / 2
+            now_ms += took_ms
+        measured_ms += length_ms
+    assert long / done == pytest.approx(share, rel=0.02)
+    mean_ms = share * long_ms + (1 - share) * short_ms
+    assert done / measured_ms == pytest.approx(1 / mean_ms, rel=0.02)
 
 
 def turn(number: int, begin_ms: int, *, transactions: int = 80, all: int = 100, point: int = 0) -> Turn:
@@ -221,6 +248,25 @@ def test_a_study_in_turns_has_runs_as_long_as_their_turns(lab: Lab) -> None:
     prepared = replace(PreparedStudy.of(path.read_text(), str(path)), one_after_another="there is no room")
     with pytest.raises(InputError, match="finished runs took turns and cannot now: there is no room"):
         resume(lab.bundle, prepared, Progress(Console()), Interrupts(lambda: None))
+
+
+def test_counts_that_sessions_keep_to_themselves_are_complete_at_the_end_of_each_turn(lab: Lab) -> None:
+    study = SMALL.format(subject="postgres", blocks=1, measure_s=0.6).replace(
+        "[plan]", "[plan]\nturn_ms = 100"
+    )
+    (lab.folder / "study.toml").write_text(study + "postgres = 1\n")
+    done = lab.run("run", lab.folder / "study.toml", "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    counted = Bundle(lab.bundle).columns(
+        "select any_value(done) as done, max(value) filter (metric = 'commits_total') as commits,"
+        " max(value) filter (metric = 'rows_returned_total') as rows from samples join"
+        " (select run, sum(transactions) as done from turns group by run) using (run)"
+        " where monitor = 'postgres' group by run"
+    )
+    # a lookup returns one row; the rest is of the monitors, a few hundred rows of the catalog
+    assert len(counted["done"]) == 2 and (counted["done"] > 1000).all()
+    assert (counted["commits"] >= counted["done"]).all() and (counted["rows"] >= counted["done"]).all()
+    assert (counted["commits"] < 1.1 * counted["done"]).all()
 
 
 def test_that_sleeps_for_latches_are_not_recorded_in_turns_is_a_notice_with_its_mend() -> None:

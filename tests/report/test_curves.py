@@ -15,7 +15,7 @@ from steelyard.analysis.judgement.latches import WhatIf
 from steelyard.analysis.judgement.scaling import Scaling
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.columns import Series
-from steelyard.recordings.write import write_recording
+from steelyard.recordings.importing import write_published
 from steelyard.report.charts import figures
 from steelyard.report.charts.figure import Figure
 from steelyard.report.export.images import write_images
@@ -31,7 +31,7 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
     folder = tmp_path_factory.mktemp("recordings")
     found: dict[str, Case] = {}
     for name in ("result-cache-t2", "result-cache-i7"):
-        write_recording(name, folder / name)
+        write_published(name, folder / name)
         bundle = Bundle(folder / name)
         found[name[-2:]] = builders.of_bundle(bundle)
     return lambda name: found[name]

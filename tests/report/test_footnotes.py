@@ -1,9 +1,11 @@
+import re
 from dataclasses import replace
 
 import builders
 
 from steelyard.analysis.judgement.results import Judgement, Notice
 from steelyard.bundle.series.columns import Series
+from steelyard.report.page.html import render
 from steelyard.report.presented.footnotes import Footnote, footnotes
 from steelyard.report.presented.presented import present
 
@@ -78,6 +80,26 @@ def test_what_is_missing_of_many_metrics_is_one_footnote() -> None:
         f"{named}: no block",
         f"A and B (each {named}): too few runs",
     ]
+
+
+def test_each_number_of_a_notice_has_its_mark_and_the_others_have_none() -> None:
+    judgement, _, about = builders.two()
+    notices = (
+        Notice("disturbed", "waited for a CPU", "NAMED"),
+        Notice("another-study", "another study ran"),
+        Notice("c", "of one", "NONE"),
+    )
+    shown = present(replace(judgement, notices=notices), Series(), replace(about, notices=()))
+    assert [(note.text, note.number) for note in shown.footnotes] == [
+        ("waited for a CPU", 1),
+        ("another study ran", None),
+        ("of one", 2),
+    ]
+    assert {row.label: row.footnotes for row in shown.ranking} == {"NAMED": (1,), "NONE": (2,)}
+    page = render(shown)
+    for number in re.findall(r'<li id="notice-(\d)"', page):
+        assert f'href="#notice-{number}"' in page
+    assert page.count('<li class="whole">another study ran') == 1
 
 
 def test_many_options_are_counted_beyond_eight() -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.recordings.write import write_recording
+from steelyard.recordings.importing import write_published
 from steelyard.workflow.program_name import program
 
 
 @pytest.mark.parametrize("page", ["bundle/report.html", "pages/of mine/r.html"])
 @pytest.mark.parametrize("bundle", ["bundle", "it's 8 s.bundle"])
 def test_the_next_command_of_a_page_works_in_its_folder(tmp_path: Path, page: str, bundle: str) -> None:
-    write_recording("dispatch-ff2", tmp_path / bundle)
+    write_published("dispatch-ff2", tmp_path / bundle)
     place = tmp_path / page
     place.parent.mkdir(parents=True, exist_ok=True)
     call = [sys.executable, "-m", "steelyard.cli", "report", bundle, "--html", page]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import builders
@@ -22,3 +23,12 @@ def test_the_picture_holds_every_ratio_however_far_from_the_baseline(times: floa
     for panel in drawn.panels:
         low, high = panel.spec["layer"][0]["encoding"]["x"]["scale"]["domain"]
         assert all(low < row["ratio"] < high for row in panel.spec["data"]["values"])
+
+
+def test_one_block_has_no_interval_to_draw() -> None:
+    judgement, series, about = builders.two()
+    alone = tuple(replace(c, low=0.0, high=math.inf, blocks=1) for c in judgement.comparisons)
+    drawn = ratios.figure(present(replace(judgement, comparisons=alone), series, about))
+    assert drawn is not None and "arrowhead" not in drawn.caption
+    for panel in drawn.panels:
+        assert all(row["low"] is row["high"] is None for row in panel.spec["data"]["values"])

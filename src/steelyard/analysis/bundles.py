@@ -104,7 +104,7 @@ def compare_bundles(here: Named, others: Sequence[Named]) -> list[BundleComparis
             levels_there=tuple(test.there for test in mine),
             tests=len(p_values),
             differences=tuple(differences(here[1].study, other[1].study, here[2], other[2])),
-            unlike_work=tuple(unlike_work(here[1].study, other[1].study)),
+            unlike_work=tuple(unlike_work(here[1], other[1])),
             counted=tuple(dict.fromkeys(metric for metric, _, _ in counted)),
             counted_here=tuple(level for _, level, _ in counted),
             counted_there=tuple(level for _, _, level in counted),

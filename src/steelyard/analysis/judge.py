@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from steelyard.analysis.comparison.block_table import points_of
+from steelyard.analysis.comparison.compare import Compared
 from steelyard.analysis.comparison.effects import effects
 from steelyard.analysis.comparison.estimates import estimates
 from steelyard.analysis.comparison.intervals import Intervals
@@ -20,7 +21,10 @@ from steelyard.analysis.kernel.locks import locks
 from steelyard.analysis.kernel.profile import profile
 from steelyard.analysis.kernel.scheduling import scheduling
 from steelyard.analysis.latches.table import latches
+from steelyard.analysis.load.background import report_notices
+from steelyard.analysis.load.derived_rates import derived_rate_notices
 from steelyard.analysis.load.fairness import fairness, fairness_notices
+from steelyard.analysis.load.retries import retry_notices
 from steelyard.analysis.load.scaling import scaling_notices, scalings
 from steelyard.analysis.load.statements import statement_latencies
 from steelyard.analysis.metrics.dispatcher import simulation_notices
@@ -30,7 +34,10 @@ from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metri
 from steelyard.analysis.metrics.storage import storage_notices
 from steelyard.analysis.validity.disturbance import disturbance_notices, disturbed
 from steelyard.analysis.validity.gauges import gauge_findings
+from steelyard.analysis.validity.growth import growth_notices
 from steelyard.analysis.validity.harness import harness_notices
+from steelyard.analysis.validity.hosts import host_notices
+from steelyard.analysis.validity.pace import pace_notices
 from steelyard.analysis.validity.published_figures import published_figure_notices
 from steelyard.analysis.validity.servers import server_notices
 from steelyard.analysis.validity.sleeps import sleep_notices
@@ -86,7 +93,7 @@ def judge(evidence: Evidence) -> Judgement:
             *harness_notices(evidence, run_metrics),
             *sleep_notices(evidence, run_metrics),
             *fairness_notices(served, evidence.study.workload),
-            *(notice for found in compared[None] for notice in found.notices),
+            *_comparison_notices(evidence, run_metrics, compared[None]),
             *scaling_notices(scaling),
             *latch.notices,
             *published_figure_notices(evidence, scaling, latch.rows),
@@ -115,11 +122,24 @@ def _estimates(
     )
 
 
+def _comparison_notices(
+    evidence: Evidence, run_metrics: RunMetrics, compared: Sequence[Compared]
+) -> Iterator[Notice]:
+    """What could not be compared, and what comparisons between options of unlike pace mean."""
+    yield from (notice for found in compared for notice in found.notices)
+    yield from pace_notices(evidence, run_metrics, [c for found in compared for c in found.comparisons])
+
+
 def _study_notices(evidence: Evidence) -> list[Notice]:
     """Notices that need no metric: the lab's own notices, the plan, the clock."""
     return [
         *_lab_notices(evidence),
         *server_notices(evidence),
+        *host_notices(evidence),
+        *report_notices(evidence),
+        *derived_rate_notices(evidence),
+        *retry_notices(evidence),
+        *growth_notices(evidence),
         *turn_notices(evidence),
         *stopping_notices(evidence),
         *remaining_notices(evidence),

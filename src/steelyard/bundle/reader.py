@@ -15,19 +15,21 @@ from steelyard.bundle.evidence import queries
 from steelyard.bundle.evidence.evidence import Columns, Evidence, Topology, counts_instructions, placement_of
 from steelyard.bundle.evidence.histograms import file_of, quantiles, summary
 from steelyard.bundle.evidence.hold_times import holds
+from steelyard.bundle.evidence.host_load import host_load
 from steelyard.bundle.evidence.probes import probed
 from steelyard.bundle.storage.format_1 import identify_older
 from steelyard.bundle.storage.head import read_head
 from steelyard.bundle.storage.identity import identify
 from steelyard.bundle.storage.inventory import Inventory, take_inventory
 from steelyard.bundle.storage.open_folder import Place, readable
-from steelyard.bundle.storage.study_files import kept_files
+from steelyard.bundle.storage.study_files import identity_of_data, kept_files
 from steelyard.bundle.storage.views import connect
 from steelyard.declared_metrics import Declared, built_in, parsed
 from steelyard.study.errors import InputError, typed
 from steelyard.study.files import StudyFiles
 from steelyard.study.load_study import plan_study
 from steelyard.study.plan import Option
+from steelyard.study.source import toml_of
 from steelyard.study.study import Study
 
 # what a data directory is made with, as settings show it
@@ -150,6 +152,7 @@ class Bundle:
             points=self.columns(queries.POINTS),
             seconds=self.columns(queries.SECONDS),
             latency=self._latency(),
+            kinds=self.columns(queries.KINDS),
             clients=self.columns(
                 "select c.* from clients c join used_runs using (run) order by run, point, client"
             ),
@@ -177,7 +180,9 @@ class Bundle:
             fixed={label: self._fixed(label) for label in self._servers},
             schemas={label: s["schema"] for label, s in self._servers.items() if "schema" in s},
             declared=self.declared,
+            data=identity_of_data(self.head, toml_of(self.study_text, str(self.path / "study.toml"))),
             instruction_time=counts_instructions(self.environment),
+            host_load=host_load(self.duckdb),
             scores=self.columns(
                 "select scores.* from scores join used_runs using (run) order by run, point, instance"
             ),

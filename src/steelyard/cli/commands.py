@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import click
 
@@ -21,16 +22,23 @@ _COMMANDS = {
     "resume": ("resume", "Continue an interrupted study."),
     "report": ("report", "Print the verdict of a bundle and write its report again."),
     "compare": ("compare", "Compare the same study from two or more bundles."),
-    "recording": ("recording", "Turn published measurements into a bundle, to report or overlay."),
+    "capture-load": ("capture_load", "Read a server's logs as a workload that can be replayed."),
+    "anonymise": ("anonymise", "Replace the values in captured traffic and in dumps of its data."),
+    "import": ("import_", "Turn measurements made elsewhere into a bundle, to report or compare."),
+    "capture": ("capture", "Print a script that records a run on another machine, for import."),
     "sql": ("sql", "Query a bundle with SQL."),
     "export": ("export", "Export the tables of a bundle as CSV, Parquet or JSON."),
     "studies": ("studies", "List the built-in studies; `studies NAME` prints a study file."),
     "schema": ("schema", "JSON Schema of study files, of --json, or the tables of a bundle."),
     "data": ("data", "Print the SQL that creates and fills the tables of a study's workload."),
+    "fleet": ("fleet", "Load from several machines: start and check them."),
     "dispatch": ("dispatch", "Print a dispatch table, or trace a thread under it."),
     "calibrate": ("calibrate", "Measure the cost of a context switch and a cache miss on this machine."),
     "doctor": ("doctor", "Check what this machine and user permit, with remedies."),
 }
+
+# what other programs call the file that they write
+_OUTPUT = ("-o", "-O", "--out", "--output", "--output-file")
 
 
 class _Lazy(click.Group):
@@ -72,6 +80,25 @@ def cli() -> None:
     """
 
 
+def _instead(error: click.NoSuchOption) -> str:
+    """What to write for an option that does not exist: where output goes, else where options are listed."""
+    name, context = error.option_name, error.ctx
+    if context is None or Path(name).exists():
+        return f"write ./{name} for a file whose name begins with -"
+    places = [
+        f"{parameter.opts[0]} {parameter.metavar}"
+        for parameter in context.command.params
+        if isinstance(parameter, click.Option) and parameter.metavar in ("FILE", "FOLDER")
+    ]
+    if name in _OUTPUT and places:
+        return (
+            f"{context.command_path} writes elsewhere with {', '.join(places)}; what it prints, with > FILE"
+        )
+    if name in _OUTPUT:
+        return f"{context.command_path} ... > FILE keeps what it prints"
+    return f"{context.command_path} --help lists the options"
+
+
 def run() -> None:
     """Runs the command line; every failure ends with a message, a hint and a documented exit code.
 
@@ -94,7 +121,7 @@ def run() -> None:
         error.show(shown)
         say(shown.getvalue().rstrip("\n"))
         if isinstance(error, click.NoSuchOption):
-            say("hint: write ./-NAME for a file whose name begins with -")
+            say(f"hint: {_instead(error)}")
         sys.exit(Exit.BAD_INPUT)
     except BrokenPipeError:
         # the reader of the output has closed the pipe, as `| head` does: no error

@@ -14,7 +14,9 @@ from steelyard.cli.completion import bundles
 @click.argument("there", type=click.Path(path_type=Path), nargs=-1, required=True, shell_complete=bundles)
 @click.option("--force", is_flag=True, help="Compare even if workload, data or load points differ.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
-@click.option("--html", type=click.Path(path_type=Path), help="Write a page too. Default: none.")
+@click.option(
+    "--html", metavar="FILE", type=click.Path(path_type=Path), help="Write a page too. Default: none."
+)
 def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool, html: Path | None) -> None:
     """Compare each bundle THERE with the bundle HERE, option by option.
 
@@ -32,13 +34,13 @@ def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool, htm
     from steelyard.study.errors import InputError
 
     base, others = Bundle(here), [Bundle(path) for path in there]
-    for other in others:
-        if (unlike := unlike_work(base.study, other.study)) and not force:
+    named = [(str(bundle.path), bundle.evidence(), bundle.environment) for bundle in (base, *others)]
+    for path, evidence, _ in named[1:]:
+        if (unlike := unlike_work(named[0][1], evidence)) and not force:
             raise InputError(
-                f"{here} and {other.path} have different work: {'; '.join(unlike)}",
+                f"{here} and {path} have different work: {'; '.join(unlike)}",
                 "--force compares them anyway",
             )
-    named = [(str(bundle.path), bundle.evidence(), bundle.environment) for bundle in (base, *others)]
     found = compare_bundles(named[0], named[1:])
     if html is not None:
         try:

@@ -23,7 +23,7 @@ def command(study: str) -> None:
     steelyard data my.toml | mariadb -u lab -p labdata
     """
     from steelyard.study.load_study import find_study
-    from steelyard.subjects import load_statements
+    from steelyard.subjects.statements_of_data import load_statements
 
     for part in load_statements(find_study(study)[0]):
         if isinstance(part, Path):

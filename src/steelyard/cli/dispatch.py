@@ -1,8 +1,9 @@
-"""steelyard dispatch TABLE [OTHER]."""
+"""steelyard dispatch TABLE [OTHER], steelyard dispatch --bursts BUNDLE."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,7 @@ _SECONDS = {"cpu-bound": 3.5, "io-bound": 61.0, "starved": 10.0}
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", required=False)
 @click.argument("other", required=False)
 @click.option(
     "--trace", is_flag=True, help="Trace one thread: its priority and quantum, and why they change."
@@ -27,9 +28,15 @@ _SECONDS = {"cpu-bound": 3.5, "io-bound": 61.0, "starved": 10.0}
 @click.option("--seconds", type=click.FloatRange(0.1, 3600), help="Simulated seconds to trace.")
 @click.option("--class", "class_name", type=click.Choice(["TS", "IA", "RT", "FX"]), default="TS")
 @click.option("--hz", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Clock ticks/s.")
+@click.option(
+    "--bursts",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Print a study that simulates the server's bursts of this bundle under both tables.",
+)
+@click.option("--option", help="With --bursts: whose bursts.  [default: the baseline's]")
 @click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
 def command(
-    table: str,
+    table: str | None,
     other: str | None,
     trace: bool,
     start: int | None,
@@ -37,6 +44,8 @@ def command(
     seconds: float | None,
     class_name: str,
     hz: int,
+    bursts: Path | None,
+    option: str | None,
     as_json: bool,
 ) -> None:
     """Print a dispatch table, or with --trace show how a thread's priority changes under it.
@@ -48,19 +57,55 @@ def command(
     steelyard dispatch standard extended --trace --from 13
     steelyard dispatch extended --trace --behaviour starved --from 0
     steelyard dispatch standard > my.table
+
+    With --bursts no table is needed: the scheduling trace of a bundle becomes the work of a simulated
+    machine.
+
+    \b
+    steelyard run brokerage-slices --bundle slices
+    steelyard dispatch --bursts slices > mine.toml
+    steelyard run mine.toml
     """
-    from steelyard.printable import printable
-    from steelyard.report.terminal.dispatcher import beside, life_lines
     from steelyard.study.errors import InputError
     from steelyard.subjects.dispatcher.dispatch_tables import read_table
 
+    if bursts is not None:
+        _print_study(bursts, option, table)
+        return
+    if table is None:
+        raise click.UsageError("Missing argument 'TABLE'.")
+    if option is not None:
+        raise InputError("--option has no effect without --bursts", "add --bursts BUNDLE")
     if not trace and (start, behaviour, seconds) != (None, None, None):
         raise InputError("--from, --behaviour and --seconds have no effect without --trace", "add --trace")
     tables = [read_table(name, class_name, hz) for name in (table, other) if name is not None]
     if not trace:
         _print_tables(tables, as_json)
         return
-    behaviour = behaviour or "cpu-bound"
+    _print_lives(tables, hz, start, behaviour or "cpu-bound", seconds, as_json)
+
+
+def _print_study(bundle: Path, option: str | None, table: str | None) -> None:
+    from steelyard.study.errors import InputError
+    from steelyard.workflow.measured_bursts import measured_study
+
+    if table is not None:
+        raise InputError("--bursts simulates both tables", f"leave {table} out")
+    click.echo(measured_study(bundle, option), nl=False)
+
+
+def _print_lives(
+    tables: list[DispatchTable],
+    hz: int,
+    start: int | None,
+    behaviour: str,
+    seconds: float | None,
+    as_json: bool,
+) -> None:
+    from steelyard.printable import printable
+    from steelyard.report.terminal.dispatcher import beside, life_lines
+
+    class_name = tables[0].class_name
     level = start if start is not None else {"TS": 29, "IA": 29}.get(class_name, 0)
     seconds = seconds or _SECONDS[behaviour]
     lives = [_life(each, hz, level, behaviour, seconds) for each in tables]

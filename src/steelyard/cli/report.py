@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 @click.argument("bundle", type=click.Path(path_type=Path), shell_complete=bundles)
 @click.option(
     "--html",
+    metavar="FILE",
     type=click.Path(path_type=Path),
     help="Where to write the page. Default: BUNDLE/report.html.",
 )
-@click.option("--images", type=click.Path(path_type=Path), help="Folder for every chart as PNG and SVG.")
+@click.option(
+    "--images",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Folder for every chart as PNG and SVG.",
+)
 @click.option(
     "--overlay",
     multiple=True,

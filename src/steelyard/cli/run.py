@@ -30,6 +30,7 @@ _DIAGNOSTIC_S = 2.0
 )
 @click.option(
     "--bundle",
+    metavar="FOLDER",
     type=click.Path(path_type=Path),
     help="Folder to write. Default: NAME-DATE.bundle here.",
 )
@@ -52,6 +53,12 @@ _DIAGNOSTIC_S = 2.0
     "--subject",
     shell_complete=subjects,
     help="Run the study on another server: `statements --subject mariadb`.",
+)
+@click.option(
+    "--fleet",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Load from the hosts of FILE, which `steelyard fleet up FILE` has started.",
 )
 @click.option("--profile", is_flag=True, help="CPU profile: 99 stacks per second and CPU.")
 @click.option("--locks", is_flag=True, help="Record waits for kernel locks, by lock and call site.")
@@ -81,6 +88,7 @@ def command(
     until: str | None,
     quick: bool,
     subject: str | None,
+    fleet: Path | None,
     profile: bool,
     locks: bool,
     scheduling_trace: bool,
@@ -118,5 +126,6 @@ def command(
         subject=subject,
         probes=probes,
         quick=quick,
+        fleet=fleet,
     )
     run_study(chosen, bundle, dry_run=dry_run, as_json=as_json)

@@ -8,7 +8,7 @@ import click
 
 
 @click.command("try")
-@click.option("--bundle", type=click.Path(path_type=Path), help="Folder to write.")
+@click.option("--bundle", metavar="FOLDER", type=click.Path(path_type=Path), help="Folder to write.")
 @click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
 def command(bundle: Path | None, as_json: bool) -> None:
     """First result in seconds: clients against a server that answers at once.

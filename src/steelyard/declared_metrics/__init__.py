@@ -29,7 +29,7 @@ CostKind = Literal[
 COST_KINDS: tuple[CostKind, ...] = get_args(CostKind)
 
 # what a gauge is of, for the charts; '': none of these
-GaugeGroup = Literal["", "memory", "cpu", "connections"]
+GaugeGroup = Literal["", "memory", "cpu", "connections", "recorded"]
 
 _TOTAL, _LIMIT = "_total", "_limit"
 _UNITS = ("ns", "us", "ms", "s", "bytes", "percent")

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from steelyard.host.processes.limits import TimedOut
+from steelyard.lab.consistency import growth_samples, refuse_inconsistent
 from steelyard.lab.engines.listener import Listener
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
-from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result_tables import (
     backlog_notices,
@@ -24,7 +24,6 @@ from steelyard.lab.engines.result_tables import (
     error_notices,
     never_succeeded,
     noticed,
-    retry_notices,
     run_tables,
     why_nothing,
     work_done,
@@ -32,6 +31,7 @@ from steelyard.lab.engines.result_tables import (
 from steelyard.lab.environment.redaction import redact, redacted_run
 from steelyard.lab.finished_run import Run
 from steelyard.lab.laboratory import Laboratory
+from steelyard.lab.machine.background_sessions import BackgroundSessions
 from steelyard.lab.observe.latch_rows_mariadb import monitored_latches
 from steelyard.lab.observe.latch_rows_postgres import Tranches
 from steelyard.lab.observe.monitoring import Monitoring
@@ -78,9 +78,10 @@ def run_alone(laboratory: Laboratory, slot: Slot, attempt: int) -> Run:
 
 def _load(laboratory: Laboratory, slot: Slot, load: Load, origin_ns: int) -> tuple[dict[str, Columns], str]:
     """The tables of a run, and why they are no result all the same ('': they are one)."""
-    plan = engine_plan(laboratory.study, slot, laboratory.work, load)
+    work = laboratory.works[slot.option.label]
+    plan = engine_plan(laboratory.study, slot, work, load)
     set_up_end_ns = time.monotonic_ns() - origin_ns
-    engine = LoadProcess(load.engine, plan, engine_cpus(load, laboratory.placement))
+    engine = laboratory.place(load.engine, plan, engine_cpus(load, laboratory.placement))
     try:
         pids = laboratory.host.settle(slot.option, root_processes(load, engine.pid))
         dsn = load.server.dsn if load.server is not None else ""
@@ -94,10 +95,17 @@ def _load(laboratory: Laboratory, slot: Slot, load: Load, origin_ns: int) -> tup
         engine.stop()
         raise
     try:
-        listener = Listener(monitoring.mark, probing.phase, laboratory.progress.tick)
+        background = BackgroundSessions(slot.option, work, load)
+
+        def phase(event: Mapping[str, Any]) -> None:
+            probing.phase(event)
+            background.phase(event)
+
+        listener = Listener(monitoring.mark, phase, laboratory.progress.tick)
         result = engine.result(listener, engine_limit_s(laboratory.study, slot, load))
         engine.stop()
         refuse_interrupted(load, result)
+        refuse_inconsistent(laboratory.study, work, load)
         after_ns = time.monotonic_ns() - origin_ns
         time.sleep(_AFTER_S)
     finally:
@@ -105,12 +113,13 @@ def _load(laboratory: Laboratory, slot: Slot, load: Load, origin_ns: int) -> tup
         monitoring.stop()
         probing.stop()
     cause = never_succeeded(result) if slot.option.workload.steady else ""
-    data_notices = tuple(("data", text) for text in laboratory.work.remarks)
+    data_notices = tuple(("data", text) for text in work.remarks)
     if load.own_clock:
         return noticed(run_tables(result, 0), (*data_notices, *_no_probes(laboratory.study, load))), cause
     phases = (("set-up", 0, set_up_end_ns), ("after", after_ns, time.monotonic_ns() - origin_ns))
     tables = with_phases(run_tables(result, origin_ns), phases)
-    parts = (monitoring.columns(), engine_samples(result, after_ns), probing.samples(origin_ns))
+    grown = growth_samples(laboratory.study, work, load, after_ns)
+    parts = (monitoring.columns(), engine_samples(result, after_ns), probing.samples(origin_ns), grown)
     tables = with_samples(tables, parts)
     if tranches is not None:
         tranches.compare(tables["samples"])
@@ -118,7 +127,7 @@ def _load(laboratory: Laboratory, slot: Slot, load: Load, origin_ns: int) -> tup
     notices = [*data_notices, *monitoring.notices, *probing.notices(), *backlog_notices(result)]
     notices += _no_gets(laboratory.study, tranches)
     meanings = laboratory.kind.error_meanings
-    tables = noticed(tables, (*notices, *error_notices(tables, meanings), *retry_notices(tables)))
+    tables = noticed(tables, (*notices, *error_notices(tables, meanings)))
     if latches := monitored_latches(tables["samples"], tables["phases"]):
         tables["latches"] = latches
     return tables | probing.tables(), cause

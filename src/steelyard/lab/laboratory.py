@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from steelyard.host.cpus.placement import Placement
+from steelyard.lab.engines.place import Place, here
 from steelyard.lab.machine.host_settings import Host
 from steelyard.monitors import declared
 from steelyard.study.study import Study
@@ -34,13 +35,13 @@ class Progress(Protocol):
 class Laboratory:
     """State that all runs of a study share.
 
-    subjects: one for each server that is up at the same time; in_turns: whether the options of a block take
-    turns. admit: called before the load with an option's label and the facts of its server; raises
-    InputError when the study cannot include that server.
+    works: by option. subjects: one for each server that is up at the same time; in_turns: whether the
+    options of a block take turns. admit: called before the load with an option's label and the facts of its
+    server; raises InputError when the study cannot include that server. place: where the engines run.
     """
 
     study: Study
-    work: Work
+    works: Mapping[str, Work]
     kind: Kind
     subjects: Sequence[Subject]
     in_turns: bool
@@ -48,6 +49,7 @@ class Laboratory:
     host: Host
     progress: Progress
     admit: Callable[[str, Mapping[str, Any]], None]
+    place: Place = here
 
     @property
     def monitor_rates_hz(self) -> Mapping[str, float]:

@@ -16,13 +16,15 @@ def engine_cpus(load: Load, placement: Placement) -> frozenset[int]:
     return placement.server | placement.engine if load.in_process else placement.engine
 
 
-def root_processes(load: Load, engine: int) -> dict[str, int]:
-    """Root processes by role: an engine that does the measured work itself counts as the server."""
+def root_processes(load: Load, engine: int | None) -> dict[str, int]:
+    """Root processes of this machine by role: an engine that does the measured work itself is the server."""
     server = load.server
-    if server is None or load.own_clock:
-        return {"server": engine}
+    measured = server is None or load.own_clock
+    engines = {} if engine is None else {"server" if measured else "engine": engine}
+    if server is None or measured:
+        return engines
     own = {} if server.pid is None else {"server": server.pid}
-    return {"engine": engine, **server.roles, **own}
+    return {**engines, **server.roles, **own}
 
 
 def with_phases(tables: Mapping[str, Columns], phases: Sequence[tuple[str, int, int]]) -> dict[str, Columns]:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from steelyard import _core
 from steelyard.host.processes.limits import TimedOut, within
+from steelyard.lab.consistency import check_loaded
 from steelyard.lab.engines.plan import engine_plan
 from steelyard.lab.environment.redaction import redact_text
 from steelyard.study.errors import InputError
@@ -20,12 +22,16 @@ from steelyard.study.plan import Option, Slot
 from steelyard.study.script_study import as_transaction
 from steelyard.study.scripts import commands_of
 from steelyard.study.study import Study
+from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.study.workloads.statements import Statement, StatementWorkload
-from steelyard.study.workloads.workload import Workload
 from steelyard.subjects import Bench, Kind, Load, Subject, started
+from steelyard.workloads import Work
+from steelyard.workloads.replay.capture_file import read_capture
 
 # connecting, for each transaction
 _CONNECT_S = 15.0
+# of a capture's executions: a replay that loses more measures something else
+_LOST_SHARE = 0.5
 
 
 def check_statements(bench: Bench, kind: Kind, subject: Subject) -> None:
@@ -39,9 +45,11 @@ def check_statements(bench: Bench, kind: Kind, subject: Subject) -> None:
     for alike in _alike(bench.options):
         try:
             load = started(subject, alike[0])
-            for option in _distinct(alike):
-                refused = _refused(bench, kind, option, load)
-                if refused:
+            check_loaded(bench.study, bench.work, load)
+            for option in _distinct(bench, alike):
+                # the same server for every option: what a driver sends is first tried by its runs
+                refused = _refused(bench, kind, option, load) if load.engine == "load" else []
+                if refused and not _is_minor(option, refused):
                     raise _error(bench, kind, option, refused)
         except (TimedOut, _core.LoadError, *kind.driver_errors):
             continue
@@ -53,27 +61,44 @@ def _alike(options: Iterable[Option]) -> Iterator[Sequence[Option]]:
     """Options with rounds of long queries have texts of ours: only their SQL of scope schema is tried."""
     found: dict[str, list[Option]] = {}
     for option in options:
-        if option.workload.steady or option.schema:
+        if _is_tried(option) or option.schema:
             server = (option.bindir, dict(option.session), dict(option.schema))
             found.setdefault(repr(server), []).append(option)
     yield from found.values()
 
 
-def _distinct(options: Iterable[Option]) -> Iterable[Option]:
+def _distinct(bench: Bench, options: Iterable[Option]) -> Iterable[Option]:
     """One per way to send statements and per set of their texts."""
-    return {_sent(option.workload): option for option in options if option.workload.steady}.values()
+    return {
+        sent(option, bench.works[option.label]): option for option in options if _is_tried(option)
+    }.values()
 
 
-def _sent(workload: Workload) -> str:
-    keys = workload.load_keys() or {}
-    texts = workload.statements if isinstance(workload, StatementWorkload) else {}
-    return repr([keys.get(key) for key in ("handle", "text", "parameters")] + list(texts.values()))
+def _is_tried(option: Option) -> bool:
+    return option.workload.steady or isinstance(option.workload, ReplayWorkload)
+
+
+def _is_minor(option: Option, refused: Sequence[Mapping[str, str]]) -> bool:
+    """Of a capture, each class is tried once, by itself: what needs its session may be refused here alone."""
+    if not isinstance(option.workload, ReplayWorkload):
+        return False
+    classes = read_capture(Path(option.workload.capture)).classes
+    names = {row["statement"] for row in refused}
+    lost = sum(one.executions for one in classes if one.name in names)
+    return lost <= _LOST_SHARE * sum(one.executions for one in classes)
+
+
+def sent(option: Option, work: Work) -> str:
+    """What its statements have in common with those of other options: how they are sent, and their texts."""
+    keys = option.workload.load_keys() or {}
+    return repr([keys.get(key) for key in ("handle", "text", "parameters")] + list(work.statements.values()))
 
 
 def _refused(bench: Bench, kind: Kind, option: Option, load: Load) -> list[Mapping[str, str]]:
     """What cannot run whatever values are drawn: transaction, statement, code, message of each."""
-    plan = json.dumps(engine_plan(bench.study, Slot(1, 1, option), bench.work, load))
-    transactions = len(bench.work.transactions) or len(bench.work.statements)
+    work = bench.works[option.label]
+    plan = json.dumps(engine_plan(bench.study, Slot(1, 1, option), work, load))
+    transactions = len(work.transactions) or len(work.statements)
     limit_s = transactions * (_CONNECT_S + option.workload.longest_s)
     tried: Mapping[str, list[str]] = json.loads(
         within(limit_s, "trying the statements", lambda: _core.load_trial(plan))

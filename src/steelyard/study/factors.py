@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.host_settings import check_setting, idle
 from steelyard.study.key_types import Setting
+from steelyard.study.schema_levels import check_schema_levels
 from steelyard.study.study import Factor, Scope, Study
 from steelyard.study.validation_errors import explain
 from steelyard.study.workloads.threads import ThreadsWorkload
@@ -18,8 +19,6 @@ from steelyard.study.workloads.workload import Workload
 
 W = TypeVar("W", bound=Workload)
 
-# keys of a level of scope schema that is a table
-_SQL_KEYS = ("sql", "sql_file")
 # columns of the table `runs`, where factors become columns, and the key of an exclusion's reason
 _RESERVED = frozenset(
     ("run", "option", "block", "slot", "attempt", "status", "cause", "started_at", "seconds", "why")
@@ -128,7 +127,7 @@ def _is_set(workload: Workload, path: Sequence[str]) -> bool:
 def _check_levels(study: Study, name: str, factor: Factor) -> None:
     """Client settings are checked now; settings and SQL of a server only when it has started."""
     if factor.scope == "schema":
-        _check_sql(name, factor)
+        check_schema_levels(study, name, factor)
         return
     known: Sequence[str] | None = {
         "version": ["bindir"],
@@ -153,21 +152,6 @@ def _check_levels(study: Study, name: str, factor: Factor) -> None:
                 _check_host_setting(key, value, at)
 
 
-def _check_sql(name: str, factor: Factor) -> None:
-    if factor.setting is not None:
-        raise InputError(
-            "has no effect: a level of scope schema is SQL", "remove it", ("factors", name, "setting")
-        )
-    for code, level in factor.levels.items():
-        at = ("factors", name, "levels", code)
-        table = level if isinstance(level, dict) else {"sql": level}
-        for key in table:
-            if key not in _SQL_KEYS:
-                raise InputError(f'unknown key "{key}"{nearest(key, _SQL_KEYS)}', at=at)
-        if not isinstance(table.get("sql"), str):
-            raise InputError("expected SQL, a text in quotes", '"" leaves the data as they are', at)
-
-
 def _check_host_setting(key: str, value: Setting, at: Sequence[str]) -> None:
     try:
         check_setting(key, value)
@@ -176,14 +160,14 @@ def _check_host_setting(key: str, value: Setting, at: Sequence[str]) -> None:
 
 
 def check_host(
-    study: Study, settings: Sequence[Mapping[str, Setting]], levels: Sequence[Mapping[str, str]]
+    study: Study, settings: Sequence[tuple[Mapping[str, Setting], int]], levels: Sequence[Mapping[str, str]]
 ) -> None:
     """Raises InputError for a host setting that has no effect beside the others of its option.
 
-    settings, levels: of every option, host settings by name and codes by factor. A fixed setting may be
-    idle in some of them.
+    settings, levels: of every option, host settings by name with the number of clients that work in the
+    background, and codes by factor. A fixed setting may be idle in some of them.
     """
-    reasons = [idle(host) for host in settings]
+    reasons = [idle(*host) for host in settings]
     for key in study.host:
         if all(key in found for found in reasons):
             raise InputError(f"has no effect: {reasons[0][key]}", "remove it", ("host", key))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,7 +18,8 @@ from steelyard.study.workloads.pgbench import BUILTINS, PgbenchWorkload
 
 # the key of a file: the key of the text that it holds
 _TEXTS = {"schema_file": "schema_sql", "sql_file": "sql"}
-_PLACES = ("data_file", "data_directory")
+_COPIED = ("data_file", "capture")
+_PLACES = (*_COPIED, "data_directory")
 _TEXT_BYTES_MAX = 16 << 20
 
 KeyPath = tuple[str, ...]
@@ -35,8 +37,9 @@ class StudyFiles:
 
     @classmethod
     def beside(cls, origin: str) -> StudyFiles:
-        """Those of the study file at a path."""
-        return cls(Path(origin).parent)
+        """Those of the study file at a path, or of the built-in study of that name."""
+        built_in = Path(str(resources.files("steelyard.catalog")))
+        return cls(built_in if (built_in / f"{origin}.toml").is_file() else Path(origin).parent)
 
     def place(self, name: str) -> Path:
         """Where the file is that the study calls by this name."""
@@ -46,7 +49,7 @@ class StudyFiles:
 def named_files(raw: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     """Key and name of each file that a study names; raw: the study as TOML."""
     for at, table in _tables(raw):
-        for key in (*_TEXTS, "data_file"):
+        for key in (*_TEXTS, *_COPIED):
             if isinstance(name := table.get(key), str) and name:
                 yield (*at, key), name
     for name in _scripts(_table(raw, "workload")):

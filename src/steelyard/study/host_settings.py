@@ -2,7 +2,8 @@
 
 server.slice_ms, server.policy, server.rt_priority, server.nice, server.cpus
 server.cpuset, server.cpu_weight, server.cpu_quota
-the same for engine. and hogs.; hogs.count; thp, thp_defrag, preempt; sched.base_slice_ns; sysctl.NAME
+the same for engine. and hogs.; of the first line also for report., the reporting sessions; hogs.count
+thp, thp_defrag, preempt; sched.base_slice_ns; sysctl.NAME
 kernel, and cmdline.NAME of its command line: these need a boot
 """
 
@@ -17,7 +18,9 @@ from typing import TypeVar
 from steelyard.study.errors import nearest
 from steelyard.study.key_types import Setting
 
-ROLES = ("server", "engine", "hogs")
+# sessions of the server, whose threads have no control group of their own
+SESSIONS = "report"
+ROLES = ("server", "engine", "hogs", SESSIONS)
 POLICIES = ("other", "batch", "idle", "rr", "fifo")
 REAL_TIME = ("rr", "fifo")
 
@@ -116,7 +119,7 @@ def cpus_by_role(
     """
     found = {"server": server, "engine": engine, "pooler": server, "hogs": server}
     given = host_settings(settings)
-    found |= {role: s.cpus for role, s in given.schedules.items() if s.cpus is not None}
+    found |= {role: s.cpus for role, s in given.schedules.items() if s.cpus is not None and role in found}
     found |= {role: s.cpuset for role, s in given.shares.items() if s.cpuset is not None}
     return found
 
@@ -137,6 +140,10 @@ def _names(kind: type[Schedule] | type[Share]) -> list[str]:
     return [field.name for field in fields(kind)]
 
 
+def _attributes_of(role: str) -> list[str]:
+    return _names(Schedule) if role == SESSIONS else [*_names(Schedule), *_names(Share)]
+
+
 def file_of(key: str) -> Path | None:
     """The file of a machine-wide setting; None for a setting of a role."""
     if found := _SYSCTL.fullmatch(key):
@@ -148,8 +155,7 @@ def file_of(key: str) -> Path | None:
 
 def known_settings() -> list[str]:
     """Every name of a setting; `<name>` stands for any name."""
-    attributes = [*_names(Schedule), *_names(Share)]
-    each = [f"{role}.{attribute}" for role in ROLES for attribute in attributes]
+    each = [f"{role}.{attribute}" for role in ROLES for attribute in _attributes_of(role)]
     return [*each, "hogs.count", *_MACHINE, "sysctl.<name>", KERNEL, "cmdline.<name>"]
 
 
@@ -185,7 +191,7 @@ def check_setting(key: str, value: Setting) -> None:
     elif takes_boot(key):
         if not _WORD.fullmatch(str(value)) or (key == KERNEL and not str(value)):
             raise ValueError(f"{key} = {value!r}: expected one word without blanks")
-    elif role not in ROLES or attribute not in {*_names(Schedule), *_names(Share)}:
+    elif role not in ROLES or attribute not in _attributes_of(role):
         raise ValueError(f'no setting "{key}" of scope host{nearest(key, known_settings())}')
     elif attribute == "policy":
         _word(key, value, POLICIES)
@@ -228,14 +234,19 @@ def lasting(key: str) -> str:
     return ""
 
 
-def idle(settings: Mapping[str, Setting]) -> dict[str, str]:
-    """Settings without effect in combination with the others: reason by name."""
+def idle(settings: Mapping[str, Setting], background_clients: int = 0) -> dict[str, str]:
+    """Settings without effect in combination with the others: reason by name.
+
+    background_clients: how many sessions report.
+    """
     found: dict[str, str] = {}
     for key in settings:
         role, _, attribute = key.partition(".")
         policy = str(settings.get(f"{role}.policy", "other"))
         if role == "hogs" and key != "hogs.count" and not settings.get("hogs.count"):
             found[key] = "there are no hogs (hogs.count)"
+        elif role == SESSIONS and not background_clients:
+            found[key] = "no session executes reports (workload.report_clients)"
         elif attribute == "cpus" and f"{role}.cpuset" in settings:
             found[key] = f"{role}.cpuset already sets the CPUs"
         elif attribute == "cpu_weight" and policy in REAL_TIME:

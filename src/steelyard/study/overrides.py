@@ -10,12 +10,14 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import tomli_w
 from pydantic import ValidationError
 
 from steelyard.study.errors import InputError
+from steelyard.study.fleet_file import fleet_of
 from steelyard.study.load_study import catalogue, find_study, parse_study
 from steelyard.study.quick import quick_changes, quick_text
 from steelyard.study.study import Plan, Study
@@ -43,6 +45,7 @@ def adjusted(
     probes: Mapping[str, Any] | None = None,
     quick: bool = False,
     made: str = "",
+    fleet: Path | None = None,
 ) -> Adjusted:
     """The study with these changes. Raises InputError.
 
@@ -51,7 +54,7 @@ def adjusted(
     subject: selects the built-in study `NAME-SUBJECT`, which has the same question for another server:
     settings and levels differ between servers, so a study has a variant for each.
     probes: keys of the study's [probes] to replace. quick: fewer blocks and less time per load point, but
-    for those that are given.
+    for those that are given. fleet: a file of hosts, which becomes the study's [fleet].
     """
     if made:
         study, text = parse_study(made, name), made
@@ -78,18 +81,29 @@ def adjusted(
         shorter = quick_changes(study.plan, changes)
         lost = quick_text(study.plan.model_copy(update=changes), shorter)
         changes |= shorter
-    if not changes and not probes:
+    if not changes and not probes and fleet is None:
         return Adjusted(text, name, lost)
     raw = tomllib.loads(text)
     raw["plan"] = {**raw.get("plan", {}), **changes}
+    if fleet is not None:
+        raw["fleet"] = fleet_of(fleet).model_dump(exclude_defaults=True)
     raw["probes"] = {**raw.get("probes", {}), **(probes or {})}
     return Adjusted(tomli_w.dumps(raw), name, lost)
 
 
 def _variant(name: str, subject: str | None) -> str:
-    if subject is None or find_study(name)[0].subject.kind == subject:
+    if subject is None:
+        return name
+    own = find_study(name)[0].subject.kind
+    if own == subject:
         return name
     known = catalogue()
+    if name not in known:
+        raise InputError(
+            f"--subject {subject}: chooses between built-in studies, and {name} is a file",
+            f'to measure another server, replace kind = "{own}" under [subject] in a copy of the file; names'
+            " of settings differ between servers",
+        )
     if f"{name}-{subject}" in known:
         return f"{name}-{subject}"
     others = [other.removeprefix(f"{name}-") for other in known if other.startswith(f"{name}-")]

@@ -40,6 +40,7 @@ _HARMLESS = frozenset(
 _PARAMETER = re.compile(r"[?&;#]")
 # a key within the value of another key: options=-c x.password=..., host=h;password=...
 _WITHIN = re.compile(rf"((?:{WORD})\w*)\s*=\s*[\"'\\]*([^\s\"'\\;]*)", re.IGNORECASE)
+_ORACLE = re.compile(r"jdbc:oracle:\w+:[^/@]*/?([^@]*)@")
 _KEY = re.compile(r"([^=]*)=\s*")
 _PORT = re.compile(r"\d{1,5}(?=[/?,])")
 
@@ -85,7 +86,11 @@ def from_environment(name: str, at: str) -> str:
 
 def _passwords(address: str) -> Iterator[str]:
     """The texts at the place of a password, and under every name of a secret."""
-    if _is_url(address):
+    if oracle := _ORACLE.match(address):
+        # user/password@//host, or @//host alone
+        yield oracle[1]
+        settings = _parameters(address)
+    elif _is_url(address):
         yield _user_password(address.split("://", maxsplit=1)[-1])
         settings = _parameters(address)
     else:

@@ -14,6 +14,7 @@ from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import changed, changes_of, check_factors, check_host, matches
 from steelyard.study.host_settings import KERNEL, boot_of
 from steelyard.study.key_types import Setting
+from steelyard.study.schema_levels import sql_of
 from steelyard.study.study import Plan, Study
 from steelyard.study.validation_errors import explain
 from steelyard.study.workloads.workload import Workload
@@ -70,7 +71,7 @@ def options(study: Study) -> list[Option]:
     kept = [levels for levels in combinations if not any(matches(rule, levels) for rule in study.exclude)]
     _check_labels(study, [_label(study, levels) for levels in kept])
     found = [_resolved(study, levels) for levels in kept]
-    check_host(study, [option.host for option in found], kept)
+    check_host(study, [(option.host, option.workload.background_clients) for option in found], kept)
     return found
 
 
@@ -117,7 +118,7 @@ def _resolved(study: Study, levels: Mapping[str, str]) -> Option:
         server={**study.subject.settings, **changes.get("server", {})},
         session={**study.subject.session, **changes.get("session", {})},
         host={**study.host, **changes.get("host", {})},
-        schema={name: str(sql) for name, sql in changes.get("schema", {}).items()},
+        schema={name: sql_of(study, name, level) for name, level in changes.get("schema", {}).items()},
     )
 
 

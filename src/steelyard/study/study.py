@@ -10,15 +10,19 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from steelyard.study.key_types import Code, KeyName, Setting, Strict, StudyName, flat
+from steelyard.study.fleet import Fleet
+from steelyard.study.key_types import Code, KeyName, Setting, SqlText, Strict, StudyName, flat
 from steelyard.study.passwords import VARIABLE
 from steelyard.study.probes import Probes
+from steelyard.study.workloads.brokerage import BrokerageWorkload
 from steelyard.study.workloads.cache import CacheWorkload
 from steelyard.study.workloads.key_value import KeyValueWorkload
+from steelyard.study.workloads.order_entry import OrderEntryWorkload
 from steelyard.study.workloads.pgbench import PgbenchWorkload
 from steelyard.study.workloads.program import ProgramWorkload, names_in
 from steelyard.study.workloads.published import PublishedWorkload
 from steelyard.study.workloads.queries import QueriesWorkload
+from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.study.workloads.threads import ThreadsWorkload
 
@@ -37,10 +41,21 @@ class Subject(Strict):
         default=None,
         description="address of a server not started by steelyard; secrets as ${NAME} from the environment",
     )
+    restore: Literal["none", "reload"] = Field(
+        default="none",
+        description="of a PostgreSQL at an address: reload makes the data in a schema of the lab's own,"
+        " steelyard_load, and loads it for each run; for workloads whose data grow (order-entry, brokerage)",
+    )
     durability: Literal["server", "off"] = Field(
         default="server",
         description="server: as the server's own defaults have it; off: commits do not wait for storage, and"
         " a crash loses transactions",
+    )
+    data_checksums: Literal["auto", "on", "off", "server"] = Field(
+        default="auto",
+        description="checksums of PostgreSQL's data pages, fixed when the data directory is made: on or off"
+        " in every option; server: each version's own default; auto: on in every option where the versions'"
+        " defaults differ (off before 18), else the default",
     )
     settings: dict[str, Setting] = Field(
         default_factory=dict, description="server settings, the same in every option"
@@ -49,13 +64,20 @@ class Subject(Strict):
         default_factory=dict, description="session settings, the same in every option"
     )
 
+    facts: dict[str, SqlText] = Field(
+        default_factory=dict, description="kind = 'jdbc': SQL by name, whose first value is kept as a fact"
+    )
+
     @model_validator(mode="after")
     def _one_origin(self) -> Subject:
-        if self.dsn and (self.bindir or self.settings or self.durability == "off"):
+        made = self.bindir or self.settings or self.durability == "off" or self.data_checksums != "auto"
+        if self.dsn and made:
             raise ValueError(
-                "dsn: bindir, durability and settings cannot be changed for a server that steelyard does not"
-                " start"
+                "dsn: bindir, durability, data_checksums and settings cannot be changed for a server that"
+                " steelyard does not start"
             )
+        if self.restore == "reload" and not self.dsn:
+            raise ValueError("restore: the lab restores the data of a server that it starts; leave it out")
         return self
 
 
@@ -69,7 +91,8 @@ class Factor(Strict):
     levels: dict[Code, Setting | Annotated[dict[str, Setting], BeforeValidator(flat)]] = Field(
         min_length=1,
         description="by code: the value of the setting, or a table of settings; of scope schema: SQL that is"
-        " executed after the data are loaded, or {sql_file = 'NAME.sql'}",
+        " executed after the data are loaded, or {sql_file = 'NAME.sql'}; with `setting`, true or false:"
+        " whether SQL of that name of the workload is executed (foreign_keys of order-entry)",
     )
 
 
@@ -146,7 +169,10 @@ class Plan(Strict):
 
 
 # every other kind is a workload of statements, from the registry of workloads
-_KINDS = ("cache", "key-value", "pgbench", "program", "published", "queries", "threads")
+_KINDS = (
+    "brokerage", "cache", "key-value", "order-entry", "pgbench", "program", "published", "queries",
+    "replay", "threads",
+)  # fmt: skip
 
 
 def _workload(value: Any) -> str:
@@ -161,10 +187,13 @@ AnyWorkload = Annotated[
     Annotated[StatementWorkload, Tag("of statements")]
     | Annotated[CacheWorkload, Tag("of cache")]
     | Annotated[KeyValueWorkload, Tag("of key-value")]
+    | Annotated[BrokerageWorkload, Tag("of brokerage")]
+    | Annotated[OrderEntryWorkload, Tag("of order-entry")]
     | Annotated[PgbenchWorkload, Tag("of pgbench")]
     | Annotated[ProgramWorkload, Tag("of program")]
     | Annotated[PublishedWorkload, Tag("of published")]
     | Annotated[QueriesWorkload, Tag("of queries")]
+    | Annotated[ReplayWorkload, Tag("of replay")]
     | Annotated[ThreadsWorkload, Tag("of threads")],
     Discriminator(_workload),
 ]
@@ -212,11 +241,13 @@ class Study(Strict):
         default_factory=dict,
         description="settings of scope host, the same in every option",
     )
+    fleet: Fleet | None = Field(default=None, description="machines that take part; default: this one alone")
     reboots: Reboots = Reboots()
     plan: Plan = Plan()
     monitors: dict[str, Annotated[float, Field(ge=0.001, le=100)]] | None = Field(
         default=None,
-        description="readings per second by monitor; default: the monitors of the subject, once per second",
+        description="readings per second by monitor; default: the monitors of the subject, "
+        "most of them once per second, and at both edges of each turn",
     )
     probes: Probes = Probes()
     overlay: list[str] = Field(

@@ -24,7 +24,7 @@ def bench_of(prepared: PreparedStudy) -> Generator[Bench]:
         yield Bench(
             study,
             prepared.options,
-            work_of(study.workload),
+            {option.label: work_of(option.workload) for option in prepared.options},
             folder,
             placement_of(prepared),
             guard,

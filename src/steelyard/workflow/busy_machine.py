@@ -31,6 +31,15 @@ def busy_machine(proc: Path = Path("/proc")) -> str:
     return listed(parts) if parts else ""
 
 
+def slowdown(proc: Path = Path("/proc")) -> float:
+    """How much longer a single busy thread takes beside the load of the last minute: 1 on a quiet machine."""
+    try:
+        average, _ = _look(proc)
+        return max(1.0, (average + 1) / len(os.sched_getaffinity(0)))
+    except (OSError, ValueError):
+        return 1.0
+
+
 def _load(proc: Path) -> list[str]:
     try:
         average, running = _look(proc)

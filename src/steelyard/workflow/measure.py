@@ -45,6 +45,7 @@ from steelyard.workflow.attempts import (
     refuse_other_server,
 )
 from steelyard.workflow.bench import bench_of, placement_of
+from steelyard.workflow.fleet import place_of_engines
 from steelyard.workflow.prepare import PreparedStudy
 
 # length of a cause of failure: logs of programs and servers are long
@@ -174,7 +175,11 @@ def _run_blocks(
 ) -> None:
     """attempts: of each block that is not new."""
     study = prepared.study
-    with located(prepared.text, prepared.origin), bench_of(prepared) as bench:
+    with (
+        located(prepared.text, prepared.origin),
+        place_of_engines(prepared) as place,
+        bench_of(prepared) as bench,
+    ):
         guard, placement = bench.guard, bench.placement
         kind = kind_of(study)
         taking_turns = not prepared.one_after_another
@@ -182,7 +187,7 @@ def _run_blocks(
         host = Host(guard, placement, Boot.now() if prepared.boots else None)
         admit = partial(refuse_other_server, writer.path)
         laboratory = Laboratory(
-            study, bench.work, kind, subjects, taking_turns, placement, host, progress, admit
+            study, bench.works, kind, subjects, taking_turns, placement, host, progress, admit, place
         )
         redo = _redos_left(prepared, writer.path)
         whole = sum(attempt.number == 0 for attempt in attempts.values())

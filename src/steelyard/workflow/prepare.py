@@ -19,8 +19,9 @@ from steelyard.study.plan import Option, Slot, blocks, redone_blocks_max, with_a
 from steelyard.study.source import toml_of
 from steelyard.study.study import Reboots, Study
 from steelyard.study.workloads.program import ProgramWorkload
-from steelyard.subjects import check, expected_run_s, kind_of
-from steelyard.subjects.in_turns import why_one_after_another
+from steelyard.subjects import check, kind_of
+from steelyard.subjects.in_turns import data_s, why_one_after_another
+from steelyard.subjects.run_time import expected_run_s
 from steelyard.workloads import work_of
 from steelyard.workloads.load_plan import anywhere, check_load
 
@@ -120,7 +121,13 @@ class PreparedStudy:
         return prepared
 
 
-def expected_s(prepared: PreparedStudy) -> float | None:
-    """Expected time to the verdict; None: only the first run can show it."""
+def expected_s(prepared: PreparedStudy, slowdown: float = 1.0) -> float | None:
+    """Expected time to the verdict; None: only the first run can show it.
+
+    slowdown: of making the data and the report, by other work on this machine; the plan fixes the rest.
+    """
     run_s = prepared.run_s
-    return None if run_s is None else sum(map(len, prepared.blocks)) * run_s + _AFTER_S
+    if run_s is None:
+        return None
+    once_s = data_s(prepared.study, prepared.options, not prepared.one_after_another) + _AFTER_S
+    return sum(map(len, prepared.blocks)) * run_s + slowdown * once_s

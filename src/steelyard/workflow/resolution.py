@@ -65,11 +65,8 @@ def _resolution(path: Path, environment: Mapping[str, Any]) -> str:
     if blocks < study.plan.blocks and not stopped(evidence):
         return ""
     judgement = judge(evidence)
-    percent, foremost = judgement.precision.resolution_percent, judgement.headlines.foremost
-    if percent is None or foremost is None:
+    precision, foremost = judgement.precision, judgement.headlines.foremost
+    if precision.resolution_percent is None or foremost is None:
         return ""
     size = f"{fmt.count(blocks, 'block')} of {fmt.count(len(evidence.options), 'option')}"
-    return (
-        f"{path.name} ({size}) could see differences in {foremost.title} of {fmt.significant(percent, 2)} %"
-        " and more (in 9 of 10 such studies)"
-    )
+    return f"{path.name} ({size}) {precision.resolution(foremost.title)}"

@@ -22,7 +22,7 @@ from steelyard.study.load_study import find_study
 from steelyard.study.overrides import Adjusted
 from steelyard.subjects import kind_of
 from steelyard.subjects.in_turns import room_of_servers, servers_of
-from steelyard.workflow.busy_machine import busy_machine
+from steelyard.workflow.busy_machine import busy_machine, slowdown
 from steelyard.workflow.complaint import complain, say
 from steelyard.workflow.exit_codes import Exit
 from steelyard.workflow.measure import is_finished, resume, start
@@ -70,8 +70,16 @@ def _print_plan(prepared: PreparedStudy, lost: str) -> None:
     redone = prepared.redone_blocks_max if prepared.sees_disturbance else 0
     redo_s = redone * len(prepared.options) * (prepared.run_s or 0.0)
     busy = "" if study.workload.simulated else busy_machine()
+    expected_now_s = expected_s(prepared, slowdown() if busy else 1.0)
+    checksums = kind_of(study).checksums
     expected = Expected(
-        expected_s(prepared), redo_s, prepared.one_after_another, _servers(prepared), prepared.refused, busy
+        expected_now_s,
+        redo_s,
+        prepared.one_after_another,
+        _servers(prepared),
+        prepared.refused,
+        busy,
+        held="" if checksums is None else checksums(study, prepared.options),
     )
     print_plan(study, prepared.options, expected, console)
     if lost:

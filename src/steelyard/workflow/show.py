@@ -21,8 +21,8 @@ from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.read import read_series
 from steelyard.host.processes.limits import TimedOut, within
+from steelyard.recordings.importing import write_published
 from steelyard.recordings.model import catalogue
-from steelyard.recordings.write import write_recording
 from steelyard.report.about.provenance import about_bundle
 from steelyard.report.export.judgement_json import judgement_json
 from steelyard.report.export.markdown import to_markdown
@@ -113,5 +113,5 @@ def _evidence(name: str) -> Evidence:
         return opened(Path(name)).evidence()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / name
-        write_recording(name, place)
+        write_published(name, place)
         return Bundle(place).evidence()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -86,6 +87,28 @@ def test_nine_of_ten_studies_show_a_difference_of_the_size_of_their_resolution()
         for seed in range(60)
     ]
     assert 0.78 < np.mean(shown) < 0.99
+
+
+@pytest.mark.parametrize(
+    ("noise", "blocks", "text"),
+    [
+        (0.02, 6, r"could see differences in throughput of [\d.]+ % and more"),
+        (0.5, 5, r"could see differences in throughput of a factor of [\d.]+ and more"),
+        (
+            0.02,
+            1,
+            "that this study could see is not known: one block shows no scatter",
+        ),
+        (9.0, 2, "could see is not known: the runs give no interval that says anything"),
+    ],
+)
+def test_every_comparison_says_what_it_could_see_or_why_that_is_not_known(
+    noise: float, blocks: int, text: str
+) -> None:
+    truth = {"a": Truth(), "b": Truth(throughput_per_s=11_000)}
+    found = judge(evidence_of(study_of({"which": ["a", "b"]}), truth, blocks=blocks, noise=noise))
+    assert re.search(text, found.precision.resolution("throughput"))
+    assert bool(found.precision.unknown) == (found.precision.resolution_percent is None)
 
 
 def steady(option: str, block: int, deal: int, number: int, before: str) -> tuple[float, float]:

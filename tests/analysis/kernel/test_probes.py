@@ -18,7 +18,7 @@ from steelyard.analysis.kernel.profile import profile, profile_reasons, transact
 from steelyard.bundle.evidence.evidence import Columns, Evidence, Probed
 from steelyard.bundle.export.stacks import export_stacks
 from steelyard.bundle.reader import Bundle
-from steelyard.recordings.write import write_recording
+from steelyard.recordings.importing import write_published
 from steelyard.study.errors import InputError
 from steelyard.study.probes import Probes
 
@@ -123,7 +123,7 @@ def test_what_a_tracepoint_does_not_tell_is_not_zero() -> None:
 
 
 def test_the_published_tables_of_kernel_2_5_26_come_back(tmp_path: Path) -> None:
-    write_recording("kernel-2.5.26", tmp_path / "k")
+    write_published("kernel-2.5.26", tmp_path / "k")
     judgement = judge(Bundle(tmp_path / "k").evidence())
     assert all(row.option == "K2526" for row in (*judgement.profile, *judgement.locks))
     assert sum(row.samples for row in judgement.profile) == 3_137_055
@@ -139,7 +139,7 @@ def test_the_published_tables_of_kernel_2_5_26_come_back(tmp_path: Path) -> None
 
 
 def test_stacks_are_written_as_other_tools_read_them(tmp_path: Path) -> None:
-    write_recording("kernel-2.5.26", tmp_path / "k")
+    write_published("kernel-2.5.26", tmp_path / "k")
     bundle = Bundle(tmp_path / "k")
     (folded,) = export_stacks(bundle, tmp_path / "out", "folded")
     lines = dict(line.rsplit(" ", 1) for line in folded.read_text().splitlines())
@@ -150,6 +150,6 @@ def test_stacks_are_written_as_other_tools_read_them(tmp_path: Path) -> None:
     names = [frame["name"] for frame in told["shared"]["frames"]]
     weights = {names[stack[-1]]: weight for stack, weight in zip(one["samples"], one["weights"], strict=True)}
     assert weights["USER"] == 2_159_334 and one["endValue"] == 3_137_055
-    write_recording("result-cache-t2", tmp_path / "t2")
+    write_published("result-cache-t2", tmp_path / "t2")
     with pytest.raises(InputError, match="no profile"):
         list(export_stacks(Bundle(tmp_path / "t2"), tmp_path / "out", "folded"))

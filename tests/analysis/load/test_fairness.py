@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.load.fairness import fairness, jain, jain_of_chance
+from steelyard.study.workloads.brokerage import BrokerageWorkload
 
 
 @pytest.mark.parametrize(
@@ -88,3 +90,12 @@ def test_an_unfair_option_is_explained_by_a_notice():
     assert not [
         n for n in judge(evidence_of(study, {"A": Truth(), "B": Truth()})).notices if n.code == "unfair"
     ]
+
+
+def test_clients_that_execute_other_transactions_are_not_compared():
+    market = Truth(throughput_per_s=1e7, client_weights=[0.1, 0.2, 0.1, *[1.0] * 5])
+    evidence = evidence_of(study_of({"f": "AB"}), {"A": market, "B": market})
+    assert all(one.unfair for one in fairness(evidence))
+    study = evidence.study.model_copy(update={"workload": BrokerageWorkload(kind="brokerage")})
+    found = fairness(replace(evidence, study=study))
+    assert [(one.unfair, one.clients) for one in found] == [(False, 8)] * 2

@@ -128,7 +128,7 @@ def reported(folder: Path, text: str, table: str) -> dict[str, Any]:
     (folder / "mine.csv").write_text(table)
     (folder / "mine.toml").write_text(text)
     bundle = str(folder / "mine.bundle")
-    for arguments in (["recording", str(folder / "mine.toml"), "--to", bundle], ["report", bundle, "--json"]):
+    for arguments in (["import", str(folder / "mine.toml"), "-o", bundle], ["report", bundle, "--json"]):
         done = CliRunner().invoke(cli, arguments)
         assert done.exit_code == 0, done.output
     return json.loads(done.stdout)["judgement"]
@@ -160,7 +160,7 @@ def test_four_points_have_no_interval_in_the_report_either(tmp_path: Path):
 
 def test_published_absolute_fit_of_the_cisco_benchmark_is_reported(tmp_path: Path):
     bundle = str(tmp_path / "cisco.bundle")
-    CliRunner().invoke(cli, ["recording", "usl-cisco", "--to", bundle])
+    CliRunner().invoke(cli, ["import", "usl-cisco", "-o", bundle])
     shown = CliRunner().invoke(cli, ["report", bundle, "--json"])
     judgement = json.loads(shown.stdout)["judgement"]
     (found,) = judgement["scaling"]
@@ -177,7 +177,7 @@ def test_published_absolute_fit_of_the_cisco_benchmark_is_reported(tmp_path: Pat
     (notice,) = [n for n in judgement["notices"] if n["code"] == "scaling-residuals"]
     assert notice["subject"] == "CISCO" and "its intervals are too narrow" in notice["text"]
     page = (tmp_path / "cisco.bundle" / "report.html").read_text()
-    assert "35.6 [32.4–40.5]" in page and "33.2 [31.0–36.0]" in page
+    assert "35.6 [32.4 to 40.5]" in page and "33.2 [31.0 to 36.0]" in page
 
 
 def test_only_a_recording_may_have_a_single_option():

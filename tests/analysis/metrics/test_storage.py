@@ -47,7 +47,7 @@ def test_bytes_that_no_disk_saw_are_no_reason_and_are_called_disregarded() -> No
     assert notice.subject == ""
     assert notice.text == (
         "bytes written to storage are disregarded: the disks moved less than half of what was counted"
-        " (under B 11.0 KiB of 840 KiB per transaction)"
+        " (under A 8.00 KiB of 8.00 KiB and under B 11.0 KiB of 840 KiB per transaction)"
     )
 
 

@@ -23,6 +23,19 @@ def verdict(truth: dict[str, Truth], study=TWO, **more) -> Verdict:
     return judge(evidence_of(study, truth, **more)).verdict
 
 
+def test_sql_of_a_level_is_explained_in_one_line_without_its_semicolon() -> None:
+    study = study_of({"f": "AB"})
+    levels = {"A": "", "B": {"sql": "create index i\n  on orders (customer_id);\n"}}
+    schema = study.factors["f"].model_copy(update={"scope": "schema", "levels": levels})
+    said = verdict(
+        {"A": Truth(), "B": Truth(throughput_per_s=FASTER)},
+        study.model_copy(update={"factors": {"f": schema}}),
+    )
+    text = " ".join((said.headline, *said.reasons))
+    assert "f = create index i on orders (customer_id)" in text
+    assert ";." not in text and "; ." not in text and "\n" not in text
+
+
 def obeys(said: Verdict) -> None:
     """The rule of every verdict."""
     assert 0 < len(said.headline.split()) <= 20, said.headline

@@ -47,7 +47,15 @@ def test_below_five_blocks_there_is_a_leaning_and_no_winner():
 def test_the_baseline_can_win():
     said = verdict({"A": FASTER, "B": Truth()})
     assert said.winner == "A"
-    assert said.headline.endswith("more throughput than B (f = value B).")
+    # in the direction of the tables: against the baseline
+    assert (
+        said.headline == "A (f = value A), the baseline, wins: 37.4 % less throughput under B (f = value B)."
+    )
+    assert re.fullmatch(r"95 % interval 3\d\.\d to 3\d\.\d %, 6 blocks\.", said.interval)
+    assert re.fullmatch(
+        r"6\d\.\d % more server CPU per transaction \[5\d\.\d to 6\d\.\d %\]\.", said.consequence
+    )
+    assert said.reasons[0].startswith("B costs") and "(+6" in said.reasons[0]
 
 
 def test_identical_options_are_equivalent():
@@ -163,7 +171,9 @@ def test_the_study_says_how_much_may_fail(limit: float, wins: bool):
 def test_of_two_that_are_equal_the_one_that_fails_less_wins():
     said = verdict({"A": Truth(), "B": Truth(error_share=0.05)}, noise=0.003)
     assert said.winner == "A"
-    assert "5.00 % fewer transactions fail than under B" in said.headline
+    assert "5.00 % more transactions fail under B" in said.headline
+    said = verdict({"A": Truth(error_share=0.05), "B": Truth()}, noise=0.003)
+    assert "5.00 % fewer transactions fail than under A" in said.headline
 
 
 def test_a_server_that_uses_no_cpu_under_one_option_still_gets_a_verdict():
@@ -309,8 +319,9 @@ def test_reasons_and_the_table_of_costs_have_one_direction(a: Truth, b: Truth):
     (said,) = [reason for reason in found.verdict.reasons if "erver CPU per transaction" in reason][:1]
     assert (cpu.option, cpu.baseline) == ("B", "A")
     if "no difference is shown" in said:
-        low = re.search(r"\((−?[\d.]+)", said)
-        assert low and float(low[1].replace("−", "-")) == pytest.approx(cpu.low, rel=0.01)
+        low = re.search(r"\((−?[\d.]+) (ns|µs)", said)
+        us = {"ns": 1e-3, "µs": 1.0}
+        assert low and float(low[1].replace("−", "-")) * us[low[2]] == pytest.approx(cpu.low, rel=0.01)
     else:
         assert said.startswith("B saves" if cpu.after < cpu.before else "B costs")
 

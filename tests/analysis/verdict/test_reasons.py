@@ -143,12 +143,6 @@ def test_the_scheduler_s_share_of_a_slower_tail_is_told_where_the_loop_is_closed
     assert sum(any("p99" in s for s in sentences) for sentences in same) <= 2
 
 
-def test_what_nearly_vanishes_is_not_all_gone():
-    assert why._relative(0.999977, 0.0207) == "more than 99.9 %"
-    assert why._relative(1.0, 0.0) == "100 %"
-    assert why._relative(0.401, 4.0) == "40.1 %"
-
-
 def test_what_is_counted_has_room_beside_the_times_and_what_costs_more_comes_first():
     def truth(user_us: float, reads: float, wal: float, wait_us: float) -> Truth:
         seen = {

@@ -20,7 +20,7 @@ from steelyard.analysis.judgement.outcome import Outcome
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.queries import GEOMEAN
-from steelyard.analysis.metrics.run_metrics import ERRORS, RunMetrics, foremost
+from steelyard.analysis.metrics.run_metrics import ERRORS, P99, RunMetrics, foremost
 from steelyard.study.study import Study
 
 _OPPOSITE: dict[Outcome, Outcome] = {"better": "worse", "worse": "better"}
@@ -113,14 +113,16 @@ class Pairwise:
 
 
 def metrics_that_count(study: Study, run_metrics: RunMetrics) -> tuple[Metric, ...]:
-    """The two of equal rank, as far as measured; of queries, how long they take.
+    """The two of equal rank, as far as measured; of queries, how long they take. Beside work in the
+    background latency takes the place of CPU time, of which it is not known how much each work has used.
 
     A stream that waits for one query after another leaves CPUs idle that a costlier plan may use; with
     several streams the cost shows in the times themselves.
     """
     if run_metrics.work.name == GEOMEAN.name:
         return (run_metrics.work,)
-    names = (foremost(study, run_metrics).name, SERVER_CPU.name)
+    beside = P99 if study.workload.background_clients else SERVER_CPU
+    names = (foremost(study, run_metrics).name, beside.name)
     return tuple(m for m in map(run_metrics.metric, names) if m is not None)
 
 

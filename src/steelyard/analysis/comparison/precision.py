@@ -20,6 +20,7 @@ from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
 from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.quantities import says_nothing
 
 # the share of studies that would show the difference
 _POWER = 0.9
@@ -30,24 +31,38 @@ def precision(evidence: Evidence, foremost: Metric | None, comparisons: Sequence
     if foremost is None:
         return Precision()
     mine = [c for c in comparisons if c.metric == foremost.name and c.clients is None]
-    return Precision(_resolution_percent(mine), levels(evidence))
+    return Precision(_resolution_percent(mine), _unknown(mine), levels(evidence))
+
+
+def _unknown(comparisons: Sequence[Comparison]) -> str:
+    """Why no smallest difference is known; '' where one is, or nothing is compared."""
+    if any(one.blocks < 2 for one in comparisons):
+        return "one block shows no scatter"
+    if comparisons and _resolution_percent(comparisons) is None:
+        return "the runs give no interval that says anything"
+    return ""
 
 
 def _resolution_percent(comparisons: Sequence[Comparison]) -> float | None:
-    """Of the widest interval; None beyond 100 %.
+    """Of the widest interval; None where one is unknown or says nothing.
 
     A difference of t(95 %) + t(90 %) standard errors is shown in 9 of 10 studies.
     """
     found: list[float] = []
     for one in comparisons:
         df = one.blocks - 1
-        if df < 1 or not one.ratio > 0 or not one.ratio < one.high < math.inf:
+        if (
+            df < 1
+            or not one.ratio > 0
+            or not one.ratio < one.high < math.inf
+            or says_nothing(one.low, one.high)
+        ):
             return None
         half = math.log(one.high / one.ratio)
         t_power = distributions.t_critical(df, 2 * (1 - _POWER))
         # without allowance for several options, so that the result errs on the large side
         found.append(half * (1 + t_power / distributions.t_critical(df, ALPHA)))
-    return 100 * math.expm1(max(found)) if found and max(found) < math.log(2) else None
+    return 100 * math.expm1(max(found)) if found else None
 
 
 def levels(evidence: Evidence) -> Levels | None:

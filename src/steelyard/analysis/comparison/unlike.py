@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from steelyard.analysis.judgement.results import Notice
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.study import Study
+from steelyard.study.workloads.pgbench import PgbenchWorkload
 
 SERVER_VERSION = ("server", "version")
 # facts that change results; those of the moment (load, uptime) do not count as hidden factors
@@ -26,6 +28,8 @@ FACTS = (
     ("steelyard", "version"),
 )
 
+# where files lie; their texts are compared, and the content of data by its checksum
+_PLACES = frozenset(("schema_file", "sql_file", "data_file", "data_directory"))
 # scopes of factors that change the work or its data
 _OF_WORK = ("client", "schema")
 _LOAD_POINTS = ("clients", "transactions")
@@ -50,8 +54,12 @@ def unlike_facts(
     ]
 
 
-def unlike_work(here: Study, there: Study) -> list[str]:
-    """Where workload, data or load points differ: a sentence each; empty when two studies can be compared."""
+def unlike_work(of_here: Evidence, of_there: Evidence) -> list[str]:
+    """Where workload, data or load points differ: a sentence each; empty when two bundles can be compared.
+
+    Files are the same where their content is, wherever they lie.
+    """
+    here, there = of_here.study, of_there.study
     found: list[str] = []
     if here.subject.kind != there.subject.kind:
         found.append(f"subject.kind: {here.subject.kind} here, {there.subject.kind} there")
@@ -59,19 +67,44 @@ def unlike_work(here: Study, there: Study) -> list[str]:
         one, other = here.factors.get(name), there.factors.get(name)
         if one is None or other is None:
             found.append(f"factors.{name}: only {'here' if one else 'there'}")
-        elif one != other and {one.scope, other.scope} & {*_OF_WORK}:
+        elif {one.scope, other.scope} & {*_OF_WORK} and _content(one.model_dump()) != _content(
+            other.model_dump()
+        ):
             found.append(f"factors.{name} differs")
-    found += _unlike("workload", here.workload.model_dump(), there.workload.model_dump())
+    found += _unlike("workload", _work(here), _work(there))
+    found += _unlike("workload", of_here.data, of_there.data)
     points = (study.plan.model_dump(include={*_LOAD_POINTS}) for study in (here, there))
     found += _unlike("plan", *points)
     return found
+
+
+def _work(study: Study) -> dict[str, Any]:
+    """The workload without the places of its files; scripts of pgbench by their texts."""
+    found = _content(study.workload.model_dump())
+    if isinstance(study.workload, PgbenchWorkload):
+        texts = found.pop("script_texts")
+        weighted = map(study.workload.weighted, study.workload.script)
+        found["variables"] = study.workload.variables
+        found["script"] = [(texts.get(name, name), weight) for name, weight in weighted]
+    return found
+
+
+def _content(value: Any) -> Any:
+    """The same without the places of files, in tables within it too."""
+    if not isinstance(value, dict):
+        return value
+    table = cast("dict[str, Any]", value)
+    # a statement may have any name
+    return {
+        key: _content(part) for key, part in table.items() if key not in _PLACES or isinstance(part, dict)
+    }
 
 
 def differences(here: Study, there: Study, of_here: Environment, of_there: Environment) -> Iterator[str]:
     """What is compared: the server's version and build, settings, and how they were measured."""
     for fact in ("version", "origin"):
         yield from _unlike_servers(fact, of_here, of_there)
-    for key in ("bindir", "dsn", "durability"):
+    for key in ("bindir", "dsn", "durability", "data_checksums"):
         yield from _unlike("subject", *({key: getattr(study.subject, key)} for study in (here, there)))
     for key in ("settings", "session"):
         yield from _unlike(f"subject.{key}", getattr(here.subject, key), getattr(there.subject, key))
@@ -114,12 +147,16 @@ def unlike_plans(here: Study, there: Study) -> list[Notice]:
 
 
 def _unlike(part: str, here: Mapping[str, Any], there: Mapping[str, Any]) -> list[str]:
-    """`subject.settings.shared_buffers: 16MB here, 256MB there` for each key that differs."""
-    return [
-        f"{part}.{key}: {_shown(here.get(key))} here, {_shown(there.get(key))} there"
-        for key in {**here, **there}
-        if here.get(key) != there.get(key)
-    ]
+    """`subject.settings.shared_buffers: 16MB here, 256MB there` for each key that differs, within tables."""
+    found: list[str] = []
+    for key in {**here, **there}:
+        one, other = here.get(key), there.get(key)
+        if isinstance(one, dict) and isinstance(other, dict):
+            tables = cast("dict[str, Any]", one), cast("dict[str, Any]", other)
+            found += _unlike(f"{part}.{key}", *tables)
+        elif one != other:
+            found.append(f"{part}.{key}: {_shown(one)} here, {_shown(other)} there")
+    return found
 
 
 def _shown(value: Any) -> str:

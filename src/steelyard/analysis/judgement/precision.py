@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from steelyard.quantities import significant
+
 
 @dataclass(frozen=True)
 class Levels:
@@ -28,8 +30,20 @@ class Levels:
 class Precision:
     """resolution_percent: the smallest true difference in work that 9 of 10 such studies would show.
 
-    None: unknown. levels: of a study in turns.
+    None: unknown. unknown: why, of a study that compares. levels: of a study in turns.
     """
 
     resolution_percent: float | None = None
+    unknown: str = ""
     levels: Levels | None = None
+
+    def resolution(self, title: str) -> str:
+        """What a study could tell apart by the metric of this title, or why that is not known; '' of none."""
+        percent = self.resolution_percent
+        if percent is None:
+            return (
+                f"the smallest difference in {title} that this study could see is not known: {self.unknown}"
+            )
+        times = significant(1 + percent / 100, 2)
+        size = f"{significant(percent, 2)} %" if percent < 100 else f"a factor of {times}"
+        return f"could see differences in {title} of {size} and more (in 9 of 10 such studies)"

@@ -101,10 +101,9 @@ def profile_reasons(evidence: Evidence, winner: str | None) -> tuple[str, ...]:
     name = keys[most].function
     where = " (kernel)" if name.endswith(KERNEL_MARK) else ""
     samples = round(sum(n for run, n in counts[keys[most]].items() if run in known))
-    like = max(after, before)
     return (
-        f"In the profile {name.removesuffix(KERNEL_MARK)}{where} differs most: {quantity(after, 'us', like)}"
-        f" of CPU per transaction under {winner}, {quantity(before, 'us', like)} under {baseline}"
+        f"In the profile {name.removesuffix(KERNEL_MARK)}{where} differs most: {quantity(after, 'us')}"
+        f" of CPU per transaction under {winner}, {quantity(before, 'us')} under {baseline}"
         f" ({samples:,} samples).",
     )
 

@@ -45,11 +45,14 @@ def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
     clients the quickest then does about a third more than the slowest (the range of 8 normal values is 2.85
     standard deviations; Tippett 1925). The slices of a scheduler alone make a CV of 2 to 4 % in a run of
     seconds, of which no user of a server takes notice. A client without a transaction makes max_over_min
-    infinite. Instances of a program count as clients with their scores, without the test: how chance
-    changes a score is not known.
+    infinite. Clients that execute other transactions than the rest are left out, but counted. Instances of
+    a program count as clients with their scores, without the test: how chance changes a score is not known.
     """
     of_instances = isinstance(evidence.study.workload, ProgramWorkload)
     rows = evidence.scores if of_instances else evidence.clients
+    apart = evidence.study.workload.clients_apart
+    if apart:
+        rows = {name: column[rows["client"] >= apart] for name, column in rows.items()}
     order = np.lexsort((rows["point"], rows["run"]))
     keys = np.stack([rows["run"][order], rows["point"][order]], axis=1).astype(int)
     counts = np.asarray(rows["score" if of_instances else "transactions"][order], dtype=np.float64)
@@ -59,7 +62,7 @@ def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
     for group in np.split(np.arange(len(counts)), edges):
         if len(group) > 1 and counts[group].any():
             label = str(option_of[int(keys[group[0], 0])])
-            by_option.setdefault((label, len(group)), []).append(counts[group])
+            by_option.setdefault((label, len(group) + apart), []).append(counts[group])
     place = {option.label: i for i, option in enumerate(evidence.options)}
     return tuple(
         _of_runs(label, clients, by_option[label, clients], of_instances)
@@ -68,7 +71,12 @@ def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
 
 
 def fairness_notices(found: Sequence[Fairness], workload: Workload) -> list[Notice]:
-    """unfair: one per option and number of clients, with the scatter between them."""
+    """unfair: one per option and number of clients, with the scatter between them.
+
+    None of a replay, whose clients play sessions of any length.
+    """
+    if not workload.steady and not workload.in_rounds:
+        return []
     points_are = workload.points_are
     work = "did far more work than others in the same time"
     more = "took far longer than others" if workload.lower_is_better else work
@@ -82,15 +90,16 @@ def fairness_notices(found: Sequence[Fairness], workload: Workload) -> list[Noti
 
 
 def _of_runs(label: str, clients: int, runs: list[Floats], of_instances: bool) -> Fairness:
+    compared = len(runs[0])
     cv = _median([x.std() / x.mean() for x in runs])
     # variance over mean of Poisson counts; sums of chi-squares over runs are chi-square again
     dispersion = sum(float(((x - x.mean()) ** 2).sum() / x.mean()) for x in runs)
-    chance = distributions.chi2_tail(dispersion, len(runs) * (clients - 1))
+    chance = distributions.chi2_tail(dispersion, len(runs) * (compared - 1))
     return Fairness(
         option=label,
         clients=clients,
         jain=_median([jain(x) for x in runs]),
-        jain_null=1.0 if of_instances else _median([jain_of_chance(clients, float(x.mean())) for x in runs]),
+        jain_null=1.0 if of_instances else _median([jain_of_chance(compared, float(x.mean())) for x in runs]),
         min_over_mean=_median([x.min() / x.mean() for x in runs]),
         max_over_min=_median([x.max() / x.min() if x.min() > 0 else math.inf for x in runs]),
         cv=cv,

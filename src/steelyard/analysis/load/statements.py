@@ -24,10 +24,12 @@ _COLUMNS = ("count", "p50_ns", "p99_ns")
 
 
 def statement_latencies(evidence: Evidence, run_metrics: RunMetrics) -> tuple[StatementLatency, ...]:
-    """One row per load point, statement and option, whole transactions last; none of a single statement."""
+    """One row per load point, statement and option, all transactions last; none of a single statement."""
     names = [name for name in dict.fromkeys(map(str, evidence.latency["statement"])) if name != _WHOLE]
-    if len(names) < 2 or not evidence.study.workload.steady:
+    if len(names) < 2 or evidence.study.workload.in_rounds:
         return ()
+    # kinds of transactions first
+    names.sort(key=lambda name: not name.startswith(f"{_WHOLE} "))
     columns = {name: _columns(evidence, run_metrics, name) for name in (*names, _WHOLE)}
     return tuple(
         row

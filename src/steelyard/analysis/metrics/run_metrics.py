@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.analysis.judgement.results import Metric
-from steelyard.analysis.metrics.costs import SERVER_CPU, sources, time_cost
+from steelyard.analysis.metrics.costs import SERVER_CPU, Source, sources, time_cost
 from steelyard.analysis.metrics.dispatcher import simulated_metrics
 from steelyard.analysis.metrics.guests import INSTRUCTION_TIME, instruction_metrics, meaningful
 from steelyard.analysis.metrics.latches import latch_costs
 from steelyard.analysis.metrics.programs import SCORE, program_metrics
 from steelyard.analysis.metrics.queries import GEOMEAN, query_metrics, query_times, time_of
+from steelyard.analysis.metrics.recorded import recorded_metrics
 from steelyard.analysis.metrics.storage import without_storage
 from steelyard.analysis.statistics.distributions import Floats, Ints
 from steelyard.bundle.evidence.evidence import Columns, Evidence
@@ -106,12 +107,11 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
     row_of = {key: i for i, key in enumerate(zip(run.tolist(), point.tolist(), strict=True))}
     transactions = _floats(points["transactions"])[order]
     seconds = _floats(points["seconds"])[order]
-    per_s = _divide(transactions, seconds)
+    per_s = _divide(_counted(evidence, transactions), seconds)
 
     values: dict[str, Floats] = {THROUGHPUT.name: per_s}
     values |= _latencies(evidence.latency, row_of)
-    disregarded = without_storage(evidence)
-    declared = [source for source in sources(evidence.declared) if source.metric.name not in disregarded]
+    declared = _declared(evidence)
     for source in declared:
         rate = _summed(evidence.rates, row_of, source.monitor, source.entity, source.counter)
         if np.isfinite(rate).any():
@@ -128,6 +128,7 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
         *_waits(evidence, row_of, per_s),
         *latch_costs(evidence, row_of, transactions),
         *program_metrics(evidence, row_of),
+        *recorded_metrics(evidence, row_of, values),
         *simulated_metrics(evidence, row_of, per_s, SERVER_CPU),
         *query_metrics(times := query_times(evidence, row_of), per_s),
     ]
@@ -156,6 +157,21 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
         queries=tuple(name for name in times if name != "transaction"),
         costs=tuple(dict.fromkeys(source.metric.name for source in declared)),
     )
+
+
+def _declared(evidence: Evidence) -> list[Source]:
+    """Costs that monitors declare; none where the server also works in the background, for no transaction."""
+    if evidence.study.workload.background_clients:
+        return []
+    disregarded = without_storage(evidence)
+    return [source for source in sources(evidence.declared) if source.metric.name not in disregarded]
+
+
+def _counted(evidence: Evidence, transactions: Floats) -> Floats:
+    """Without the points of a recording that counted no work: it is not known that none was done."""
+    if evidence.study.subject.kind != "recording":
+        return transactions
+    return np.where(transactions > 0, transactions, np.nan)
 
 
 def _floats(column: NDArray[Any]) -> Floats:
@@ -210,6 +226,8 @@ def _waits(
     types = sorted({str(name).partition(":")[0] for name in rates["entity"][seen]} - exact)
     readings_per_s = _summed(rates, row_of, _WAITS, "sessions", "readings_total")
     found: list[tuple[Metric, Floats]] = []
+    if evidence.study.workload.background_clients:
+        return found
     for kind in types:
         seen_per_s = _summed(rates, row_of, _WAITS, kind + ":", "samples_total")
         # a type that was never seen in a run has no counter there: it waited for nothing

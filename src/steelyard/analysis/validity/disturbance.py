@@ -6,14 +6,14 @@ The rule is that of the lab (run_tables/disturbance.py), whatever plan.disturbed
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from steelyard.analysis.judgement.results import Notice
 from steelyard.bundle.evidence.evidence import Evidence
-from steelyard.quantities import count, listed, percent, quantity
-from steelyard.run_tables.disturbance import Disturbance, disturbance
+from steelyard.quantities import count, listed, percent, quantity, ranges, span_of
+from steelyard.run_tables.disturbance import DISTURBED_SHARE, ROLES, Disturbance, cpu_use, disturbance
 from steelyard.study.host_settings import cpus_by_role
 
 _MONITORS = ("host", "processes", "disturbance")
@@ -21,11 +21,15 @@ _MONITORS = ("host", "processes", "disturbance")
 
 @dataclass(frozen=True)
 class Disturbed:
-    """found: of the runs that count, those that were disturbed, by number. runs: how many count."""
+    """found: of the runs that count, those that were disturbed, by number. runs: how many count.
+
+    undisturbed: of the other runs, the largest share that a role lost at a load point; where that is known.
+    """
 
     found: Mapping[int, Disturbance]
     runs: int
     who_works: str = "server"
+    undisturbed: dict[int, float] = field(default_factory=dict[int, float])
 
     @property
     def sentence(self) -> str:
@@ -44,6 +48,7 @@ def disturbed(evidence: Evidence) -> Disturbed:
     """Every run that counts, judged at its worst load point."""
     runs = evidence.runs["run"].tolist()
     found: dict[int, Disturbance] = {}
+    shares: dict[int, float] = {}
     if not evidence.placement:
         return Disturbed(found, len(runs), evidence.study.workload.WHO)
     option_of = dict(zip(runs, map(str, evidence.runs["option"]), strict=True))
@@ -52,22 +57,28 @@ def disturbed(evidence: Evidence) -> Disturbed:
     for run, point, seconds in zip(*columns, strict=True):
         host = evidence.option(option_of[run]).host
         cpus = cpus_by_role(host, evidence.placement["server"], evidence.placement["engine"])
-        one = disturbance(rates.get((run, point), {}), seconds, cpus, studies.get(run, 0))
+        seen = rates.get((run, point), {})
+        for use in filter(None, (cpu_use(seen, seconds, role, cpus) for role in ROLES)):
+            shares[run] = max(shares.get(run, 0.0), use.share)
+        one = disturbance(seen, seconds, cpus, studies.get(run, 0))
         if one and (run not in found or one.lost_s > found[run].lost_s):
             found[run] = one
-    return Disturbed(found, len(runs), evidence.study.workload.WHO)
+    rest = {run: share for run, share in shares.items() if run not in found}
+    return Disturbed(found, len(runs), evidence.study.workload.WHO, rest)
 
 
 _ALONE = "trust CPU costs more than rates and times, and repeat the study on a quieter machine"
-_IN_TURNS = "the options took turns, so it met all alike: trust ratios more than absolute values"
+_RUNS_IN_FULL = 4  # of more, the span of what they lost
 
 
 def disturbance_notices(evidence: Evidence, judged: Disturbed) -> list[Notice]:
     """disturbed: by option and run; block-redone: what the lab ran again; another-study: on the machine."""
-    return [*_by_option(evidence, judged), *_redone(evidence), *_another_study(evidence)]
+    return [*_by_option(evidence, judged), *_redone(evidence, judged), *_another_study(evidence)]
 
 
 def _by_option(evidence: Evidence, judged: Disturbed) -> list[Notice]:
+    if not judged.found:
+        return []
     labels = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
     by_option: dict[str, list[int]] = {}
     for run in judged.found:
@@ -75,7 +86,7 @@ def _by_option(evidence: Evidence, judged: Disturbed) -> list[Notice]:
     text = (
         f"disturbed: others used CPU time for which tasks of the {judged.who_works}, or of the load engine,"
         " waited; in parentheses how much, and its share of the CPU time that these tasks wanted;"
-        f" {_IN_TURNS if len(evidence.turns['run']) else _ALONE}"
+        f" {_in_turns(judged, labels) if len(evidence.turns['run']) else _ALONE}"
     )
     return [
         Notice("disturbed", text, option, tuple(runs), _shares(judged, runs))
@@ -84,21 +95,49 @@ def _by_option(evidence: Evidence, judged: Disturbed) -> list[Notice]:
 
 
 def _shares(judged: Disturbed, runs: list[int]) -> str:
-    parts = [
-        f"{quantity(found.lost_s, 's')} or {percent(found.share)} in run {run}"
-        for run in runs
-        for found in [judged.found[run]]
-    ]
-    return listed(parts, most=4)
+    """Of every run: `1.77 s or 68.1 % in run 1 and ...`; of many `1.06 s to 2.00 s or ... in runs 1 to 8`."""
+    if len(runs) <= _RUNS_IN_FULL:
+        return listed([_lost(judged, [run]) for run in runs])
+    return _lost(judged, sorted(runs))
 
 
-def _redone(evidence: Evidence) -> list[Notice]:
+def _lost(judged: Disturbed, runs: list[int]) -> str:
+    found = [judged.found[run] for run in runs]
+    lost = span_of([one.lost_s for one in found], lambda value: quantity(value, "s"))
+    share = span_of([one.share for one in found], percent)
+    return f"{lost} or {share} in run{'s' * (len(runs) > 1)} {ranges(runs)}"
+
+
+def _in_turns(judged: Disturbed, labels: Mapping[int, str]) -> str:
+    """What disturbance does to ratios between options that took turns: little, if all lost the same share."""
+    by_option: dict[str, list[float]] = {}
+    lost = {run: found.share for run, found in judged.found.items()}
+    for run, share in (judged.undisturbed | lost).items():
+        by_option.setdefault(labels[run], []).append(share)
+    means = {option: sum(shares) / len(shares) for option, shares in by_option.items()}
+    least, most = min(means, key=lambda o: means[o]), max(means, key=lambda o: means[o])
+    if means[most] - means[least] < DISTURBED_SHARE:
+        return "the options took turns and lost about the same share: trust ratios more than absolute values"
+    return (
+        f"though the options took turns, {most} lost {percent(means[most])} on average and {least}"
+        f" {percent(means[least])}: the ratios of rates and latencies are less favourable to {most} than on a"
+        " quiet machine; trust CPU costs more"
+    )
+
+
+def _redone(evidence: Evidence, judged: Disturbed) -> list[Notice]:
+    """In the words of the verdict where the run counts: the lab saw it before all of it was recorded."""
+    labels = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    causes = {
+        run: found.sentence(judged.who_works, f"under option {labels[run]}")
+        for run, found in judged.found.items()
+    }
     table = evidence.redone
     columns = (table[name].tolist() for name in ("run", "block", "cause", "used"))
     return [
         Notice(
             "block-redone",
-            f"block {block} was run again, as run {run} was disturbed: {cause};"
+            f"block {block} was run again, as run {run} was disturbed: {causes.get(run, cause)};"
             f" {'it counts, as the repetition was disturbed more; ' if used else ''}"
             "every attempt is in the bundle",
             runs=(int(run),),
@@ -112,7 +151,7 @@ def _another_study(evidence: Evidence) -> list[Notice]:
     redone = zip(evidence.redone["run"].tolist(), evidence.redone["studies"].tolist(), strict=True)
     studies = {**_studies(evidence), **dict(redone)}
     runs = tuple(sorted(run for run, number in studies.items() if number))
-    text = "another study ran on this machine at the same time: run one after the other"
+    text = "one or more other studies ran on this machine at the same time: run one after the other"
     return [Notice("another-study", text, runs=runs)] if runs else []
 
 

@@ -126,10 +126,11 @@ def _full_brief(series: _Series, seen: Sequence[_Gauge]) -> str:
 
 
 def _fills(series: _Series, seen: Sequence[_Gauge]) -> str:
-    per_txn = span_of([g.growth / g.transactions for g in seen], series.amount)
+    counted = all(g.transactions > 0 for g in seen)
+    per_txn = span_of([g.growth / g.transactions for g in seen], series.amount) if counted else ""
     start, end = (_median([getattr(g, at) for g in seen]) for at in ("start", "end"))
     return (
-        f"{series.title} grew {per_txn} per transaction, steadily, from"
+        f"{series.title} grew{f' {per_txn} per transaction' if counted else ''}, steadily, from"
         f" {series.amount(start)} to {series.amount(end)} in a run"
     )
 
@@ -169,9 +170,10 @@ def _all_series(evidence: Evidence) -> Iterator[_Series]:
     option_of = dict(zip(runs["run"].tolist(), map(str, runs["option"]), strict=True))
     done, clients = _work(evidence)
     rows: dict[tuple[str, str, str, str], list[int]] = {}
+    recorded = evidence.study.subject.kind == "recording"
     columns = [table[name].tolist() for name in ("run", "monitor", "entity", "metric")]
     for i, (run, monitor, entity, metric) in enumerate(zip(*columns, strict=True)):
-        if run in option_of and done.get(run, 0.0) > 0:
+        if run in option_of and (done.get(run, 0.0) > 0 or recorded):
             key = str(monitor), str(entity), str(metric), option_of[run]
             rows.setdefault(key, []).append(i)
     numbers = ("start", "end", "cooled", "gone", "lowest", "highest", "mean", "limit")
@@ -185,7 +187,9 @@ def _all_series(evidence: Evidence) -> Iterator[_Series]:
             unit="B" if metric.endswith("_bytes") else "",
             option=option,
             held=_is_amount(evidence.declared.get(monitor, ()), entity, metric)
-            and not (lab_s_own or counted_apart),
+            and not (lab_s_own or counted_apart)
+            # of a recording it is not declared which readings are amounts: those with a limit are
+            and not (recorded and not np.isfinite([values["limit"][i] for i in at]).any()),
             runs=tuple(
                 _Gauge(
                     run=run,

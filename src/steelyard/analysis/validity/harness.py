@@ -114,6 +114,9 @@ def _silent(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     for run, monitor, last_ns, end_ns, interval_ns in zip(
         *columns, table["interval_ns"].astype(np.float64).tolist(), strict=True
     ):
+        if not interval_ns > 0 and evidence.study.subject.kind == "recording":
+            # a report of a whole interval is read once
+            continue
         rate_hz = (evidence.study.monitors or {}).get(str(monitor), 1.0)
         interval = interval_ns if interval_ns > 0 else 1e9 / rate_hz
         quiet_ns = float(end_ns - last_ns)

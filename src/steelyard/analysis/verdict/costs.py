@@ -73,9 +73,8 @@ class Cost:
         return self.difference.unit == "us"
 
     def text(self, value: float) -> str:
-        """A value with its unit, in the step of unit that suits the cost itself."""
-        largest = max(self.difference.before, self.difference.after)
-        return quantity(value, self.difference.unit, largest)
+        """A value with its unit, in the step that tables have it in as well."""
+        return quantity(value, self.difference.unit)
 
 
 class Costs:
@@ -175,8 +174,9 @@ def _cost_of(metric: Metric, pair: PairResult, found: Difference) -> CostDiffere
 
 
 def _shared(cost: CostDifference, whole: float | None) -> CostDifference:
-    """With its share of the difference in server CPU, for the parts that add up to it."""
-    if whole is None or cost.metric not in (SERVER_CPU.name, *PARTS):
+    """With its share of the difference in server CPU: of proven parts, shares of others are chance."""
+    proven = cost.low > 0 or cost.high < 0
+    if whole is None or cost.metric not in (SERVER_CPU.name, *PARTS) or not proven:
         return cost
     share = (cost.after - cost.before) / whole
     return replace(cost, share=share)

@@ -12,6 +12,7 @@ from steelyard.analysis.judgement.results import Comparison, Effect, WinMapCell
 from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.validity.disturbance import Disturbed
 from steelyard.analysis.validity.gauges import GaugeFinding
+from steelyard.analysis.validity.pace import logs_of, unlike_pace
 from steelyard.analysis.verdict.costs import Costs
 from steelyard.analysis.verdict.reasons import reasons, slower_tail
 from steelyard.bundle.evidence.evidence import Evidence
@@ -88,7 +89,9 @@ class Findings:
             else:
                 settings |= settings_of(name, factor).get(levels.get(name, ""), {})
         plain = all(str(value) == label for value in settings.values())
-        meaning = ", ".join(f"{key} = {value}" for key, value in settings.items() if value != "")
+        # SQL of a file has lines, and a semicolon where the sentence ends
+        texts = {key: " ".join(str(value).split()).rstrip("; ") for key, value in settings.items()}
+        meaning = ", ".join(f"{key} = {text}" for key, text in texts.items() if text)
         return "" if plain or len(meaning) > _EXPLANATION_MAX else meaning
 
     def reasons(self, pair: PairResult) -> tuple[str, ...]:
@@ -96,11 +99,18 @@ class Findings:
         workload = self.evidence.study.workload
         closed_loop = not workload.open_loop and workload.steady
         pair = self.pairwise.toward(self.evidence.baseline, pair)
-        return reasons(self.costs, pair, closed_loop, self._over)
+        left_out = logs_of(self.evidence) if self.unlike_pace(pair) else set[str]()
+        return reasons(self.costs, pair, closed_loop, self._over, left_out)
+
+    def unlike_pace(self, pair: PairResult) -> bool:
+        """Whether the pace of one of two options is much above or below that of the baseline."""
+        found = unlike_pace(self.evidence, self.comparisons)
+        return any(c.option in (pair.option, pair.other) for c in found)
 
     def slower_tail(self, pair: PairResult) -> str:
         """Latency p99 of the option where it is worse; '' where it is not, or a metric of the verdict."""
-        return slower_tail(self.costs, pair, self._over)
+        seen = self.pairwise.toward(self.evidence.baseline, pair)
+        return slower_tail(self.costs, seen, self._over, worse=1 if seen is pair else -1)
 
     @property
     def _over(self) -> str:

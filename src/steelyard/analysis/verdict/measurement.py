@@ -20,7 +20,13 @@ def measurement(findings: Findings) -> Verdict:
     points = points_of(run_metrics)
     levels = [estimate for point in points for estimate in estimates(run_metrics, metric, [label], point)]
     if not levels:
-        return Verdict("nothing to compare", None, f"Nothing was measured of {label}.")
+        recorded = evidence.study.subject.kind == "recording"
+        text = (
+            f"No work was counted in the recording of {label}."
+            if recorded
+            else f"Nothing was measured of {label}."
+        )
+        return Verdict("nothing to compare", None, text)
     blocks = min(estimate.blocks for estimate in levels)
     best = (min if metric.better == "lower" else max)(levels, key=lambda estimate: estimate.value)
     workload = evidence.study.workload
@@ -37,6 +43,6 @@ def measurement(findings: Findings) -> Verdict:
 
 
 def _interval(estimate: Estimate, metric: Metric, behind: str) -> str:
-    """`10,000/s [9,900–10,100], 95 % interval, 6 blocks.`"""
+    """`10,000/s [9,900 to 10,100], 95 % interval, 6 blocks.`"""
     text = interval(estimate.value, estimate.low, estimate.high, metric.unit)
     return f"{text}, 95 % interval, {behind}."

@@ -9,7 +9,8 @@ from steelyard.analysis.verdict.gauges import with_severe_gauges
 
 def nothing_to_compare(findings: Findings) -> Verdict:
     """There is no comparison; what options fill and keep is reported all the same."""
-    found = Verdict(
-        "nothing to compare", None, "Nothing to compare: no block holds a finished run of two options."
-    )
+    text = "Nothing to compare: no block holds a finished run of two options."
+    if findings.evidence.study.subject.kind == "recording":
+        text = "Nothing to compare: the options have no figure in common of which more or less is better."
+    found = Verdict("nothing to compare", None, text)
     return with_severe_gauges(findings, found, ())

@@ -8,11 +8,13 @@ from dataclasses import replace
 from steelyard.analysis.comparison.pairwise import PairResult
 from steelyard.analysis.judgement.results import Verdict
 from steelyard.analysis.kernel.profile import profile_reasons
+from steelyard.analysis.load.background import reports_beside
 from steelyard.analysis.verdict.factors import most_important_factor
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.gauges import with_severe_gauges
 from steelyard.analysis.verdict.headline import fitting, joined
 from steelyard.analysis.verdict.load_points import answers_by_point
+from steelyard.analysis.verdict.memory_costs import memory_costs
 from steelyard.analysis.verdict.pair_sentences import PairSentences, missing
 from steelyard.analysis.verdict.schema_costs import schema_costs
 from steelyard.analysis.verdict.win_map import win_map_sentences
@@ -23,15 +25,21 @@ def options_compared(findings: Findings) -> Verdict:
     """One verdict on all options over all load points, and what differs by load point or by factor."""
     pairwise = findings.pairwise
     leader, pair = pairwise.leader, pairwise.leading(findings.evidence.baseline)
-    open_to = pairwise.not_beaten_by(leader)
+    open_to, seen = pairwise.not_beaten_by(leader), pairwise.toward(findings.evidence.baseline, pair)
     answer = _two(findings, pair) if len(pairwise.options) == 2 else _many(findings, pair, open_to)
     won = answer.outcome == "winner"
     alike = all(pair.equal for pair in pairwise.pairs.values())
     found = replace(
         answer,
-        consequence=joined(_failures(findings), schema_costs(findings, pair), answer.consequence),
+        consequence=joined(
+            _failures(findings),
+            schema_costs(findings, seen),
+            memory_costs(findings, seen),
+            answer.consequence,
+        ),
         reasons=(
             *answer.reasons,
+            reports_beside(findings.evidence),
             answers_by_point(findings.evidence, findings.comparisons, pairwise.metrics),
             "" if alike else most_important_factor(findings.effects, pairwise.metrics[0], findings.enough),
             *win_map_sentences(findings.win_map),
@@ -85,26 +93,36 @@ def _two(findings: Findings, pair: PairResult) -> Verdict:
         return Verdict("tie", None, headline, said.differences())
     by_point = answers_by_point(findings.evidence, findings.comparisons, findings.pairwise.metrics)
     none, over = "No winner between", f" over {findings.over} together" if by_point else ""
-    headline = fitting(
-        f"{none} {a} and {b}: no difference is shown{over}.",
-        f"{none} {both}: no difference is shown{over}.",
-    )
-    return Verdict("inconclusive", None, headline, said.differences(), missing(findings, pair))
+    # of one block the difference is there to see, and no scatter to hold it against
+    why = "one block proves no difference" if findings.blocks == 1 else "no difference is shown"
+    headline = fitting(f"{none} {a} and {b}: {why}{over}.", f"{none} {both}: {why}{over}.")
+    ratios = said.differences(headline_says_none=True)
+    return Verdict("inconclusive", None, headline, ratios, missing(findings, pair))
 
 
 def _won(findings: Findings, pair: PairResult, wins: str, ahead: str) -> Verdict:
-    """A winner; costs and risks are the metrics that the headline leaves out, and latency that is worse."""
-    said, option, other = PairSentences(findings, pair), pair.option, pair.other
-    lead = f"{wins if findings.enough else ahead}: {said.size()}"
-    role = ", the next best" if len(findings.pairwise.options) > 2 else ""
+    """A winner; costs and risks are the metrics that the headline leaves out, and latency that is worse.
+
+    Sizes and intervals are those of the tables, against the baseline, even where the baseline wins.
+    """
+    option, other, lead = pair.option, pair.other, wins if findings.enough else ahead
+    said = PairSentences(findings, findings.pairwise.toward(findings.evidence.baseline, pair))
+    next_best = ", the next best" if len(findings.pairwise.options) > 2 else ""
+    if option == findings.evidence.baseline:
+        who, lead, role = f"{option}, the baseline,", f"{lead}: {said.worse()}", next_best
+        named = f"{findings.named(option)}, the baseline,"
+    else:
+        who, lead, role = option, f"{lead}: {said.better()}", next_best
+        named = findings.named(option)
     role = ", the baseline" if other == findings.evidence.baseline else role
     return Verdict(
         outcome="winner",
         winner=option,
         headline=fitting(
-            f"{findings.named(option)} {lead} {findings.named(other)}{role}.",
-            f"{findings.named(option)} {lead} {findings.named(other)}.",
-            f"{findings.named(option)} {lead} {other}.",
+            f"{named} {lead} {findings.named(other)}{role}.",
+            f"{named} {lead} {findings.named(other)}.",
+            f"{named} {lead} {other}.",
+            f"{who} {lead} {other}.",
             f"{option} {lead} {other}.",
             f"{option} {lead.partition(':')[0]}.",
         ),
@@ -115,8 +133,8 @@ def _won(findings: Findings, pair: PairResult, wins: str, ahead: str) -> Verdict
 
 def _many(findings: Findings, pair: PairResult, open_to: Sequence[str]) -> Verdict:
     pairs, leader = findings.pairwise.pairs, pair.option
-    number, said = len(findings.pairwise.options), PairSentences(findings, pair)
-    against = f"{leader} against {pair.other}: {said.differences()}"
+    number = len(findings.pairwise.options)
+    against = _against(findings, pair)
     if not open_to:
         return _won(
             findings, pair, f"wins over all {number - 1} others", f"is ahead of all {number - 1} others"
@@ -140,7 +158,7 @@ def _many(findings: Findings, pair: PairResult, open_to: Sequence[str]) -> Verdi
     nearest = pair if pair.open else unknown[0]
     more = missing(findings, nearest)
     if beaten:
-        beside = f"{leader} against {nearest.other}: {PairSentences(findings, nearest).differences()}"
+        beside = _against(findings, nearest)
         other = () if beside == against else (beside,)
         return Verdict("inconclusive", None, headline, against, more, (*full, *other))
     headline = fitting(
@@ -149,6 +167,12 @@ def _many(findings: Findings, pair: PairResult, open_to: Sequence[str]) -> Verdi
     )
     full = () if placed in headline else (f"{leader} leads: {placed}.",)
     return Verdict("inconclusive", None, headline, against, joined(more, _others_differ(findings)), full)
+
+
+def _against(findings: Findings, pair: PairResult) -> str:
+    """`B against A: throughput ...`, the baseline second where it is one of the two."""
+    seen = findings.pairwise.toward(findings.evidence.baseline, pair)
+    return f"{seen.option} against {seen.other}: {PairSentences(findings, seen).differences()}"
 
 
 def _others_differ(findings: Findings) -> str:

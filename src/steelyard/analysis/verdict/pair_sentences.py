@@ -11,16 +11,20 @@ from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.headline import capitalised
-from steelyard.quantities import count, percent, says_nothing, significant
+from steelyard.quantities import count, decrease, percent, says_nothing, significant
 
 _MOST_BLOCKS = 100
+_FAR = 10.0  # ends of an interval of which each needs its unit
 
 Shown = tuple[Metric, Comparison]
 
 
 @dataclass(frozen=True)
 class PairSentences:
-    """The parts of a verdict on one pair. good, bad: what is proven of the option, better and worse."""
+    """The parts of a verdict on one pair, in the direction of its pair, which tables have as well.
+
+    good, bad: what is proven of the option, better and worse.
+    """
 
     findings: Findings
     pair: PairResult
@@ -35,12 +39,17 @@ class PairSentences:
         """Metrics by which it is worse."""
         return [(m, c) for m, c in self.pair.by_metric if c.outcome == "worse"]
 
-    def size(self) -> str:
+    def better(self) -> str:
         """By how much the option is better; the name of the other follows: `18.3 % more throughput than`."""
         if not self.good:
             return f"{self._failing()} than under"
         metric, c = self.good[0]
         return f"{_size(metric, c)} {'of' if c.ratio >= 2 else 'than'}"
+
+    def worse(self) -> str:
+        """By how much it is worse; its own name follows: `8.20 % more server CPU per transaction under`."""
+        size = _size(*self.bad[0]) if self.bad else self._failing()
+        return f"{size} under"
 
     def trade(self) -> str:
         """The foremost of each: `4.00 times the throughput, but 50.0 % more transactions fail`."""
@@ -63,26 +72,29 @@ class PairSentences:
         parts = [self._difference(m, c) for m, c in self.pair.by_metric if (m, c) not in leading]
         return sentence([*parts, *filter(None, [self._failing()])])
 
-    def differences(self) -> str:
-        """All metrics with their intervals: `Throughput: ratio 1.01 [0.98 to 1.04]; ...`."""
-        parts = [self._difference(m, c) for m, c in self.pair.by_metric]
+    def differences(self, headline_says_none: bool = False) -> str:
+        """All metrics with their intervals: `No difference in throughput is shown, ratio 1.01 [...]`.
+
+        headline_says_none: that no difference is shown stands before it already: `Throughput: ratio ...`.
+        """
+        parts = [self._difference(m, c, headline_says_none) for m, c in self.pair.by_metric]
         if self.pair.failures:
             parts.append(self._failing())
         return f"{sentence(parts)[:-1]} ({self._confidence()})."
 
     def _leading(self) -> list[Shown]:
-        return self.good[:1]
+        return (self.bad if self.pair.lost else self.good)[:1]
 
     def _failing(self) -> str:
         failures = self.pair.failures
         less = "fewer" if failures < 0 else "more"
         return f"{percent(abs(failures))} {less} transactions fail" if failures else ""
 
-    def _difference(self, metric: Metric, c: Comparison) -> str:
+    def _difference(self, metric: Metric, c: Comparison, known: bool = False) -> str:
         if c.outcome in ("better", "worse"):
             return f"{_size(metric, c)} [{_ends(c)}]"
         margin = "" if self.pair.equal else self.findings.margin
-        return _untold(self.findings, metric, c) or _no_difference(metric, c, margin)
+        return _untold(self.findings, metric, c) or _no_difference(metric, c, margin, known)
 
     def _blocks(self) -> str:
         blocks = count(self.pair.by_metric[0][1].blocks, "block")
@@ -111,7 +123,7 @@ def _size(metric: Metric, c: Comparison) -> str:
     word = "more" if c.ratio > 1 else "less"
     if metric.name.endswith(("_ns", "_ms")):
         word = {"more": "higher", "less": "lower"}[word]
-    return f"{percent(abs(c.ratio - 1))} {word} {metric.full_title}"
+    return f"{percent(c.ratio - 1) if c.ratio > 1 else decrease(1 - c.ratio)} {word} {metric.full_title}"
 
 
 def _ends(c: Comparison) -> str:
@@ -121,18 +133,20 @@ def _ends(c: Comparison) -> str:
         top = "or more" if says_nothing(c.low, c.high) else f"to {significant(c.high)}"
         return f"{significant(c.low)} {top}"
     low, high = (c.low - 1, c.high - 1) if c.ratio > 1 else (1 - c.high, 1 - c.low)
-    return f"{significant(100 * low)} to {percent(high)}"
+    # `0.793 to 112 %` would read as a ratio and a share
+    unit = " %" if high >= _FAR * low else ""
+    return f"{significant(100 * low)}{unit} to {percent(high)}"
 
 
-def _no_difference(metric: Metric, c: Comparison, margin: str) -> str:
-    """margin: for the text of an equivalence; empty where the sentence already has it."""
+def _no_difference(metric: Metric, c: Comparison, margin: str, known: bool) -> str:
+    """margin: for the text of an equivalence; empty where the sentence has it. known: it has the result."""
     title = metric.full_title
     ratio = f"ratio {c.ratio:.3f} [{c.low:.3f} to {c.high:.3f}]"
     if not math.isfinite(c.high):
         return f"{title} has a ratio of {c.ratio:.3f}"
     if c.outcome == "equivalent":
         return f"{title} is equivalent within {margin}, {ratio}" if margin else f"{title} {ratio}"
-    return f"no difference in {title} is shown, {ratio}"
+    return f"{title}: {ratio}" if known else f"no difference in {title} is shown, {ratio}"
 
 
 def _untold(findings: Findings, metric: Metric, c: Comparison) -> str:
@@ -163,7 +177,11 @@ def missing(findings: Findings, pair: PairResult) -> str:
     if not undecided:
         return ""
     if findings.evidence.study.subject.kind == "recording":
-        return "A recording cannot be repeated to find out."
+        few = max(c.blocks for c in undecided) < 2
+        missing_runs = (
+            " One run of each option does not tell how much runs differ: more runs of each are missing."
+        )
+        return "A recording cannot be repeated to find out." + (missing_runs if few else "")
     blocks = max(c.blocks for c in undecided)
     known = [c.settled_at for c in undecided if c.settled_at is not None]
     if not known:

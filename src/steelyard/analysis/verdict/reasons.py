@@ -6,24 +6,33 @@ is proven, material and large enough.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from steelyard.analysis.comparison.compare import Difference
 from steelyard.analysis.comparison.pairwise import PairResult
 from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS, Outcome
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import P99
 from steelyard.analysis.verdict.costs import PARTS, SYSTEM, USER, Cost, Costs
-from steelyard.quantities import count, percent, significant
+from steelyard.quantities import count, decrease, percent, significant
 
 _LEAST_CHANGE = 0.05  # relative change of a cost
 _MOST_SENTENCES = 7
 _COUNTED = 2  # sentences kept for what is counted: blocks read or log written cause the times
 
 
-def reasons(costs: Costs, pair: PairResult, closed_loop: bool = True, over: str = "") -> tuple[str, ...]:
+def reasons(
+    costs: Costs,
+    pair: PairResult,
+    closed_loop: bool = True,
+    over: str = "",
+    left_out: Container[str] = (),
+) -> tuple[str, ...]:
     """One sentence per cost, CPU first; what the tables call equivalent or leave open is no reason.
 
     closed_loop: clients send as soon as they are answered, so that throughput can follow from CPU. over: the
-    load points of which each figure is a mean, ` over 1 to 8 clients`.
+    load points of which each figure is a mean, ` over 1 to 8 clients`. left_out: names of costs that explain
+    nothing here.
     """
     by_name = {cost.metric.name: cost for cost in costs.of(pair)}
     found: list[str] = []
@@ -33,6 +42,7 @@ def reasons(costs: Costs, pair: PairResult, closed_loop: bool = True, over: str 
         found += _pace(cpu, costs.throughput(pair)) if closed_loop and not few else ()
     found += _p99(costs.p99(pair), pair, over) if closed_loop else ()
     rest = [cost for name, cost in by_name.items() if name not in (SERVER_CPU.name, *PARTS)]
+    rest = [cost for cost in rest if cost.metric.name not in left_out]
     rest = [c for c in rest if c.proven and c.material and c.relative >= _LEAST_CHANGE]
     rest = [c for c in rest if costs.outcome(c.metric, pair) not in ("equivalent", "inconclusive")]
     # times first, the longest before the others; of what is counted first what the option costs more
@@ -44,10 +54,14 @@ def reasons(costs: Costs, pair: PairResult, closed_loop: bool = True, over: str 
     return tuple(found)
 
 
-def slower_tail(costs: Costs, pair: PairResult, over: str) -> str:
-    """Latency p99 where it is worse and no metric of the verdict; '' where it is not."""
+def slower_tail(costs: Costs, pair: PairResult, over: str, worse: int = 1) -> str:
+    """Latency p99 where it is worse and no metric of the verdict; '' where it is not.
+
+    worse: 1 where a higher one is worse for the winner; -1 where it is worse for the winner that it is lower
+    under the other option of the pair.
+    """
     cost = None if any(metric.name == P99.name for metric, _ in pair.by_metric) else costs.p99(pair)
-    return "".join(_p99(cost, pair, over)) if cost and cost.change > 0 else ""
+    return "".join(_p99(cost, pair, over)) if cost and cost.change * worse > 0 else ""
 
 
 def _pace(cpu: Cost, work: Difference | None) -> tuple[str, ...]:
@@ -117,12 +131,6 @@ def _signed(cost: Cost) -> str:
     return f"{'−' if cost.change < 0 else '+'}{percent(abs(cost.change) / cost.difference.before)}"
 
 
-def _relative(share: float, after: float) -> str:
-    """`40.1 %`; what is left of nearly nothing is not none."""
-    text = percent(share)
-    return "more than 99.9 %" if text == percent(1.0) and share < 1 and after > 0 else text
-
-
 def _other(cost: Cost, pair: PairResult, over: str) -> str:
     d = cost.difference
     option, other = pair.option, pair.other
@@ -130,7 +138,8 @@ def _other(cost: Cost, pair: PairResult, over: str) -> str:
     if d.unit == "1":
         less = "fewer" if cost.change < 0 else "more"
     title = cost.metric.title
-    relative = _relative(abs(cost.change) / d.before, d.after) if d.before > 0 else ""
+    share = abs(cost.change) / d.before if d.before > 0 else 0.0
+    relative = (decrease if cost.change < 0 else percent)(share) if share else ""
     how_much = f" ({relative} {less})" if relative else f" ({less})"
     return (
         f"{title[0].upper()}{title[1:]}{over}: {cost.text(d.after)} {cost.metric.each} under {option},"

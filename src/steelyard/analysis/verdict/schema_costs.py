@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.analysis.comparison.pairwise import PairResult
-from steelyard.analysis.metrics.costs import sources
+from steelyard.analysis.validity.pace import logs_of
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.quantities import listed, quantity
 
@@ -19,7 +19,8 @@ def schema_costs(findings: Findings, pair: PairResult) -> str:
     sizes = {name: mine[name] - other[name] for name in _SIZES if name in mine and name in other}
     parts = [f"{_change(size, 'bytes')} for {_SIZES[name]}" for name, size in sizes.items() if size]
     if sizes:
-        logs = {s.metric.name for s in sources(findings.evidence.declared) if s.kind == "log"}
+        # at another pace, bytes of a log per transaction are not the cost of the schema
+        logs = set[str]() if findings.unlike_pace(pair) else logs_of(findings.evidence)
         parts += [
             f"{_change(cost.change, cost.difference.unit)} {cost.metric.title} {cost.metric.each}"
             for cost in findings.costs.of(pair)

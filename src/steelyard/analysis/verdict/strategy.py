@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from steelyard.analysis.judgement.results import Verdict
+from steelyard.analysis.validity.servers import unlike_servers
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.harness_overhead import harness_overhead
 from steelyard.analysis.verdict.measurement import measurement
@@ -17,9 +18,10 @@ Strategy = Callable[[Findings], Verdict]
 
 
 def verdict(findings: Findings) -> Verdict:
-    """The answer with its reasons; that runs were disturbed comes before all of them."""
-    found, disturbed = _strategy(findings)(findings), findings.disturbed.sentence
-    return replace(found, reasons=(disturbed, *found.reasons)) if disturbed else found
+    """The answer with its reasons; first what makes it doubtful: disturbed runs, servers that differ."""
+    found, unlike = _strategy(findings)(findings), unlike_servers(findings.evidence)
+    doubts = (findings.disturbed.sentence, f"Servers differ beside the factor: {unlike}." if unlike else "")
+    return replace(found, reasons=(*filter(None, doubts), *found.reasons))
 
 
 def _strategy(findings: Findings) -> Strategy:

@@ -96,10 +96,13 @@ class Evidence:
     further_scores: run, point, instance, name, value.
     declared: metrics that the monitors declare, by monitor.
     placement: CPUs of "server" and "engine"; empty where not known, or where the server is at an address.
+    kinds: run, point, transaction, count, retries: of each kind of transaction, where there are kinds.
     turns: run, point, deal, round, position, start_ns, transactions, first_half: of a block in turns.
     redone: run, block, cause, used, studies (others, the most at a time): disturbed runs whose block
         was repeated; used: they count nevertheless, as the repetition was disturbed more.
+    data: what identifies the study's own data, by key of the workload: a file by its checksum.
     instruction_time: the clock counts instructions (of an emulated guest).
+    host_load: run, host, point, clients, transactions, errors, p50_ns, p99_ns: of each load host of a fleet.
     """
 
     study: Study
@@ -151,13 +154,16 @@ class Evidence:
     schemas: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
     declared: Declared = field(default_factory=built_in)
     placement: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
+    kinds: Columns = field(default_factory=lambda: _none("run", "point", "transaction", "count", "retries"))
     turns: Columns = field(
         default_factory=lambda: _none(
             "run", "point", "deal", "round", "position", "start_ns", "transactions", "first_half"
         )
     )
     redone: Columns = field(default_factory=lambda: _none("run", "block", "cause", "used", "studies"))
+    data: Mapping[str, str] = field(default_factory=dict[str, str])
     instruction_time: bool = False
+    host_load: Columns = field(default_factory=lambda: _none("run", "host", "point"))
 
     def option(self, label: str) -> Option:
         """The option of this label. Raises StopIteration."""

@@ -12,6 +12,11 @@ POINTS = """
     where p.phase = 'measure' group by p.run, p.point order by p.run, p.point
 """
 
+KINDS = """
+    select run, point, transaction, count::DOUBLE as count, retries::DOUBLE as retries
+    from transactions join used_runs using (run) order by run, point, transaction
+"""
+
 SECONDS = """
     select run, point, second, count::DOUBLE as count from throughput join used_runs using (run)
     where statement = 'transaction' and second >= 0 order by run, point, second

@@ -20,7 +20,7 @@ def read_series(bundle: Bundle, estimated: Sequence[int]) -> Series:
     """
     workload = bundle.study.workload
     profile = stacks(bundle, bundle.study.probes.profile_hz)
-    if not workload.steady:
+    if workload.in_rounds:
         # a few rounds have no meaningful rate per second, and each query has its own chart
         return Series(gauges=gauges(bundle), stacks=profile)
     if counts_instructions(bundle.environment):

@@ -50,6 +50,20 @@ def changed_files(head: Mapping[str, Any], files: Mapping[str, Path]) -> Sequenc
     return [name for name, facts in _known(head).items() if _sha256(files[name]) != facts["sha256"]]
 
 
+def identity_of_data(head: Mapping[str, Any], raw: Mapping[str, Any]) -> Mapping[str, str]:
+    """What tells the data of a study from others, by key of its workload; raw: the study as TOML.
+
+    Of a file the checksum of its content; of a data directory, whose content no bundle knows, its name.
+    """
+    workload: Mapping[str, Any] = raw.get("workload", {})
+    found: dict[str, str] = {}
+    for key in ("data_file", "data_directory"):
+        if name := workload.get(key):
+            facts = _known(head).get(name)
+            found[key] = f"SHA-256 {facts['sha256'][:16]}" if facts else str(name)
+    return found
+
+
 def _known(head: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     return head.get("files", {})
 

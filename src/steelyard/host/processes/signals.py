@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import signal
+import sys
+import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
+
+_AGAIN_S = 0.05
 
 
 class Interrupts:
@@ -20,6 +24,8 @@ class Interrupts:
         self._received = False
         self._held = False
         self._due = False
+        self._number = signal.SIGINT
+        self._again: threading.Timer | None = None
 
     @contextmanager
     def raised(self) -> Generator[None]:
@@ -29,6 +35,8 @@ class Interrupts:
             # nohup makes the lab ignore SIGHUP, on purpose
             if signal.getsignal(kind) is not signal.SIG_IGN:
                 before[kind] = signal.signal(kind, self._interrupt)
+        report = sys.unraisablehook
+        sys.unraisablehook = lambda ignored: self._ignored(ignored, report)
         try:
             yield
         except Exception:
@@ -37,6 +45,9 @@ class Interrupts:
                 raise KeyboardInterrupt from None
             raise
         finally:
+            sys.unraisablehook = report
+            if self._again:
+                self._again.cancel()
             for kind, handler in before.items():
                 signal.signal(kind, handler)
 
@@ -52,8 +63,22 @@ class Interrupts:
             self._due = False
             raise KeyboardInterrupt
 
+    def _ignored(
+        self, ignored: sys.UnraisableHookArgs, report: Callable[[sys.UnraisableHookArgs], object]
+    ) -> None:
+        """Python drops what is raised in a finalizer: the interrupt is raised again, outside of it."""
+        if ignored.exc_type is not KeyboardInterrupt or not self._received:
+            report(ignored)
+            return
+        main = threading.main_thread().ident
+        assert main is not None
+        self._again = threading.Timer(_AGAIN_S, signal.pthread_kill, (main, self._number))
+        self._again.daemon = True
+        self._again.start()
+
     def _interrupt(self, number: int, _frame: FrameType | None) -> None:
         first, self._received = not self._received, True
+        self._number = signal.Signals(number)
         if not first and number == signal.SIGHUP:
             # a closing terminal may send SIGHUP twice: the second is no further request
             return

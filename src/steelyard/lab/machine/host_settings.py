@@ -20,7 +20,7 @@ from steelyard.host.kernel.uprobes import new_group, take_away
 from steelyard.host.processes.cpu_hogs import Hogs
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.machine.boots import Boot
-from steelyard.study.host_settings import HostSettings, Schedule, Share, host_settings
+from steelyard.study.host_settings import SESSIONS, HostSettings, Schedule, Share, host_settings
 from steelyard.study.plan import Option
 from steelyard.subjects import SubjectFailed
 
@@ -95,7 +95,8 @@ class Host:
                 if (role, pids[role]) not in self._settled:
                     self._confine(share, role, pids[role])
             for role, schedule in settings.schedules.items():
-                if role != "hogs" or role in settings.shares:
+                # sessions come with the load
+                if role != SESSIONS and (role != "hogs" or role in settings.shares):
                     impose(pids[role], schedule)
             # a server or hogs that options share are in their group already
             self._settled |= set(pids.items())

@@ -13,8 +13,8 @@ from random import Random
 from typing import Any
 
 from steelyard.host.processes.limits import TimedOut
+from steelyard.lab.consistency import growth_samples, refuse_inconsistent
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
-from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.engines.result_tables import (
@@ -22,7 +22,6 @@ from steelyard.lab.engines.result_tables import (
     error_notices,
     never_succeeded,
     noticed,
-    retry_notices,
     run_tables,
     why_nothing,
     work_done,
@@ -106,12 +105,13 @@ class _Block:
         times = _Times(self._now_ns())
         lanes = [self._lane(slot, load, opened) for slot, load in loads]
         self._turned(0.0)
-        for point, clients in enumerate(self._laboratory.study.plan.clients):
-            self._point(lanes, point, clients)
+        for point in range(len(self._laboratory.study.plan.clients)):
+            self._point(lanes, point)
         results: list[EngineResult] = []
         for lane in self._each(lanes):
             results.append(lane.result())
             refuse_interrupted(lane.load, results[-1])
+        self._refuse_inconsistent(lanes)
         times.after_ns = self._now_ns()
         for lane in lanes:
             lane.monitoring.rest(False)
@@ -122,6 +122,13 @@ class _Block:
         for lane, result in zip(lanes, results, strict=True):
             self.current = lane.slot
             yield lane, result, times
+
+    def _refuse_inconsistent(self, lanes: Sequence[Lane]) -> None:
+        """Once per server: options that share one share its data."""
+        for lane in {self.servers[lane.slot.option.label]: lane for lane in lanes}.values():
+            self.current = lane.slot
+            work = self._laboratory.works[lane.slot.option.label]
+            refuse_inconsistent(self._laboratory.study, work, lane.load)
 
     def interruption(self) -> str:
         """How the server of the current option was interrupted, as a sentence; '' where it was not."""
@@ -136,15 +143,17 @@ class _Block:
     def tables(self, lane: Lane, result: EngineResult, times: _Times) -> tuple[dict[str, Columns], str]:
         """The tables of one run on its own clock, and why they are no result ('': they are one)."""
         laboratory = self._laboratory
+        work = laboratory.works[lane.slot.option.label]
         cause = never_succeeded(result) if lane.slot.option.workload.steady else ""
         phases = (("set-up", 0, times.set_up_ns), ("after", times.after_ns, times.end_ns))
         tables = with_phases(run_tables(result, self.origin_ns), phases)
         samples = own_samples(lane.monitoring.columns(), lane.turns)
-        tables = with_samples(tables, (samples, engine_samples(result, times.after_ns)))
-        data_notices = [("data", text) for text in laboratory.work.remarks]
+        grown = growth_samples(laboratory.study, work, lane.load, times.after_ns)
+        tables = with_samples(tables, (samples, engine_samples(result, times.after_ns), grown))
+        data_notices = [("data", text) for text in work.remarks]
         notices = (*data_notices, *lane.monitoring.notices, *not_in_turns(laboratory.study, lane.load.server))
         meanings = laboratory.kind.error_meanings
-        tables = noticed(tables, (*notices, *error_notices(tables, meanings), *retry_notices(tables)))
+        tables = noticed(tables, (*notices, *error_notices(tables, meanings)))
         if latches := monitored_latches(tables["samples"], tables["phases"]):
             tables["latches"] = latches
         return {**tables, "turns": _turns(lane)}, cause
@@ -173,8 +182,9 @@ class _Block:
 
     def _lane(self, slot: Slot, load: Load, opened: ExitStack) -> Lane:
         self.current, laboratory = slot, self._laboratory
-        plan = {**engine_plan(laboratory.study, slot, laboratory.work, load), "turns": True}
-        engine = LoadProcess(load.engine, plan, engine_cpus(load, laboratory.placement))
+        work = laboratory.works[slot.option.label]
+        plan = {**engine_plan(laboratory.study, slot, work, load), "turns": True}
+        engine = laboratory.place(load.engine, plan, engine_cpus(load, laboratory.placement))
         opened.callback(engine.stop)
         roots = laboratory.host.settle(slot.option, root_processes(load, engine.pid))
         pids = {**roots, "monitors": os.getpid()}
@@ -187,11 +197,11 @@ class _Block:
         lane.start(len(self._slots) * engine_limit_s(laboratory.study, slot, load))
         return lane
 
-    def _point(self, lanes: Sequence[Lane], point: int, clients: int) -> None:
+    def _point(self, lanes: Sequence[Lane], point: int) -> None:
         plan = self._laboratory.study.plan
         for lane in self._each(self._chance.sample(lanes, len(lanes))):
             lane.connect()
-        courses = self._warmed_up(lanes, clients)
+        courses = self._warmed_up(lanes)
         length_ms = turn_ms(courses.values(), plan.turn_ms, plan.measure_s * 1000)
         settle_ms = max(course.settle_ms for course in courses.values())
         plan = plan.model_copy(update={"turn_ms": length_ms})
@@ -199,7 +209,7 @@ class _Block:
         for deal, planned in enumerate(deals(len(lanes), plan, self._chance), start=1):
             for lane in self._each([lanes[index] for index in planned.connects] if deal > 1 else ()):
                 lane.connect()
-                lane.warm_up(Course(clients, _PRIME_MS))
+                lane.warm_up(Course(_PRIME_MS))
             for order in planned.rounds:
                 number += 1
                 for position, lane in enumerate(self._each([lanes[index] for index in order]), start=1):
@@ -211,10 +221,10 @@ class _Block:
         for lane in self._each(lanes):
             lane.next_point()
 
-    def _warmed_up(self, lanes: Sequence[Lane], clients: int) -> Mapping[Lane, Course]:
+    def _warmed_up(self, lanes: Sequence[Lane]) -> Mapping[Lane, Course]:
         """Turns that are not measured, for as long as the plan warms up."""
         plan = self._laboratory.study.plan
-        courses = {lane: Course(clients, plan.turn_ms) for lane in lanes}
+        courses = {lane: Course(plan.turn_ms) for lane in lanes}
         for _ in range(_warm_up_turns(plan)):
             for lane in self._each(lanes):
                 lane.warm_up(courses[lane])

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from queue import SimpleQueue
 from typing import Any
 
-from steelyard.lab.engines.process import LoadProcess
+from steelyard.lab.engines.place import RunningEngine
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.observe.monitoring import Monitoring
@@ -25,7 +25,7 @@ class Lane:
     """start, then connect and turns of each load point, next_point, result. All raise LoadFailed."""
 
     def __init__(
-        self, slot: Slot, load: Load, engine: LoadProcess, monitoring: Monitoring, origin_ns: int
+        self, slot: Slot, load: Load, engine: RunningEngine, monitoring: Monitoring, origin_ns: int
     ) -> None:
         self._origin_ns = origin_ns
         self.slot = slot
@@ -53,8 +53,8 @@ class Lane:
         """One turn that is not measured, added to the course."""
         event = self._turn(course.length_ms, 0.0)
         course.profiles.append(event["profile"])
-        course.done += event["all"]
-        course.under_way_ms += (event["t_ns"] - event["start_ns"]) / 1e6
+        course.sum_ms += event["sum_ms"]
+        course.squares_ms2 += event["squares_ms2"]
 
     def turn(self, place: Mapping[str, int], settle_ms: float, measure_ms: float) -> Turn:
         """One measured turn. place: its point, deal, round and position."""

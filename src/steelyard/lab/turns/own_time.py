@@ -23,7 +23,7 @@ class Turn:
     deal, round: from 1; position: its place in the round, from 1. opened_ns, closed_ns: before the readings
     at its head and after those at its end. Between start_ns and measure_ns it settles, until end_ns it is
     measured, until drained_ns requests were under way. transactions: measured; first_half: of these, those
-    that ended in the first half; all: settling and draining included.
+    that began in the first half; all: settling and draining included.
     """
 
     point: int

@@ -2,10 +2,11 @@
 
 An option that has rested begins slowly: caches hold another server's pages, sleeping processes are spread
 anew over the CPUs. How long that lasts depends on the machine and the server, so it is learnt from turns of
-the warm-up. The clients of a turn also begin in step. Where transactions take equally long, what ends
+the warm-up. The clients of a turn also begin in step. Where transactions take equally long, what begins
 within a turn is then no matter of chance but the same in every turn, up to one transaction per client too
-many or too few. So the measured part of a turn begins at a random point of a transaction's cycle: over
-turns its mean count is exact.
+many or too few. So the measured part of a turn begins at a random point of a transaction: over turns its mean
+count is exact. Where some transactions take far longer than others, a turn begins without a client in one of
+those: the head also lasts until most clients may have met one.
 """
 
 from __future__ import annotations
@@ -25,20 +26,23 @@ _TRANSACTIONS_MIN = 5
 class Course:
     """The warm-up's turns of one option, of length_ms each.
 
-    profiles: of each turn, transactions in each of equal parts of it. done, under_way_ms: transactions of all
-    turns and how long requests were under way, ends of turns included.
+    profiles: of each turn, transactions that began in each of equal parts of it. sum_ms, squares_ms2: of all
+    transactions, latencies and their squares.
     """
 
-    clients: int
     length_ms: float
     profiles: list[Sequence[int]] = field(default_factory=list[Sequence[int]])
-    done: int = 0
-    under_way_ms: float = 0.0
+    sum_ms: float = 0.0
+    squares_ms2: float = 0.0
 
     @property
-    def cycle_ms(self) -> float:
-        """Mean time of one transaction of one client; at most that of all turns."""
-        return self.under_way_ms * min(1.0, self.clients / self.done if self.done else 1.0)
+    def under_way_ms(self) -> float:
+        """Mean length of the transaction that a client is in at a random moment.
+
+        Its time is shared out by length, so long transactions weigh more: sum of squares by sum (Cox 1962,
+        "Renewal Theory", section 5.2). The length itself where all are equally long.
+        """
+        return self.squares_ms2 / self.sum_ms if self.sum_ms else 0.0
 
     @property
     def settle_ms(self) -> float:
@@ -57,11 +61,11 @@ class Course:
         return max(_SETTLE_MS_MIN, int(np.argmin(errors)) * self.length_ms / parts)
 
     def head_ms(self, settle_ms: float, chance: Random) -> float:
-        """What is left out of one turn: what settles, and a random part of a cycle."""
-        return settle_ms + chance.random() * self.cycle_ms
+        """What is left out of one turn: what settles, and a random part of a transaction."""
+        return max(settle_ms, self.under_way_ms / 2) + chance.random() * self.under_way_ms
 
 
 def turn_ms(courses: Iterable[Course], planned_ms: float, measure_ms: float) -> float:
     """How long turns are: as planned, longer for long transactions, at most half of what is measured."""
-    cycle_ms = max(course.cycle_ms for course in courses)
-    return max(planned_ms, min(_TRANSACTIONS_MIN * cycle_ms, measure_ms / 2))
+    under_way_ms = max(course.under_way_ms for course in courses)
+    return max(planned_ms, min(_TRANSACTIONS_MIN * under_way_ms, measure_ms / 2))

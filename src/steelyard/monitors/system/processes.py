@@ -70,7 +70,9 @@ _METRICS = (
         "memory_private_bytes", "*", "Anonymous memory", chart="server", group="memory", fills=True
     ),
     DeclaredMetric("memory_shared_bytes", "*", "Shared memory: the largest amount that one process touched"),
-    DeclaredMetric("memory_bytes", "*", "Private and shared memory", fills=True),
+    DeclaredMetric(
+        "memory_bytes", "*", "Private and shared memory", chart="server", group="memory", fills=True
+    ),
     DeclaredMetric("threads", "*", "Living threads", fills=True),
     DeclaredMetric("processes", "*", "Living processes", fills=True),
 )

@@ -26,6 +26,7 @@ CHARTS = (
     win_map,
     timeline,
     gauges.CPU,
+    gauges.RECORDED,
     scaling,
     priorities,
     trace,

@@ -57,6 +57,11 @@ class Domain:
         return {**row, **cut}
 
 
+def drawn_interval(low: float, high: float) -> tuple[float | None, float | None]:
+    """The ends of an interval; None for both where there is none, as of one block."""
+    return (None, None) if math.isinf(high) and (low == 0 or math.isinf(low)) else (low, high)
+
+
 def domain_of(
     data: Iterable[float | None],
     ends: Iterable[float | None] = (),

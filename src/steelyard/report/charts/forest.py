@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Comparison
-from steelyard.report.charts.domain import arrows, domain_of
+from steelyard.report.charts.domain import arrows, domain_of, drawn_interval
 from steelyard.report.charts.figure import Spec
 from steelyard.report.charts.marks import colour, nominal, paint, quantitative, view
 from steelyard.report.presented.marks import WORDS
@@ -33,7 +33,7 @@ def forest(
     margin = items[0].margin
     shown = domain_of(
         [1 - 2 * margin, 1 + 2 * margin, *(item.ratio for item in items)],
-        [end for item in items for end in (item.low, item.high)],
+        [end for item in items for end in drawn_interval(item.low, item.high)],
         log=True,
     )
     rows = paint([shown.clip({**_row(item), "name": name}) for name, item in named], palette)
@@ -102,11 +102,12 @@ def _layers(x: Spec, y: Spec, margin: float, palette: Palette, rows: Sequence[Sp
 
 
 def _row(item: Comparison) -> Spec:
+    low, high = drawn_interval(item.low, item.high)
     return {
         "option": item.option,
         "ratio": item.ratio,
-        "low": item.low,
-        "high": item.high,
+        "low": low,
+        "high": high,
         "outcome": WORDS[item.standing],
         "shape": item.standing if item.standing in _STANDINGS else "inconclusive",
         "text": fmt.ratio(item.ratio, item.low, item.high),

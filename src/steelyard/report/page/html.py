@@ -18,7 +18,7 @@ from steelyard.report.page.vega import vega_script
 from steelyard.report.presented.marks import WORDS
 from steelyard.report.presented.presented import Presented
 from steelyard.report.presented.ranking import Row
-from steelyard.report.tables import programs, ranking, statements
+from steelyard.report.tables import programs, ranking, recorded, statements
 
 # charts that answer stand above the table of options
 _ANSWERS = ("ratios", "effects")
@@ -37,12 +37,12 @@ def render(presented: Presented) -> str:
     judgement, about = presented.judgement, presented.about
     drawn = uniquely_named(figures(presented))
     first = list(takewhile(lambda figure: figure.name in _ANSWERS, drawn))
-    options, instances = ranking.table(presented), programs.table(presented)
+    options, instances = ranking.table(presented), programs.table(presented) or recorded.table(presented)
     by_statement = statements.page_table(presented)
     contents = [
         *((figure.name, figure.title) for figure in first),
         ("options", "Options"),
-        *([("instances", "Instances")] if instances else []),
+        *([("instances", "Figures" if about.subject == "recording" else "Instances")] if instances else []),
         *([("statement-latency", "Latency by statement")] if by_statement else []),
         *((figure.name, figure.title) for figure in drawn[len(first) :]),
         ("method", "How it was measured"),

@@ -83,10 +83,13 @@ def _precision(presented: Presented) -> dict[str, str]:
 
 
 def _advice(of_blocks: float) -> str:
-    share = fmt.percent(of_blocks)
+    where = (
+        f"{fmt.percent(of_blocks)} of the variance of a block's ratio is between blocks, as rounds and"
+        " connections average out within one"
+    )
     if of_blocks > _MOSTLY:
-        return f"raise plan.blocks: {share} of the variance is between blocks, whatever their length"
-    return f"raise plan.measure_s or plan.blocks: {share} of the variance is between blocks"
+        return f"raise plan.blocks: {where}"
+    return f"raise plan.measure_s or plan.blocks: {where}"
 
 
 def _measured(phases: Phases) -> str:

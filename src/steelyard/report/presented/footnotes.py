@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 
 from steelyard.analysis.judgement.results import Judgement, Notice
 from steelyard.quantities import listed, span_of
@@ -46,7 +47,8 @@ _RUNS = re.compile(r"\d+(?= runs\b)")
 class Footnote:
     """Equal notices, gathered. about: by option, the details that belong to it; empty: the whole study.
 
-    overall: details that belong to no option.
+    overall: details that belong to no option. number: its mark at the options that it is about, from 1; None:
+    it is about the whole study, so that no option has the mark.
     """
 
     code: str
@@ -54,6 +56,7 @@ class Footnote:
     about: Mapping[str, tuple[str, ...]]
     runs: tuple[int, ...] = ()
     overall: Sequence[str] = ()
+    number: int | None = None
 
     @property
     def sentence(self) -> str:
@@ -79,14 +82,18 @@ def footnotes(judgement: Judgement, about: About) -> list[Footnote]:
     """Notices of the analysis, of the lab and of comparisons.
 
     By what matters to the verdict: severe ones first, limits of the machine last; of the others those of the
-    whole study before those of single options.
+    whole study before those of single options. Those of options are numbered in that order.
     """
     warnings = (notice for item in judgement.comparisons for notice in item.notices)
     alike: dict[tuple[str, str], list[Notice]] = {}
     for notice in (*judgement.notices, *about.notices, *warnings):
         alike.setdefault((notice.code, _RUNS.sub("", notice.text)), []).append(notice)
     found = [_gathered(notices) for notices in alike.values()]
-    return sorted(found, key=_weight)
+    numbers = count(1)
+    return [
+        replace(note, number=next(numbers)) if not note.about.keys().isdisjoint(judgement.options) else note
+        for note in sorted(found, key=_weight)
+    ]
 
 
 def _weight(footnote: Footnote) -> tuple[int, int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Comparison, Effect, Headlines, Judgement, Metric
 from steelyard.analysis.judgement.scaling import Scaling
 from steelyard.bundle.series.columns import Series
@@ -97,14 +96,12 @@ class Presented:
 
     @property
     def resolution(self) -> str:
-        """What the study could tell apart, as a sentence; '' where unknown."""
-        percent, foremost = self.judgement.precision.resolution_percent, self.headlines.foremost
-        if percent is None or foremost is None:
+        """What the study could tell apart, or why that is not known; '' where nothing is compared."""
+        precision, foremost = self.judgement.precision, self.headlines.foremost
+        if foremost is None or (precision.resolution_percent is None and not precision.unknown):
             return ""
-        return (
-            f"this study could see differences in {foremost.title} of {fmt.significant(percent, 2)} % and"
-            " more (in 9 of 10 such studies)"
-        )
+        found = precision.resolution(foremost.title)
+        return found if precision.unknown else f"this study {found}"
 
     def effects(self, metric: Metric) -> list[Effect]:
         """Effects on one metric, the largest share first."""

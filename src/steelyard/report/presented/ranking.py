@@ -81,7 +81,7 @@ def ranked(judgement: Judgement, footnotes: Sequence[Footnote]) -> tuple[Row, ..
             cpu=fits["cpu"].get(label),
             p50=fits["p50"].get(label),
             p99=fits["p99"].get(label),
-            footnotes=tuple(number for number, note in enumerate(footnotes, start=1) if label in note.about),
+            footnotes=tuple(note.number for note in footnotes if note.number and label in note.about),
         )
         for place, label in enumerate(order)
     )

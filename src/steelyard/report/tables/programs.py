@@ -19,7 +19,7 @@ def table(presented: Presented) -> Table | None:
     judgement, about = presented.judgement, presented.about
     work = presented.headlines.work
     shown = presented.headlines.scores
-    if work is None or not shown:
+    if work is None or not shown or about.subject == "recording":
         return None
     only = about.phases.clients[0]
     by = {(e.metric, e.clients or only, e.option): e for e in _by_point(judgement, about)}

@@ -52,7 +52,7 @@ def short_table(presented: Presented) -> Table:
     if roles.cpu:
         head.append(f"CPU/{roles.cpu.unit.partition('/')[2]}")
     if tails := [name for name, metric in (("p50", roles.p50), ("p99", roles.p99)) if metric]:
-        head.append(" / ".join(tails))
+        head.append("/".join(tails))
     if roles.latency and presented.compared:
         head.append(f"ratio of {roles.latency.title.rpartition(' ')[2]}")
     return Table(tuple(head), tuple(_short_cells(presented, row) for row in presented.ranking))
@@ -92,9 +92,9 @@ def _ratio(row: Row) -> str:
 
 
 def _side_by_side(pairs: Sequence[_Pair]) -> str:
-    """`161 / 402 µs`; `134 µs / 406 ms` where one unit does not suit both."""
+    """`161/402 µs`; `134 µs/406 ms` where one unit does not suit both."""
     cells = [fmt.quantity(fit.value if fit else float("nan"), metric.unit) for metric, fit in pairs]
     units = {cell.partition(" ")[2] for cell in cells if cell != fmt.MISSING}
     if len(units) > 1:
-        return " / ".join(cells)
-    return fmt.with_unit(" / ".join(cell.partition(" ")[0] for cell in cells), "".join(units))
+        return "/".join(cells)
+    return fmt.with_unit("/".join(cell.partition(" ")[0] for cell in cells), "".join(units))

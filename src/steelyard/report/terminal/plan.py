@@ -9,9 +9,10 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard import quantities as fmt
+from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.printable import printable
 from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Plan, Study
 
 _LABELS_MAX = 8
 _UNKNOWN = "the time is estimated after the first run"
@@ -23,7 +24,8 @@ class Expected:
 
     one_after_another: why the options of a block do not take turns; '': they do. servers: how many are up at
     the same time, and what they need, as text; '' for one. refused: what this machine
-    refuses of the study. busy: what else the machine does; '': nothing.
+    refuses of the study. busy: what else the machine does; '': nothing. held: what the lab makes the same in
+    all options; '': nothing.
     """
 
     seconds: float | None
@@ -32,6 +34,7 @@ class Expected:
     servers: str = ""
     refused: Sequence[str] = ()
     busy: str = ""
+    held: str = ""
 
 
 def print_plan(study: Study, options: Sequence[Option], expected: Expected, console: Console) -> None:
@@ -50,6 +53,8 @@ def print_plan(study: Study, options: Sequence[Option], expected: Expected, cons
     )
     for name, factor in study.factors.items():
         say("factor", f"{name} ({factor.scope}): {', '.join(factor.levels)}")
+    if expected.held:
+        say("held", expected.held)
     for sentence in expected.refused:
         say("refused", sentence)
     if expected.busy:
@@ -62,12 +67,18 @@ def print_plan(study: Study, options: Sequence[Option], expected: Expected, cons
     who = study.workload.point_is if plan.clients == [1] else study.workload.points_are
     say(
         "plan",
-        f"{fmt.count(plan.blocks, 'block')} x {fmt.count(len(labels), 'option')},"
-        f" {', '.join(map(str, plan.clients))} {who}, {_phases(study)}: {_length(expected)}",
+        f"{fmt.count(plan.blocks, 'block')}{_few(plan, labels)} x {fmt.count(len(labels), 'option')},"
+        f" {', '.join(map(str, plan.clients))} {who}, {_phases(study)}:"
+        f" {_length(study, len(labels), expected)}",
     )
     if plan.stop is not None:
         when = f"when every interval is within ±{plan.stop.half_width_percent:g} %"
         say("stop", f"after {plan.stop.after_blocks} blocks or later, {when}")
+
+
+def _few(plan: Plan, labels: Sequence[str]) -> str:
+    few = len(labels) > 1 and plan.blocks < FEWEST_BLOCKS
+    return f" (a verdict needs {FEWEST_BLOCKS})" if few else ""
 
 
 def _order(study: Study, expected: Expected) -> str:
@@ -77,14 +88,25 @@ def _order(study: Study, expected: Expected) -> str:
     return f"within a block the options take turns of {study.plan.turn_ms:g} ms{on}"
 
 
-def _length(expected: Expected) -> str:
+def _length(study: Study, options: int, expected: Expected) -> str:
     if expected.seconds is None:
         return _UNKNOWN
     about = f"about {fmt.duration(round(expected.seconds))}"
+    load_s = _load_s(study, options)
+    if load_s is not None and load_s < expected.seconds:
+        about += f", {fmt.duration(round(load_s))} of it under load"
     if not expected.redo_s:
         return about
     longest = fmt.duration(round(expected.seconds + expected.redo_s))
     return f"{about}, at most {longest} if disturbed blocks are run again"
+
+
+def _load_s(study: Study, options: int) -> float | None:
+    """Warm-up and measure of all runs; the rest of a study is for servers, data and connections."""
+    plan, workload = study.plan, study.workload
+    points = [workload.point_s(number, plan.warm_up_s, plan.measure_s, 0.0) for number in plan.clients]
+    known = [seconds for seconds in points if seconds is not None]
+    return sum(known) * plan.blocks * options if len(known) == len(points) else None
 
 
 def _phases(study: Study) -> str:
@@ -95,7 +117,9 @@ def _phases(study: Study) -> str:
     measured = f"{plan.measure_s:g} s"
     if plan.transactions is not None:
         measured = f"{plan.transactions:,} transactions (at most {measured})"
-    if not workload.steady:
+    if workload.in_rounds:
         measured = f"whole rounds within {measured}"
+    elif not workload.steady:
+        measured = f"the whole capture, at most {measured},"
     simulated = " in simulated time" if workload.simulated else ""
     return f"{plan.warm_up_s:g} s warm-up, {measured} measured per load point{simulated}"

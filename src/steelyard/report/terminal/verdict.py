@@ -13,11 +13,11 @@ from steelyard.analysis.judgement.outcome import Standing
 from steelyard.analysis.judgement.results import Comparison, Judgement, Metric
 from steelyard.printable import printable
 from steelyard.report.about.about import About
-from steelyard.report.presented.footnotes import ON_THE_PAGE_ONLY, Footnote
+from steelyard.report.presented.footnotes import ON_THE_PAGE_ONLY
 from steelyard.report.presented.headings import heading
 from steelyard.report.presented.presented import Presented
 from steelyard.report.presented.ranking import Row
-from steelyard.report.tables import buffers, latches, programs, queries, sleeps, statements
+from steelyard.report.tables import buffers, latches, programs, queries, recorded, sleeps, statements
 from steelyard.report.tables.ranking import short_table
 from steelyard.report.text_table import Table
 
@@ -53,11 +53,11 @@ def print_verdict(presented: Presented, console: Console) -> None:
         _say(console, reason, hang="  - ")
     console.print()
     _options(presented, console)
-    for topic in (programs, statements, buffers, latches, sleeps, queries):
+    for topic in (programs, recorded, statements, buffers, latches, sleeps, queries):
         _aligned(topic.table(presented), console)
     _factors(presented, console)
     _scaling(presented.judgement, presented.about, console)
-    _footnotes([note for note in presented.footnotes if note.code not in ON_THE_PAGE_ONLY], console)
+    _footnotes(presented, console)
     console.print()
     _pointer("lab", _lab(presented.judgement, presented.about), console)
 
@@ -132,10 +132,13 @@ def _options(presented: Presented, console: Console) -> None:
     cells = [table.rows[place][1:] for place in shown]
     labels = [ranking[place].label + _numbers(ranking[place]) for place in shown]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
-    room = console.width - 2 - sum(width + len(_GAP) for width in widths)
-    beside = max(map(len, labels)) <= room
+    room = console.width - 2 - sum(widths) - max(map(len, labels))
+    # the labels stand above their figures where not even narrow gaps make room for them
+    gap = _GAP if len(_GAP) * len(widths) <= room else " "
+    beside = len(gap) * len(widths) <= room
+    gap = gap if beside else _GAP
     lead = max(map(len, [*labels, "option"])) if beside else 4
-    _line(console, [(_head(f"{'':{lead + 2}}{_joined(heads, widths)}"), "dim")])
+    _line(console, [(_head(f"{'':{lead + 2}}{_joined(heads, widths, gap)}"), "dim")])
     before = -1
     for place, label, texts in zip(shown, labels, cells, strict=True):
         if left_out := place - before - 1:
@@ -144,10 +147,10 @@ def _options(presented: Presented, console: Console) -> None:
         mark = (f"{row.mark} ", _style(row.comparison))
         name = (f"{label:<{lead}}" if beside else label, "bold" if row.is_winner else "")
         if beside:
-            _line(console, [mark, name, (_joined(texts, widths), "")])
+            _line(console, [mark, name, (_joined(texts, widths, gap), "")])
         else:
             _line(console, [mark, name])
-            _line(console, [(" " * (lead + 2), ""), (_joined(texts, widths), "")])
+            _line(console, [(" " * (lead + 2), ""), (_joined(texts, widths, gap), "")])
     blocks = presented.blocks
     ends = "–".join(map(str, sorted({blocks[0], blocks[-1]}))) if blocks else ""
     many = f"n = {ends} block{'s' * (ends != '1')}; " if ends else ""
@@ -174,8 +177,8 @@ def _numbers(row: Row) -> str:
     return "".join(f"[{number}]" for number in row.footnotes)
 
 
-def _joined(texts: Sequence[str], widths: Sequence[int]) -> str:
-    return "".join(f"{_GAP}{text:>{width}}" for text, width in zip(texts, widths, strict=True))
+def _joined(texts: Sequence[str], widths: Sequence[int], gap: str = _GAP) -> str:
+    return "".join(f"{gap}{text:>{width}}" for text, width in zip(texts, widths, strict=True))
 
 
 def _aligned(table: Table | None, console: Console) -> None:
@@ -216,7 +219,7 @@ def _factors(presented: Presented, console: Console) -> None:
     width = max((len(name) for name in names), default=0)
     for name, effect in zip(names, drawn, strict=True):
         levels = _levels(metric, effect.levels.items()) if len(effect.factors) == 1 else ""
-        share = f"{fmt.percent(effect.share):>7}{_GAP}{fmt.share_interval(effect.low, effect.high):<9}"
+        share = f"{fmt.percent(effect.share):>7}{_GAP}{fmt.share_interval(effect.low, effect.high):<13}"
         _say(console, levels, hang=f"  {name:<{width}}{_GAP}{share}{_GAP}")
 
 
@@ -238,11 +241,15 @@ def _levels(metric: Metric, levels: Iterable[tuple[tuple[str, ...], float]]) -> 
     return ", ".join(f"{'+'.join(codes)}{_JOINT}{fmt.change(ratio)}" for codes, ratio in best_first)
 
 
-def _footnotes(notes: Sequence[Footnote], console: Console) -> None:
+def _footnotes(presented: Presented, console: Console) -> None:
+    """Those of options that the table shows have the numbers that stand there."""
+    notes = [note for note in presented.footnotes if note.code not in ON_THE_PAGE_ONLY]
+    marked = {number for row in presented.ranking if row.is_foremost for number in row.footnotes}
     if notes:
         console.print()
-    for number, note in enumerate(notes[:_NOTICES_MAX], start=1):
-        _say(console, note.sentence, hang=f"  [{number}] ")
+    for note in notes[:_NOTICES_MAX]:
+        mark = f"[{note.number}]" if note.number in marked else "-"
+        _say(console, note.sentence, hang=f"  {mark} ")
     if len(notes) > _NOTICES_MAX:
         more = fmt.count(len(notes) - _NOTICES_MAX, "more notice")
         _line(console, [(f"  … {more} in the report", "dim")])

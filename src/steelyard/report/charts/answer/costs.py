@@ -5,7 +5,7 @@ from __future__ import annotations
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import CostDifference, Judgement
-from steelyard.report.charts.domain import arrows, cut_note, domain_of
+from steelyard.report.charts.domain import arrows, cut_note, domain_of, drawn_interval
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import nominal, quantitative, view
 from steelyard.report.presented.presented import Presented
@@ -43,7 +43,7 @@ def figure(presented: Presented) -> Figure | None:
 
 def _unproven(presented: Presented) -> str:
     fewest = min(presented.blocks, default=FEWEST_BLOCKS)
-    return f" {fmt.count(fewest, 'block')} prove no difference." if fewest < FEWEST_BLOCKS else ""
+    return f" {fmt.count(fewest, 'block')}: too few to prove a difference." if fewest < FEWEST_BLOCKS else ""
 
 
 def _work(judgement: Judgement, costs: list[CostDifference]) -> str:
@@ -59,22 +59,21 @@ def _title(metric: str, titles: dict[str, str]) -> str:
 
 
 def _bars(costs: list[CostDifference], titles: dict[str, str], work: str) -> Spec:
-    shown = domain_of(
-        [cost.after - cost.before for cost in costs], [end for cost in costs for end in (cost.low, cost.high)]
-    )
+    ends = [drawn_interval(cost.low, cost.high) for cost in costs]
+    shown = domain_of([cost.after - cost.before for cost in costs], [end for both in ends for end in both])
     rows = [
         shown.clip(
             {
                 "cost": _title(cost.metric, titles),
                 "difference": cost.after - cost.before,
-                "low": cost.low,
-                "high": cost.high,
+                "low": low,
+                "high": high,
                 "sign": "less" if cost.after <= cost.before else "more",
                 "text": f"{fmt.significant(cost.before)} → {fmt.significant(cost.after)} µs",
                 "interval": fmt.interval(cost.after - cost.before, cost.low, cost.high, cost.unit),
             }
         )
-        for cost in costs
+        for cost, (low, high) in zip(costs, ends, strict=True)
     ]
     order = [row["cost"] for row in rows]
     x = quantitative(
@@ -95,12 +94,12 @@ def _bars(costs: list[CostDifference], titles: dict[str, str], work: str) -> Spe
         "scale": {"domain": ["less", "more"], "range": ["#0072B2", "#D55E00"]},
         "legend": None,
     }
-    ends: Spec = {**place, "x": {**x, "field": "low"}, "x2": {"field": "high"}}
+    interval: Spec = {**place, "x": {**x, "field": "low"}, "x2": {"field": "high"}}
     return view(
         34 * len(rows),
         [
             {"mark": {"type": "bar", "height": 16}, "encoding": {**place, "color": sign}},
-            {"mark": {"type": "rule", "style": "inkline", "strokeWidth": 1.5}, "encoding": ends},
+            {"mark": {"type": "rule", "style": "inkline", "strokeWidth": 1.5}, "encoding": interval},
             *arrows(rows, "x", place),
             {
                 "data": {"values": [{"at": 0}]},

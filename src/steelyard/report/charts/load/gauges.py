@@ -60,6 +60,7 @@ class GaugeChart:
 
 MEMORY = GaugeChart("memory", "gauges", "Caches and memory")
 CPU = GaugeChart("cpu", "cpu-gauges", "Run queue")
+RECORDED = GaugeChart("recorded", "recorded-gauges", "What monitors recorded")
 CONNECTIONS = GaugeChart("connections", "connections", "Connections")
 OTHER = GaugeChart("", "other-gauges", "Other gauges")
 

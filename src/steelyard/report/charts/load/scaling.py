@@ -9,7 +9,7 @@ from itertools import cycle, pairwise
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Estimate, Judgement, Metric
 from steelyard.analysis.judgement.scaling import Scaling
-from steelyard.report.charts.domain import arrows, cut_note, domain_of
+from steelyard.report.charts.domain import arrows, cut_note, domain_of, drawn_interval
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.load.scaling_models import models_table
 from steelyard.report.charts.marks import colour, paint, plain_axis, quantitative, shape, view
@@ -53,7 +53,8 @@ def figure(presented: Presented) -> Figure | None:
     return Figure(
         name="scaling",
         title=f"With more {points_are}",
-        caption=f"Geometric mean over blocks at each number of {points_are}; the band is its 95 % interval."
+        caption=f"Geometric mean over blocks at each number of {points_are}"
+        + ("; the band is its 95 % interval." if _banded(panels) else ".")
         + cut_note(panels)
         + (" In grey: " + ", ".join(dict.fromkeys(r["source"] for r in overlays)) if overlays else ""),
         panels=tuple(panels),
@@ -63,6 +64,10 @@ def figure(presented: Presented) -> Figure | None:
         notes=tuple(f"{found.option}: {found.sentence}" for found in judgement.scaling[:_NOTES_MAX]),
         folded=(("Fitted models", models),) if models else (),
     )
+
+
+def _banded(panels: Sequence[Panel]) -> bool:
+    return any(row["low"] != row["high"] for panel in panels for row in panel.spec["data"]["values"])
 
 
 def _overlaid(overlays: Sequence[tuple[str, Sequence[Scaling]]]) -> list[Spec]:
@@ -131,9 +136,10 @@ def _lines(
     metric: Metric, items: list[Estimate], palette: Palette, behind: list[Spec], points_are: str
 ) -> Spec:
     scale, unit = fmt.unit_for(max(item.value for item in items), metric.unit)
+    ends = [drawn_interval(item.low / scale, item.high / scale) for item in items]
     shown = domain_of(
         [value / scale for value in (*(item.value for item in items), *(row["tps"] for row in behind))],
-        [end / scale for item in items for end in (item.low, item.high)] if palette.by_option else [],
+        [end for both in ends for end in both] if palette.by_option else [],
     )
     every = paint(
         [
@@ -142,12 +148,12 @@ def _lines(
                     "option": item.option,
                     "clients": item.clients,
                     "value": item.value / scale,
-                    "low": item.low / scale,
-                    "high": item.high / scale,
+                    "low": low,
+                    "high": high,
                     "text": _text(item, metric),
                 }
             )
-            for item in items
+            for item, (low, high) in zip(items, ends, strict=True)
         ],
         palette,
     )

@@ -62,7 +62,7 @@ def _row(found: Scaling, curve: Curve, point_is: str, points_are: str) -> tuple[
 
 
 def _value(interval: Interval | None, unit: str = "") -> str:
-    """`2.05 % [1.58–2.53]`; `∞` for a peak that there is none of."""
+    """`2.05 % [1.58 to 2.53]`; `∞` for a peak that there is none of."""
     if interval is None:
         return fmt.MISSING
     times = 100.0 if unit == "%" else 1.0

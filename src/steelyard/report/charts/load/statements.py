@@ -14,6 +14,7 @@ from steelyard.report.presented.presented import Presented
 from steelyard.report.text_table import Table
 
 _LONGEST_BESIDE = 14
+_STATEMENTS_MAX = 16  # of more the kinds of transactions alone are drawn
 
 
 def figure(presented: Presented) -> Figure | None:
@@ -22,6 +23,8 @@ def figure(presented: Presented) -> Figure | None:
     data = [row for row in rows(presented.series.statements) if row["per_s"] is not None]
     names = [str(row["statement"]) for row in data]
     single = [name for name in dict.fromkeys(names) if name != "transaction"] or list(dict.fromkeys(names))
+    kinds = [name for name in single if name.startswith("transaction ")]
+    few = kinds if kinds and len(single) > _STATEMENTS_MAX else single
     if not data:
         return None
     order = [row.label for row in presented.ranking]
@@ -29,9 +32,10 @@ def figure(presented: Presented) -> Figure | None:
     return Figure(
         name="statements",
         title="Statements per second",
-        caption=f"Completed without error, geometric mean over runs{presented.about.over(' and ')}.",
+        caption=f"Completed without error, geometric mean over runs{presented.about.over(' and ')}."
+        + (" The numbers have every statement." if few != single else ""),
         panels=tuple(
-            _panel(name, [row for row in data if row["statement"] == name], order, palette) for name in single
+            _panel(name, [row for row in data if row["statement"] == name], order, palette) for name in few
         ),
         table=Table(
             ("option", "statement", "per second"),

@@ -1,0 +1,103 @@
+"""Options that work at different paces: what costs per transaction and latencies mean then.
+
+In a closed loop a faster option does more transactions in the same time. What a server does per time or per
+page (full-page images after a checkpoint, checkpoints, background work) is then spread over more of them, and
+a statement waits for a CPU as long as the others let it: both reflect the pace, not only the option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from steelyard.analysis.judgement.results import Comparison, Metric, Notice
+from steelyard.analysis.metrics.costs import sources
+from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
+from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.quantities import change, listed, percent
+
+_PACE_RATIO = 1.5
+_PAGE_BYTES = 8192  # PostgreSQL's block_size; an image leaves out the page's unused part
+_NO_WORK = ("transaction", "begin", "commit")
+
+
+def unlike_pace(evidence: Evidence, comparisons: Iterable[Comparison]) -> list[Comparison]:
+    """Of the comparisons with the baseline, those of options whose work per second differs by much."""
+    workload = evidence.study.workload
+    if workload.open_loop or not workload.steady:
+        return []
+    return [
+        c
+        for c in comparisons
+        if (c.metric, c.clients) == (THROUGHPUT.name, None)
+        and c.outcome in ("better", "worse")
+        and max(c.ratio, 1 / c.ratio) > _PACE_RATIO
+    ]
+
+
+def logs_of(evidence: Evidence) -> set[str]:
+    """Names of the costs that are bytes of a log, which a server writes per time and per page as well."""
+    return {source.metric.name for source in sources(evidence.declared) if source.kind == "log"}
+
+
+def pace_notices(
+    evidence: Evidence, run_metrics: RunMetrics, comparisons: Iterable[Comparison]
+) -> list[Notice]:
+    """pace-differs: by option, where its pace matters to a cost or to the latency of a statement."""
+    found = unlike_pace(evidence, comparisons)
+    logs = [m for m in run_metrics.metrics if m.name in logs_of(evidence) and _written(run_metrics, m)]
+    parts = [
+        *(_of_log(evidence, metric) for metric in logs),
+        *(["the latency of a statement includes its wait for CPUs that others use"] * _mixed(evidence)),
+    ]
+    if not found or not parts:
+        return []
+    alone = ", or measure each statement in a study of its own" if _mixed(evidence) else ""
+    text = (
+        f"the options work at different paces in this closed loop: {'; '.join(parts)}. To compare them at one"
+        ' pace, let transactions arrive at a rate that every option sustains (workload.arrival.kind = "open",'
+        f" workload.arrival.rate_per_s){alone}"
+    )
+    return [
+        Notice("pace-differs", text, c.option, detail=f"throughput {change(c.ratio)} {to} {c.baseline}")
+        for c in found
+        for to in ["that of" if c.ratio >= 2 else "against"]
+    ]
+
+
+def _written(run_metrics: RunMetrics, metric: Metric) -> bool:
+    """Whether the log is more than housekeeping."""
+    return float(np.nanmax(run_metrics.values[metric.name])) >= metric.smallest_effect
+
+
+def _mixed(evidence: Evidence) -> bool:
+    """Whether there are several statements."""
+    return len(set(map(str, evidence.latency["statement"])) - set(_NO_WORK)) > 1
+
+
+def _of_log(evidence: Evidence, metric: Metric) -> str:
+    images = _image_shares(evidence)
+    known = f" ({metric.title}: full-page images are up to {listed(images)})" if images else ""
+    return (
+        f"{metric.title} per transaction contains what is written per time or per page, as full-page images"
+        f" after a checkpoint, and spreads it over more transactions where there are more{known}"
+    )
+
+
+def _image_shares(evidence: Evidence) -> Sequence[str]:
+    """`94.2 % under NONE`: of PostgreSQL's log, by option, at most; none where they were not counted."""
+    labels = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    sums: dict[str, dict[str, float]] = {}
+    table = evidence.rates
+    for i in np.flatnonzero((table["monitor"] == "postgres") & (table["entity"] == "wal")):
+        of_option = sums.setdefault(labels[int(table["run"][i])], {})
+        metric = str(table["metric"][i])
+        of_option[metric] = of_option.get(metric, 0.0) + float(table["rate_per_s"][i])
+    return [
+        f"{percent(min(1.0, sums[label]['full_page_images_total'] * _PAGE_BYTES / total))} under {label}"
+        for option in evidence.options
+        if (label := option.label) in sums
+        and "full_page_images_total" in sums[label]
+        and (total := sums[label].get("bytes_total", 0.0)) > 0
+    ]
