@@ -4,21 +4,23 @@
 PYTHON ?= python3
 UV := $(or $(shell command -v uv),.tools/bin/uv)
 RUN := .venv/bin
+# the engine for JDBC drivers is built where Java and Maven are installed
+BUILT := .venv/built $(if $(and $(shell command -v javac),$(shell command -v mvn)),src/steelyard/_jdbc.jar)
 
 .PHONY: demo test check format bench docs clean
 
-demo: .venv/built
+demo: $(BUILT)
 	$(RUN)/steelyard run demo
 
 # every part runs, whatever became of those before it; one that failed fails the whole
-test: .venv/built
+test: $(BUILT)
 	@failed=0; set -x; \
 	$(RUN)/pytest tests --numprocesses 3 --dist loadfile || failed=1; \
 	cargo test --quiet --no-fail-fast --package steelyard-engine --package steelyard-load --package steelyard-dispatch --package steelyard-latch --package steelyard-probe || failed=1; \
 	cargo test --quiet --package steelyard-latch --features loom --release --test models || failed=1; \
 	exit $$failed
 
-check: .venv/built
+check: $(BUILT)
 	@failed=0; set -x; \
 	$(RUN)/ruff check . || failed=1; \
 	$(RUN)/ruff format --check . || failed=1; \
@@ -27,26 +29,30 @@ check: .venv/built
 	cargo clippy --quiet --workspace --all-targets -- --deny warnings || failed=1; \
 	exit $$failed
 
-format: .venv/built
+format: $(BUILT)
 	$(RUN)/ruff check --fix .
 	$(RUN)/ruff format .
 	cargo fmt --all
 
-bench: .venv/built
-	for bench in damage dispatch driver_cost driver_cost_mysql fuzz_study latch latch_model latency_truth monitor_cost precision probe_cost report_scale scaling_truth truth; do $(RUN)/python benches/$$bench.py --quick || exit 1; done
+bench: $(BUILT)
+	for bench in brokerage_data damage dispatch driver_cost driver_cost_mysql fuzz_study latch latch_model latency_truth monitor_cost order_entry_data precision probe_cost report_scale scaling_truth truth; do $(RUN)/python benches/$$bench.py --quick || exit 1; done
 
-docs: .venv/built
+docs: $(BUILT)
 	$(UV) sync --quiet --group docs
 	$(RUN)/sphinx-build --quiet --fail-on-warning docs docs/_build
 
 clean:
-	rm -rf .venv .tools target docs/_build src/steelyard/*.so
+	rm -rf .venv .tools target java/target docs/_build src/steelyard/*.so src/steelyard/*.jar
 
 # the core is built again whenever a crate or the package's metadata has changed
 .venv/built: pyproject.toml Cargo.toml $(shell find crates -name '*.rs' -o -name Cargo.toml) | $(UV)
 	@echo "building the core and fetching what it needs: some minutes"
 	$(UV) sync --quiet
 	touch $@
+
+src/steelyard/_jdbc.jar: java/pom.xml $(shell find java/src -name '*.java')
+	mvn --quiet --batch-mode --file java/pom.xml package
+	cp java/target/jdbc-engine.jar $@
 
 .tools/bin/uv:
 	$(PYTHON) -m venv .tools
