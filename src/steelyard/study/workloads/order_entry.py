@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from steelyard.study.key_types import Strict
 from steelyard.study.workloads.derived import DerivedWorkload
+from steelyard.study.workloads.driven import DrivenWorkload
 from steelyard.study.workloads.workload import KeyPath
 
 NOT_TPC = (
@@ -55,7 +56,7 @@ class Constants(Strict):
         return self
 
 
-class OrderEntryWorkload(DerivedWorkload):
+class OrderEntryWorkload(DerivedWorkload, DrivenWorkload):
     """Orders, payments, deliveries and queries of a wholesaler's warehouses. Derived from the TPC-C
     specification; not a TPC benchmark; results are not comparable with published TPC results.
     """

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from steelyard.study.key_types import Form, KeyName, Setting
+from steelyard.study.workloads.driven import DrivenWorkload
 from steelyard.study.workloads.sql import SqlWorkload
 
 BUILTINS = ("tpcb-like", "simple-update", "select-only")
@@ -19,7 +20,7 @@ ScriptEntry = Annotated[
 ]
 
 
-class PgbenchWorkload(SqlWorkload):
+class PgbenchWorkload(SqlWorkload, DrivenWorkload):
     """Scripts of pgbench, each a transaction, chosen by weight."""
 
     kind: Literal["pgbench"]

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import Setting, SqlText, Strict
-from steelyard.study.passwords import is_secret, only_variables, password_written
+from steelyard.study.key_types import SqlText, Strict
 from steelyard.study.scripts import instead_of_set
+from steelyard.study.workloads.driven import DrivenWorkload
 from steelyard.study.workloads.generators import Generator
 from steelyard.study.workloads.sql import SqlWorkload
 from steelyard.study.workloads.workload import KeyPath
@@ -19,7 +19,6 @@ NO_PGBENCH_SCRIPTS = (
     'scripts of pgbench are a workload of their own: kind = "pgbench" executes them, and'
     " `steelyard run --pgbench SCRIPT.sql` needs no study"
 )
-_DRIVER = ("driver", "driver_class", "driver_url")
 _META_COMMAND = re.compile(r"^\s*\\(\w+)", re.MULTILINE)
 # of kind = 'sql' alone
 _OWN_KEYS = (
@@ -77,12 +76,12 @@ class Transaction(Strict):
     )
 
 
-class StatementWorkload(SqlWorkload):
+class StatementWorkload(SqlWorkload, DrivenWorkload):
     """Statements with parameters and weights, and how they are sent."""
 
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
         **SqlWorkload.CLIENT_SETTINGS,
-        **{key: (key,) for key in ("text", "parameters", "distinct_texts", *_DRIVER)},
+        **{key: (key,) for key in ("text", "parameters", "distinct_texts")},
     }
 
     kind: str = Field(default="lookup", description="lookup, orders, storm, or sql: statements of your own")
@@ -107,41 +106,10 @@ class StatementWorkload(SqlWorkload):
         description="kind = 'sql': transactions by name; default: one per statement",
     )
 
-    driver: str = Field(
-        default="",
-        description="JDBC driver that sends the statements: path of a jar, or Maven coordinates"
-        " group:artifact:version; '': the native engine sends them",
-    )
-    driver_class: str = Field(
-        default="", description="class of the driver, where its jar does not announce it"
-    )
-    driver_url: str = Field(
-        default="",
-        description="the driver's URL, for subject jdbc, in place of subject.dsn; secrets as ${NAME};"
-        " {folder}: a folder of the run, for a database within the load engine",
-    )
-    driver_properties: dict[str, Setting] = Field(
-        default_factory=dict[str, Setting],
-        description="properties of the driver; a factor sets one as driver_properties.NAME, which needs its"
-        " value for the other options here; secrets as ${NAME} from the environment",
-    )
-
-    @model_validator(mode="after")
-    def _keeps_secrets(self) -> StatementWorkload:
-        if password_written(self.driver_url):
-            raise ValueError("driver_url holds a password: write ${NAME}, a variable of the environment")
-        for key, value in self.driver_properties.items():
-            if is_secret(key) and not only_variables(str(value)):
-                raise ValueError(f"driver_properties.{key}: write ${{NAME}}, a variable of the environment")
-        return self
-
     def client_settings(self) -> Mapping[str, KeyPath]:
-        """CLIENT_SETTINGS, the text of each statement of its own, and the driver's properties."""
+        """Those of a driver, and the text of each statement of its own."""
         texts = {f"statements.{name}.sql": ("statements", name, "sql") for name in self.statements}
-        properties = {
-            f"driver_properties.{name}": ("driver_properties", name) for name in self.driver_properties
-        }
-        return {**self.CLIENT_SETTINGS, **texts, **properties}
+        return {**super().client_settings(), **texts}
 
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
         """Keys of other kinds of workload, text and arrival."""
@@ -150,9 +118,6 @@ class StatementWorkload(SqlWorkload):
         else:
             for key in _OWN_KEYS:
                 yield (key,), f"kind '{self.kind}' has its own; to give yours, use kind = 'sql'"
-        if not self.driver:
-            for key in (*_DRIVER[1:], "driver_properties"):
-                yield (key,), "there is no workload.driver: the native engine sends the statements"
         if self.text != "distinct":
             yield ("distinct_texts",), f"text is '{self.text}'; distinct_texts belongs to text = 'distinct'"
         yield from super().idle()

@@ -15,7 +15,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.key_types import Setting
 from steelyard.study.passwords import VARIABLE, from_environment
 from steelyard.study.plan import Option
-from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.study.workloads.driven import DrivenWorkload
 from steelyard.subjects import Load, SubjectFailed
 from steelyard.subjects.drivers.jars import jars
 from steelyard.subjects.drivers.java import engine_jar, java
@@ -93,10 +93,10 @@ class DriverConnection:
         raise SubjectFailed(cause)
 
 
-def driven(option: Option) -> StatementWorkload | None:
+def driven(option: Option) -> DrivenWorkload | None:
     """The workload of an option whose statements a driver sends; None: the native engine does."""
     workload = option.workload
-    return workload if isinstance(workload, StatementWorkload) and workload.driver else None
+    return workload if isinstance(workload, DrivenWorkload) and workload.driver else None
 
 
 def by_driver(load: Load, connection: DriverConnection) -> Load:

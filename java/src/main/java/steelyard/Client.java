@@ -1,204 +1,174 @@
 package steelyard;
 
-import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 
-/** One client: a connection, a thread while there is load, and a closed loop of transactions. */
+/** One client: a session, a thread while there is load, and a loop of transactions. */
 final class Client {
     private static final long RECONNECT_NS = 100_000_000;
 
     final int number;
+    final Draw draw;
     Record record;
     long reconnections;
     long lost;
     String lostCause;
 
     private final Work work;
-    private final Target target;
-    private final Draw draw;
+    private final Session session;
+    private final Body[] bodies;
     private final SmallRandom pauses;
-    private final Rows[] rows;
-    private final StringBuilder text = new StringBuilder(256);
-    private Connection connection;
-    private Statement plain;
-    private PreparedStatement[][] kept;
-    private boolean autoCommit = true;
     private int next = -1;
     private int last = -1;
-    /** When the transaction under way began; 0: none is. */
+    /** Of the transaction under way: when it was to begin, since when its next part counts, its statement or -1. */
+    private long beginNs;
+    private long fromNs;
+    private int at = -1;
+    /** Since when the deadline counts; 0: no transaction is under way. */
     private volatile long startedNs;
     private volatile boolean expired;
 
     Client(int number, Work work, Target target) {
         this.number = number;
         this.work = work;
-        this.target = target;
         draw = new Draw(work, number);
+        session = new Session(work, target, draw);
         pauses = SmallRandom.of(work.seed, number, 2);
-        rows = new Rows[work.templates.length];
-        for (int at = 0; at < rows.length; at++) {
-            rows[at] = new Rows();
+        bodies = new Body[work.transactions.length];
+        for (int kind = 0; kind < bodies.length; kind++) {
+            bodies[kind] = new Body(work.transactions[kind], work);
         }
     }
 
     /** A new session; values and pauses go on. */
     void connect() throws SQLException {
-        connection = target.connect();
-        plain = connection.createStatement();
-        for (String sql : work.session) {
-            plain.execute(sql);
-        }
-        kept = new PreparedStatement[work.templates.length][work.texts];
-        autoCommit = true;
+        session.connect();
     }
 
     void disconnect() {
-        if (connection == null) {
-            return;
-        }
-        try {
-            connection.close();
-        } catch (SQLException gone) {
-            // it is to be gone
-        }
-        connection = null;
-    }
-
-    /** Transactions until the window's end; the last one is completed. */
-    void load(Window window, BooleanSupplier stopped) {
-        sleepUntil(window.startNs());
-        boolean first = true;
-        while (!stopped.getAsBoolean()) {
-            long pauseNs = pauseNs(first);
-            first = false;
-            if (pauseNs > 0) {
-                sleepUntil(Math.min(System.nanoTime() + pauseNs, window.endNs()));
-            }
-            if (System.nanoTime() >= window.endNs()) {
-                return;
-            }
-            if (connection == null && !reconnected(window)) {
-                return;
-            }
-            transaction(next >= 0 ? next : draw.transaction());
-        }
+        session.disconnect();
     }
 
     /** What each session sends at the end of a turn. */
     void endTurn() throws SQLException {
-        if (!work.turnEnd.isEmpty() && connection != null) {
-            plain.execute(work.turnEnd);
+        session.endTurn();
+    }
+
+    /** Transactions until the window's end; the last one is completed. arrivals: of an open loop, or null. */
+    void load(Window window, Arrivals arrivals) {
+        sleepUntil(window.startNs());
+        boolean first = true;
+        while (true) {
+            long intendedNs = arrivals != null ? arrivals.take() : 0;
+            if (intendedNs < 0) {
+                return;
+            } else if (intendedNs > 0) {
+                sleepUntil(intendedNs);
+            } else {
+                pauseBefore(first, window);
+            }
+            first = false;
+            if (System.nanoTime() >= window.endNs() || !session.isConnected() && !reconnected(window)) {
+                if (arrivals != null) {
+                    arrivals.late();
+                }
+                return;
+            }
+            transaction(next >= 0 ? next : draw.transaction(), intendedNs);
         }
     }
 
     /** Breaks off a transaction that takes longer than the deadline. */
     void expire(long nowNs) {
         long started = startedNs;
-        Connection busy = connection;
-        if (started == 0 || busy == null || nowNs - started < work.deadlineMs * 1e6) {
-            return;
-        }
-        expired = true;
-        try {
-            busy.abort(Runnable::run);
-        } catch (SQLException refused) {
-            // the driver cannot: the statement goes on
+        if (started != 0 && nowNs - started >= work.deadlineMs * 1e6) {
+            expired = true;
+            session.abort();
         }
     }
 
-    private void transaction(int kind) {
-        Transaction transaction = work.transactions[kind];
+    /** intendedNs: when it was to begin; 0: now. */
+    private void transaction(int kind, long intendedNs) {
         next = -1;
         last = kind;
-        draw.begin(transaction);
-        long beginNs = System.nanoTime();
-        startedNs = beginNs;
-        int at = -1;
+        Body body = bodies[kind];
+        draw.begin(work.transactions[kind], body);
+        long nowNs = System.nanoTime();
+        beginNs = intendedNs > 0 ? intendedNs : nowNs;
+        fromNs = beginNs;
+        startedNs = nowNs;
+        int retries = 0;
+        while (!ended(kind, body, retries)) {
+            retries++;
+            record.retried(kind, beginNs);
+            draw.again(body);
+            fromNs = System.nanoTime();
+        }
+        startedNs = 0;
+    }
+
+    /** Executes the transaction once. False: it is to be executed again. */
+    private boolean ended(int kind, Body body, int retries) {
+        at = -1;
         try {
-            long fromNs = beginNs;
-            if (transaction.begin == autoCommit) {
-                autoCommit = !transaction.begin;
-                connection.setAutoCommit(autoCommit);
-            }
-            if (transaction.begin && work.control >= 0) {
-                long nowNs = System.nanoTime();
-                record.timed(work.control, fromNs, nowNs);
-                fromNs = nowNs;
-            }
-            for (int statement : transaction.statements) {
-                at = statement;
-                draw.statement(work.templates[statement]);
-                execute(statement);
-                long nowNs = System.nanoTime();
-                record.timed(statement, fromNs, nowNs);
-                fromNs = nowNs;
-            }
-            at = -1;
-            if (transaction.begin) {
-                connection.commit();
-                if (work.control >= 0) {
-                    record.timed(work.control + 1, fromNs, System.nanoTime());
-                }
+            body.steps().run(this);
+            if (session.isOpen()) {
+                throw new StepError("the transaction ended without commit or rollback");
             }
             record.transactionDone(kind, beginNs, System.nanoTime());
+            return true;
         } catch (SQLException | RuntimeException error) {
+            boolean recovered = !expired && session.recover(error);
+            if (recovered && retries < work.retries && isRetryable(error)) {
+                return false;
+            }
             record.transactionFailed(kind, at, beginNs, expired ? "deadline" : code(error), brief(error));
-            afterFailure(error);
-        } finally {
-            startedNs = 0;
-        }
-    }
-
-    private void execute(int number) throws SQLException {
-        Template template = work.templates[number];
-        if (work.handle == Work.Handle.NAMED) {
-            PreparedStatement statement = kept[number][(int) draw.tag];
-            if (statement == null) {
-                statement = connection.prepareStatement(text(template));
-                kept[number][(int) draw.tag] = statement;
+            if (!recovered) {
+                lost++;
+                lostCause = brief(error);
+                session.disconnect();
             }
-            run(template, statement, number);
-        } else if (work.handle == Work.Handle.PER_USE) {
-            try (PreparedStatement statement = connection.prepareStatement(text(template))) {
-                run(template, statement, number);
-            }
-        } else {
-            rows[number].read(plain, plain.execute(text(template)));
+            return true;
         }
     }
 
-    private void run(Template template, PreparedStatement statement, int number) throws SQLException {
-        int[] bound = template.bound;
-        for (int at = 0; at < bound.length; at++) {
-            draw.values[bound[at]].bind(statement, at + 1);
-        }
-        rows[number].read(statement, statement.execute());
+    /** A step that begins a transaction on the server. */
+    void begin() throws SQLException {
+        session.begin();
+        counted(work.control);
     }
 
-    private String text(Template template) {
-        text.setLength(0);
-        template.write(draw.tag, draw.values, text);
-        return text.toString();
+    void commit() throws SQLException {
+        session.commit();
+        counted(work.control < 0 ? -1 : work.control + 1);
     }
 
-    private void afterFailure(Exception error) {
-        boolean gone = expired;
-        try {
-            gone = gone || connection.isClosed() || code(error).startsWith("08");
-            if (!gone && !autoCommit) {
-                connection.rollback();
-            }
-        } catch (SQLException broken) {
-            gone = true;
-        }
-        if (gone) {
-            lost++;
-            lostCause = brief(error);
-            disconnect();
+    /** Rolls back as the steps say; the transaction counts as done. */
+    void rollBack() throws SQLException {
+        session.rollBack();
+        record.rolledBack(last, beginNs);
+    }
+
+    void statement(int statement, Take take) throws SQLException {
+        at = statement;
+        draw.statement(work.templates[statement]);
+        session.execute(statement, take);
+        counted(statement);
+        at = -1;
+    }
+
+    /** A pause within the transaction, part of its latency; the deadline counts what the server takes. */
+    void pause(long ns) {
+        startedNs += ns;
+        sleepUntil(System.nanoTime() + ns);
+        fromNs = System.nanoTime();
+    }
+
+    private void counted(int number) {
+        if (number >= 0) {
+            long nowNs = System.nanoTime();
+            record.timed(number, fromNs, nowNs);
+            fromNs = nowNs;
         }
     }
 
@@ -206,7 +176,7 @@ final class Client {
         expired = false;
         while (System.nanoTime() < window.endNs()) {
             try {
-                connect();
+                session.connect();
                 reconnections++;
                 return true;
             } catch (SQLException refused) {
@@ -217,7 +187,7 @@ final class Client {
     }
 
     /** The pause before the next transaction, which is drawn ahead where kinds have pauses of their own. */
-    private long pauseNs(boolean first) {
+    private void pauseBefore(boolean first, Window window) {
         double ms = first ? 0 : pauseMs(work.thinkMs, work.thinkExponential);
         if (work.pauses) {
             if (!first) {
@@ -228,7 +198,9 @@ final class Client {
             }
             ms += work.transactions[next].keyingMs;
         }
-        return (long) (ms * 1e6);
+        if (ms > 0) {
+            sleepUntil(Math.min(System.nanoTime() + (long) (ms * 1e6), window.endNs()));
+        }
     }
 
     private double pauseMs(double meanMs, boolean exponential) {
@@ -241,7 +213,17 @@ final class Client {
         }
     }
 
+    /** Serialization failures and deadlocks, and MariaDB's "Record has changed since last read". */
+    private static boolean isRetryable(Exception error) {
+        String code = code(error);
+        boolean changed = error instanceof SQLException sql && sql.getErrorCode() == 1020 && code.equals("HY000");
+        return changed || code.equals("40001") || code.equals("40P01");
+    }
+
     static String code(Exception error) {
+        if (error instanceof StepError) {
+            return "step";
+        }
         if (!(error instanceof SQLException sql)) {
             return error.getClass().getSimpleName();
         }

@@ -1,18 +1,33 @@
 package steelyard;
 
+import java.util.ArrayList;
+import java.util.List;
+
 /** What one client draws: its transactions, and texts and values of their statements, as the native engine does. */
 final class Draw {
+    /** Draws of a value that must differ from earlier ones, until it is an error. */
+    private static final int ATTEMPTS_MAX = 10_000;
+
     final Value[] values;
+    final int client;
     long tag;
 
     private final Work work;
     private final SmallRandom chance;
     private final SmallRandom texts;
+    private final Deck deck;
+    /** As it was when the transaction had its own values: it is executed again with the same ones. */
+    private final SmallRandom kept = new SmallRandom(0);
+    /** Counted numbers that were drawn since then, and how many of them have come again. */
+    private final List<Value> counted = new ArrayList<>();
+    private int repeated;
 
     Draw(Work work, int client) {
         this.work = work;
+        this.client = client;
         chance = SmallRandom.of(work.seed, client, 0);
         texts = SmallRandom.of(work.seed, client, 1);
+        deck = work.deck ? new Deck(work.transactions) : null;
         values = new Value[work.places];
         for (int at = 0; at < values.length; at++) {
             values[at] = new Value();
@@ -20,12 +35,26 @@ final class Draw {
     }
 
     int transaction() {
-        return work.drawn(chance.share());
+        return deck != null ? deck.next(chance) : work.drawn(chance.share());
     }
 
     /** The beginning of a transaction: the values that its statements share. */
-    void begin(Transaction transaction) {
+    void begin(Transaction transaction, Body body) {
+        counted.clear();
+        repeated = 0;
         fill(transaction.places, transaction.sources);
+        kept.set(chance);
+        // these stay as they are when it is executed again
+        counted.clear();
+        repeated = 0;
+        body.forget(this);
+    }
+
+    /** The same transaction again, with the same values. */
+    void again(Body body) {
+        chance.set(kept);
+        repeated = 0;
+        body.forget(this);
     }
 
     /** A use of a statement: which text it has, and the values of its own. */
@@ -38,9 +67,54 @@ final class Draw {
         fill(template.ownPlaces, template.sources);
     }
 
+    /** A value that a step draws; distinct: other than those of the list, where there is one. Throws StepError. */
+    void value(int place, Source source, Distinct distinct) {
+        for (int attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+            one(place, source);
+            Value value = values[place];
+            if (value.kind == Value.Kind.INT) {
+                // what other steps give it is LONG, and a parameter has one type
+                value.kind = Value.Kind.LONG;
+            }
+            if (distinct == null) {
+                return;
+            } else if (value.kind != Value.Kind.LONG) {
+                throw new StepError("only whole numbers can be drawn distinct");
+            } else if (distinct.add(value.number)) {
+                return;
+            }
+        }
+        throw new StepError("no further distinct value was drawn: the generator has too few");
+    }
+
+    SmallRandom chance() {
+        return chance;
+    }
+
+    long elapsedMs() {
+        return (System.nanoTime() - work.beganNs) / 1_000_000;
+    }
+
     private void fill(int[] places, Source[] sources) {
         for (int at = 0; at < sources.length; at++) {
-            sources[at].draw(chance, values[places[at]]);
+            one(places[at], sources[at]);
         }
+    }
+
+    private void one(int place, Source source) {
+        if (!(source instanceof Source.Counter)) {
+            source.draw(chance, values[place]);
+            return;
+        }
+        // all clients share a counter, which cannot be set back
+        if (repeated < counted.size()) {
+            values[place].set(counted.get(repeated));
+        } else {
+            source.draw(chance, values[place]);
+            Value copy = new Value();
+            copy.set(values[place]);
+            counted.add(copy);
+        }
+        repeated++;
     }
 }

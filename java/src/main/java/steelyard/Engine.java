@@ -23,6 +23,8 @@ final class Engine {
     private final Target target;
     private final Lines lines;
     private final Report report;
+    /** Of an open loop; null: the loop is closed. */
+    private final Arrivals arrivals;
     private final CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
     private List<Client> clients = new ArrayList<>();
     private List<Record> records = new ArrayList<>();
@@ -35,6 +37,7 @@ final class Engine {
         work = new Work(plan);
         target = new Target(plan.path("jdbc"));
         report = new Report(work);
+        arrivals = work.ratePerS > 0 ? new Arrivals(work) : null;
     }
 
     /** The result. Throws SQLException when a client cannot connect. */
@@ -47,7 +50,7 @@ final class Engine {
                 connect(point, count.asInt());
                 alone(point);
             }
-            report.keep(point, clients, records);
+            report.keep(point, clients, records, arrivals != null ? arrivals.backlog() : 0);
             point++;
         }
         long begin = phase("cool-down", point - 1);
@@ -183,11 +186,14 @@ final class Engine {
     /** Every client in its thread until the window's end. */
     private void load(int point, String phase, Window window) throws InterruptedException {
         List<Thread> threads = new ArrayList<>();
+        if (arrivals != null) {
+            arrivals.begin(window);
+        }
         for (int at = 0; at < clients.size(); at++) {
             Client client = clients.get(at);
             client.record = records.get(at);
             client.record.begin(window);
-            Thread thread = new Thread(() -> client.load(window, () -> false), "client-" + client.number);
+            Thread thread = new Thread(() -> client.load(window, arrivals), "client-" + client.number);
             threads.add(thread);
             thread.start();
         }

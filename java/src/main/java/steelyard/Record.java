@@ -27,6 +27,8 @@ final class Record {
     final List<long[][]> seconds = new ArrayList<>();
     final long[] kindDone;
     final long[] kindErrors;
+    final long[] kindRetries;
+    final long[] kindRolledBack;
     final String[] kindCode;
     final String[] kindMessage;
     final Map<String, Failures> errors = new TreeMap<>();
@@ -57,6 +59,8 @@ final class Record {
         int kinds = work.transactions.length;
         kindDone = new long[kinds];
         kindErrors = new long[kinds];
+        kindRetries = new long[kinds];
+        kindRolledBack = new long[kinds];
         kindCode = new String[kinds];
         kindMessage = new String[kinds];
     }
@@ -98,6 +102,16 @@ final class Record {
         } else if (window.measuredNs() == 0) {
             profile(beginNs, endNs);
         }
+    }
+
+    /** A transaction begins again. */
+    void retried(int kind, long beginNs) {
+        kindRetries[kind] += window.measures(beginNs) ? 1 : 0;
+    }
+
+    /** A transaction has rolled back as its steps say; it counts as done. */
+    void rolledBack(int kind, long beginNs) {
+        kindRolledBack[kind] += window.measures(beginNs) ? 1 : 0;
     }
 
     void transactionFailed(int kind, int statement, long beginNs, String code, String message) {

@@ -57,10 +57,10 @@ final class Report {
         row("phases", point, count, name, startNs, endNs);
     }
 
-    /** The counts of a load point. */
-    void keep(int point, List<Client> of, List<Record> records) {
+    /** The counts of a load point. late: arrivals for which no client was free. */
+    void keep(int point, List<Client> of, List<Record> records, long late) {
         clients = of;
-        backlog.add(0);
+        backlog.add(late);
         began.add(records.stream().mapToLong(record -> record.beganNs).filter(ns -> ns > 0).min().orElse(0));
         measuredNs += records.isEmpty() ? 0 : records.get(0).measuredNs();
         int seconds = records.stream().mapToInt(record -> record.seconds.size()).max().orElse(0);
@@ -121,17 +121,22 @@ final class Report {
         for (int kind = 0; kind < work.transactions.length; kind++) {
             long done = 0;
             long errors = 0;
+            long retries = 0;
+            long rolledBack = 0;
             String code = "";
             String message = "";
             for (Record record : records) {
                 done += record.kindDone[kind];
                 errors += record.kindErrors[kind];
+                retries += record.kindRetries[kind];
+                rolledBack += record.kindRolledBack[kind];
                 if (code.isEmpty() && record.kindCode[kind] != null) {
                     code = record.kindCode[kind];
                     message = record.kindMessage[kind];
                 }
             }
-            row("transactions", point, work.transactions[kind].name, done, errors, 0, 0, code, message);
+            String name = work.transactions[kind].name;
+            row("transactions", point, name, done, errors, retries, rolledBack, code, message);
         }
     }
 

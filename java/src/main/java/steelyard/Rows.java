@@ -12,19 +12,20 @@ final class Rows {
     /** What was read, so that it is not removed as unused. */
     private long read;
 
-    void read(Statement statement, boolean hasRows) throws SQLException {
+    /** take: the values that its rows give; null: none. */
+    void read(Statement statement, boolean hasRows, Take take, Draw draw) throws SQLException {
         boolean more = hasRows;
         while (more || statement.getUpdateCount() != -1) {
             if (more) {
                 try (ResultSet result = statement.getResultSet()) {
-                    all(result);
+                    all(result, take, draw);
                 }
             }
             more = statement.getMoreResults();
         }
     }
 
-    private void all(ResultSet result) throws SQLException {
+    private void all(ResultSet result, Take take, Draw draw) throws SQLException {
         if (types == null) {
             ResultSetMetaData columns = result.getMetaData();
             types = new int[columns.getColumnCount()];
@@ -32,6 +33,7 @@ final class Rows {
                 types[at] = columns.getColumnType(at + 1);
             }
         }
+        long rows = 0;
         while (result.next()) {
             for (int at = 0; at < types.length; at++) {
                 read += switch (types[at]) {
@@ -41,6 +43,13 @@ final class Rows {
                     default -> length(result.getString(at + 1));
                 };
             }
+            rows++;
+            if (take != null && (rows == 1 || take.last)) {
+                take.row(draw, result);
+            }
+        }
+        if (take != null) {
+            take.count(draw, rows);
         }
     }
 

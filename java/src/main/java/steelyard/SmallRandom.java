@@ -17,12 +17,20 @@ final class SmallRandom {
         s3 = mixed(seed + 4 * 0x9e3779b97f4a7c15L);
     }
 
+    /** Goes on where the other is. */
+    void set(SmallRandom other) {
+        s0 = other.s0;
+        s1 = other.s1;
+        s2 = other.s2;
+        s3 = other.s3;
+    }
+
     /** A client's numbers of one kind: 0 for values, 1 for texts, 2 for pauses. */
     static SmallRandom of(long seed, int client, int kind) {
         return new SmallRandom(seed * 0x2545f4914f6cdd1dL ^ (long) client << 2 ^ kind);
     }
 
-    private static long mixed(long state) {
+    static long mixed(long state) {
         long z = state;
         z = (z ^ z >>> 30) * 0xbf58476d1ce4e5b9L;
         z = (z ^ z >>> 27) * 0x94d049bb133111ebL;

@@ -17,6 +17,8 @@ final class Template {
     /** Generators of the statement's own values, with their places. */
     final int[] ownPlaces;
     final Source[] sources;
+    /** Places of the values that a transaction gives. */
+    final int[] shared;
     /** Place of the value of each `?`, in order; empty where values are literals. */
     final int[] bound;
 
@@ -24,7 +26,7 @@ final class Template {
     private final List<String> pieces = new ArrayList<>();
     private final List<Integer> places = new ArrayList<>();
 
-    Template(JsonNode statement, List<String> shared, boolean binds) {
+    Template(JsonNode statement, List<String> given, boolean binds) {
         name = statement.path("name").asText();
         Map<String, JsonNode> generators = new TreeMap<>();
         statement.path("parameters").fields().forEachRemaining(one -> generators.put(one.getKey(), one.getValue()));
@@ -36,16 +38,17 @@ final class Template {
         for (int at = 0; at < placeOf.length; at++) {
             JsonNode generator = generators.get(names.get(at));
             if (generator != null) {
-                placeOf[at] = shared.size() + own.size();
+                placeOf[at] = given.size() + own.size();
                 own.add(Source.of(generator));
-            } else if ((placeOf[at] = shared.indexOf(names.get(at))) < 0) {
+            } else if ((placeOf[at] = given.indexOf(names.get(at))) < 0) {
                 throw new PlanError("statements." + name + ": `:" + names.get(at) + "` has no entry under parameters");
             }
         }
+        shared = java.util.Arrays.stream(placeOf).filter(place -> place < given.size()).toArray();
         sources = own.toArray(Source[]::new);
         ownPlaces = new int[sources.length];
         for (int at = 0; at < ownPlaces.length; at++) {
-            ownPlaces[at] = shared.size() + at;
+            ownPlaces[at] = given.size() + at;
         }
         bound = binds ? occurrences.stream().mapToInt(number -> placeOf[number]).toArray() : new int[0];
         for (int at = 0; at < pieces.size(); at++) {

@@ -3,6 +3,7 @@ package steelyard;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** A kind of transaction: its statements in order, and the values that they share. */
@@ -10,6 +11,10 @@ final class Transaction {
     final String name;
     final double weight;
     final boolean begin;
+    /** In place of its statements; empty: it has none. */
+    final JsonNode steps;
+    /** Names of the shared values. */
+    final Set<String> values;
     /** Numbers of its statements. */
     final int[] statements;
     /** Generators of the shared values, with their places. */
@@ -23,9 +28,11 @@ final class Transaction {
 
     Transaction(JsonNode given, List<String> names, List<String> shared) {
         name = given.path("name").asText();
-        if (!given.path("steps").isEmpty() || !given.path("takes").isEmpty()) {
-            throw new PlanError("transactions." + name + ": steps need the native engine: remove workload.driver");
+        if (!given.path("takes").isEmpty() || given.path("clients").asInt() > 0) {
+            throw new PlanError("transactions." + name
+                    + ": clients of their own and messages need the native engine: remove workload.driver");
         }
+        steps = given.path("steps");
         weight = given.path("weight").asDouble();
         begin = given.path("begin").asBoolean();
         keyingMs = given.path("keying_ms").asDouble();
@@ -35,9 +42,14 @@ final class Transaction {
         for (int at = 0; at < statements.length; at++) {
             statements[at] = names.indexOf(given.path("statements").get(at).asText());
         }
-        Map<String, JsonNode> values = values(given);
-        places = values.keySet().stream().mapToInt(shared::indexOf).toArray();
-        sources = values.values().stream().map(Source::of).toArray(Source[]::new);
+        Map<String, JsonNode> generators = values(given);
+        values = generators.keySet();
+        places = values.stream().mapToInt(shared::indexOf).toArray();
+        sources = generators.values().stream().map(Source::of).toArray(Source[]::new);
+    }
+
+    boolean begins() {
+        return begin || !steps.findValues("do").stream().filter(one -> one.asText().equals("begin")).toList().isEmpty();
     }
 
     /** Generators by name, in the order in which they are drawn. */

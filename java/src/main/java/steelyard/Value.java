@@ -3,23 +3,152 @@ package steelyard;
 import java.math.BigDecimal;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.Types;
+import java.util.Locale;
 
-/** A value of a parameter: drawn by a Source, bound with the type that its source has, or written as a literal. */
+/**
+ * A value of a parameter: drawn by a Source, computed by an Expression, or taken from a row; bound with its type, or
+ * written as a literal. Also what expressions compute with: then it is NULL, LONG, DOUBLE or BOOLEAN.
+ */
 final class Value {
-    enum Kind { INT, LONG, DECIMAL, BOOLEAN, TEXT }
+    /** MISSING: nothing has given it a value yet. */
+    enum Kind { MISSING, NULL, INT, LONG, DOUBLE, DECIMAL, BOOLEAN, TEXT }
+
+    private static final double BEYOND_LONG = 0x1.0p63;
 
     Kind kind = Kind.LONG;
+    /** Whole numbers; of BOOLEAN, 1 for true. */
     long number;
-    /** The text as it is written, for kinds other than whole numbers. */
+    double real;
+    /** The text as it is written, of DECIMAL, BOOLEAN and TEXT. */
     String text = "";
     BigDecimal decimal = BigDecimal.ZERO;
 
+    void set(Value other) {
+        kind = other.kind;
+        number = other.number;
+        real = other.real;
+        text = other.text;
+        decimal = other.decimal;
+    }
+
+    Value setNull() {
+        kind = Kind.NULL;
+        return this;
+    }
+
+    Value set(long whole) {
+        kind = Kind.LONG;
+        number = whole;
+        return this;
+    }
+
+    Value set(double given) {
+        kind = Kind.DOUBLE;
+        real = given;
+        return this;
+    }
+
+    Value set(boolean truth) {
+        kind = Kind.BOOLEAN;
+        number = truth ? 1 : 0;
+        text = truth ? "true" : "false";
+        return this;
+    }
+
+    void setText(String given) {
+        kind = Kind.TEXT;
+        text = given;
+    }
+
+    void setDecimal(BigDecimal given) {
+        kind = Kind.DECIMAL;
+        decimal = given;
+        text = given.toPlainString();
+    }
+
+    boolean isNull() {
+        return kind == Kind.NULL || kind == Kind.MISSING;
+    }
+
+    /** Of a condition; a number is true unless it is 0, NULL is not true. */
+    boolean isTrue() {
+        return switch (kind) {
+            case INT, LONG, BOOLEAN -> number != 0;
+            case DOUBLE -> real != 0;
+            default -> false;
+        };
+    }
+
+    /** An operand of `and`, `or`, `not`, which take no number. Throws StepError. */
+    boolean truth() {
+        if (kind != Kind.BOOLEAN) {
+            throw new StepError(kind == Kind.NULL ? "NULL is not a boolean" : "a number is not a boolean");
+        }
+        return number != 0;
+    }
+
+    /** As a whole number; a double is rounded to the nearest. Throws StepError. */
+    long whole() {
+        if (kind == Kind.LONG || kind == Kind.INT) {
+            return number;
+        }
+        double rounded = Math.rint(asDouble());
+        if (!(rounded >= -BEYOND_LONG && rounded < BEYOND_LONG)) {
+            throw new StepError(real + " is out of the range of whole numbers");
+        }
+        return (long) rounded;
+    }
+
+    /** As a double. Throws StepError. */
+    double asDouble() {
+        return switch (kind) {
+            case INT, LONG -> number;
+            case DOUBLE -> real;
+            case BOOLEAN -> throw new StepError("a boolean is not a number");
+            default -> throw new StepError("NULL is not a number");
+        };
+    }
+
+    /** What an expression computes with: this, or the number or boolean that a text is, in `parsed`. */
+    Value scalar(Value parsed) {
+        return switch (kind) {
+            case MISSING -> throw new StepError("no statement has given it a value");
+            case DECIMAL, TEXT -> parsed.parse(text.strip());
+            default -> this;
+        };
+    }
+
+    private Value parse(String of) {
+        try {
+            return set(Long.parseLong(of));
+        } catch (NumberFormatException notWhole) {
+            // a double, or a boolean as servers write them
+        }
+        try {
+            double found = Double.parseDouble(of);
+            if (Double.isFinite(found)) {
+                return set(found);
+            }
+        } catch (NumberFormatException noNumber) {
+            // a boolean
+        }
+        return switch (of.toLowerCase(Locale.ROOT)) {
+            case "t", "true", "yes", "on" -> set(true);
+            case "f", "false", "no", "off" -> set(false);
+            default -> throw new StepError("`" + of + "` is not a number");
+        };
+    }
+
     void bind(PreparedStatement statement, int index) throws SQLException {
         switch (kind) {
+            case MISSING, NULL -> statement.setNull(index, Types.NULL);
             case INT -> statement.setInt(index, (int) number);
             case LONG -> statement.setLong(index, number);
+            // exact beside decimals: a double would make the server compute with doubles
+            case DOUBLE -> statement.setBigDecimal(index, new BigDecimal(plain()));
             case DECIMAL -> statement.setBigDecimal(index, decimal);
-            case BOOLEAN -> statement.setBoolean(index, Boolean.parseBoolean(text));
+            case BOOLEAN -> statement.setBoolean(index, text.equals("true"));
             case TEXT -> statement.setString(index, text);
         }
     }
@@ -27,7 +156,9 @@ final class Value {
     /** As a literal of standard SQL; the same for every server, so a backslash must not be an escape. */
     void write(StringBuilder out) {
         switch (kind) {
+            case MISSING, NULL -> out.append("null");
             case INT, LONG -> out.append(number);
+            case DOUBLE -> out.append(plain());
             case DECIMAL, BOOLEAN -> out.append(text);
             case TEXT -> {
                 out.append('\'');
@@ -41,5 +172,14 @@ final class Value {
                 out.append('\'');
             }
         }
+    }
+
+    /** A double without an exponent, as the native engine writes it. Throws StepError. */
+    private String plain() {
+        if (!Double.isFinite(real)) {
+            throw new StepError(real + " is not a number that SQL has");
+        }
+        String found = new BigDecimal(Double.toString(real)).toPlainString();
+        return found.endsWith(".0") ? found.substring(0, found.length() - 2) : found;
     }
 }

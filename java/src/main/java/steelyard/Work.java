@@ -2,7 +2,11 @@ package steelyard;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** What all clients share: the plan made ready. Throws PlanError for what this engine does not have. */
@@ -25,6 +29,12 @@ final class Work {
     final String text;
     final int texts;
     final long seed;
+    final boolean deck;
+    /** How often a transaction is executed again after a serialization failure or a deadlock. */
+    final int retries;
+    /** Of an open loop; 0: the loop is closed. */
+    final double ratePerS;
+    final boolean poisson;
     final double thinkMs;
     final boolean thinkExponential;
     final boolean pauses;
@@ -35,6 +45,12 @@ final class Work {
     final List<String> timed = new ArrayList<>();
     /** Number of `begin` in what is timed, before that of `commit`; -1: without. */
     final int control;
+    /** Names of the values that transactions give, by place. */
+    final List<String> shared;
+    /** Generators of steps. */
+    final Map<JsonNode, Source> stepSources = new IdentityHashMap<>();
+    /** What expressions count time from. */
+    final long beganNs = System.nanoTime();
     final AtomicLong nextTag = new AtomicLong();
 
     private final double weight;
@@ -48,12 +64,14 @@ final class Work {
                     + " server keeps a statement is a property of the driver (prepareThreshold, useServerPrepStmts)");
         };
         JsonNode arrival = plan.path("arrival");
-        if (!arrival.path("kind").asText().equals("closed")) {
-            throw new PlanError("workload.arrival: clients of a driver work in a closed loop");
+        String kind = arrival.path("kind").asText();
+        if (!kind.equals("closed") && !kind.equals("open")) {
+            throw new PlanError("workload.arrival: clients of a driver work in a closed or an open loop");
         }
-        if (plan.path("mix").asText("weights").equals("deck")) {
-            throw new PlanError("workload.mix: a deck needs the native engine");
-        }
+        ratePerS = kind.equals("open") ? arrival.path("rate_per_s").asDouble() : 0;
+        poisson = arrival.path("spacing").asText().equals("poisson");
+        deck = plan.path("mix").asText("weights").equals("deck");
+        retries = plan.path("retries").asInt();
         thinkMs = arrival.path("think_ms").asDouble();
         thinkExponential = arrival.path("think").asText().equals("exponential");
         text = plan.path("text").asText();
@@ -66,9 +84,12 @@ final class Work {
         turnEnd = plan.path("turn_end").asText();
         plan.path("session").forEach(one -> session.add(one.asText()));
 
-        List<String> shared = new ArrayList<>();
-        plan.path("transactions").forEach(one -> Transaction.values(one).keySet().stream()
-                .filter(value -> !shared.contains(value)).forEach(shared::add));
+        Set<String> given = new TreeSet<>();
+        plan.path("transactions").forEach(one -> {
+            given.addAll(Transaction.values(one).keySet());
+            Names.given(one.path("steps"), given);
+        });
+        shared = List.copyOf(given);
         boolean binds = plan.path("parameters").asText().equals("client");
         List<Template> found = new ArrayList<>();
         plan.path("statements").forEach(one -> found.add(new Template(one, shared, binds)));
@@ -82,7 +103,7 @@ final class Work {
         pauses = kinds.stream().anyMatch(one -> one.keyingMs > 0 || one.thinkMs > 0);
 
         timed.addAll(names);
-        boolean begins = kinds.stream().anyMatch(one -> one.begin);
+        boolean begins = kinds.stream().anyMatch(Transaction::begins);
         control = begins && !names.contains("begin") && !names.contains("commit") ? timed.size() : -1;
         if (control >= 0) {
             timed.addAll(List.of("begin", "commit"));

@@ -1,0 +1,72 @@
+"""What workloads share whose statements a JDBC driver may send in place of the native engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pydantic import Field, model_validator
+
+from steelyard.study.key_types import Setting
+from steelyard.study.passwords import is_secret, only_variables, password_written
+from steelyard.study.workloads.transactions import TransactionsWorkload
+from steelyard.study.workloads.workload import KeyPath
+
+_DRIVER = ("driver", "driver_class", "driver_url")
+_HANDLES = ("none", "named", "per-use")
+
+
+class DrivenWorkload(TransactionsWorkload):
+    """Transactions of SQL, sent by the native engine or by a JDBC driver."""
+
+    driver: str = Field(
+        default="",
+        description="JDBC driver that sends the statements: path of a jar, or Maven coordinates"
+        " group:artifact:version; '': the native engine sends them",
+    )
+    driver_class: str = Field(
+        default="", description="class of the driver, where its jar does not announce it"
+    )
+    driver_url: str = Field(
+        default="",
+        description="the driver's URL, for subject jdbc, in place of subject.dsn; secrets as ${NAME};"
+        " {folder}: a folder of the run, for a database within the load engine",
+    )
+    driver_properties: dict[str, Setting] = Field(
+        default_factory=dict[str, Setting],
+        description="properties of the driver; a factor sets one as driver_properties.NAME, which needs its"
+        " value for the other options here; secrets as ${NAME} from the environment",
+    )
+
+    @model_validator(mode="after")
+    def _keeps_secrets(self) -> DrivenWorkload:
+        if password_written(self.driver_url):
+            raise ValueError("driver_url holds a password: write ${NAME}, a variable of the environment")
+        for key, value in self.driver_properties.items():
+            if is_secret(key) and not only_variables(str(value)):
+                raise ValueError(f"driver_properties.{key}: write ${{NAME}}, a variable of the environment")
+        return self
+
+    @model_validator(mode="after")
+    def _sends_as_drivers_do(self) -> DrivenWorkload:
+        if self.driver and self.handle not in _HANDLES:
+            raise ValueError(
+                f"handle: by a driver it is {', '.join(_HANDLES)}; whether the server keeps a statement is a"
+                " property of the driver (prepareThreshold, useServerPrepStmts)"
+            )
+        if self.driver and self.background_clients:
+            raise ValueError("driver: clients that only report need the native engine: remove one of the two")
+        return self
+
+    def client_settings(self) -> Mapping[str, KeyPath]:
+        """CLIENT_SETTINGS, the driver, and its properties."""
+        properties = {
+            f"driver_properties.{name}": ("driver_properties", name) for name in self.driver_properties
+        }
+        return {**super().client_settings(), **{key: (key,) for key in _DRIVER}, **properties}
+
+    def idle(self) -> Iterator[tuple[KeyPath, str]]:
+        """The driver's keys without a driver."""
+        if not self.driver:
+            for key in (*_DRIVER[1:], "driver_properties"):
+                yield (key,), "there is no workload.driver: the native engine sends the statements"
+        yield from super().idle()
