@@ -124,7 +124,10 @@ def test_schemas_are_published(made: Lab, what: str) -> None:
         (["run", "monitor.toml"], 'did you mean "processes"'),
         (["report", "nowhere"], "not a bundle"),
         (["report", "-o", "x"], "writes elsewhere with --html FILE, --images FOLDER; what it prints, with >"),
-        (["run", "-o", "x", "demo"], "writes elsewhere with --bundle FOLDER, --fleet FILE; what it prints, with > FILE"),
+        (
+            ["run", "-o", "x", "demo"],
+            "writes elsewhere with --bundle FOLDER, --fleet FILE; what it prints, with > FILE",
+        ),
         (["sql", "-o", "x"], "sql ... > FILE keeps what it prints"),
         (["report", "--pages", "x"], "report --help lists the options"),
         (["report", "-x"], "hint: write ./-x for a file whose name begins with -"),
@@ -214,7 +217,8 @@ def test_doctor_takes_the_resolution_from_the_newest_study_of_this_machine(made:
     assert percent is not None
     found = resolution_finding(tmp_path, environment())
     assert found.text.startswith(f"{lab.bundle.name} (6 blocks of 2 options) could see differences")
-    assert f"of {significant(percent, 2)} % and more" in found.text
+    factor = f"a factor of {significant(1 + percent / 100, 2)}"
+    assert f"of {factor if percent > 100 else f'{significant(percent, 2)} %'} and more" in found.text
     other_machine = {**environment(), "cpu": {**environment()["cpu"], "model": "Other"}}
     for folder, here in ((tmp_path, other_machine), (tmp_path / "older.bundle", environment())):
         unknown = resolution_finding(folder, here)

@@ -7,7 +7,6 @@ final class Arrivals {
     private final SmallRandom random;
     private double nextNs;
     private long endNs;
-    private long backlog;
 
     Arrivals(Work work) {
         gapNs = 1e9 / work.ratePerS;
@@ -19,7 +18,6 @@ final class Arrivals {
     synchronized void begin(Window window) {
         nextNs = window.startNs() + (poisson ? gap() : 0);
         endNs = window.endNs();
-        backlog = 0;
     }
 
     /** The next intended start; -1: none is left before the end. */
@@ -30,19 +28,6 @@ final class Arrivals {
         long start = (long) nextNs;
         nextNs += gap();
         return start;
-    }
-
-    /** An arrival whose time is over: all those after it are late as well. */
-    synchronized void late() {
-        backlog++;
-        while (take() >= 0) {
-            backlog++;
-        }
-    }
-
-    /** Arrivals of the last stretch for which no client was free in time. */
-    synchronized long backlog() {
-        return backlog;
     }
 
     private double gap() {

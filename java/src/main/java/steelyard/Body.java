@@ -19,20 +19,24 @@ final class Body {
         found.addAll(transaction.values);
         Names names = new Names(work, found);
         try {
-            steps = transaction.steps.isEmpty() ? plain(transaction) : Step.all(transaction.steps, names);
+            steps = whole(transaction, Step.all(transaction.steps, names));
         } catch (PlanError error) {
             throw new PlanError("transactions." + transaction.name + ".steps: " + error.getMessage());
         }
         lists = names.lists();
     }
 
-    private static Step plain(Transaction transaction) {
+    /** Statements or steps, between begin and commit where the transaction says so. */
+    private static Step whole(Transaction transaction, Step inner) {
         return client -> {
             if (transaction.begin) {
                 client.begin();
             }
             for (int statement : transaction.statements) {
                 client.statement(statement, null);
+            }
+            if (!inner.run(client)) {
+                return false;
             }
             if (transaction.begin) {
                 client.commit();

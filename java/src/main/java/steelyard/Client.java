@@ -69,8 +69,8 @@ final class Client {
             }
             first = false;
             if (System.nanoTime() >= window.endNs() || !session.isConnected() && !reconnected(window)) {
-                if (arrivals != null) {
-                    arrivals.late();
+                for (long late = intendedNs; late > 0; late = arrivals.take()) {
+                    record.neverBegan(window.endNs() - late);
                 }
                 return;
             }

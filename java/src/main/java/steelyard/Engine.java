@@ -50,7 +50,7 @@ final class Engine {
                 connect(point, count.asInt());
                 alone(point);
             }
-            report.keep(point, clients, records, arrivals != null ? arrivals.backlog() : 0);
+            report.keep(point, clients, records);
             point++;
         }
         long begin = phase("cool-down", point - 1);

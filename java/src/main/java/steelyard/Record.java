@@ -36,6 +36,8 @@ final class Record {
     long failed;
     long sumNs;
     long firstHalf;
+    /** Arrivals of an open loop that did not begin. */
+    long backlog;
     /** When the first transaction began; 0: none did. */
     long beganNs;
     volatile long all;
@@ -101,6 +103,14 @@ final class Record {
             firstHalf += beginNs - window.measureNs() < window.endNs() - beginNs ? 1 : 0;
         } else if (window.measuredNs() == 0) {
             profile(beginNs, endNs);
+        }
+    }
+
+    /** An arrival for which no client was free until the end: its latency is what it had waited. */
+    void neverBegan(long waitedNs) {
+        if (window.measuredNs() > 0) {
+            backlog++;
+            histograms[histograms.length - 1].recordValue(Math.min(Math.max(waitedNs, 1), LONGEST_NS));
         }
     }
 

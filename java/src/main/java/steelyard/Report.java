@@ -57,10 +57,10 @@ final class Report {
         row("phases", point, count, name, startNs, endNs);
     }
 
-    /** The counts of a load point. late: arrivals for which no client was free. */
-    void keep(int point, List<Client> of, List<Record> records, long late) {
+    /** The counts of a load point. */
+    void keep(int point, List<Client> of, List<Record> records) {
         clients = of;
-        backlog.add(late);
+        backlog.add(records.stream().mapToLong(record -> record.backlog).sum());
         began.add(records.stream().mapToLong(record -> record.beganNs).filter(ns -> ns > 0).min().orElse(0));
         measuredNs += records.isEmpty() ? 0 : records.get(0).measuredNs();
         int seconds = records.stream().mapToInt(record -> record.seconds.size()).max().orElse(0);
