@@ -334,3 +334,14 @@ def test_a_file_of_an_unknown_format_names_its_first_line(tmp_path: Path) -> Non
     (tmp_path / "empty.csv").write_text("clients,per_s\n")
     empty = CliRunner().invoke(cli, ["import", str(tmp_path / "empty.csv")])
     assert re.search(r"empty\.csv: no row", str(empty.exception))
+
+
+def test_what_is_not_in_the_files_is_not_made_up(tmp_path: Path) -> None:
+    run = CliRunner()
+    assert run.invoke(cli, ["import", "kernel-modes-vm", "-o", str(tmp_path / "vm")]).exit_code == 0
+    assert run.invoke(cli, ["report", str(tmp_path / "vm")]).exit_code == 0
+    page = (tmp_path / "vm" / "report.html").read_text().partition("<main>")[2]
+    assert "read from 1 file: tables/results" in page
+    # one factor of the labels: nobody knows where a level was set, and its codes say all
+    assert "<dt>server</dt><dd><code>process</code> · <code>threaded</code></dd>" in page
+    assert "not in the files" in page and "process: process" not in page

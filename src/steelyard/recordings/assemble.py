@@ -8,6 +8,7 @@ from typing import Any
 import tomli_w
 
 from steelyard.declared_metrics import DeclaredMetric, as_json
+from steelyard.quantities import count
 from steelyard.recordings import RecordedRun, Recording
 from steelyard.recordings.derived_study import derived_study
 from steelyard.recordings.merge import merged
@@ -73,14 +74,14 @@ def _environment(runs: Sequence[PlacedRun], schedule: Schedule, files: Mapping[s
     for run in runs:
         facts = {name: text for report in run.reports for name, text in report.facts.items()}
         said = schedule.options[run.option].version if run.option in schedule.options else ""
-        version = said or facts.get("Server Version") or facts.get("DBMS Version") or run.option
+        version = said or facts.get("Server Version") or facts.get("DBMS Version") or _NO_VERSION
         servers.setdefault(run.option, {"version": version, "origin": "recording", "set": facts})
     formats = sorted({report.format for run in runs for report in run.reports if report.format})
     return {
         **schedule.environment,
         "recording": {
             "source": schedule.source or "files of the user",
-            "work": f"read from {len(files)} files: {', '.join(formats)}",
+            "work": f"read from {count(len(files), 'file')}: {', '.join(formats)}",
             "files": dict(files),
         },
         "servers": servers,
@@ -114,6 +115,7 @@ def _charted(runs: Sequence[PlacedRun]) -> dict[str, list[DeclaredMetric]]:
     return {monitor: list(metrics.values()) for monitor, metrics in found.items() if metrics}
 
 
+_NO_VERSION = "not in the files"
 _CHARTS_MAX = 8
 # several tools show the CPUs of one machine: the first of these is drawn
 _CPU_TOOLS = ("system/mpstat", "system/vmstat", "system/sar", "system/iostat")

@@ -11,7 +11,10 @@ from steelyard.bundle.series.facts import MonitorCost
 
 @dataclass(frozen=True)
 class FactorFacts:
-    """A factor as the study gives it. levels: what each code stands for."""
+    """A factor as the study gives it.
+
+    scope: '' where nobody knows it. levels: what each code stands for; '' where it stands for itself.
+    """
 
     name: str
     scope: str

@@ -12,7 +12,7 @@ from steelyard.quantities import duration, quantity
 from steelyard.report.about.about import About, FactorFacts, Phases
 from steelyard.report.about.machine import machine_rows
 from steelyard.study.errors import shown
-from steelyard.study.study import Factor
+from steelyard.study.study import Factor, Study
 from steelyard.study.workloads.program import ProgramWorkload
 
 
@@ -60,10 +60,7 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
         server_settings=_settings(bundle, in_order),
         engine=_engine(bundle),
         monitors=facts.monitors,
-        factors=tuple(
-            FactorFacts(name, factor.scope, {code: _shown(factor, code) for code in factor.levels})
-            for name, factor in study.factors.items()
-        ),
+        factors=_factors(study),
         option_levels={o["label"]: o["levels"] for o in bundle.head["options"]},
         resets_server=not study.subject.dsn,
         load_points=facts.load_points,
@@ -126,13 +123,25 @@ def _cost(schema: Mapping[str, float]) -> str:
     return ", ".join(sizes) + took
 
 
+def _factors(study: Study) -> tuple[FactorFacts, ...]:
+    # files recorded elsewhere do not say where a level was set
+    recorded = study.subject.kind == "recording"
+    return tuple(
+        FactorFacts(
+            name, "" if recorded else factor.scope, {code: _shown(factor, code) for code in factor.levels}
+        )
+        for name, factor in study.factors.items()
+    )
+
+
 def _shown(factor: Factor, code: str) -> str:
+    """What a code stands for; '' where it stands for itself."""
     level = factor.levels[code]
     if factor.scope == "schema":
         return str(level["sql"] if isinstance(level, Mapping) else level).strip() or "as loaded"
     if isinstance(level, Mapping):
         return ", ".join(f"{name} = {value}" for name, value in level.items())
-    return str(level)
+    return "" if str(level) == code else str(level)
 
 
 def _engine(bundle: Bundle) -> dict[str, str]:
