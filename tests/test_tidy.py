@@ -127,12 +127,12 @@ ROOMS = {
         anonymity mix
     """,
     "recordings": """
-        cells histograms model rows
+        cells histograms mean model rows samples
         probes source
         described report rulers schedule
         csv_tables events placed
         formats
-        derived_study filing merge notices registry
+        derived_study filing merge notices readings registry
         runs table_files tables_of_run
         assemble
         write

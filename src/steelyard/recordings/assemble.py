@@ -59,7 +59,7 @@ def _best(reports: Sequence[Report]) -> Report:
         known = {figure.name for figure in best.figures}
         best.figures = [*best.figures, *(f for f in other.figures if f.name not in known)]
         best.rows = {**other.rows, **best.rows}
-        best.samples = [*best.samples, *other.samples]
+        best.samples.extend(other.samples)
         best.facts, best.notices = {**other.facts, **best.facts}, [*best.notices, *other.notices]
         best.clients = best.clients or other.clients
     return best
@@ -96,7 +96,7 @@ def _charted(runs: Sequence[PlacedRun]) -> dict[str, list[DeclaredMetric]]:
     tool = next((name for name in _CPU_TOOLS if name in seen), "")
     for run in runs:
         for report in run.reports:
-            names = {(s.entity, slug(s.metric)) for s in report.samples}
+            names = {(entity, slug(metric)) for entity, metric in report.samples.series}
             limited = {(e, m.removesuffix("_limit")) for e, m in names if m.endswith("_limit")}
             of_cpu = {(e, m) for e, m in names if e == "cpu all" and m in _OF_CPU and report.format == tool}
             at = found.setdefault(report.format.replace("/", "-"), {})

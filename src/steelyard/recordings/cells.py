@@ -23,6 +23,9 @@ def number(text: str, decimal_comma: bool = False) -> float | None:
     Raises ValueError for any other text, and beyond 2^53.
     """
     cell = text.strip()
+    # nearly all cells are plain: the other forms are looked for in the rest
+    if _PLAIN.fullmatch(cell):
+        return _finite(cell)
     if _NONE.fullmatch(cell):
         return None
     if decimal_comma and _COMMA.fullmatch(cell):
@@ -31,9 +34,13 @@ def number(text: str, decimal_comma: bool = False) -> float | None:
         cell = cell.replace(",", "")
     if not _PLAIN.fullmatch(cell):
         raise ValueError(f"not a number: {text!r:.60}")
+    return _finite(cell)
+
+
+def _finite(cell: str) -> float:
     found = float(cell)
     if not math.isfinite(found) or abs(found) > LARGEST:
-        raise ValueError(f"beyond 2^53: {text!r:.60}")
+        raise ValueError(f"beyond 2^53: {cell!r:.60}")
     return found
 
 

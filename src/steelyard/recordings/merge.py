@@ -39,7 +39,7 @@ def merged(reports: Sequence[Report], side_by_side: bool = False) -> Report:
         found.clients = sum(r.clients or 0 for r in reports) or None
     for r in reports:
         shift = (r.began - began).total_seconds() if r.began and began and _same_zone(r.began, began) else 0.0
-        found.samples += [type(s)(s.at_s + shift, s.entity, s.metric, s.value) for s in r.samples]
+        found.samples.extend(r.samples, shift)
     found.figures = _figures(reports, found)
     found.rows = rows_merged([r.rows for r in reports], found.place)
     return found

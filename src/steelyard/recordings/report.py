@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
 
+from steelyard.recordings.samples import Samples
 from steelyard.recordings.source import Source
 
 _DAY_S = 86_400
@@ -24,16 +25,6 @@ class Figure:
     unit: str
     better: Better = "neither"
     pooled: bool = False
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One reading. at_s: since the report began."""
-
-    at_s: float
-    entity: str
-    metric: str
-    value: float
 
 
 @dataclass(frozen=True)
@@ -68,7 +59,7 @@ class Report:
     clients: int | None = None
     work: Work | None = None
     figures: list[Figure] = field(default_factory=list[Figure])
-    samples: list[Sample] = field(default_factory=list[Sample])
+    samples: Samples = field(default_factory=Samples)
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict[str, list[dict[str, Any]]])
     facts: dict[str, str] = field(default_factory=dict[str, str])
     notices: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
@@ -103,12 +94,12 @@ class Report:
         if self.began is not None and self.began.year > 1 and 0 < interval_s <= _DAY_S:
             self.began -= timedelta(seconds=interval_s)
             self.seconds = (self.seconds or 0.0) + interval_s
-            self.samples = [replace(sample, at_s=sample.at_s + interval_s) for sample in self.samples]
+            self.samples.later(interval_s)
 
     def sample(self, at_s: float, entity: str, metric: str, value: float | None) -> None:
         """Adds a reading; none where the value is None."""
         if value is not None:
-            self.samples.append(Sample(at_s, entity, metric, value))
+            self.samples.add(at_s, entity, metric, value)
 
 
 class Format(Protocol):

@@ -17,7 +17,7 @@ from pathlib import Path
 from steelyard.recordings.merge import merged
 from steelyard.recordings.placed import Filed, PlacedRun
 from steelyard.recordings.registry import reports_in
-from steelyard.recordings.report import Report, Sample
+from steelyard.recordings.report import Report
 from steelyard.recordings.source import Skipped, Source
 from steelyard.study.errors import InputError
 
@@ -189,12 +189,13 @@ def _during(report: Report, run: PlacedRun) -> Report | None:
             'give the offset in a schedule: [[choices]] files = "..." utc_offset_minutes = 0',
         )
     shift = (report.began - run.began).total_seconds()
-    inside = [s for s in report.samples if -_SLACK_S <= s.at_s + shift <= run.seconds + _SLACK_S]
+    inside = report.samples.within(-_SLACK_S - shift, run.seconds + _SLACK_S - shift)
     if not inside:
         return None
     whole = len(inside) == len(report.samples)
     part = Report(report.format, report.place, report.server, run.began, run.seconds)
-    part.samples = [Sample(s.at_s + shift, s.entity, s.metric, s.value) for s in inside]
+    part.samples = inside
+    inside.later(shift)
     part.facts, part.notices = report.facts, list(report.notices)
     if whole:
         part.figures, part.rows = report.figures, report.rows

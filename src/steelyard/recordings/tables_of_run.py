@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from steelyard.recordings.merge import rows_merged
 from steelyard.recordings.placed import PlacedRun
+from steelyard.recordings.readings import averaged, readings_of_run
 from steelyard.recordings.report import Report
-from steelyard.recordings.rulers import slug
 from steelyard.run_tables.rows import Columns, Rows, SchemaError, check
 from steelyard.run_tables.schema import BY_NAME
 from steelyard.study.errors import InputError
@@ -44,9 +46,12 @@ def tables_of_run(run: PlacedRun, clients: Sequence[int]) -> dict[str, Columns]:
         for figure in {f.name: f for f in figures}.values():
             scores = tables.setdefault("further_scores", Rows("further_scores"))
             scores.add(point=number, instance=0, name=figure.name, value=float(figure.value))
-    _samples(tables, run, placed)
-    _cool_down(tables, placed, clients)
-    for code, text in dict.fromkeys(notice for report in run.reports for notice in report.notices):
+    starts = {id(one.report): one.start_s for _, one in placed}
+    samples = readings_of_run(run, starts, max(one.start_s + one.length_s for _, one in placed))
+    if samples is not None:
+        _cool_down(tables["phases"], samples, placed, clients)
+    told = (notice for report in run.reports for notice in [*report.notices, *averaged(report)])
+    for code, text in dict.fromkeys(told):
         tables["notices"].add(code=code, text=text)
     found: dict[str, Columns] = {
         name: rows.columns()
@@ -58,7 +63,7 @@ def tables_of_run(run: PlacedRun, clients: Sequence[int]) -> dict[str, Columns]:
             check(BY_NAME[name], columns)
         except SchemaError as error:
             raise InputError(f"{run.reports[0].place}: {error}") from None
-    return found
+    return found if samples is None else {**found, "samples": samples}
 
 
 def _whole(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,7 +73,7 @@ def _whole(row: Mapping[str, Any]) -> dict[str, Any]:
 def _axis(run: PlacedRun) -> list[tuple[int | None, _Placed]]:
     """Load points one after another, at their own times where all tell them."""
     if not run.points:
-        longest = max((s.at_s for r in run.others for s in r.samples), default=0.0)
+        longest = max((float(r.samples.at_s.max()) for r in run.others if r.samples), default=0.0)
         length = min(run.seconds or longest + 1.0, _SECONDS_MAX)
         clients = next((r.clients for r in run.others if r.clients), None)
         return [(clients, _Placed(Report("", run.reports[0].place), 0.0, length))]
@@ -98,39 +103,12 @@ def _throughput(rows: Rows, point: int, report: Report) -> None:
 
 
 def _cool_down(
-    tables: dict[str, Rows], placed: Sequence[tuple[int | None, _Placed]], clients: Sequence[int]
+    phases: Rows, samples: Columns, placed: Sequence[tuple[int | None, _Placed]], clients: Sequence[int]
 ) -> None:
     """What monitors read after the last load point: what is not released is seen there."""
     point, last = max(placed, key=lambda one: one[1].start_s + one[1].length_s)
     end_ns = round((last.start_s + last.length_s) * 1e9)
-    latest = max(tables["samples"].columns()["t_ns"], default=0) if "samples" in tables else 0
+    latest = int(np.max(samples["t_ns"]))
     if latest > end_ns + 1e9:
         number = clients.index(point or 1) if clients else 0
-        tables["phases"].add(
-            point=number, clients=point or 1, phase="cool-down", start_ns=end_ns, end_ns=latest
-        )
-
-
-def _samples(tables: dict[str, Rows], run: PlacedRun, placed: Sequence[tuple[int | None, _Placed]]) -> None:
-    rows = Rows("samples")
-    length = max(one.start_s + one.length_s for _, one in placed)
-    starts = {id(one.report): one.start_s for _, one in placed}
-    for report in run.reports:
-        shift = starts.get(id(report), 0.0)
-        own = report.began if id(report) not in starts else None
-        if own and run.began and (own.tzinfo is None) == (run.began.tzinfo is None):
-            shift = (own - run.began).total_seconds()
-        numbered = any(code == "interval-unknown" for code, _ in report.notices)
-        most = max((s.at_s for s in report.samples), default=0.0) + 1.0
-        for sample in report.samples:
-            # readings that are only numbered are spread over the run
-            at_s = length * (sample.at_s + 0.5) / most if numbered else shift + sample.at_s
-            rows.add(
-                t_ns=round(max(-_SECONDS_MAX, min(at_s, _SECONDS_MAX)) * 1e9),
-                monitor=report.format.replace("/", "-"),
-                entity=sample.entity[:200],
-                metric=slug(sample.metric) or "value",
-                value=float(sample.value),
-            )
-    if run.reports and any(report.samples for report in run.reports):
-        tables["samples"] = rows
+        phases.add(point=number, clients=point or 1, phase="cool-down", start_ns=end_ns, end_ns=latest)

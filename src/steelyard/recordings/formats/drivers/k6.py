@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from datetime import datetime
 from typing import Any, cast
 
@@ -25,7 +26,6 @@ def read(source: Source) -> list[Report]:
     report = Report("drivers/k6", source.place(source.first))
     seconds: dict[int, list[int]] = {}
     latencies: dict[int, int] = {}
-    others: dict[str, int] = {}
     users = 0.0
     for line, text in source.lines():
         try:
@@ -44,9 +44,7 @@ def read(source: Source) -> list[Report]:
             elif name == "vus":
                 users = max(users, value)
             else:
-                others[name] = others.get(name, 0) + 1
-                if others[name] <= 10_000:
-                    report.sample(at, "k6", name, value)
+                report.sample(at, "k6", name, value)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
             source.skip(line, text)
     _close(report, seconds, latencies)
@@ -55,12 +53,12 @@ def read(source: Source) -> list[Report]:
 
 
 def _close(report: Report, seconds: dict[int, list[int]], latencies: dict[int, int]) -> None:
-    starts = [*seconds, *(int(sample.at_s) for sample in report.samples)]
+    starts = [*seconds, *([math.floor(report.samples.at_s.min())] if report.samples else [])]
     if not starts:
         return
     start = min(starts)
     report.began = datetime.fromtimestamp(start).astimezone()
-    report.samples = [type(s)(s.at_s - start, s.entity, s.metric, s.value) for s in report.samples]
+    report.samples.later(-start)
     if seconds:
         report.seconds = float(max(seconds) + 1 - start)
         by_second = tuple((at - start, done, failed) for at, (done, failed) in sorted(seconds.items()))

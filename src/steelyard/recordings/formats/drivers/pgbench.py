@@ -98,7 +98,7 @@ def _closed(report: Report, values: dict[str, float]) -> Report:
         report.notices.append(
             ("summary-missing", "progress lines without a summary: no count of transactions")
         )
-        rates = [sample.value for sample in report.samples if sample.metric == "tps"]
+        rates = report.samples.values_of("tps")
         report.figure("tps_of_progress", sum(rates) / len(rates), "1/s", "higher")
         report.seconds = values["until"] or None
     return report

@@ -89,6 +89,6 @@ def _closed(report: Report, values: dict[str, float]) -> Report:
         report.work = Work(int(done), int(values.get("failed", 0)), detail=1)
     elif "until" in values:
         report.notices.append(("summary-missing", "intermediate results without a summary: no count"))
-        rates = [sample.value for sample in report.samples if sample.metric == "tps"]
+        rates = report.samples.values_of("tps")
         report.figure("tps_of_progress", sum(rates) / len(rates), "1/s", "higher")
     return report

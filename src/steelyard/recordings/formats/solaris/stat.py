@@ -6,6 +6,7 @@ reading counts since the boot.
 
 from __future__ import annotations
 
+import math
 import re
 
 from steelyard.recordings.cells import exact
@@ -76,7 +77,7 @@ def _close(report: Report, seen: dict[str, int], busy: dict[int, list[float]]) -
     if not busy:
         return
     if len(busy) > 1:
-        report.samples = [sample for sample in report.samples if sample.at_s > 0]
+        report.samples = report.samples.within(0.5, math.inf)
         del busy[0]
         report.notices.append(("since-boot", "the first reading counts since the boot: left out"))
     else:

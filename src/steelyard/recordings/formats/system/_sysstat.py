@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
 from steelyard.recordings.cells import number
+from steelyard.recordings.mean import Mean
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import BANNER, Source
 
@@ -15,6 +16,7 @@ _TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(?: ([AP]M))?\s+(.*)")
 STAMP = re.compile(
     r"(\d\d/\d\d/\d\d(?:\d\d)?|\d{4}-\d\d-\d\d)[ T](\d\d):(\d\d):(\d\d)(?: ([AP]M))?(?:[+-]\d{4})?\s*"
 )
+_NO_NUMBER = re.compile(r"#+|-?nan|n/a", re.IGNORECASE)
 _DAY_S = 86_400
 # of the first columns of a row: what the row is of; the others are its numbers
 _NAMES = {
@@ -73,9 +75,10 @@ def day_of(text: str) -> date | None:
 
 def readings(source: Source, report: Report) -> Iterator[Reading]:
     """Rows under headings with a time; fills began and facts of the report. Averages are not read."""
-    columns: list[str] = []
+    heading: _Heading | None = None
     day: date | None = None
     heading_s = first_s = last_s = -1.0
+    midnights = 0
     comma = source.decimal_comma
     for line, text in source.lines():
         if banner := BANNER.match(text):
@@ -87,17 +90,19 @@ def readings(source: Source, report: Report) -> Iterator[Reading]:
             second = _second(found)
             cells = found[5].split()
             if _is_heading(cells):
-                columns = cells
+                heading = _Heading.of(cells)
                 heading_s = second if heading_s < 0 else heading_s
                 continue
+            second += midnights * _DAY_S
             if second < max(last_s, heading_s) - _DAY_S / 2:
+                midnights += 1
                 second += _DAY_S
             if first_s < 0:
                 first_s = second
                 if day is not None:
                     report.began = datetime.combine(day, time()) + timedelta(seconds=second)
             last_s = second
-            reading = _reading(second - first_s, columns, cells, comma)
+            reading = _reading(second - first_s, heading, cells, comma)
             if reading is None:
                 source.skip(line, text)
             else:
@@ -117,32 +122,52 @@ def _second(found: re.Match[str]) -> float:
 
 
 def _is_heading(cells: list[str]) -> bool:
-    return bool(cells) and not any(cell[:1].isdigit() for cell in cells)
+    return bool(cells) and not any(cell[:1].isdigit() or _NO_NUMBER.fullmatch(cell) for cell in cells)
 
 
-def _reading(at_s: float, columns: list[str], cells: list[str], comma: bool) -> Reading | None:
-    names = [i for i, column in enumerate(columns) if column in _NAMES]
-    if not columns or len(cells) < len(columns):
+@dataclass(frozen=True)
+class _Heading:
+    """Columns of the rows that follow.
+
+    named: place and prefix of the cells that name what a row is of. numbers: place and metric of the others.
+    """
+
+    columns: int
+    command: bool
+    named: tuple[tuple[int, str], ...]
+    numbers: tuple[tuple[int, str], ...]
+
+    @classmethod
+    def of(cls, columns: list[str]) -> _Heading:
+        command = columns[-1] == "Command"
+        named = tuple(
+            (i, column.strip(":").lower() + " ")
+            for i, column in enumerate(columns)
+            if column in _NAMES - {"UID", "USER"}
+        )
+        numbers = tuple(
+            (i, metric(column))
+            for i, column in enumerate(columns)
+            if column not in _NAMES and column != "Command"
+        )
+        return cls(len(columns), command, (*named, (len(columns) - 1, "")) if command else named, numbers)
+
+
+def _reading(at_s: float, heading: _Heading | None, cells: list[str], comma: bool) -> Reading | None:
+    if heading is None:
         return None
-    if columns[-1] == "Command":
-        cells = [*cells[: len(columns) - 1], " ".join(cells[len(columns) - 1 :])]
-    if len(cells) != len(columns):
+    if heading.command and len(cells) > heading.columns:
+        last = heading.columns - 1
+        cells = [*cells[:last], " ".join(cells[last:])]
+    if len(cells) != heading.columns:
         return None
-    named = [
-        columns[i].strip(":").lower() + " " + cells[i] for i in names if columns[i] not in ("UID", "USER")
-    ]
-    if columns[-1] == "Command":
-        named.append(cells[-1])
-    values: dict[str, float] = {}
     try:
-        for i, (column, cell) in enumerate(zip(columns, cells, strict=True)):
-            if i not in names and column != "Command":
-                value = number(cell, comma)
-                if value is not None:
-                    values[metric(column)] = value
+        cells_of = ((name, number(cells[i], comma)) for i, name in heading.numbers)
+        values = {name: value for name, value in cells_of if value is not None}
     except ValueError:
         return None
-    return Reading(at_s, " ".join(named) or "host", values) if values else None
+    entity = " ".join([prefix + cells[i] for i, prefix in heading.named]) or "host"
+    return Reading(at_s, entity, values) if values else None
 
 
 def busy_percent(values: Mapping[str, float]) -> float | None:
@@ -152,16 +177,16 @@ def busy_percent(values: Mapping[str, float]) -> float | None:
     return 100 - sum(values.get(name, 0.0) for name in ("idle_percent", "iowait_percent", "steal_percent"))
 
 
-def mean(values: list[float]) -> float | None:
-    """Their mean; None of none."""
-    return sum(values) / len(values) if values else None
-
-
-def collect(source: Source, name: str, keep: Callable[[Reading, Report], None]) -> Report:
-    """A report of all rows as samples. keep: is called with each row."""
+def collect(source: Source, name: str, busy_figure: str = "") -> Report:
+    """A report of all rows as samples. busy_figure: gets the mean over all rows of the CPU `all`."""
     report = Report(name, source.place(source.first))
+    busy = Mean()
     for reading in readings(source, report):
-        for metric_, value in reading.values.items():
-            report.sample(reading.at_s, reading.entity, metric_, value)
-        keep(reading, report)
+        report.samples.add_row(
+            reading.at_s, reading.entity, list(reading.values), list(reading.values.values())
+        )
+        if reading.entity == "cpu all" and (percent := busy_percent(reading.values)) is not None:
+            busy.add(percent)
+    if busy_figure:
+        report.figure(busy_figure, busy.value, "%")
     return report

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from steelyard.recordings.cells import number
-from steelyard.recordings.formats.system._sysstat import STAMP, busy_percent, day_of, mean, metric
-from steelyard.recordings.report import Report, Sample
+from steelyard.recordings.formats.system._sysstat import STAMP, busy_percent, day_of, metric
+from steelyard.recordings.mean import Mean
+from steelyard.recordings.report import Report
 from steelyard.recordings.source import BANNER, Source
 
 TITLE = "iostat (Linux)"
@@ -23,23 +25,18 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report; readings without a time are numbered."""
-    report = Report("system/iostat", source.place(source.first))
-    groups: list[list[Sample]] = [[]]
-    times: list[float | None] = [None]
+    found = _Readings(Report("system/iostat", source.place(source.first)))
     columns: list[str] = []
     comma = source.decimal_comma
     for line, text in source.lines():
         if BANNER.match(text):
             continue
-        if found := STAMP.fullmatch(text):
-            if groups[-1]:
-                groups.append([])
-                times.append(None)
-            times[-1] = _second(found)
+        if stamp := STAMP.fullmatch(text):
+            found.close()
+            found.at = _second(stamp)
         elif text.startswith(("avg-cpu:", "Device")):
-            if text.startswith("avg-cpu:") and groups[-1]:
-                groups.append([])
-                times.append(None)
+            if text.startswith("avg-cpu:"):
+                found.close()
             columns = text.split()
         elif text.strip():
             cells = text.split()
@@ -52,11 +49,9 @@ def read(source: Source) -> list[Report]:
             except ValueError:
                 source.skip(line, text)
                 continue
-            for column, value in zip(columns[1:], values, strict=True):
-                if value is not None:
-                    groups[-1].append(Sample(0, name, metric(column), value))
-    _place(report, groups, times)
-    return [report]
+            pairs = zip(columns[1:], values, strict=True)
+            found.group.append((name, {metric(column): v for column, v in pairs if v is not None}))
+    return [found.report_of_all()]
 
 
 def _second(found: re.Match[str]) -> float:
@@ -65,31 +60,62 @@ def _second(found: re.Match[str]) -> float:
     return (day.toordinal() * _DAY_S if day else 0.0) + 3600.0 * hour + 60.0 * int(found[3]) + int(found[4])
 
 
-def _place(report: Report, groups: list[list[Sample]], times: list[float | None]) -> None:
-    """Samples at their times, without those since the boot."""
-    since_boot = times[0] if len(groups) > 1 else None
-    if len(groups) > 1:
-        groups, times = groups[1:], times[1:]
-        text = "the first report of iostat counts since the boot: left out"
-    else:
+_Group = list[tuple[str, dict[str, float]]]
+
+
+@dataclass
+class _Readings:
+    """Readings as they are read. group, at: what stands between two times, or between two `avg-cpu`."""
+
+    report: Report
+    group: _Group = field(default_factory=_Group)
+    at: float | None = None
+    since_boot: tuple[_Group, float | None] | None = None
+    begin: float | None = None
+    timed: bool = True
+    count: int = 0
+    busy: Mean = field(default_factory=Mean)
+
+    def close(self) -> None:
+        """Ends the group: the first counts since the boot, and is kept apart."""
+        if not self.group:
+            return
+        if self.since_boot is None:
+            self.since_boot = (self.group, self.at)
+        else:
+            self._keep(self.group, self.at)
+        self.group, self.at = [], None
+
+    def _keep(self, group: _Group, at: float | None) -> None:
+        if self.count == 0:
+            self.begin, self.timed = at, at is not None
+        at_s = at - self.begin if at is not None and self.begin is not None else float(self.count)
+        self.timed = self.timed and at is not None
+        self.count += 1
+        for entity, values in group:
+            self.report.samples.add_row(at_s, entity, list(values), list(values.values()))
+            if entity == "cpu all" and (percent := busy_percent(values)) is not None:
+                self.busy.add(percent)
+        if self.timed and at_s > 0:
+            self.report.seconds = at_s
+
+    def report_of_all(self) -> Report:
+        """The report, without what counts since the boot where others follow."""
+        self.close()
+        report, only = self.report, self.count == 0
+        if self.since_boot and only:
+            self._keep(*self.since_boot)
         text = "the only report of iostat counts since the boot"
-    report.notices.append(("since-boot", text))
-    first = times[0] if times else None
-    if first is not None and first > _DAY_S:
-        report.began = datetime.fromordinal(int(first // _DAY_S)) + timedelta(seconds=first % _DAY_S)
-    known = [at for at in times if at is not None]
-    if len(known) != len(times):
-        report.notices.append(("interval-unknown", "iostat tells no times: its readings are numbered"))
-    busy: list[float] = []
-    for i, group in enumerate(groups):
-        at = times[i]
-        at_s = at - first if at is not None and first is not None else float(i)
-        report.samples += [Sample(at_s, s.entity, s.metric, s.value) for s in group]
-        cpu = {s.metric: s.value for s in group if s.entity == "cpu all"}
-        if (percent := busy_percent(cpu)) is not None:
-            busy.append(percent)
-    if len(groups) > 1 and len(known) == len(times):
-        report.seconds = known[-1] - known[0] or None
-    if since_boot is not None and first is not None:
-        report.begin_earlier(first - since_boot)
-    report.figure("cpu_busy_iostat", mean(busy), "%")
+        text = text if only else "the first report of iostat counts since the boot: left out"
+        report.notices.append(("since-boot", text))
+        if self.begin is not None and self.begin > _DAY_S:
+            days, second = divmod(self.begin, _DAY_S)
+            report.began = datetime.fromordinal(int(days)) + timedelta(seconds=second)
+        if not self.timed:
+            report.seconds = None
+            report.notices.append(("interval-unknown", "iostat tells no times: its readings are numbered"))
+        before = self.since_boot[1] if self.since_boot and not only else None
+        if before is not None and self.begin is not None:
+            report.begin_earlier(self.begin - before)
+        report.figure("cpu_busy_iostat", self.busy.value, "%")
+        return report

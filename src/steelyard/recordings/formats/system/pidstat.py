@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from steelyard.recordings.formats.system._sysstat import Reading, collect
+from steelyard.recordings.formats.system._sysstat import collect
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import BANNER, Source
 
@@ -20,8 +20,4 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report: samples by process."""
-
-    def keep(_reading: Reading, _report: Report) -> None:
-        return
-
-    return [collect(source, "system/pidstat", keep)]
+    return [collect(source, "system/pidstat")]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from steelyard.recordings.formats.system._sysstat import mean
+from steelyard.recordings.mean import Mean
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
 from steelyard.study.errors import InputError
@@ -36,7 +36,7 @@ def read(source: Source) -> list[Report]:
 def _host(source: Source, host: Json) -> Report:
     report = Report("system/sadf", source.place(source.first), server=str(host.get("nodename", "")))
     report.facts |= {"host": report.server, "CPUs": str(host.get("number-of-cpus", ""))}
-    busy: list[float] = []
+    busy = Mean()
     last: datetime | None = None
     for one in cast(list[Json], host["statistics"]):
         at = _moment(one["timestamp"])
@@ -45,12 +45,10 @@ def _host(source: Source, host: Json) -> Report:
         at_s = (at - report.began).total_seconds()
         for entity, metric, value in _numbers({k: v for k, v in one.items() if k != "timestamp"}, "host", ""):
             report.sample(at_s, entity, metric, value)
-        busy += [
-            100 - cpu["idle"] - cpu.get("iowait", 0) - cpu.get("steal", 0)
-            for cpu in one.get("cpu-load", [])
-            if cpu.get("cpu") == "all" and "idle" in cpu
-        ]
-    report.figure("cpu_busy_sar", mean(busy), "%")
+        for cpu in one.get("cpu-load", []):
+            if cpu.get("cpu") == "all" and "idle" in cpu:
+                busy.add(100 - cpu["idle"] - cpu.get("iowait", 0) - cpu.get("steal", 0))
+    report.figure("cpu_busy_sar", busy.value, "%")
     if report.began and last and last > report.began:
         report.seconds = (last - report.began).total_seconds()
     if host["statistics"]:

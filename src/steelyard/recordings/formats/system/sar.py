@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from steelyard.recordings.formats.system._sysstat import Reading, busy_percent, collect, mean
+from steelyard.recordings.formats.system._sysstat import collect
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import BANNER, Source
 
@@ -24,12 +24,4 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report; the CPU's use is the mean over all readings of `all`."""
-    busy: list[float] = []
-
-    def keep(reading: Reading, _report: Report) -> None:
-        if reading.entity == "cpu all" and (percent := busy_percent(reading.values)) is not None:
-            busy.append(percent)
-
-    report = collect(source, "system/sar", keep)
-    report.figure("cpu_busy_sar", mean(busy), "%")
-    return [report]
+    return [collect(source, "system/sar", "cpu_busy_sar")]

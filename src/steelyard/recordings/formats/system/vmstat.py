@@ -10,7 +10,7 @@ import re
 from datetime import datetime
 
 from steelyard.recordings.cells import exact
-from steelyard.recordings.formats.system._sysstat import mean
+from steelyard.recordings.mean import Mean
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
 
@@ -20,6 +20,7 @@ _HEADING = re.compile(r"^ *r +b +(?:w +)?swpd +free\b.*\bid\b", re.MULTILINE)
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
 _CPU = {"us": "us_percent", "sy": "sy_percent", "id": "id_percent", "wa": "wa_percent", "st": "st_percent",
         "gu": "gu_percent"}  # fmt: skip
+_Row = tuple[datetime | None, list[str], list[float]]
 
 
 def sniff(head: str) -> bool:
@@ -31,59 +32,70 @@ def read(source: Source) -> list[Report]:
     """One report: readings of the host and its CPUs."""
     report = Report("system/vmstat", source.place(source.first))
     columns: list[str] = []
-    rows: list[tuple[datetime | None, dict[str, float]]] = []
+    first: _Row | None = None
+    busy, rows = Mean(), 0
     for line, text in source.lines():
-        if _HEADING.match(text):
-            columns = text.split()
-        elif text.lstrip().startswith(("procs", "--procs")):
+        if "swpd" in text and _HEADING.match(text):
+            columns = _names(text.split())
+        elif text.lstrip().startswith(("procs", "--procs")) or not text.strip():
             continue
-        elif text.strip():
-            row = _row(columns, text)
-            if row is None:
-                source.skip(line, text)
-            else:
-                rows.append(row)
-    _place(report, rows)
+        elif (row := _row(columns, text)) is None or (first and (row[0] is None) != (first[0] is None)):
+            source.skip(line, text)
+        elif first is None:
+            first = row
+        else:
+            _keep(report, busy, row, rows)
+            rows += 1
+    if first is not None:
+        _since_boot(report, busy, first, rows)
+    report.figure("cpu_busy_vmstat", busy.value, "%")
     return [report]
 
 
-def _row(columns: list[str], text: str) -> tuple[datetime | None, dict[str, float]] | None:
-    stamp = _STAMP.search(text)
-    numbers = (text[: stamp.start()] if stamp else text).split()
-    names = columns[: columns.index("id") + 1] if "id" in columns else []
-    names += [name for name in columns[len(names) :] if name in _CPU]
+def _names(columns: list[str]) -> list[str]:
+    """Names of the columns without the timestamp's, which is that of its zone."""
+    last = columns.index("id") + 1
+    return columns[:last] + [name for name in columns[last:] if name in _CPU]
+
+
+def _row(columns: list[str], text: str) -> _Row | None:
+    stamp = _STAMP.search(text, max(0, len(text) - 30))
+    cells = (text[: stamp.start()] if stamp else text).split()
+    if not columns or len(cells) != len(columns):
+        return None
     try:
         at = datetime.fromisoformat(stamp[1]) if stamp else None
-        if not names or len(numbers) != len(names):
-            return None
-        return at, {name: exact(cell) for name, cell in zip(names, numbers, strict=True)}
+        return at, columns, [exact(cell) for cell in cells]
     except ValueError:
         return None
 
 
-def _place(report: Report, rows: list[tuple[datetime | None, dict[str, float]]]) -> None:
-    since_boot = rows[0][0] if len(rows) > 1 else None
-    if len(rows) > 1:
-        rows = rows[1:]
+def _keep(report: Report, busy: Mean, row: _Row, number: int) -> None:
+    at, names, values = row
+    report.began = report.began or at
+    at_s = (at - report.began).total_seconds() if at and report.began else float(number)
+    if at_s:
+        report.seconds = at_s if at else None
+    cut = next(i for i, name in enumerate(names) if name in _CPU)
+    report.samples.add_row(at_s, "host", names[:cut], values[:cut])
+    report.samples.add_row(at_s, "cpu all", [_CPU[name] for name in names[cut:]], values[cut:])
+    # from what is idle: the printed parts are rounded, and may add up to more than 100
+    busy.add(
+        100 - sum(value for name, value in zip(names, values, strict=True) if name in ("id", "wa", "st"))
+    )
+
+
+def _since_boot(report: Report, busy: Mean, first: _Row, following: int) -> None:
+    """Leaves the first row out where others follow, and says so."""
+    at = first[0]
+    if following:
         report.notices.append(("since-boot", "the first row of vmstat counts since the boot: left out"))
-    elif rows:
+    else:
         report.notices.append(("since-boot", "the only row of vmstat counts since the boot"))
-    times = [at for at, _ in rows if at is not None]
-    if times and len(times) == len(rows):
-        report.began = times[0]
-        report.seconds = (times[-1] - times[0]).total_seconds() or None
-    elif rows:
+        _keep(report, busy, first, 0)
+    if at is None:
         report.notices.append(
             ("interval-unknown", "vmstat tells no times (option -t): its readings are numbered")
         )
-    busy: list[float] = []
-    for i, (at, values) in enumerate(rows):
-        at_s = (at - report.began).total_seconds() if at and report.began else float(i)
-        for name, value in values.items():
-            entity, metric = ("cpu all", _CPU[name]) if name in _CPU else ("host", name)
-            report.sample(at_s, entity, metric, value)
-        # from what is idle: the printed parts are rounded, and may add up to more than 100
-        busy.append(100 - sum(values.get(name, 0.0) for name in ("id", "wa", "st")))
-    if since_boot and report.began:
-        report.begin_earlier((report.began - since_boot).total_seconds())
-    report.figure("cpu_busy_vmstat", mean(busy), "%")
+    elif following and report.began:
+        report.begin_earlier((report.began - at).total_seconds())
