@@ -1,8 +1,9 @@
-"""What the import of a large log of pgbench takes: seconds and the largest memory of the process.
+"""What the import of a long file takes: seconds and the largest memory of the process.
 
-    python benches/import_log.py [--gb 1]
+    python benches/import_log.py [KIND ...] [--gb 1]
 
-Goal: 1 GB in at most 60 s and 500 MB.
+Kinds: pgbench-log, vmstat, pidstat, mpstat, iostat, sar, jmeter, k6. Goal: a log of pgbench of 1 GB in at
+most 60 s and 500 MB; of all others bounded memory: that of a file twice as long is the same.
 """
 
 from __future__ import annotations
@@ -13,42 +14,154 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 _CLIENTS = 16
-_PART = 2_000_000  # lines that are made; the file repeats them
+_BEGAN = datetime(2026, 3, 2)
+_BANNER = "Linux 6.1.0 (host) \t2026-03-02 \t_x86_64_\t(2 CPU)\n\n"
 
 
-def write_log(place: Path, size_bytes: int) -> None:
-    """A log of transactions that last 0.2 to 9 ms."""
-    at_us, lines = 1_772_445_600_000_000, list[str]()
-    for number in range(_PART):
+def _pgbench_log() -> Iterator[str]:
+    at_us = 1_772_445_600_000_000
+    for number in _forever():
         at_us += random.randint(1, 400)
-        lines.append(
-            f"{number % _CLIENTS} {number} {random.randint(200, 9000)} 0"
-            f" {at_us // 1_000_000} {at_us % 1_000_000}"
+        client, took = number % _CLIENTS, random.randint(200, 9000)
+        yield f"{client} {number} {took} 0 {at_us // 1_000_000} {at_us % 1_000_000}\n"
+
+
+def _vmstat() -> Iterator[str]:
+    yield (
+        "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu----- -----timestamp-----\n"
+        " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st                 UTC\n"
+    )
+    for i in _forever():
+        us, cs = random.randint(0, 70), 1000 + i % 9000
+        at = _BEGAN + timedelta(seconds=i)
+        yield (
+            f"{i % 30:2}  0      0 18155928  15200 5211292    0    0  1020  1417 1733 {cs} {us} 20 {80 - us}"
+            f"  0  0 {at}\n"
         )
-    part = ("\n".join(lines) + "\n").encode()
-    with place.open("wb") as file:
-        for _ in range(-(-size_bytes // len(part))):
-            file.write(part)
+
+
+def _of_sysstat(heading: str, rows: Callable[[], Iterator[str]]) -> Iterator[str]:
+    yield _BANNER
+    for i in _forever():
+        at = _BEGAN + timedelta(seconds=i)
+        yield f"\n{at:%H:%M:%S}  {heading}\n"
+        for row in rows():
+            yield f"{at + timedelta(seconds=1):%H:%M:%S}  {row}\n"
+
+
+def _pidstat() -> Iterator[str]:
+    return _of_sysstat(
+        "    UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command",
+        lambda: (
+            f"   1000 {pid:9}   {random.random() * 90:5.2f}   1.00    0.00    0.00   2.00     1  postgres"
+            for pid in range(1000, 1040)
+        ),
+    )
+
+
+def _mpstat() -> Iterator[str]:
+    return _of_sysstat(
+        "CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle",
+        lambda: (
+            f"{cpu:>3}   {random.random() * 90:5.2f}    0.00    5.00    0.00    0.00    0.00    0.00"
+            "    0.00    0.00    5.00"
+            for cpu in ("all", "0", "1")
+        ),
+    )
+
+
+def _sar() -> Iterator[str]:
+    return _of_sysstat(
+        "CPU     %user     %nice   %system   %iowait    %steal     %idle",
+        lambda: iter(
+            [f"all     {random.random() * 90:5.2f}      0.00      5.00      0.00      0.00      5.00"]
+        ),
+    )
+
+
+def _iostat() -> Iterator[str]:
+    yield _BANNER
+    for i in _forever():
+        yield (
+            f"{_BEGAN + timedelta(seconds=i):%m/%d/%Y %H:%M:%S}\n"
+            "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n"
+            f"          {random.random() * 90:5.2f}    0.00    5.00    0.00    0.00    5.00\n\n"
+            "Device             tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn\n"
+            "vda              10.00         1.00         2.00          1          2\n\n"
+        )
+
+
+def _jmeter() -> Iterator[str]:
+    yield "timeStamp,elapsed,label,responseCode,threadName,success,bytes\n"
+    for i in _forever():
+        yield f"{1_772_445_600_000 + i},{random.randint(1, 900)},home,200,Thread Group 1-{i % 50},true,512\n"
+
+
+def _k6() -> Iterator[str]:
+    for i in _forever():
+        at = (_BEGAN + timedelta(milliseconds=i)).isoformat()
+        for metric in ("http_reqs", "http_req_duration", "http_req_waiting"):
+            yield (
+                f'{{"type":"Point","data":{{"time":"{at}Z","value":{random.random() * 90:.3f},'
+                f'"tags":{{"expected_response":"true"}}}},"metric":"{metric}"}}\n'
+            )
+
+
+def _forever() -> Iterator[int]:
+    number = 0
+    while True:
+        yield number
+        number += 1
+
+
+_KINDS = {
+    "pgbench-log": _pgbench_log,
+    "vmstat": _vmstat,
+    "pidstat": _pidstat,
+    "mpstat": _mpstat,
+    "iostat": _iostat,
+    "sar": _sar,
+    "jmeter": _jmeter,
+    "k6": _k6,
+}
+
+
+def write(kind: str, place: Path, size_bytes: int) -> None:
+    """A file of at least so many bytes."""
+    with place.open("w") as file:
+        for line in _KINDS[kind]():
+            file.write(line)
+            if file.tell() >= size_bytes:
+                return
 
 
 def main() -> None:
-    """Prints one line."""
+    """Prints a line per kind."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kinds", nargs="*", default=["pgbench-log"], choices=_KINDS)
     parser.add_argument("--gb", type=float, default=1.0)
-    size_bytes = round(parser.parse_args().gb * 1e9)
+    parser.add_argument("--folder", type=Path, help="keeps the files there, and takes those that are there")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "pgbench_log.1"
-        write_log(log, size_bytes)
-        began = time.monotonic()
-        command = [sys.executable, "-c", _IMPORT, str(log), f"{folder}/out.bundle"]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        seconds = time.monotonic() - began
-        print(
-            f"{log.stat().st_size / 1e9:.2f} GB: {seconds:.1f} s, {int(done.stdout) / 1024:.0f} MiB at most"
-        )
+        for kind in given.kinds:
+            # pgbench's name: a file per thread
+            place = (given.folder or Path(folder)) / f"{kind}.{round(given.gb * 1000)}"
+            if not place.exists():
+                write(kind, place, round(given.gb * 1e9))
+            began = time.monotonic()
+            command = [sys.executable, "-c", _IMPORT, str(place), f"{folder}/{kind}.bundle"]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            seconds = time.monotonic() - began
+            most = int(done.stdout.split()[-1]) / 1024
+            print(
+                f"{kind} {place.stat().st_size / 1e9:.2f} GB: {seconds:.1f} s, {most:.0f} MiB at most",
+                flush=True,
+            )
 
 
 # of the process itself, which the maximum over all children of this one would hide

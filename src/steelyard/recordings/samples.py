@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-READINGS_MAX = 2_000_000
+READINGS_MAX = 1_500_000
 # a series is an entity with a metric; each has at least one reading
 _SERIES_MAX = 200_000
+_DROPPED = -1
 
 Series = tuple[str, str]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -46,6 +47,7 @@ class Samples:
         self._at, self._value = array("d"), array("d")
         self._code, self._number = array("q"), array("q")
         self._codes: dict[Series, int] = {}
+        self._rows: dict[tuple[str, ...], list[int]] = {}
 
     def add(self, at_s: float, entity: str, metric: str, value: float) -> None:
         """Adds one reading."""
@@ -53,28 +55,30 @@ class Samples:
 
     def add_row(self, at_s: float, entity: str, metrics: Sequence[str], values: Sequence[float]) -> None:
         """Adds readings of one entity at one time: a value for each metric."""
-        for metric, value in zip(metrics, values, strict=True):
-            if (code := self._code_of((entity, metric))) is not None:
-                self._at.append(at_s)
-                self._value.append(value)
-                self._code.append(code)
-                self._number.append(1)
+        codes = self._rows.get(key := (entity, *metrics))
+        if codes is None:
+            codes = self._rows[key] = [self._code_of((entity, metric)) for metric in metrics]
+        if _DROPPED in codes:
+            kept = [pair for pair in zip(codes, values, strict=True) if pair[0] != _DROPPED]
+            self.dropped += len(codes) - len(kept)
+            codes, values = [code for code, _ in kept], [value for _, value in kept]
+        self._at.extend([at_s] * len(codes))
+        self._value.extend(values)
+        self._code.extend(codes)
+        self._number.extend([1] * len(codes))
         if len(self._at) > self._max:
             self._average()
 
     def extend(self, others: Samples, shift_s: float = 0.0) -> None:
         """Adds all readings of others, so many seconds later."""
-        codes = [self._code_of(one) for one in others._codes]
-        for at_s, value, code, number in zip(
-            others._at, others._value, others._code, others._number, strict=True
-        ):
-            if (own := codes[code]) is not None:
-                self._at.append(at_s + shift_s)
-                self._value.append(value)
-                self._code.append(own)
-                self._number.append(number)
+        own = np.array([self._code_of(one) for one in others.series], dtype=np.int64)
+        codes = own[others.code]
+        kept = codes != _DROPPED
+        columns = (others.at_s + shift_s, others.value, codes, np.array(others._number))
+        for into, column in zip((self._at, self._value, self._code, self._number), columns, strict=True):
+            into.frombytes(column[kept].tobytes())
         self.averaged_s = max(self.averaged_s, others.averaged_s)
-        self.dropped += others.dropped
+        self.dropped += others.dropped + int((~kept).sum())
         if len(self._at) > self._max:
             self._average()
 
@@ -128,14 +132,10 @@ class Samples:
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
-    def _code_of(self, series: Series) -> int | None:
-        code = self._codes.get(series)
-        if code is None:
-            if len(self._codes) >= _SERIES_MAX:
-                self.dropped += 1
-                return None
-            code = self._codes[series] = len(self._codes)
-        return code
+    def _code_of(self, series: Series) -> int:
+        if series not in self._codes and len(self._codes) >= _SERIES_MAX:
+            return _DROPPED
+        return self._codes.setdefault(series, len(self._codes))
 
     def _set(self, at_s: Floats, value: Floats, code: Codes, number: Codes) -> None:
         self._at, self._value = array("d", at_s.tobytes()), array("d", value.tobytes())
