@@ -9,6 +9,7 @@ most 60 s and 500 MB; of all others bounded memory: that of a file twice as long
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import subprocess
 import sys
@@ -19,6 +20,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 _CLIENTS = 16
+_PART = 500_000  # lines
+# readings that go back in time would be those of the next day
+_CLOCKED = ("vmstat", "pidstat", "mpstat", "iostat", "sar")
 _BEGAN = datetime(2026, 3, 2)
 _BANNER = "Linux 6.1.0 (host) \t2026-03-02 \t_x86_64_\t(2 CPU)\n\n"
 
@@ -33,9 +37,9 @@ def _pgbench_log() -> Iterator[str]:
 
 def _vmstat() -> Iterator[str]:
     yield (
-        "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu----- -----timestamp-----\n"
-        " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st                 UTC\n"
+        "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----" + " -timestamp-\n"
     )
+    yield " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st" + " UTC\n"
     for i in _forever():
         us, cs = random.randint(0, 70), 1000 + i % 9000
         at = _BEGAN + timedelta(seconds=i)
@@ -132,12 +136,12 @@ _KINDS = {
 
 
 def write(kind: str, place: Path, size_bytes: int) -> None:
-    """A file of at least so many bytes."""
-    with place.open("w") as file:
-        for line in _KINDS[kind]():
-            file.write(line)
-            if file.tell() >= size_bytes:
-                return
+    """A file of at least so many bytes. Where no clock must go on, the first lines are repeated."""
+    lines = _KINDS[kind]()
+    part = b"" if kind in _CLOCKED else "".join(itertools.islice(lines, _PART)).encode()
+    with place.open("wb") as file:
+        while file.tell() < size_bytes:
+            file.write(part or next(lines).encode())
 
 
 def main() -> None:

@@ -65,6 +65,13 @@ def reduced(source: Source, report: Report, relation: str, query: str) -> None:
         _fill(report, connection)
 
 
+def mean_and_largest(relation: str, value: str, where: str) -> tuple[float | None, float | None]:
+    """Of a value, an SQL expression, over the rows for which a condition holds; None where there are none."""
+    with closing(duckdb.connect(config={"memory_limit": _MEMORY})) as connection:
+        query = f"select avg({value}), max({value}) from {relation} where {where}"
+        return connection.execute(query).fetchone() or (None, None)
+
+
 @contextmanager
 def _watched(source: Source) -> Generator[None]:
     """Reports the progress of a query, which occupies this thread, from another one."""

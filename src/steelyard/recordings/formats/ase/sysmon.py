@@ -169,7 +169,8 @@ def _row(now: _Sample, text: str) -> bool:
     while now.path and now.path[-1][0] >= len(found[1]):
         now.path.pop()
     entity = " / ".join(filter(None, (now.table, now.pool, *(name for _, name in now.path), label.strip())))
-    columns = now.columns if len(now.columns) == len(cells) else _COLUMNS.get(len(cells), ())
+    # a total has no share of itself: the last columns may be missing
+    columns = now.columns[: len(cells)] if len(now.columns) >= len(cells) else _COLUMNS.get(len(cells), ())
     by_column = dict(zip(columns, values, strict=False))
     for column, cell, value in zip(columns, cells, values, strict=False):
         if value is not None and column not in ("per_sec", "per_xact"):

@@ -11,8 +11,9 @@ from steelyard.recordings.source import Source
 TITLE = "pgbench: summary and progress"
 
 _PROGRESS = re.compile(
-    r"progress: ([\d.]+) s, ([\d.]+) tps, lat ([\d.]+) ms stddev ([\d.]+|NaN)"
-    r"(?:, lag [\d.]+ ms)?(?:, (\d+) skipped)?(?:, (\d+) failed)?.*"
+    r"progress: ([\d.]+) s, (?P<tps>[\d.]+) tps, lat (?P<latency_mean_ms>[\d.]+|NaN) ms"
+    r" stddev (?P<latency_stddev_ms>[\d.]+|NaN)(?:, lag (?P<lag_ms>[\d.]+|NaN) ms)?"
+    r"(?:, (?P<skipped>\d+) skipped)?(?:, (?P<failed>\d+) failed)?(?:, (?P<retried>\d+) retried, (?P<retries>\d+) retries)?.*"
 )
 _SUMMARY = re.compile(r"(transaction type|number of transactions actually processed): .*")
 _VALUES: dict[str, re.Pattern[str]] = {
@@ -29,7 +30,14 @@ _FIGURES = (
     (re.compile(r"latency stddev = ([\d.]+) ms"), "latency_stddev", "ms"),
     (re.compile(r"initial connection time = ([\d.]+) ms"), "initial_connection_time", "ms"),
 )
-_STATEMENT = re.compile(r"\s+(\d+\.\d+)(?:\s+\d+){0,2}  (\S.*)")
+_STATEMENT = re.compile(r"\s+(\d+\.\d+)(?:\s+(\d+)\s+(\d+))?  (\S.*)")
+_COUNTS = {
+    "retried": re.compile(r"number of transactions retried: (\d+)\b.*"),
+    "retries": re.compile(r"total number of retries: (\d+)"),
+    "skipped": re.compile(r"number of transactions skipped: (\d+)\b.*"),
+    "above_latency_limit": re.compile(r"number of transactions above the .* latency limit: (\d+)\b.*"),
+}
+_FACTS = re.compile(r"(scaling factor|query mode|number of threads|maximum number of tries): (\S.*)")
 _KNOWN = re.compile(
     r"(pgbench \(|starting vacuum|transaction type|scaling factor|partition|query mode|number of threads"
     r"|maximum number"
@@ -65,8 +73,10 @@ def read(source: Source) -> list[Report]:
 def _line(report: Report, values: dict[str, float], text: str) -> bool:
     if progress := _PROGRESS.fullmatch(text):
         at = float(progress[1])
-        report.sample(at, "pgbench", "tps", float(progress[2]))
-        report.sample(at, "pgbench", "latency_mean_ms", float(progress[3]))
+        for name, cell in progress.groupdict().items():
+            # NaN: a latency of no transaction
+            if cell and cell != "NaN":
+                report.sample(at, "pgbench", name, exact(cell))
         values["until"] = at
         return True
     for name, pattern in _VALUES.items():
@@ -80,8 +90,19 @@ def _line(report: Report, values: dict[str, float], text: str) -> bool:
     if text.startswith("pgbench ("):
         report.facts["driver"] = text.strip()
     if statement := _STATEMENT.fullmatch(text):
-        report.sample(0, f"statement {statement[2].strip()}", "latency_mean_ms", float(statement[1]))
+        entity = f"statement {statement[4].strip()}"
+        report.sample(0, entity, "latency_mean_ms", float(statement[1]))
+        if statement[2]:
+            report.sample(0, entity, "failures", exact(statement[2]))
+            report.sample(0, entity, "retries", exact(statement[3]))
         return True
+    if fact := _FACTS.fullmatch(text):
+        report.facts[fact[1]] = fact[2].strip()
+        return True
+    for name, pattern in _COUNTS.items():
+        if found := pattern.fullmatch(text):
+            report.sample(0, "pgbench", name, exact(found[1]))
+            return True
     return False
 
 

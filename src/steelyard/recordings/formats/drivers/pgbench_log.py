@@ -11,7 +11,7 @@ import re
 from datetime import UTC, datetime
 
 from steelyard.recordings.cells import exact
-from steelyard.recordings.events import lines_of, reduced
+from steelyard.recordings.events import lines_of, mean_and_largest, reduced
 from steelyard.recordings.histograms import encoded
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source
@@ -44,9 +44,10 @@ def read(source: Source) -> list[Report]:
     elif source.inner is not None:
         _events_of_lines(source, report)
     else:
-        _note_seventh(source, report, first)
         relation = lines_of(source.path, " ", _COLUMNS, header=False)
         reduced(source, report, relation, _EVENTS)
+        if _seventh(source, report, first):
+            _extra(source, report, *mean_and_largest(relation, _SEVENTH, _DONE))
     return [report]
 
 
@@ -60,7 +61,22 @@ _EVENTS = f"""
 """
 
 
-def _note_seventh(source: Source, report: Report, first: str) -> None:
+_SEVENTH, _DONE = "try_cast(c7 as bigint)", "try_cast(took as bigint) is not null"
+
+
+def _extra(source: Source, report: Report, mean: float | None, largest: float | None) -> None:
+    """Figures of the 7th column, of the transactions that were done."""
+    if mean is None or largest is None:
+        return
+    if source.choices["seventh"] == "lag":
+        report.figure("lag_mean", mean / 1e3, "ms", "lower")
+        report.figure("lag_max", largest / 1e3, "ms", "lower", pooled=True)
+    else:
+        report.figure("retries_per_transaction", mean, "", "lower")
+
+
+def _seventh(source: Source, report: Report, first: str) -> bool:
+    """Whether a schedule says what the 7th column is; a notice where it is there and not said."""
     columns = len(first.split())
     if columns > 6 and source.choices.get("seventh") not in ("lag", "retries"):
         report.notices.append(
@@ -70,6 +86,7 @@ def _note_seventh(source: Source, report: Report, first: str) -> None:
                 ' schedule can say which: seventh = "lag"',
             )
         )
+    return columns > 6 and source.choices.get("seventh") in ("lag", "retries")
 
 
 def _events_of_lines(source: Source, report: Report) -> None:
@@ -78,6 +95,8 @@ def _events_of_lines(source: Source, report: Report) -> None:
     clients: dict[int, list[int]] = {}
     latencies: dict[int, int] = {}
     ends: list[int] = []
+    extra: list[int] = []
+    skipped = 0
     first = ""
     for line, text in source.lines():
         if not _EVENT.fullmatch(text.strip()):
@@ -88,6 +107,8 @@ def _events_of_lines(source: Source, report: Report) -> None:
         end_us = int(cells[4]) * 1_000_000 + int(cells[5])
         done = cells[2].isdigit()
         ends += [end_us, end_us - (int(cells[2]) if done else 0)]
+        skipped += cells[2] == "skipped"
+        extra += [int(cells[6])] if done and len(cells) > 6 else []
         if cells[2] != "skipped":
             seconds.setdefault(int(cells[4]), [0, 0])[0 if done else 1] += 1
             if done:
@@ -95,7 +116,10 @@ def _events_of_lines(source: Source, report: Report) -> None:
         clients.setdefault(int(cells[0]), []).append(int(cells[2]) if done else -1)
     if not ends:
         return
-    _note_seventh(source, report, first)
+    if _seventh(source, report, first) and extra:
+        _extra(source, report, sum(extra) / len(extra), max(extra))
+    if skipped:
+        report.notices.append(("skipped", f"{skipped:,} transactions were skipped, and are not counted"))
     report.began = datetime.fromtimestamp(min(ends) / 1e6, UTC)
     report.seconds = max((max(ends) - min(ends)) / 1e6, 1e-6)
     report.clients = len(clients)
@@ -124,10 +148,7 @@ def _aggregated(source: Source, report: Report) -> None:
     steps = [b[0] - a[0] for a, b in itertools.pairwise(rows) if b[0] > a[0]]
     step = min(steps, default=0)
     for at, cells in rows:
-        report.sample(float(at - start), "pgbench", "transactions", float(cells[1]))
-        if cells[1]:
-            report.sample(float(at - start), "pgbench", "latency_mean_us", cells[2] / cells[1])
-            report.sample(float(at - start), "pgbench", "latency_max_us", float(cells[5]))
+        _interval(report, float(at - start), cells)
     done = sum(cells[1] for _, cells in rows)
     failed = sum(sum(cells[13:15]) for _, cells in rows)
     if step:
@@ -140,3 +161,18 @@ def _aggregated(source: Source, report: Report) -> None:
         report.notices.append(("interval-unknown", "one interval alone: its length is not in the file"))
     if done:
         report.figure("latency_mean", sum(cells[2] for _, cells in rows) / done / 1e3, "ms", "lower")
+    if skipped := sum(sum(cells[10:11]) for _, cells in rows):
+        report.notices.append(("skipped", f"{skipped:,} transactions were skipped, and are not counted"))
+
+
+def _interval(report: Report, at_s: float, cells: list[int]) -> None:
+    """Readings of one interval: counts, latency, and lag where there was one."""
+    report.sample(at_s, "pgbench", "transactions", float(cells[1]))
+    for name, i in (("skipped", 10), ("retried", 11), ("retries", 12)):
+        if len(cells) > i:
+            report.sample(at_s, "pgbench", name, float(cells[i]))
+    for name, i in (("latency", 2), ("lag", 6)):
+        if cells[1] and len(cells) > i + 3 and (name == "latency" or any(cells[6:10])):
+            report.sample(at_s, "pgbench", f"{name}_mean_us", cells[i] / cells[1])
+            report.sample(at_s, "pgbench", f"{name}_min_us", float(cells[i + 2]))
+            report.sample(at_s, "pgbench", f"{name}_max_us", float(cells[i + 3]))

@@ -11,9 +11,14 @@ from steelyard.recordings.source import Source
 TITLE = "sysbench: summary and intermediate results"
 
 _PROGRESS = re.compile(
-    r"\[ (\d+)s \] thds: (\d+) (?:tps: ([\d.]+) qps: ([\d.]+) .*?|eps: ([\d.]+) )"
-    r"lat \(ms,(\d+)%\): ([\d.]+)(?: err/s: ([\d.]+))?.*"
+    r"\[ (\d+)s \] thds: (\d+) "
+    r"(?:tps: (?P<tps>[\d.]+) qps: (?P<qps>[\d.]+) "
+    r"\(r/w/o: (?P<reads_per_s>[\d.]+)/(?P<writes_per_s>[\d.]+)/(?P<others_per_s>[\d.]+)\) "
+    r"|eps: (?P<eps>[\d.]+) )"
+    r"lat \(ms,(?P<percent>\d+)%\): (?P<latency>[\d.]+)"
+    r"(?: err/s: (?P<errors_per_s>[\d.]+))?(?: reconn/s: (?P<reconnects_per_s>[\d.]+))?.*"
 )
+_FURTHER = ("qps", "reads_per_s", "writes_per_s", "others_per_s", "errors_per_s", "reconnects_per_s")
 _VALUES = {
     "clients": re.compile(r"Number of threads: (\d+)"),
     "done": re.compile(r"\s+transactions: +(\d+) .*"),
@@ -24,6 +29,10 @@ _VALUES = {
 _LATENCY = re.compile(r"\s+(min|avg|max|(\d+)(?:st|nd|rd|th) percentile): +([\d.]+)")
 _FAIR = re.compile(r"\s+(events|execution time) \(avg/stddev\): +([\d.]+)/([\d.]+)")
 _QUERIES = re.compile(r"\s+(read|write|other|total): +(\d+)")
+_SUMS = {
+    "reconnects": re.compile(r"\s+reconnects: +(\d+) .*"),
+    "latency_sum_ms": re.compile(r"\s+sum: +([\d.]+)"),
+}
 _KNOWN = re.compile(
     r"(sysbench |Running the test|Report intermediate|Initializing|Threads started|SQL statistics"
     r"|General statistics"
@@ -56,8 +65,11 @@ def read(source: Source) -> list[Report]:
 def _line(report: Report, values: dict[str, float], text: str) -> bool:
     if progress := _PROGRESS.fullmatch(text):
         at = float(progress[1])
-        report.sample(at, "sysbench", "tps", exact(progress[3] or progress[5]))
-        report.sample(at, "sysbench", f"p{progress[6]}_ms", exact(progress[7]))
+        report.sample(at, "sysbench", "tps", exact(progress["tps"] or progress["eps"]))
+        report.sample(at, "sysbench", f"p{progress['percent']}_ms", exact(progress["latency"]))
+        for name in _FURTHER:
+            if progress[name]:
+                report.sample(at, "sysbench", name, exact(progress[name]))
         values["until"], values["threads"] = at, float(progress[2])
         return True
     for name, pattern in _VALUES.items():
@@ -72,6 +84,10 @@ def _line(report: Report, values: dict[str, float], text: str) -> bool:
     if queries := _QUERIES.fullmatch(text):
         report.sample(0, "sysbench", f"queries_{queries[1]}", exact(queries[2]))
         return True
+    for name, pattern in _SUMS.items():
+        if found := pattern.fullmatch(text):
+            report.sample(0, "sysbench", name, exact(found[1]))
+            return True
     if fair := _FAIR.fullmatch(text):
         name = fair[1].replace(" ", "_")
         report.sample(0, "threads", f"{name}_mean", exact(fair[2]))

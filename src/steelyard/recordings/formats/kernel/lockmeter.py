@@ -17,16 +17,18 @@ TITLE = "lockmeter's lockstat (Linux 2.4, 2.6)"
 
 _T = r"[\d.]+(?:us|ms|s)?"
 _P = r"[\d.]+\s?%"
+# NOWAIT SPIN RJECT, of all acquisitions; an older layout has none of them
+_SHARES = rf"(?:\s+{_P}(?:\s+(?P<spin>{_P})(?:\s+{_P})?)?)?"
 _ROW = re.compile(
     rf"\s*(?:(?P<util>{_P}|[\d.]+(?= +[\d.]+%))\s+)?(?P<con>{_P})\s+(?P<hold>{_T})"
     rf"(?:\(\s*(?P<hold_max>{_T})\))?\s+(?P<wait>{_T})(?:\(\s*(?P<wait_max>{_T})\))?"
     rf"(?:\(\s*(?P<cpu>[\d.]+)\s*%\))?\s+(?:{_T}(?:\(\s*{_T}\))?\s+)?"
-    rf"(?P<total>\d+)(?:\s+{_P}){{0,3}}(?:\(\s*{_P}\))?\s+(?P<name>[A-Za-z_*\[&].*\S)\s*"
+    rf"(?P<total>\d+){_SHARES}(?:\(\s*{_P}\))?\s+(?P<name>[A-Za-z_*\[&].*\S)\s*"
 )
 _READS = re.compile(
     rf"\s*(?:(?P<util>{_P})\s+)?(?P<con>{_P})\s+(?P<hold>{_T})\s+(?P<readers>\d+)\s+(?P<busy>{_T})"
     rf"(?:\(\s*{_T}\))?\s+(?P<wait>{_T})(?:\(\s*(?P<wait_max>{_T})\))?(?:\(\s*(?P<cpu>[\d.]+)\s*%\))?\s+"
-    rf"(?P<total>\d+)(?:\s+{_P}){{0,2}}\s+(?P<name>[A-Za-z_*\[&].*\S)\s*"
+    rf"(?P<total>\d+){_SHARES}\s+(?P<name>[A-Za-z_*\[&].*\S)\s*"
 )
 _SECTION = re.compile(r"\s*(SPINLOCKS|RWLOCK READS|RWLOCK WRITES)\b")
 _KNOWN = re.compile(r"\s*(UTIL|TOT/SEC|System:|Total counts|All \(\d+\) CPUs|Start time|End +time|_+|- -)")
@@ -84,6 +86,8 @@ def _lock(report: Report, section: str, row: re.Match[str], parent: str) -> bool
     try:
         total = int(row["total"])
         contended = round(total * exact(row["con"].rstrip("% ")) / 100)
+        # an attempt that was rejected did not wait: the mean is of those that spun
+        waited = round(total * exact((row["spin"] or row["con"]).rstrip("% ")) / 100)
         wait, wait_max = time_ns(row["wait"]) or 0.0, time_ns(row["wait_max"] or "0") or 0.0
         values: dict[str, Any] = {
             "wait_cpu_percent": exact(row["cpu"]) if row["cpu"] else None,
@@ -103,7 +107,7 @@ def _lock(report: Report, section: str, row: re.Match[str], parent: str) -> bool
         call_site=row["name"] if parent else "",
         acquisitions=total,
         contended=contended,
-        wait_total_ns=round(contended * wait),
+        wait_total_ns=round(waited * wait),
         wait_max_ns=round(wait_max),
         **values,
     )

@@ -98,8 +98,12 @@ def _moment(snap: re.Match[str]) -> datetime | None:
         return None
 
 
+_PIPED_HEADER = re.compile(r"\b(Latch Name|Mutex Type|Statistic)\s*\|")
+
+
 def _known_header(text: str) -> bool:
-    return text.lstrip().startswith(("Elapsed:", "DB Time:", "Snap Id")) or " DB/Inst: " in text
+    known = text.lstrip().startswith(("Elapsed:", "DB Time:", "Snap Id")) or " DB/Inst: " in text
+    return known or bool(_PIPED_HEADER.search(text))
 
 
 def _take(report: Report, latches: dict[str, dict[str, Any]], cells: Mapping[str, str]) -> bool:
@@ -113,6 +117,8 @@ def _take(report: Report, latches: dict[str, dict[str, Any]], cells: Mapping[str
         known = latches.setdefault(name, {})
         if (gets := _count(cells["get_requests"])) is not None:
             known.setdefault("gets", gets)
+        for column in ("nowait_requests", "pct_nowait_miss"):
+            report.sample(0, f"latch {name}", column, number(cells.get(column, "")))
         waited = number(cells.get("wait_time_s", ""))
         if waited:
             known.setdefault("wait_ns", round(waited * 1e9))
