@@ -13,7 +13,8 @@ TITLE = "pgbench: summary and progress"
 _PROGRESS = re.compile(
     r"progress: ([\d.]+) s, (?P<tps>[\d.]+) tps, lat (?P<latency_mean_ms>[\d.]+|NaN) ms"
     r" stddev (?P<latency_stddev_ms>[\d.]+|NaN)(?:, lag (?P<lag_ms>[\d.]+|NaN) ms)?"
-    r"(?:, (?P<skipped>\d+) skipped)?(?:, (?P<failed>\d+) failed)?(?:, (?P<retried>\d+) retried, (?P<retries>\d+) retries)?.*"
+    r"(?:, (?P<skipped>\d+) skipped)?(?:, (?P<failed>\d+) failed)?"
+    r"(?:, (?P<retried>\d+) retried, (?P<retries>\d+) retries)?.*"
 )
 _SUMMARY = re.compile(r"(transaction type|number of transactions actually processed): .*")
 _VALUES: dict[str, re.Pattern[str]] = {
