@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from recordings import layouts
 from recordings.layouts import LAYOUTS
 from steelyard.recordings.registry import formats_of, known_formats, reports_in
 from steelyard.recordings.report import Report
@@ -44,6 +45,40 @@ def test_windows_line_ends_and_gzip_change_nothing(tmp_path: Path, text: str) ->
     plain = essence(read(tmp_path, text.encode())[0])
     assert essence(read(tmp_path, b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())[0]) == plain
     assert essence(read(tmp_path, gzip.compress(text.encode()), "report.txt.gz")[0]) == plain
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=NAMES)
+def test_a_copy_from_a_mail_changes_nothing(tmp_path: Path, text: str) -> None:
+    if text.startswith("<html"):
+        pytest.skip("a page is no text of a mail")
+    plain = essence(read(tmp_path, text.encode())[0])
+    quoted = "".join(f"> {line}\n" for line in text.splitlines())
+    assert essence(read(tmp_path, quoted.encode())[0]) == plain
+
+
+@pytest.mark.parametrize("name", ["drivers/pgbench_log", "system/vmstat"])
+def test_of_a_gzip_file_that_was_cut_off_the_beginning_counts(tmp_path: Path, name: str) -> None:
+    lines = [f"{i % 4} {i} {900 + i % 77} 0 1772445600 {i}" for i in range(5000)]
+    if name == "system/vmstat":
+        head, names, row, *_ = layouts.VMSTAT.splitlines()
+        lines = [
+            head,
+            names,
+            *(row.replace("10:00:00", f"10:{i // 60}:{i % 60:02}") for i in range(600, 3600)),
+        ]
+    packed = gzip.compress("\n".join(lines).encode())
+    (report,), source = read(tmp_path, packed[: len(packed) // 2], "report.txt.gz")
+    (cut,) = [text for _, text in source.skipped.lines if text.startswith("[cut off here")]
+    assert report.format == name and "ended before" in cut
+    assert 0 < (report.work.transactions if report.work else len(report.samples)) < 18 * len(lines)
+
+
+def test_a_damaged_number_is_a_line_not_understood(tmp_path: Path) -> None:
+    lines = [f"{1_772_445_600 + i} 100 5000 400000 10 900" for i in range(3)]
+    lines[1] = lines[1].replace("5000", "9" * 40)
+    (report,), source = read(tmp_path, "\n".join(lines).encode())
+    assert source.skipped.count == 1 and report.work is not None
+    assert report.work.transactions == 200
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=NAMES)

@@ -75,7 +75,7 @@ def test_a_long_recording_is_averaged_and_says_so(tmp_path: Path) -> None:
 def test_a_recording_over_several_midnights_goes_on(tmp_path: Path) -> None:
     place = tmp_path / "sar.txt"
     rows = "".join(
-        f"{hour % 24:02}:00:01        all      {hour % 90:.2f}      0.00      1.00     0.00      0.00     50.00\n"
+        f"{hour % 24:02}:00:01        all      {hour % 90:.2f}      0.00   1.00   0.00   0.00   50.00\n"
         for hour in range(10, 100)
     )
     head = "09:00:01        CPU     %user     %nice   %system   %iowait    %steal     %idle\n"

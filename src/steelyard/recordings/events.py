@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from threading import Event, Thread
 
 import duckdb
 
 from steelyard.recordings.histograms import encoded
 from steelyard.recordings.report import Report, Work
-from steelyard.recordings.source import Source, is_packed, share_read
+from steelyard.recordings.source import Source, is_cut_off, is_mail, is_packed, share_read
 from steelyard.study.errors import InputError, brief
 
+Relation = Callable[[Path], str]
 _MEMORY = "300MB"
 _TICK_S = 0.5
 # latencies are grouped by their 11 leading bits, as histograms of three digits do
@@ -34,41 +36,59 @@ def lines_of(path: Path, delimiter: str, columns: Mapping[str, str], header: boo
     )
 
 
-def reduced(source: Source, report: Report, relation: str, query: str) -> None:
-    """Fills a report with the work of a relation.
+def reduced(source: Source, report: Report, relation: Relation, query: str) -> None:
+    """Fills a report with the work of a file.
 
-    query: selects from `raw`, which is the relation: end_us (of the epoch), us (latency), client, state
-    (`done`, `failed`, `skipped`; NULL: not understood). Raises InputError for what DuckDB cannot read.
+    relation: table function for a path. query: selects from `raw`, which is the relation: end_us (of the
+    epoch), us (latency), client, state (`done`, `failed`, `skipped`; NULL: not understood). Raises InputError
+    for what DuckDB cannot read.
     """
+    try:
+        with readable(source) as path:
+            _counted(source, report, relation(path), query)
+    except duckdb.Error as error:
+        raise InputError(f"{source.path}: cannot be read: {brief(str(error), 200)}") from None
+
+
+@contextmanager
+def readable(source: Source) -> Generator[Path]:
+    """The file itself; a copy of its lines where DuckDB cannot read it: a copy of a mail, a gzip cut off."""
+    if not is_mail(source.path) and not is_cut_off(source.path):
+        yield source.path
+        return
+    with NamedTemporaryFile("w", prefix="steelyard-import-", suffix=".txt", encoding="utf-8") as copy:
+        copy.writelines(f"{text}\n" for _, text in source.lines())
+        copy.flush()
+        yield Path(copy.name)
+
+
+def _counted(source: Source, report: Report, relation: str, query: str) -> None:
     with closing(duckdb.connect(config={"memory_limit": _MEMORY})) as connection:
         connection.execute("set enable_progress_bar = false")
         connection.execute("set preserve_insertion_order = false")
-        try:
-            # by second and by client apart: together they would make a group of nearly every row
-            with _watched(source):
-                connection.execute(
-                    f"create temp table counted as with raw as (from {relation}), events as ({query}), cut"
-                    " as (select end_us // 1000000 as second, client, state, us, end_us,"
-                    f" if(state = 'done', (us >> {_SHIFT}) << {_SHIFT}, null) as slot_us from events)"
-                    " select second, client, state, slot_us as us, count(*) as n, sum(us) as total_us,"
-                    " min(end_us - coalesce(us, 0)) as first_us, max(end_us) as last_us,"
-                    " grouping(client) = 1 as of_second"
-                    " from cut group by grouping sets ((second, state), (client, state, slot_us))"
-                )
-            connection.execute("create view seconds as from counted where of_second and state is not null")
+        # by second and by client apart: together they would make a group of nearly every row
+        with _watched(source):
             connection.execute(
-                "create view clients as from counted where not of_second and state is not null"
+                f"create temp table counted as with raw as (from {relation}), events as ({query}), cut"
+                " as (select end_us // 1000000 as second, client, state, us, end_us,"
+                f" if(state = 'done', (us >> {_SHIFT}) << {_SHIFT}, null) as slot_us from events)"
+                " select second, client, state, slot_us as us, count(*) as n, sum(us) as total_us,"
+                " min(end_us - coalesce(us, 0)) as first_us, max(end_us) as last_us,"
+                " grouping(client) = 1 as of_second"
+                " from cut group by grouping sets ((second, state), (client, state, slot_us))"
             )
-        except duckdb.Error as error:
-            raise InputError(f"{source.path}: cannot be read: {brief(str(error), 200)}") from None
+        connection.execute("create view seconds as from counted where of_second and state is not null")
+        connection.execute("create view clients as from counted where not of_second and state is not null")
         _skipped(source, connection)
         _fill(report, connection)
 
 
-def mean_and_largest(relation: str, value: str, where: str) -> tuple[float | None, float | None]:
+def mean_and_largest(
+    source: Source, relation: Relation, value: str, where: str
+) -> tuple[float | None, float | None]:
     """Of a value, an SQL expression, over the rows for which a condition holds; None where there are none."""
-    with closing(duckdb.connect(config={"memory_limit": _MEMORY})) as connection:
-        query = f"select avg({value}), max({value}) from {relation} where {where}"
+    with readable(source) as path, closing(duckdb.connect(config={"memory_limit": _MEMORY})) as connection:
+        query = f"select avg({value}), max({value}) from {relation(path)} where {where}"
         return connection.execute(query).fetchone() or (None, None)
 
 

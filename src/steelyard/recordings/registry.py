@@ -12,7 +12,7 @@ from typing import cast
 from steelyard.recordings import formats
 from steelyard.recordings.report import Format, Report
 from steelyard.recordings.source import Skipped, Source
-from steelyard.study.errors import InputError, nearest
+from steelyard.study.errors import InputError, brief, nearest
 
 
 @cache
@@ -63,12 +63,21 @@ def reports_in(source: Source) -> list[Report]:
 def _reports(part: Source) -> list[Report]:
     names = formats_of(part)
     if len(names) == 1:
-        return known_formats()[names[0]].read(part)
+        return _read(part, names[0])
     if names:
         return _of_several(part, names)
     for number, text in part.lines():
         part.skip(number, text)
     return []
+
+
+def _read(part: Source, name: str) -> list[Report]:
+    try:
+        return known_formats()[name].read(part)
+    except (ValueError, OverflowError) as error:
+        raise InputError(
+            f"{part.path}: damaged, as {name}: {brief(str(error), 80)}", "mend or remove that line"
+        ) from None
 
 
 def _of_several(part: Source, names: Sequence[str]) -> list[Report]:
@@ -86,7 +95,7 @@ def _of_several(part: Source, names: Sequence[str]) -> list[Report]:
     understood: list[set[int]] = []
     for name in names:
         own = replace(part, skipped=Skipped(lines_max=len(lines)))
-        found += known_formats()[name].read(own)
+        found += _read(own, name)
         understood.append(lines.keys() - {number for number, _ in own.skipped.lines})
     for i, mine in enumerate(understood):
         others = set[int]().union(*understood[:i], *understood[i + 1 :])

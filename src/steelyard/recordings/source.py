@@ -12,6 +12,7 @@ import io
 import os
 import re
 import stat
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -32,7 +33,8 @@ _STEP = 50_000
 _SECTION = re.compile(r"={2,3} (\S.*?)(?: ={2,3}(.*))?|### (\S.*?) ###(.*)|--- (\S.*?) ---(.*)")
 # of sysstat, at the beginning of each of its outputs
 BANNER = re.compile(r"(Linux|SunOS) \S+ \((\S+)\)\s+(\S+)\s+_(\S+)_\s+\((\d+) CPU\)")
-_QUOTED = re.compile(r"> ?")
+# a reply to a reply has several
+_QUOTED = re.compile(r"(?:> ?)+")
 
 Line = tuple[int, str]
 
@@ -71,7 +73,7 @@ class Source:
         if self.inner is not None:
             yield from self.inner
             return
-        quoted, share = _is_mail(self.path), share_read(self.path)
+        quoted, share = is_mail(self.path), share_read(self.path)
         with closing(_opened(self.path)) as file:
             for number, raw in enumerate(_raw_lines(file), start=1):
                 if self.progress is not None and number % _STEP == 0:
@@ -182,6 +184,19 @@ def is_packed(path: Path) -> str:
     return "zstd" if magic == b"\x28\xb5\x2f\xfd" else "none"
 
 
+def is_cut_off(path: Path) -> bool:
+    """Whether the file is gzip, and not whole. Raises InputError."""
+    if is_packed(path) != "gzip":
+        return False
+    try:
+        with gzip.open(path, "rb") as file:
+            while file.read(1 << 20):
+                pass
+    except (OSError, EOFError, zlib.error):
+        return True
+    return False
+
+
 def _plain(path: Path) -> IO[bytes]:
     try:
         # without O_NONBLOCK, opening a pipe without a writer would block
@@ -236,13 +251,11 @@ def _raw_lines(file: IO[bytes]) -> Iterator[bytes]:
     except (OSError, EOFError, duckdb.Error) as error:
         # cut off in the middle: what came before it counts
         yield f"[cut off here: {brief(str(error))}]".encode()
-    except Exception as error:  # zlib.error has no public base class
-        if type(error).__module__ != "zlib":
-            raise
+    except zlib.error as error:
         yield f"[damaged here: {error}]".encode()
 
 
-def _is_mail(path: Path) -> bool:
+def is_mail(path: Path) -> bool:
     """Whether most lines begin with `>`."""
     with closing(_opened(path)) as file:
         first = [line for line, _ in zip(_raw_lines(file), range(200), strict=False) if line.strip()]

@@ -30,5 +30,5 @@ def sniff(head: str) -> bool:
 def read(source: Source) -> list[Report]:
     """One report of the whole file."""
     report = Report("drivers/benchbase_raw", source.place(source.first))
-    reduced(source, report, lines_of(source.path, ",", _COLUMNS, header=True, quote='"'), _EVENTS)
+    reduced(source, report, lambda path: lines_of(path, ",", _COLUMNS, header=True, quote='"'), _EVENTS)
     return [report]

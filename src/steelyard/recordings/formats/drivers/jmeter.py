@@ -30,5 +30,5 @@ def read(source: Source) -> list[Report]:
                 when {good} then 'done' else 'failed' end as state
         from raw
     """
-    reduced(source, report, lines_of(source.path, ",", columns, header=True, quote='"'), events)
+    reduced(source, report, lambda path: lines_of(path, ",", columns, header=True, quote='"'), events)
     return [report]

@@ -66,9 +66,17 @@ def read(source: Source) -> list[Report]:
         if text.startswith("transaction type:") and values.get("done") is not None:
             found.append(_closed(report, values))
             report, values = Report("drivers/pgbench", source.place(line)), {}
-        if not _line(report, values, text) and not _KNOWN.match(text):
+        if not _understood(report, values, text):
             source.skip(line, text)
     return [*found, _closed(report, values)]
+
+
+def _understood(report: Report, values: dict[str, float], text: str) -> bool:
+    try:
+        return _line(report, values, text) or bool(_KNOWN.match(text))
+    except ValueError:
+        # a number beyond 2^53, or with two points
+        return False
 
 
 def _line(report: Report, values: dict[str, float], text: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 from steelyard.recordings.cells import exact
 from steelyard.recordings.events import lines_of, mean_and_largest, reduced
@@ -44,11 +45,14 @@ def read(source: Source) -> list[Report]:
     elif source.inner is not None:
         _events_of_lines(source, report)
     else:
-        relation = lines_of(source.path, " ", _COLUMNS, header=False)
-        reduced(source, report, relation, _EVENTS)
+        reduced(source, report, _relation, _EVENTS)
         if _seventh(source, report, first):
-            _extra(source, report, *mean_and_largest(relation, _SEVENTH, _DONE))
+            _extra(source, report, *mean_and_largest(source, _relation, _SEVENTH, _DONE))
     return [report]
+
+
+def _relation(path: Path) -> str:
+    return lines_of(path, " ", _COLUMNS, header=False)
 
 
 # `us` of the file is the fraction of the second, `us` of the result the latency
@@ -136,11 +140,14 @@ def _aggregated(source: Source, report: Report) -> None:
     """Intervals: their length is the distance between two of them."""
     rows: list[tuple[int, list[int]]] = []
     for line, text in source.lines():
-        if not _INTERVAL.fullmatch(text.strip()):
+        try:
+            cells = [int(exact(cell)) for cell in text.split()]
+        except ValueError:
+            cells = []
+        if cells and _INTERVAL.fullmatch(text.strip()):
+            rows.append((cells[0], cells))
+        else:
             source.skip(line, text)
-            continue
-        cells = [int(exact(cell)) for cell in text.split()]
-        rows.append((cells[0], cells))
     if not rows:
         return
     start = rows[0][0]

@@ -57,9 +57,17 @@ def read(source: Source) -> list[Report]:
             report, values = Report("drivers/sysbench", source.place(line)), {}
         if text.startswith("sysbench "):
             report.facts["driver"] = text.strip()
-        if not _line(report, values, text) and not _KNOWN.match(text):
+        if not _understood(report, values, text):
             source.skip(line, text)
     return [*found, _closed(report, values)]
+
+
+def _understood(report: Report, values: dict[str, float], text: str) -> bool:
+    try:
+        return _line(report, values, text) or bool(_KNOWN.match(text))
+    except ValueError:
+        # a number beyond 2^53, or with two points
+        return False
 
 
 def _line(report: Report, values: dict[str, float], text: str) -> bool:

@@ -68,7 +68,7 @@ def _report(source: Source, first: int, rows: list[_Row], other: list[Line]) -> 
         if (snap := _SNAP.match(text)) and (at := _moment(snap)):
             ends[snap[1]] = at
         elif found := _ELAPSED.match(text):
-            report.seconds = 60 * (number(found[1]) or 0)
+            report.seconds = _minutes(found[1])
         elif not _NOTE.match(text) and not _ANCHORS.search(text) and not _known_header(text):
             source.skip(number_, text)
     report.began = ends.get("Begin")
@@ -87,6 +87,13 @@ def _report(source: Source, first: int, rows: list[_Row], other: list[Line]) -> 
     for name, counts in latches.items():
         report.row("latches", latch=name, **counts)
     return report
+
+
+def _minutes(text: str) -> float | None:
+    try:
+        return 60 * (number(text, decimal_comma=True) or 0) or None
+    except ValueError:
+        return None
 
 
 def _moment(snap: re.Match[str]) -> datetime | None:
