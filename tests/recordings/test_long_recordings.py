@@ -11,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recordings import layouts
+from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.gauges import gauges
 from steelyard.recordings.importing import import_files
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.samples import READINGS_MAX, Samples
 from steelyard.recordings.source import Source
+from steelyard.recordings.write import write_recording
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400), st.integers(16, 60))
@@ -70,6 +73,17 @@ def test_a_long_recording_is_averaged_and_says_so(tmp_path: Path) -> None:
         " of all"
     )
     assert [*run.tables["further_scores"]["value"]] == [pytest.approx(24.5 + 10)]
+
+
+def test_a_chart_shows_a_long_recording_to_its_end(tmp_path: Path) -> None:
+    place = tmp_path / "vmstat.txt"
+    place.write_text(vmstat(6001))
+    found = import_files([str(place)], [], False, lambda _, __: None)
+    write_recording(found.recording, tmp_path / "out", "vmstat")
+    drawn = gauges(Bundle(tmp_path / "out"))
+    of_user = drawn["metric"] == "us_percent"
+    # 6,000 s in 600 steps of 10 s, each a median
+    assert (len(drawn["t_s"][of_user]), drawn["t_s"].max()) == (601, 6000)
 
 
 def test_a_recording_over_several_midnights_goes_on(tmp_path: Path) -> None:

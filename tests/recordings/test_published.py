@@ -345,3 +345,4 @@ def test_what_is_not_in_the_files_is_not_made_up(tmp_path: Path) -> None:
     # one factor of the labels: nobody knows where a level was set, and its codes say all
     assert "<dt>server</dt><dd><code>process</code> · <code>threaded</code></dd>" in page
     assert "not in the files" in page and "process: process" not in page
+    assert "from the fastest to the slowest" not in page

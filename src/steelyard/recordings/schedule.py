@@ -141,7 +141,7 @@ def read_schedule(place: Path) -> Schedule:
 
 EXAMPLE = """\
 # A schedule: which file belongs to which option, block and load point.
-# Needed only where folders and the files' own times do not tell. All keys: docs/reference/schedule.md
+# Needed only where folders and the files' own times do not tell. All keys: docs/reference/import.md
 
 name = "kernel-mode"
 question = "Threaded or process kernel mode?"

@@ -11,13 +11,17 @@ from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.columns import Columns
 
 _GAUGES = """
-    with chosen as (
+    with scale as (
+        -- 1 s up to ten minutes; of longer runs, such as those that were imported, as much as fits
+        select greatest(1, ceil(max(end_ns - start_ns) / 600e9)) as width_s from (
+            select max(end_ns) as end_ns, min(start_ns) as start_ns from measures group by run)
+    ), chosen as (
         select s.run, u.option, s.monitor, s.entity, s.metric,
-            round((s.t_ns - m.start_ns) / 1e9) as t_s, s.value,
+            round((s.t_ns - m.start_ns) / 1e9 / width_s) * width_s as t_s, s.value,
             s.t_ns between m.start_ns and m.end_ns as measured
         from samples s join used_runs u using (run) join (
             select run, min(start_ns) as start_ns, max(end_ns) as end_ns from measures group by run
-        ) m using (run)
+        ) m using (run) cross join scale
         where (s.monitor, s.entity, s.metric) in (
             select (unnest($monitors), unnest($entities), unnest($metrics)))
         -- the own clock of a run in turns stands still outside of its measure phases
@@ -32,7 +36,7 @@ _GAUGES = """
     from medians v left join medians l on l.option = v.option and l.t_s = v.t_s
         and l.measured = v.measured and l.monitor = v.monitor and l.entity = v.entity
         and l.metric = v.metric || '_limit'
-    where not suffix(v.metric, '_limit') and v.t_s between -30 and 600
+    where not suffix(v.metric, '_limit') and v.t_s between -30 and 600 * (select width_s from scale)
     order by v.option, v.t_s, v.measured, v.monitor, v.entity, v.metric
 """
 

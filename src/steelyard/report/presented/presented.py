@@ -89,7 +89,9 @@ class Presented:
 
     @property
     def order(self) -> str:
-        """The order of the rows: `from the fastest to the slowest`."""
+        """The order of the rows: `from the fastest to the slowest`; '' where they have no figures."""
+        if self.headlines.foremost is None:
+            return ""
         if latency := self.headlines.latency:
             return f"from the lowest {latency.title} to the highest"
         return "from the fastest to the slowest"
