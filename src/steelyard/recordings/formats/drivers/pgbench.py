@@ -31,7 +31,7 @@ _FIGURES = (
     (re.compile(r"latency stddev = ([\d.]+) ms"), "latency_stddev", "ms"),
     (re.compile(r"initial connection time = ([\d.]+) ms"), "initial_connection_time", "ms"),
 )
-_STATEMENT = re.compile(r"\s+(\d+\.\d+)(?:\s+(\d+)\s+(\d+))?  (\S.*)")
+_STATEMENT = re.compile(r"\s+(\d+\.\d+)(?:\s+(\d+))?(?:\s+(\d+))?  (\S.*)")
 _COUNTS = {
     "retried": re.compile(r"number of transactions retried: (\d+)\b.*"),
     "retries": re.compile(r"total number of retries: (\d+)"),
@@ -101,9 +101,9 @@ def _line(report: Report, values: dict[str, float], text: str) -> bool:
     if statement := _STATEMENT.fullmatch(text):
         entity = f"statement {statement[4].strip()}"
         report.sample(0, entity, "latency_mean_ms", float(statement[1]))
-        if statement[2]:
-            report.sample(0, entity, "failures", exact(statement[2]))
-            report.sample(0, entity, "retries", exact(statement[3]))
+        for name, cell in (("failures", statement[2]), ("retries", statement[3])):
+            if cell:
+                report.sample(0, entity, name, exact(cell))
         return True
     if fact := _FACTS.fullmatch(text):
         report.facts[fact[1]] = fact[2].strip()
