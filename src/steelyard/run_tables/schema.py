@@ -155,7 +155,7 @@ TABLES: tuple[Table, ...] = (
             Column("acquisitions", "BIGINT", "waited for or not", nullable=True),
             Column("contended", "BIGINT", "of these, those that waited", nullable=True),
             Column("wait_total_ns", "BIGINT", ""),
-            Column("wait_max_ns", "BIGINT", ""),
+            Column("wait_max_ns", "BIGINT", "", nullable=True),
             Column("wait_cpu_percent", "DOUBLE", "of all CPU time, spent spinning", nullable=True),
             Column("wait_histogram", "BLOB", "HdrHistogram V2, ns", nullable=True),
             Column(

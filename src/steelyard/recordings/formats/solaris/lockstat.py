@@ -47,9 +47,8 @@ def _row(report: Report, event: str, unit: str, row: re.Match[str]) -> None:
             type=event,
             call_site=row[7],
             contended=count,
+            # lockstat prints means alone, no longest wait
             wait_total_ns=count * each,
-            # lockstat prints means alone
-            wait_max_ns=each,
         )
     else:
         report.sample(0, f"{event}: {row[6]} at {row[7]}", "events", float(count))
