@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from steelyard.study.workloads.derived import DerivedWorkload
+from steelyard.study.workloads.driven import DrivenWorkload
 from steelyard.study.workloads.workload import KeyPath
 
 NOT_TPC_E = (
@@ -16,7 +17,7 @@ NOT_TPC_E = (
 )
 
 
-class BrokerageWorkload(DerivedWorkload):
+class BrokerageWorkload(DerivedWorkload, DrivenWorkload):
     """Customers' orders to trade securities, and the market that executes them. Derived from the TPC-E
     specification; not a TPC benchmark; results are not comparable with published TPC results.
     """

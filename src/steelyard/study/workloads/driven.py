@@ -53,8 +53,6 @@ class DrivenWorkload(TransactionsWorkload):
                 f"handle: by a driver it is {', '.join(_HANDLES)}; whether the server keeps a statement is a"
                 " property of the driver (prepareThreshold, useServerPrepStmts)"
             )
-        if self.driver and self.background_clients:
-            raise ValueError("driver: clients that only report need the native engine: remove one of the two")
         return self
 
     def client_settings(self) -> Mapping[str, KeyPath]:

@@ -24,7 +24,7 @@ _HISTORY_SHOWN = 10
 _CHANGE = (
     "select sum(s_num_out * dm_close) as old_value, sum(s_num_out * lt_price) as new_value from {source},"
     " security, last_trade, daily_market where {where} and s_symb = {symbol} and lt_s_symb = {symbol}"
-    " and dm_s_symb = {symbol} and dm_date = :day"
+    " and dm_s_symb = {symbol} and dm_date = cast(:day as date)"
 )
 
 
@@ -101,7 +101,7 @@ _SECURITY_DETAIL = {
     " s_yield, ex_desc, ex_name, ex_num_symb, ex_open, ex_close from security, company, exchange"
     " where s_symb = :symbol and co_id = s_co_id and ex_id = s_ex_id",
     "days": "select dm_date, dm_close, dm_high, dm_low, dm_vol from daily_market where dm_s_symb = :symbol"
-    " and dm_date >= :day order by dm_date limit :rows",
+    " and dm_date >= cast(:day as date) order by dm_date limit :rows",
     "last trade": "select lt_price, lt_open_price, lt_vol from last_trade where lt_s_symb = :symbol",
 }
 

@@ -17,6 +17,7 @@ final class Body {
         Names.given(transaction.steps, found);
         given = found.stream().mapToInt(work.shared::indexOf).toArray();
         found.addAll(transaction.values);
+        found.addAll(transaction.received);
         Names names = new Names(work, found);
         try {
             steps = whole(transaction, Step.all(transaction.steps, names));

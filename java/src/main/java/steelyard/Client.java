@@ -6,6 +6,8 @@ import java.util.concurrent.locks.LockSupport;
 /** One client: a session, a thread while there is load, and a loop of transactions. */
 final class Client {
     private static final long RECONNECT_NS = 100_000_000;
+    /** How long a client without a message waits until it looks again. */
+    private static final long LOOK_NS = 1_000_000;
 
     final int number;
     final Draw draw;
@@ -18,6 +20,8 @@ final class Client {
     private final Session session;
     private final Body[] bodies;
     private final SmallRandom pauses;
+    /** Its only transaction; -1: it executes the mix. */
+    private final int own;
     private int next = -1;
     private int last = -1;
     /** Of the transaction under way: when it was to begin, since when its next part counts, its statement or -1. */
@@ -34,6 +38,7 @@ final class Client {
         draw = new Draw(work, number);
         session = new Session(work, target, draw);
         pauses = SmallRandom.of(work.seed, number, 2);
+        own = work.ownOf(number);
         bodies = new Body[work.transactions.length];
         for (int kind = 0; kind < bodies.length; kind++) {
             bodies[kind] = new Body(work.transactions[kind], work);
@@ -66,16 +71,36 @@ final class Client {
                 sleepUntil(intendedNs);
             } else {
                 pauseBefore(first, window);
+                intendedNs = received(window);
             }
             first = false;
             if (System.nanoTime() >= window.endNs() || !session.isConnected() && !reconnected(window)) {
-                for (long late = intendedNs; late > 0; late = arrivals.take()) {
+                for (long late = intendedNs; arrivals != null && late > 0; late = arrivals.take()) {
                     record.neverBegan(window.endNs() - late);
                 }
                 return;
             }
-            transaction(next >= 0 ? next : draw.transaction(), intendedNs);
+            transaction(next >= 0 ? next : drawn(), intendedNs);
         }
+    }
+
+    private int drawn() {
+        return own >= 0 ? own : draw.transaction();
+    }
+
+    /** Waits for the messages of the client's own transaction; returns when they were due, 0: it takes none. */
+    private long received(Window window) {
+        if (own < 0 || work.transactions[own].takes.isEmpty()) {
+            return 0;
+        }
+        long dueNs = 0;
+        while (dueNs == 0 && System.nanoTime() < window.endNs()) {
+            dueNs = work.queues.take(work.transactions[own], draw.values);
+            if (dueNs == 0) {
+                sleepUntil(Math.min(System.nanoTime() + LOOK_NS, window.endNs()));
+            }
+        }
+        return dueNs;
     }
 
     /** Breaks off a transaction that takes longer than the deadline. */
@@ -194,7 +219,7 @@ final class Client {
                 ms += pauseMs(work.transactions[last].thinkMs, work.transactions[last].exponential);
             }
             if (next < 0) {
-                next = draw.transaction();
+                next = drawn();
             }
             ms += work.transactions[next].keyingMs;
         }

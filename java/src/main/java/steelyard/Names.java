@@ -62,6 +62,10 @@ final class Names {
         return work.stepSources.computeIfAbsent(generator, Source::of);
     }
 
+    Queues queues() {
+        return work.queues;
+    }
+
     String name(int place) {
         return work.shared.get(place);
     }

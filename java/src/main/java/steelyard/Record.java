@@ -33,6 +33,8 @@ final class Record {
     final String[] kindMessage;
     final Map<String, Failures> errors = new TreeMap<>();
     long done;
+    /** With those that run beside the others. */
+    long clientDone;
     long failed;
     long sumNs;
     long firstHalf;
@@ -90,18 +92,24 @@ final class Record {
     }
 
     void transactionDone(int kind, long beginNs, long endNs) {
-        all++;
+        boolean background = work.transactions[kind].isBackground();
         beganNs = beganNs == 0 ? beginNs : beganNs;
-        timed(histograms.length - 1, beginNs, endNs);
         if (work.transactions[kind].timed >= 0) {
             timed(work.transactions[kind].timed, beginNs, endNs);
         }
+        if (!background) {
+            all++;
+            timed(histograms.length - 1, beginNs, endNs);
+        }
         if (window.measures(beginNs)) {
             kindDone[kind]++;
-            done++;
+            clientDone++;
             sumNs += endNs - beginNs;
-            firstHalf += beginNs - window.measureNs() < window.endNs() - beginNs ? 1 : 0;
-        } else if (window.measuredNs() == 0) {
+            if (!background) {
+                done++;
+                firstHalf += beginNs - window.measureNs() < window.endNs() - beginNs ? 1 : 0;
+            }
+        } else if (window.measuredNs() == 0 && !background) {
             profile(beginNs, endNs);
         }
     }
@@ -125,12 +133,13 @@ final class Record {
     }
 
     void transactionFailed(int kind, int statement, long beginNs, String code, String message) {
-        allErrors++;
+        boolean background = work.transactions[kind].isBackground();
+        allErrors += background ? 0 : 1;
         if (!window.measures(beginNs)) {
             return;
         }
         long[][] second = second(beginNs);
-        second[histograms.length - 1][1]++;
+        second[histograms.length - 1][1] += background ? 0 : 1;
         if (statement >= 0) {
             second[statement][1]++;
         }
@@ -144,6 +153,16 @@ final class Record {
         }
         String counted = errors.containsKey(code) || errors.size() < ERROR_KINDS_MAX ? code : "other";
         errors.computeIfAbsent(counted, unseen -> new Failures(message)).count++;
+    }
+
+    /** Of the client's transactions; 0: none was measured. */
+    long p99Ns() {
+        for (int at = histograms.length - 1; at >= 0; at--) {
+            if (histograms[at].getTotalCount() > 0) {
+                return histograms[at].getValueAtPercentile(99);
+            }
+        }
+        return 0;
     }
 
     private void profile(long beginNs, long endNs) {

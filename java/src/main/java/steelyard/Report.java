@@ -84,9 +84,8 @@ final class Report {
         }
         for (int at = 0; at < records.size(); at++) {
             Record record = records.get(at);
-            double meanNs = record.sumNs / (double) Math.max(1, record.done);
-            long p99Ns = record.histograms[work.timed.size() - 1].getValueAtPercentile(99);
-            row("clients", point, of.get(at).number, record.done, record.failed, meanNs, record.done > 0 ? p99Ns : 0);
+            double meanNs = record.sumNs / (double) Math.max(1, record.clientDone);
+            row("clients", point, of.get(at).number, record.clientDone, record.failed, meanNs, record.p99Ns());
         }
         kinds(point, records);
         Map<String, Record.Failures> errors = new TreeMap<>();

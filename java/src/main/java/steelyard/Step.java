@@ -36,6 +36,7 @@ interface Step {
             case "if" -> branch(step, names);
             case "loop" -> loop(step, names);
             case "wait" -> pause(step, names);
+            case "send" -> message(step, names);
             case "begin" -> goesOn(Client::begin);
             case "commit" -> goesOn(Client::commit);
             case "rollback" -> client -> {
@@ -58,11 +59,44 @@ interface Step {
         Take take = Take.of(step, names);
         return client -> {
             for (int place : needs) {
-                if (client.draw.values[place].kind == Value.Kind.MISSING) {
-                    throw new StepError("`:" + names.name(place) + "` has no value here");
-                }
+                present(client, place, names);
             }
             client.statement(number, take);
+            return true;
+        };
+    }
+
+    /** Throws StepError: nothing has given it a value. */
+    private static Value present(Client client, int place, Names names) {
+        Value value = client.draw.values[place];
+        if (value.kind == Value.Kind.MISSING) {
+            throw new StepError("`:" + names.name(place) + "` has no value here");
+        }
+        return value;
+    }
+
+    private static Step message(JsonNode step, Names names) {
+        String queue = step.path("queue").asText();
+        if (!names.queues().has(queue)) {
+            throw new PlanError("no transaction takes from `" + queue + "`");
+        }
+        int[] places = new int[step.path("values").size()];
+        for (int at = 0; at < places.length; at++) {
+            places[at] = names.place(step.path("values").get(at).asText());
+        }
+        Expression afterMs = Expression.of(step.path("after_ms"), names);
+        return client -> {
+            Value after = afterMs.evaluate(client.draw);
+            double ms = after.isNull() ? 0 : after.asDouble();
+            if (!(ms >= 0 && ms <= PAUSE_MS_MAX)) {
+                throw new StepError("cannot send a message after " + ms + " ms");
+            }
+            Value[] values = new Value[places.length];
+            for (int at = 0; at < places.length; at++) {
+                values[at] = new Value();
+                values[at].set(present(client, places[at], names));
+            }
+            names.queues().send(queue, System.nanoTime() + (long) (ms * 1e6), values);
             return true;
         };
     }

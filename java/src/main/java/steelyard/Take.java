@@ -5,6 +5,8 @@ import java.sql.ResultSet;
 import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.Types;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -69,6 +71,8 @@ final class Take {
                     value.setDecimal(found);
                 }
             }
+            case Types.DATE -> value.setTime(result.getObject(at + 1, LocalDate.class), result.getString(at + 1));
+            case Types.TIMESTAMP -> value.setTime(result.getObject(at + 1, LocalDateTime.class), result.getString(at + 1));
             default -> value.setText(result.getString(at + 1));
         }
         if (result.wasNull()) {

@@ -5,12 +5,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /** A kind of transaction: its statements in order, and the values that they share. */
 final class Transaction {
     final String name;
     final double weight;
     final boolean begin;
+    /** Messages that it waits for. */
+    final List<Taking> takes;
+    /** Names of the values that messages give. */
+    final Set<String> received = new TreeSet<>();
+    /** Clients that execute nothing else. */
+    final int clients;
     /** In place of its statements; empty: it has none. */
     final JsonNode steps;
     /** Names of the shared values. */
@@ -28,10 +35,9 @@ final class Transaction {
 
     Transaction(JsonNode given, List<String> names, List<String> shared) {
         name = given.path("name").asText();
-        if (!given.path("takes").isEmpty() || given.path("clients").asInt() > 0) {
-            throw new PlanError("transactions." + name
-                    + ": clients of their own and messages need the native engine: remove workload.driver");
-        }
+        takes = Taking.of(given, shared);
+        Taking.names(given, received);
+        clients = given.path("clients").asInt();
         steps = given.path("steps");
         weight = given.path("weight").asDouble();
         begin = given.path("begin").asBoolean();
@@ -50,6 +56,11 @@ final class Transaction {
 
     boolean begins() {
         return begin || !steps.findValues("do").stream().filter(one -> one.asText().equals("begin")).toList().isEmpty();
+    }
+
+    /** Whether it runs beside the others and is counted apart from them. */
+    boolean isBackground() {
+        return clients > 0 && takes.isEmpty();
     }
 
     /** Generators by name, in the order in which they are drawn. */

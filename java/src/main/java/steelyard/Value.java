@@ -12,7 +12,7 @@ import java.util.Locale;
  */
 final class Value {
     /** MISSING: nothing has given it a value yet. */
-    enum Kind { MISSING, NULL, INT, LONG, DOUBLE, DECIMAL, BOOLEAN, TEXT }
+    enum Kind { MISSING, NULL, INT, LONG, DOUBLE, DECIMAL, BOOLEAN, TEXT, TIME }
 
     private static final double BEYOND_LONG = 0x1.0p63;
 
@@ -20,7 +20,9 @@ final class Value {
     /** Whole numbers; of BOOLEAN, 1 for true. */
     long number;
     double real;
-    /** The text as it is written, of DECIMAL, BOOLEAN and TEXT. */
+    /** A date or a timestamp that a row gave: servers compare it with no text. */
+    Object time;
+    /** The text as it is written, of DECIMAL, BOOLEAN, TEXT and TIME. */
     String text = "";
     BigDecimal decimal = BigDecimal.ZERO;
 
@@ -30,6 +32,7 @@ final class Value {
         real = other.real;
         text = other.text;
         decimal = other.decimal;
+        time = other.time;
     }
 
     Value setNull() {
@@ -59,6 +62,12 @@ final class Value {
     void setText(String given) {
         kind = Kind.TEXT;
         text = given;
+    }
+
+    void setTime(Object given, String written) {
+        kind = Kind.TIME;
+        time = given;
+        text = written;
     }
 
     void setDecimal(BigDecimal given) {
@@ -114,7 +123,7 @@ final class Value {
     Value scalar(Value parsed) {
         return switch (kind) {
             case MISSING -> throw new StepError("no statement has given it a value");
-            case DECIMAL, TEXT -> parsed.parse(text.strip());
+            case DECIMAL, TEXT, TIME -> parsed.parse(text.strip());
             default -> this;
         };
     }
@@ -150,6 +159,7 @@ final class Value {
             case DECIMAL -> statement.setBigDecimal(index, decimal);
             case BOOLEAN -> statement.setBoolean(index, text.equals("true"));
             case TEXT -> statement.setString(index, text);
+            case TIME -> statement.setObject(index, time);
         }
     }
 
@@ -160,7 +170,7 @@ final class Value {
             case INT, LONG -> out.append(number);
             case DOUBLE -> out.append(plain());
             case DECIMAL, BOOLEAN -> out.append(text);
-            case TEXT -> {
+            case TEXT, TIME -> {
                 out.append('\'');
                 for (int at = 0; at < text.length(); at++) {
                     char character = text.charAt(at);

@@ -25,6 +25,8 @@ final class Work {
     final Handle handle;
     final Template[] templates;
     final Transaction[] transactions;
+    /** Messages between transactions. */
+    final Queues queues;
     final int places;
     final String text;
     final int texts;
@@ -88,6 +90,7 @@ final class Work {
         plan.path("transactions").forEach(one -> {
             given.addAll(Transaction.values(one).keySet());
             Names.given(one.path("steps"), given);
+            Taking.names(one, given);
         });
         shared = List.copyOf(given);
         boolean binds = plan.path("parameters").asText().equals("client");
@@ -99,6 +102,7 @@ final class Work {
         List<Transaction> kinds = new ArrayList<>();
         plan.path("transactions").forEach(one -> kinds.add(new Transaction(one, names, shared)));
         transactions = kinds.toArray(Transaction[]::new);
+        queues = new Queues(transactions);
         weight = kinds.stream().mapToDouble(one -> one.weight).sum();
         pauses = kinds.stream().anyMatch(one -> one.keyingMs > 0 || one.thinkMs > 0);
 
@@ -117,6 +121,18 @@ final class Work {
             }
         }
         timed.add("transaction");
+    }
+
+    /** The only transaction of a client that has one; -1: it executes the mix. */
+    int ownOf(int client) {
+        int before = 0;
+        for (int number = 0; number < transactions.length; number++) {
+            before += transactions[number].clients;
+            if (client < before) {
+                return number;
+            }
+        }
+        return -1;
     }
 
     /** The transaction for a number of 0 to 1, by weight. */
