@@ -15,7 +15,11 @@ from pathlib import Path
 from namespaces import Network, network
 from steelyard.bundle.reader import Bundle
 
-LAB, LOADS = "lab", ("load1", "load2", "load3")
+LAB, DB, LOADS = "lab", "db", ("load1", "load2", "load3")
+# the server on the machine of the lab, or on a host of its own, which may load it too
+BESIDE = {LAB: ["server", "lab"]}
+APART = {LAB: ["lab"], DB: ["server"]}
+ALL_IN_ONE = {LAB: ["lab"], DB: ["server", "load"]}
 # runs a program in a time namespace whose CLOCK_MONOTONIC is ahead by so many ns
 _AHEAD = """
 import ctypes, os, sys
@@ -118,13 +122,18 @@ def until(what: Callable[[], bool], limit_s: float) -> None:
         time.sleep(0.1)
 
 
-def write_hosts(net: Network, folder: Path, before: Mapping[str, Sequence[str]]) -> None:
-    hosts = [f'[fleet.hosts.{LAB}]\naddress = "{net.address(LAB)}"\nroles = ["server", "lab"]']
+def write_hosts(
+    net: Network, folder: Path, before: Mapping[str, Sequence[str]], roles: Mapping[str, Sequence[str]]
+) -> None:
+    hosts = list[str]()
     for name in net.hosts:
-        if name != LAB:
+        own = json.dumps(roles.get(name, ["load"]))
+        if name == LAB:
+            hosts.append(f'[fleet.hosts.{LAB}]\naddress = "{net.address(LAB)}"\nroles = {own}')
+        else:
             reach = json.dumps([*net.reach(name), *before.get(name, ())])
             hosts.append(
-                f'[fleet.hosts.{name}]\naddress = "{net.address(name)}"\nroles = ["load"]\n'
+                f'[fleet.hosts.{name}]\naddress = "{net.address(name)}"\nroles = {own}\n'
                 f'reach = {reach}\npython = "{sys.executable}"'
             )
     (folder / "hosts.toml").write_text("\n".join(hosts) + "\n")
@@ -135,10 +144,15 @@ def fleet(
     folder: Path,
     before: Mapping[str, Sequence[str]] | None = None,
     delays_ms: Mapping[str, float] | None = None,
+    roles: Mapping[str, Sequence[str]] = BESIDE,
+    loads: Sequence[str] = LOADS,
 ) -> Iterator[Fleet]:
-    """A lab with its load hosts; before: what starts programs on a host, by its name."""
-    with network([LAB, *LOADS], delays_ms) as net:
-        write_hosts(net, folder, before or {})
+    """A lab with its load hosts; before: what starts programs on a host, by its name.
+
+    roles: of hosts that are more than load hosts.
+    """
+    with network([*dict.fromkeys([*roles, *loads])], delays_ms) as net:
+        write_hosts(net, folder, before or {}, roles)
         up = subprocess.Popen(
             [*net.reach(LAB), sys.executable, "-m", "steelyard.cli", "fleet", "up", "hosts.toml"],
             cwd=folder,

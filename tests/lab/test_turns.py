@@ -32,6 +32,7 @@ from steelyard.study.study import Plan
 from steelyard.subjects import Server
 from steelyard.workflow.measure import resume
 from steelyard.workflow.prepare import PreparedStudy
+from steelyard.workflow.site import Here
 
 MS = 1_000_000
 
@@ -247,7 +248,7 @@ def test_a_study_in_turns_has_runs_as_long_as_their_turns(lab: Lab) -> None:
     shutil.rmtree(lab.bundle / "runs" / "0004")
     prepared = replace(PreparedStudy.of(path.read_text(), str(path)), one_after_another="there is no room")
     with pytest.raises(InputError, match="finished runs took turns and cannot now: there is no room"):
-        resume(lab.bundle, prepared, Progress(Console()), Interrupts(lambda: None))
+        resume(lab.bundle, Here(prepared), Progress(Console()), Interrupts(lambda: None))
 
 
 def test_counts_that_sessions_keep_to_themselves_are_complete_at_the_end_of_each_turn(lab: Lab) -> None:

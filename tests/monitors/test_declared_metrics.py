@@ -27,6 +27,7 @@ from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
 from steelyard.workflow.measure import start
 from steelyard.workflow.prepare import PreparedStudy
+from steelyard.workflow.site import Here
 
 TINY = """
 from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
@@ -183,7 +184,7 @@ def test_a_monitor_is_one_file_and_its_line(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(MONITORS, "tiny", "tiny_monitor:TinyMonitor")
     text = SMALL.format(subject="null", blocks=3, measure_s=0.3) + "tiny = 20\n"
-    start(PreparedStudy.of(text, "tiny"), tmp_path / "b", Quiet(), Interrupts())
+    start(Here(PreparedStudy.of(text, "tiny")), tmp_path / "b", Quiet(), Interrupts())
     # who reads the bundle need not have the monitor
     monkeypatch.delitem(MONITORS, "tiny")
 

@@ -6,19 +6,19 @@ import asyncio
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
 import dask.config
 from distributed import Client
 
-from steelyard.fleet.certificates import security, texts
+from steelyard.fleet.beats import SILENCE_S
 from steelyard.fleet.clocks import Offset, offset_of
-from steelyard.fleet.on_host import LAB_SILENCE_S, answer_the_lab
+from steelyard.fleet.connection import UP, Connection
+from steelyard.fleet.on_host import answer_the_lab
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.study.errors import InputError
-from steelyard.study.fleet import SCHEDULER_FILE, Fleet
+from steelyard.study.fleet import SCHEDULER_FILE
 
 _CONNECT_S = 30.0
 _BEAT_S = 2.0
@@ -30,30 +30,29 @@ _CONFIG = {"distributed.scheduler.allowed-failures": 0, "distributed.comm.retry.
 
 
 class Bus:
-    """A connection to all hosts of a fleet. Use as a context.
+    """A connection to hosts of a fleet. Use as a context.
 
-    facts: of each host, by name. failure: what has been lost since, '' while nothing is.
+    lab: the id under which the hosts know it. facts: of each host, by name. failure: what has been lost
+    since, '' while nothing is.
     """
 
-    def __init__(self, fleet: Fleet, folder: Path, names: list[str] | None = None) -> None:
-        """names: the hosts; default: those with the role load. Raises InputError when some are missing."""
-        self._hosts = fleet.with_role("load") if names is None else names
+    def __init__(self, connection: Connection, names: list[str]) -> None:
+        """names: the hosts. Raises InputError when some are missing."""
+        self._hosts = names
+        self.lab = uuid4().hex
         self.failure = ""
         self._over = threading.Event()
-        file = folder / SCHEDULER_FILE
-        up = "start it with: steelyard fleet up HOSTS.toml"
-        if not file.exists():
-            raise InputError(f"{file}: the fleet is not up", up)
         with dask.config.set(_CONFIG):
             try:
                 # dask's own types are not complete
                 self._client: Any = Client(
-                    scheduler_file=str(file), security=security(texts(folder, fleet.tls)), timeout=_CONNECT_S
+                    connection.scheduler, security=connection.security, timeout=_CONNECT_S
                 )
             except (OSError, TimeoutError) as error:
-                raise InputError(f"{file}: the scheduler does not answer: {error}", up) from None
+                cause = f"{connection.scheduler}: the scheduler does not answer: {error}"
+                raise InputError(cause, UP) from None
         try:
-            self._addresses = self._found(folder)
+            self._addresses = self._found()
             answers = self._client.run(answer_the_lab, workers=list(self._addresses.values()))
         except BaseException:
             self._client.close()
@@ -101,11 +100,13 @@ class Bus:
         """Ends the calls."""
         self._client.unsubscribe_topic(channel)
 
-    def call(self, operation: str, arguments: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    def call(
+        self, operation: str, arguments: Mapping[str, Mapping[str, Any]], limit_s: float = _ANSWER_S
+    ) -> dict[str, Any]:
         """Answers of hosts to a call, by host; arguments by host. Raises LoadFailed, which names a host."""
 
         async def all_of_them() -> list[Any]:
-            calls = (self._answer(host, operation, own) for host, own in arguments.items())
+            calls = (self._answer(host, operation, own, limit_s) for host, own in arguments.items())
             return await asyncio.gather(*calls)
 
         return dict(zip(arguments, self._client.sync(all_of_them), strict=True))
@@ -129,22 +130,23 @@ class Bus:
                 exchanges.append((sent, read, time.monotonic_ns()))
         return offset_of(exchanges)
 
-    async def _answer(self, host: str, operation: str, arguments: Mapping[str, Any]) -> Any:
+    async def _answer(self, host: str, operation: str, arguments: Mapping[str, Any], limit_s: float) -> Any:
         async with self._client.rpc(self._addresses[host]) as remote:
-            return await self._within(host, getattr(remote, f"steelyard_{operation}")(**arguments))
+            answer = getattr(remote, f"steelyard_{operation}")(**arguments)
+            return await self._within(host, answer, limit_s)
 
-    async def _within(self, host: str, answer: Awaitable[Any]) -> Any:
+    async def _within(self, host: str, answer: Awaitable[Any], limit_s: float = _ANSWER_S) -> Any:
         try:
-            return await asyncio.wait_for(answer, _ANSWER_S)
+            return await asyncio.wait_for(answer, limit_s)
         except (OSError, TimeoutError) as error:
-            raise self.lost(host, str(error) or f"no answer within {_ANSWER_S:g} s") from None
+            raise self.lost(host, str(error) or f"no answer within {limit_s:g} s") from None
 
     def lost(self, host: str, cause: str) -> LoadFailed:
         """What to raise when a host is lost: the first loss, which may have caused the others."""
         self.failure = self.failure or f"the host {host} of the fleet was lost: {cause}"
         return LoadFailed(self.failure)
 
-    def _found(self, folder: Path) -> dict[str, str]:
+    def _found(self) -> dict[str, str]:
         """Addresses of the workers by host."""
         limit_s = time.monotonic() + _CONNECT_S
         while True:
@@ -157,7 +159,7 @@ class Bus:
                 raise InputError(
                     f"hosts of the fleet without a worker: {', '.join(missing)}",
                     "steelyard fleet up HOSTS.toml starts one per host; of your own:"
-                    f" dask worker --scheduler-file {folder / SCHEDULER_FILE} --name HOST --nthreads 1"
+                    f" dask worker --scheduler-file {SCHEDULER_FILE} --name HOST --nthreads 1"
                     " --no-nanny",
                 )
             time.sleep(0.2)
@@ -169,7 +171,7 @@ class Bus:
                 self.failure = self.failure or "the scheduler of the fleet was lost"
                 return
             try:
-                self.call("beat", {host: {} for host in self._hosts})
+                self.call("beat", {host: {"lab": self.lab} for host in self._hosts})
             except LoadFailed:
                 return
             except Exception as error:
@@ -177,4 +179,4 @@ class Bus:
                 self.failure = self.failure or f"the scheduler of the fleet was lost: {error}"
 
 
-assert 2 * (_BEAT_S + _ANSWER_S) < LAB_SILENCE_S
+assert 2 * (_BEAT_S + _ANSWER_S) < SILENCE_S

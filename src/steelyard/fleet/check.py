@@ -9,6 +9,7 @@ from typing import Any
 
 from steelyard import __version__
 from steelyard.fleet.bus import Bus
+from steelyard.fleet.connection import Connection
 from steelyard.study.errors import InputError
 from steelyard.study.fleet import Fleet
 
@@ -25,7 +26,7 @@ def checked(fleet: Fleet, folder: Path) -> dict[str, Any]:
     Of each host: version, cpus, files (most open at once), ports (local ones), offset_ms and bound_ms of its
     clock, round_trip_ms and megabytes_per_s between the lab and it.
     """
-    with Bus(fleet, folder) as bus:
+    with Bus(Connection.of(fleet, folder), fleet.workers) as bus:
         offsets = bus.offsets()
         hosts: dict[str, dict[str, Any]] = {}
         for name in bus.hosts:

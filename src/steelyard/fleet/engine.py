@@ -46,7 +46,7 @@ class FleetEngine:
         if bus.failure:
             raise LoadFailed(bus.failure)
         self._bus = bus
-        self._channel = uuid4().hex
+        self._channel = f"{bus.lab}/{uuid4().hex}"
         self._events: SimpleQueue[tuple[str, _Event | None]] = SimpleQueue()
         self._waiting: dict[tuple[str, int], dict[str, _Event]] = {}
         self._ticks: dict[str, _Event] = {}

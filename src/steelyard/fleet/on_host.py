@@ -9,24 +9,24 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from distributed import get_worker, secede
 
 from steelyard import __version__
+from steelyard.fleet.beats import beat, end_without
+from steelyard.fleet.lab_process import LabProcesses
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.monitors import Target
 from steelyard.run_tables.rows import Columns
 
-LAB_SILENCE_S = 15.0
-_LOOK_S = 0.5
 _RATES_HZ = {"host": 1.0, "processes": 1.0}
 
 
@@ -44,25 +44,21 @@ class HostResult:
 
 # by engine_id
 engines: dict[str, LoadProcess] = {}
-_last_beat_s = time.monotonic()
 
 
 def engine_id(channel: str, host: str) -> str:
-    """The id of the engine of a host, of those that share a channel."""
+    """The id of the engine of a host, of those that share a channel, which begins with the id of its lab."""
     return f"{channel} {host}"
 
 
 def drive(channel: str, host: str, engine: str, plan: Mapping[str, Any], limit_s: float) -> HostResult:
     """Runs one engine to its end; its events go to the topic `channel`, with the host. Raises LoadFailed."""
-    global _last_beat_s
-    _last_beat_s = time.monotonic()
     # it only waits: engines of other options, which take turns, need the worker's thread
     secede()
     worker, cpus = get_worker(), frozenset(os.sched_getaffinity(0))
     process = LoadProcess(engine, plan, cpus)
     engines[engine_id(channel, host)] = process
-    over = threading.Event()
-    threading.Thread(target=_kill_without_lab, args=(process.pid, over), daemon=True).start()
+    over = end_without(channel.partition("/")[0], partial(_kill, process.pid))
     monitoring = Monitoring(_RATES_HZ, Target({"engine": process.pid, "monitors": os.getpid()}), 0)
     monitoring.start(cpus)
 
@@ -81,18 +77,18 @@ def drive(channel: str, host: str, engine: str, plan: Mapping[str, Any], limit_s
     return HostResult(result, monitoring.columns(), tuple(monitoring.notices))
 
 
-def _kill_without_lab(pid: int, over: threading.Event) -> None:
-    while not over.wait(_LOOK_S):
-        if time.monotonic() - _last_beat_s > LAB_SILENCE_S:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            return
+def _kill(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def answer_the_lab(dask_worker: Any) -> dict[str, Any]:
     """Makes the worker answer the lab's calls; facts of the host. Runs in the worker's event loop."""
     handlers: dict[str, Any] = dask_worker.handlers
     handlers.update({f"steelyard_{operation.__name__}": operation for operation in _OPERATIONS})
+    if "steelyard_open" not in handlers:
+        for name, operation in LabProcesses(dask_worker).operations.items():
+            handlers[f"steelyard_{name}"] = operation
     return {
         "version": __version__,
         "cpus": len(os.sched_getaffinity(0)),
@@ -106,13 +102,6 @@ def answer_the_lab(dask_worker: Any) -> dict[str, Any]:
 def _text(path: str) -> str:
     with open(path) as file:  # noqa: PTH123  shorter than an import for one line of a kernel's file
         return file.read().strip()
-
-
-def beat() -> bool:
-    """The lab is there."""
-    global _last_beat_s
-    _last_beat_s = time.monotonic()
-    return True
 
 
 def clock() -> int:
@@ -138,8 +127,7 @@ def stop(engine: str) -> bool:
     """Ends the engine of this id, if it runs."""
     if (process := engines.get(engine)) is None:
         return False
-    with suppress(ProcessLookupError):
-        os.kill(process.pid, signal.SIGKILL)
+    _kill(process.pid)
     return True
 
 

@@ -105,7 +105,7 @@ def _workers(fleet: Fleet, folder: Path, scheduler: str) -> Generator[dict[str, 
     """A worker on each host, by name; at the end of the context they end."""
     started: dict[str, subprocess.Popen[bytes]] = {}
     try:
-        for name in fleet.with_role("load"):
+        for name in fleet.workers:
             own = texts(folder, fleet.tls)
             started[name] = _worker(name, fleet.hosts[name], scheduler, own)
         yield started
@@ -166,5 +166,5 @@ def own_address(fleet: Fleet) -> str:
         return fleet.hosts[labs[0]].address
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
         # sends nothing: a datagram socket only looks the route up
-        route.connect((fleet.hosts[fleet.with_role("load")[0]].address, 9))
+        route.connect((fleet.hosts[fleet.workers[0]].address, 9))
         return str(route.getsockname()[0])

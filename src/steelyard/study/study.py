@@ -254,3 +254,8 @@ class Study(Strict):
         default_factory=list,
         description="names of published recordings whose curves the report shows as well",
     )
+
+    @property
+    def load_fleet(self) -> Fleet | None:
+        """The machines that take part, where load comes from other hosts than the server's own."""
+        return self.fleet if self.fleet is not None and self.fleet.apart else None

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,24 +17,17 @@ from typing import Any, Protocol
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
 from steelyard.declared_metrics import as_json
-from steelyard.host.processes.guard import GuardLost
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab import reboots
-from steelyard.lab.environment.environment import environment
-from steelyard.lab.environment.redaction import redact_text
 from steelyard.lab.finished_run import Run
-from steelyard.lab.laboratory import Laboratory, Progress
-from steelyard.lab.machine.boots import Boot, BootNeeded, boot_facts
-from steelyard.lab.machine.host_settings import Host
-from steelyard.lab.runner import StudyFailed, block
-from steelyard.lab.statement_check import check_statements
+from steelyard.lab.laboratory import Progress
+from steelyard.lab.machine.boots import BootNeeded, boot_facts
+from steelyard.lab.runner import StudyFailed
 from steelyard.monitors import MONITORS, declared
-from steelyard.study.errors import InputError, brief
+from steelyard.study.errors import InputError
 from steelyard.study.load_study import located
 from steelyard.study.plan import baseline
 from steelyard.study.study import Study
-from steelyard.subjects import Bench, SubjectFailed, kind_of
-from steelyard.subjects.in_turns import servers_of
 from steelyard.workflow.attempts import (
     ANEW,
     Attempt,
@@ -44,12 +36,8 @@ from steelyard.workflow.attempts import (
     refuse_other,
     refuse_other_server,
 )
-from steelyard.workflow.bench import bench_of, placement_of
-from steelyard.workflow.fleet import place_of_engines
 from steelyard.workflow.prepare import PreparedStudy
-
-# length of a cause of failure: logs of programs and servers are long
-_FAILURE_CHARACTERS_MAX = 2000
+from steelyard.workflow.site import Site
 
 
 class Watcher(Progress, Protocol):
@@ -60,8 +48,9 @@ class Watcher(Progress, Protocol):
         ...
 
 
-def start(prepared: PreparedStudy, path: Path, progress: Watcher, interrupts: Interrupts) -> None:
+def start(site: Site, path: Path, progress: Watcher, interrupts: Interrupts) -> None:
     """Runs a study into a new bundle; without any run, it is removed. Raises InputError, StudyFailed."""
+    prepared = site.prepared
     made = not os.path.exists(path)  # noqa: PTH110  Path.exists raises for a name that is too long
     writer = BundleWriter.create(
         path,
@@ -69,8 +58,7 @@ def start(prepared: PreparedStudy, path: Path, progress: Watcher, interrupts: In
         prepared.options,
         baseline(prepared.study, prepared.options),
         {
-            **environment(),
-            "placement": _placement(prepared),
+            **site.environment(),
             "metrics": _declared(),
             "study": {"folder": str(prepared.folder.absolute())},
         },
@@ -78,7 +66,7 @@ def start(prepared: PreparedStudy, path: Path, progress: Watcher, interrupts: In
     )
     try:
         with reboots.unit_while_paused(prepared.study.reboots):
-            _run(prepared, writer, {}, progress, interrupts)
+            _run(site, writer, {}, progress, interrupts)
     except (InputError, StudyFailed):
         if writer.next_run() == 1:
             _remove(path, made)
@@ -96,20 +84,20 @@ def _remove(bundle: Path, made: bool) -> None:
         bundle.rmdir()
 
 
-def resume(path: Path, prepared: PreparedStudy, progress: Watcher, interrupts: Interrupts) -> None:
+def resume(path: Path, site: Site, progress: Watcher, interrupts: Interrupts) -> None:
     """Continues a bundle: complete blocks are kept, others run again.
 
     Raises InputError, without changing the bundle, when study, machine or server differ, or another
     process writes to it.
     """
-    bundle = Bundle(path)
+    bundle, prepared = Bundle(path), site.prepared
     # first: a study that still runs is refused here, and must keep its systemd unit
     writer = BundleWriter(path)
     with reboots.unit_while_paused(prepared.study.reboots):
         refuse_changed(bundle, prepared)
         found = attempts_of(bundle, prepared)
         if any(found.get(slots[0].block, ANEW).number for slots in prepared.blocks):
-            now = {**environment(), "placement": _placement(prepared)}
+            now = site.environment()
             then = bundle.environment
             if prepared.boots:
                 # kernels may differ between boots, but not between runs of one boot: see boot_facts
@@ -117,7 +105,7 @@ def resume(path: Path, prepared: PreparedStudy, progress: Watcher, interrupts: I
             _refuse_other_order(bundle, prepared)
             # facts of the server are compared when it has started
             refuse_other(path, then, {**then, **now})
-        _run(prepared, writer, found, progress, interrupts)
+        _run(site, writer, found, progress, interrupts)
 
 
 def _refuse_other_order(bundle: Bundle, prepared: PreparedStudy) -> None:
@@ -145,21 +133,22 @@ def is_finished(path: Path, prepared: PreparedStudy) -> bool:
 
 
 def _run(
-    prepared: PreparedStudy,
+    site: Site,
     writer: BundleWriter,
     attempts: Mapping[int, Attempt],
     progress: Watcher,
     interrupts: Interrupts,
 ) -> None:
     """Runs until another boot is needed. Raises Paused then."""
-    bundle, how = Bundle(writer.path), prepared.study.reboots
+    bundle, prepared = Bundle(writer.path), site.prepared
+    how = prepared.study.reboots
     if prepared.boots:
         reboots.check_stop(writer.path)
         known = bundle.environment.get("boots", [])
         if facts := boot_facts(prepared.options, known):
             writer.add_to_environment("boots", facts)
     try:
-        _run_blocks(prepared, writer, attempts, progress, interrupts)
+        _run_blocks(site, writer, attempts, progress, interrupts)
     except BootNeeded as need:
         earlier = Bundle(writer.path).environment.get("reboots", [])
         writer.add_to_environment("reboots", reboots.next_boot(how, writer.path, need, earlier))
@@ -167,60 +156,37 @@ def _run(
 
 
 def _run_blocks(
-    prepared: PreparedStudy,
+    site: Site,
     writer: BundleWriter,
     attempts: Mapping[int, Attempt],
     progress: Watcher,
     interrupts: Interrupts,
 ) -> None:
     """attempts: of each block that is not new."""
-    study = prepared.study
-    with (
-        located(prepared.text, prepared.origin),
-        place_of_engines(prepared) as place,
-        bench_of(prepared) as bench,
-    ):
-        guard, placement = bench.guard, bench.placement
-        kind = kind_of(study)
-        taking_turns = not prepared.one_after_another
-        subjects = [kind.make(own) for own in _benches(bench, taking_turns)]
-        host = Host(guard, placement, Boot.now() if prepared.boots else None)
-        admit = partial(refuse_other_server, writer.path)
-        laboratory = Laboratory(
-            study, bench.works, kind, subjects, taking_turns, placement, host, progress, admit, place
-        )
+    prepared = site.prepared
+    admit = partial(refuse_other_server, writer.path)
+    with located(prepared.text, prepared.origin), site.runs(progress, admit) as runs:
         redo = _redos_left(prepared, writer.path)
         whole = sum(attempt.number == 0 for attempt in attempts.values())
-        try:
-            try:
-                check_statements(bench, kind, subjects[0])
-                open_blocks = deque(
-                    (slots, attempt)
-                    for slots in prepared.blocks
-                    if (attempt := attempts.get(slots[0].block, ANEW)).number
-                )
-                while open_blocks:
-                    slots, attempt = open_blocks.popleft()
-                    if not attempt.done and _narrow_enough(study, writer.path, whole):
-                        return
-                    whole += 1
-                    disturbed = False
-                    runs = block(laboratory, slots, attempt.number, attempt.done, attempt.void, redo)
-                    for run in runs:
-                        with interrupts.held():
-                            _keep(writer, run, prepared.refused)
-                            progress.run_ended(run.slot.option.label, run.slot.block, run.tps, run.status)
-                        if run.status == "disturbed" and not disturbed:
-                            # at the end of the study: what disturbed it may have ended by then
-                            open_blocks.append((slots, Attempt(run.attempt + 1)))
-                            redo, whole, disturbed = redo - 1, whole - 1, True
-                        guard.check()
-            finally:
-                for subject in subjects:
-                    subject.stop()
-                host.restore()
-        except (SubjectFailed, GuardLost, OSError) as error:
-            raise StudyFailed(brief(redact_text(str(error), study), _FAILURE_CHARACTERS_MAX)) from error
+        open_blocks = deque(
+            (slots, attempt)
+            for slots in prepared.blocks
+            if (attempt := attempts.get(slots[0].block, ANEW)).number
+        )
+        while open_blocks:
+            slots, attempt = open_blocks.popleft()
+            if not attempt.done and _narrow_enough(prepared.study, writer.path, whole):
+                return
+            whole += 1
+            disturbed = False
+            for run in runs(slots, attempt, redo):
+                with interrupts.held():
+                    _keep(writer, run, prepared.refused)
+                    progress.run_ended(run.slot.option.label, run.slot.block, run.tps, run.status)
+                if run.status == "disturbed" and not disturbed:
+                    # at the end of the study: what disturbed it may have ended by then
+                    open_blocks.append((slots, Attempt(run.attempt + 1)))
+                    redo, whole, disturbed = redo - 1, whole - 1, True
 
 
 def _keep(writer: BundleWriter, run: Run, refused: Sequence[str]) -> None:
@@ -259,32 +225,11 @@ def _narrow_enough(study: Study, path: Path, blocks: int) -> bool:
     return narrow_enough(Bundle(path).evidence(), stop.half_width_percent, stop.after_blocks)
 
 
-def _benches(bench: Bench, in_turns: bool) -> Iterator[Bench]:
-    """One per server that is up at the same time, each with a folder of its own."""
-    yield bench
-    for number in range(1, max(servers_of(bench.options).values()) + 1 if in_turns else 1):
-        # below the first one, which lets the servers' user through
-        folder = bench.folder / f"server{number + 1}"
-        folder.mkdir(mode=0o700)
-        yield replace(bench, folder=folder)
-
-
 def _redos_left(prepared: PreparedStudy, path: Path) -> int:
     """How many disturbed blocks may still be run again, those before a resume counted."""
     attempts = "select count(distinct (block, attempt)) as n from runs where status = 'disturbed'"
     (done,) = Bundle(path).columns(attempts)["n"]
     return max(0, prepared.redone_blocks_max - int(done))
-
-
-def _placement(prepared: PreparedStudy) -> dict[str, Any]:
-    """CPUs of the server and of the engine; those of a server at an address are not known."""
-    placement = placement_of(prepared)
-    known = prepared.study.subject.dsn is None
-    return {
-        "server_cpus": sorted(placement.server) if known else [],
-        "engine_cpus": sorted(placement.engine),
-        "apart": known and placement.apart,
-    }
 
 
 def _declared() -> dict[str, Any]:

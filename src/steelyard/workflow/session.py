@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -15,20 +14,20 @@ from steelyard.bundle.reader import Bundle
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab.reboots import Paused
 from steelyard.lab.runner import StudyFailed
-from steelyard.report.terminal.plan import Expected, print_plan
+from steelyard.report.terminal.plan import print_plan
 from steelyard.report.terminal.progress import MatrixPlan, Progress
 from steelyard.study.errors import InputError, typed
 from steelyard.study.load_study import find_study
 from steelyard.study.overrides import Adjusted
 from steelyard.subjects import kind_of
-from steelyard.subjects.in_turns import room_of_servers, servers_of
-from steelyard.workflow.busy_machine import busy_machine, slowdown
 from steelyard.workflow.complaint import complain, say
+from steelyard.workflow.elsewhere import site_of
 from steelyard.workflow.exit_codes import Exit
 from steelyard.workflow.measure import is_finished, resume, start
-from steelyard.workflow.missing import check_bundle_folder, check_temporary_folder, missing
-from steelyard.workflow.prepare import PreparedStudy, expected_s
+from steelyard.workflow.missing import check_bundle_folder, check_temporary_folder
+from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workflow.program_name import program
+from steelyard.workflow.site import Site
 
 
 def run_study(chosen: Adjusted, bundle: Path | None, dry_run: bool = False, as_json: bool = False) -> None:
@@ -37,10 +36,10 @@ def run_study(chosen: Adjusted, bundle: Path | None, dry_run: bool = False, as_j
         _show_plan(chosen, bundle)
         return
     check_temporary_folder()
-    prepared = PreparedStudy.of(chosen.text, chosen.origin)
-    _print_plan(prepared, chosen.lost)
-    path = bundle or Path(f"{prepared.study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")
-    _finish(partial(start, prepared, path), prepared, path, as_json)
+    with site_of(chosen.text, chosen.origin) as site:
+        _print_plan(site, chosen.lost)
+        path = bundle or Path(f"{site.prepared.study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")
+        _finish(partial(start, site, path), site.prepared, path, as_json)
 
 
 def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
@@ -53,61 +52,37 @@ def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
         except InputError as error:
             problems.append(error)
     try:
-        prepared = PreparedStudy.of(chosen.text, chosen.origin)
+        with site_of(chosen.text, chosen.origin) as site:
+            _print_plan(site, chosen.lost)
+            problems += site.missing()
     except InputError as error:
         problems.insert(0, error)
-    else:
-        _print_plan(prepared, chosen.lost)
-        problems += missing(prepared)
     for problem in problems:
         complain(str(problem), problem.hint)
     if problems:
         sys.exit(Exit.BAD_INPUT)
 
 
-def _print_plan(prepared: PreparedStudy, lost: str) -> None:
-    study, console = prepared.study, Console(stderr=True)
-    redone = prepared.redone_blocks_max if prepared.sees_disturbance else 0
-    redo_s = redone * len(prepared.options) * (prepared.run_s or 0.0)
-    busy = "" if study.workload.simulated else busy_machine()
-    expected_now_s = expected_s(prepared, slowdown() if busy else 1.0)
-    checksums = kind_of(study).checksums
-    expected = Expected(
-        expected_now_s,
-        redo_s,
-        prepared.one_after_another,
-        _servers(prepared),
-        prepared.refused,
-        busy,
-        held="" if checksums is None else checksums(study, prepared.options),
-    )
-    print_plan(study, prepared.options, expected, console)
+def _print_plan(site: Site, lost: str) -> None:
+    print_plan(site.prepared.study, site.prepared.options, site.expected(), Console(stderr=True))
     if lost:
         say(f"quick: {lost}")
-
-
-def _servers(prepared: PreparedStudy) -> str:
-    number = len(set(servers_of(prepared.options).values()))
-    if prepared.one_after_another or number < 2:
-        return ""
-    room = room_of_servers(prepared.study, prepared.options)
-    return f"{number} servers" + (f" that need about {room}" if room.memory_bytes else "")
 
 
 def resume_study(bundle: Path, study: str | None, as_json: bool = False) -> None:
     """Continues a stopped study."""
     check_temporary_folder()
+    found = Bundle(bundle)
     if study:
-        prepared = PreparedStudy.of(find_study(study)[1], study)
+        again = site_of(find_study(study)[1], study)
     else:
-        found = Bundle(bundle)
-        prepared = PreparedStudy.of(found.study_text, str(bundle / "study.toml"), found.files)
         # programs run where they ran before
-        folder = Path(found.environment.get("study", {}).get("folder", prepared.folder))
-        prepared = replace(prepared, folder=folder)
-    if is_finished(bundle, prepared):
-        say(f"{bundle}: this study is finished: nothing is left to run")
-    _finish(partial(resume, bundle, prepared), prepared, bundle, as_json)
+        folder = found.environment.get("study", {}).get("folder")
+        again = site_of(found.study_text, str(bundle / "study.toml"), found.files, folder and Path(folder))
+    with again as site:
+        if is_finished(bundle, site.prepared):
+            say(f"{bundle}: this study is finished: nothing is left to run")
+        _finish(partial(resume, bundle, site), site.prepared, bundle, as_json)
 
 
 def _finish(

@@ -62,7 +62,7 @@ def check_pooler(study: Study, options: Sequence[Option]) -> None:
                     _where(study, option),
                 )
             continue
-        if study.fleet is not None:
+        if study.load_fleet is not None:
             raise InputError(
                 "other hosts cannot reach the pooler: it listens on a Unix socket",
                 "remove [fleet]",

@@ -39,7 +39,7 @@ def check_reach(
     name: of the subject; listens: its servers can listen for other hosts; has_address: subject.dsn may name
     one that runs already.
     """
-    fleet, at = study.fleet, ("fleet", "hosts")
+    fleet, at = study.load_fleet, ("fleet", "hosts")
     if fleet is None:
         return
     whole = [workload for workload in workloads if workload.in_rounds or not workload.steady]
@@ -53,7 +53,7 @@ def check_reach(
         hint = "give the address of a server as subject.dsn" if has_address else "remove [fleet]"
         raise InputError(f"other hosts cannot load {name} that the lab starts", hint, at)
     if not fleet.with_role("server"):
-        hint = 'roles = ["server", "lab"] for the machine where steelyard runs'
+        hint = 'roles = ["server"] for the host that is to run it'
         raise InputError("no host has the role server", hint, at)
 
 
@@ -62,7 +62,7 @@ def listening(study: Study, port: int) -> Listening:
 
     For a fleet a free port and a new password are drawn. Raises InputError for an address of another machine.
     """
-    fleet = study.fleet
+    fleet = study.load_fleet
     if fleet is None or study.subject.dsn is not None:
         return Listening("", port)
     (name,) = fleet.with_role("server")
@@ -80,7 +80,7 @@ def _free_port(address: str) -> int:
     except OSError as error:
         raise InputError(
             f"{address} is no address of this machine: {error.strerror}",
-            "steelyard runs on the host with the roles server and lab",
+            "give the address of the host with the role server; with the role lab too, steelyard runs there",
             ("fleet", "hosts"),
         ) from None
 

@@ -1,0 +1,36 @@
+"""What to expect of a study on this machine, before its first run."""
+
+from __future__ import annotations
+
+from steelyard.report.terminal.plan import Expected
+from steelyard.subjects import kind_of
+from steelyard.subjects.in_turns import room_of_servers, servers_of
+from steelyard.workflow.busy_machine import busy_machine, slowdown
+from steelyard.workflow.prepare import PreparedStudy, expected_s
+
+
+def expectation(prepared: PreparedStudy) -> Expected:
+    """Its length, its servers, and what this machine refuses or does besides."""
+    study = prepared.study
+    redone = prepared.redone_blocks_max if prepared.sees_disturbance else 0
+    redo_s = redone * len(prepared.options) * (prepared.run_s or 0.0)
+    busy = "" if study.workload.simulated else busy_machine()
+    expected_now_s = expected_s(prepared, slowdown() if busy else 1.0)
+    checksums = kind_of(study).checksums
+    return Expected(
+        expected_now_s,
+        redo_s,
+        prepared.one_after_another,
+        _servers(prepared),
+        prepared.refused,
+        busy,
+        held="" if checksums is None else checksums(study, prepared.options),
+    )
+
+
+def _servers(prepared: PreparedStudy) -> str:
+    number = len(set(servers_of(prepared.options).values()))
+    if prepared.one_after_another or number < 2:
+        return ""
+    room = room_of_servers(prepared.study, prepared.options)
+    return f"{number} servers" + (f" that need about {room}" if room.memory_bytes else "")
