@@ -79,11 +79,14 @@ ROOMS = {
         statements_of_data
     """,
     "fleet": """
-        certificates clocks on_host
+        beats certificates clocks frames
+        connection
+        lab_process
+        on_host
         merge up worker
         bus host_tables
         check engine
-        place
+        place remote
     """,
     "monitors": "system postgres mariadb valkey",
     "run_tables": """
@@ -147,8 +150,10 @@ ROOMS = {
     """,
     "workflow": """
         busy_machine complaint exit_codes measured_bursts prepare
-        attempts bench fleet needs program_name
-        measure missing resolution show
+        attempts bench expectation fleet needs program_name
+        missing
+        site
+        elsewhere measure on_server_host resolution show
         session
     """,
 }

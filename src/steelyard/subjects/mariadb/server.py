@@ -19,6 +19,7 @@ from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
+from steelyard.subjects.mariadb import network
 from steelyard.subjects.mariadb.binaries import beside, find_server, version_of
 from steelyard.subjects.mariadb.by_address import ForeignMariaDB
 from steelyard.subjects.mariadb.data_directory import FOOTPRINT, admit, check_directory, make_directory
@@ -44,11 +45,13 @@ from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.connections import check_connections
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
 from steelyard.subjects.servers.directory import copied, copy_files
+from steelyard.subjects.servers.network import listening
 from steelyard.subjects.servers.running import Running
 from steelyard.subjects.servers.schema_levels import place_of
 from steelyard.workloads import work_of
 
 _DATABASE = "steelyard"
+_PORT = 3306
 _SQL_S = 30.0
 _CONNECT_S = 5.0
 _LATCHES = ("mutex", "rwlock", "sxlock")
@@ -99,6 +102,7 @@ class MariaDB:
         self._database = bench.work.database or _DATABASE
         self._costs: dict[Path, dict[str, float]] = {}
         self._running: Running | None = None
+        self._network = listening(bench.study, _PORT)
         check_socket(self._socket)
 
     def start(self, option: Option) -> Load:
@@ -132,10 +136,7 @@ class MariaDB:
             raise SubjectFailed(f"option {option.label}: {error_text(error)}") from error
         under_load = Server(
             protocol="mysql",
-            socket=str(self._socket),
-            host="localhost",
-            port=3306,
-            user=self._user,
+            **network.reached(self._network, str(self._socket), self._user),
             database=self._database,
             pid=running.pid,
             dsn=f"mysql://{quote(self._user)}@localhost/{quote(self._database)}?socket={self._socket}",
@@ -233,6 +234,7 @@ class MariaDB:
             )
             if loader != self._user:
                 cursor.execute(f"drop user '{loader}'@'localhost'")
+            network.admit_hosts(connection, self._network)
             cursor.execute("shutdown")
 
     def _launch(self, server: Path, data: Path, settings: dict[str, Setting]) -> int:
@@ -244,8 +246,8 @@ class MariaDB:
         return self._server.start(
             [
                 server, "--no-defaults", f"--datadir={data}", f"--socket={self._socket}",
-                "--skip-networking", f"--pid-file={data / 'pid'}", "--skip-log-bin",
-                f"--tmpdir={self._own}", *arguments,
+                f"--pid-file={data / 'pid'}", "--skip-log-bin", f"--tmpdir={self._own}",
+                *network.arguments(self._network), *arguments,
             ],
             self._answers,
             data,
@@ -277,6 +279,7 @@ KIND = Kind(
     check=check,
     takes=SQL_WORK,
     turns=True,
+    listens=True,
     footprint=FOOTPRINT,
     protocol="mysql",
     durability_off=_DURABILITY_OFF,

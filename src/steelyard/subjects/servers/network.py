@@ -47,6 +47,9 @@ def check_reach(
         raise InputError("one host plays the rounds or sessions of this workload", "remove the others", at)
     if study.subject.kind == "jdbc" or any(getattr(workload, "driver", "") for workload in workloads):
         raise InputError("the load of a JDBC driver comes from one host", "remove [fleet]", at)
+    if study.subject.dsn is not None and fleet.server is not None:
+        hint = "leave the role server out: CPU and waits of a server at an address are not measured"
+        raise InputError("subject.dsn is a server that runs already: no host starts it", hint, at)
     if study.subject.dsn is not None:
         return
     if not listens:

@@ -1,0 +1,248 @@
+"""The server on a host of its own, loaded by three others, for a lab on a fifth."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fleet_hosts import ALL_IN_ONE, APART, DB, LAB, LOADS, Fleet, command_of, fleet, until
+from namespaces import permitted
+from steelyard.bundle.reader import Bundle
+
+pytestmark = [
+    pytest.mark.skipif(not permitted(), reason="network namespaces need root"),
+    pytest.mark.timeout(400),
+]
+# of a network namespace, so each host has its own
+KNOB = "net.ipv4.tcp_slow_start_after_idle"
+MAIN = "steelyard.workflow.on_server_host"
+
+STUDY = """
+name = "apart"
+question = "Does the host of the server do what one machine does?"
+[subject]
+kind = "SUBJECT"
+[workload]
+kind = "lookup"
+rows = 200
+[host]
+sysctl.KNOB = 0
+[factors.prepare]
+scope = "client"
+levels.U = {{ handle = "unnamed" }}
+levels.P = {{ handle = "named" }}
+[plan]
+clients = [6]
+warm_up_s = 0.2
+measure_s = {measure_s}
+cool_down_s = 0.1
+blocks = {blocks}
+disturbed = "keep"
+""".replace("KNOB", KNOB)
+SQLITE = """
+name = "beside"
+question = "Is the load within the server's host?"
+[subject]
+kind = "sqlite"
+[workload]
+kind = "lookup"
+rows = 200
+[plan]
+clients = [2]
+warm_up_s = 0.2
+measure_s = {measure_s}
+cool_down_s = 0.1
+blocks = {blocks}
+disturbed = "keep"
+"""
+
+
+def study(subject: str) -> str:
+    return STUDY.replace("SUBJECT", subject)
+
+
+@pytest.fixture
+def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder for temporary files of all hosts: a short path, for the sockets of servers."""
+    folder = Path(tempfile.mkdtemp(prefix="fl"))
+    folder.chmod(0o755)
+    monkeypatch.setenv("TMPDIR", str(folder))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def apart(tmp_path: Path, temporary: Path) -> Iterator[Fleet]:
+    with fleet(tmp_path, roles=APART) as made:
+        yield made
+
+
+def knob(made: Fleet, host: str) -> str:
+    path = f"/proc/sys/{KNOB.replace('.', '/')}"
+    return subprocess.check_output([*made.net.reach(host), "cat", path], text=True).strip()
+
+
+def servers(made: Fleet, program: str = "postgres") -> list[int]:
+    """Processes of the server on its host."""
+    return [pid for pid in made.net.processes(DB) if Path(command_of(pid).split(" ")[0]).name == program]
+
+
+def main_of(made: Fleet) -> int:
+    (pid,) = [pid for pid in made.net.processes(DB) if MAIN in command_of(pid)]
+    return pid
+
+
+def under_load(made: Fleet) -> None:
+    until(lambda: all(map(made.engines, LOADS)), 90)
+    time.sleep(2)
+    assert servers(made)
+    assert (knob(made, DB), knob(made, LAB)) == ("0", "1")
+
+
+def clean(made: Fleet, temporary: Path, limit_s: float = 40) -> None:
+    """Neither server nor load, no files, and the setting as before."""
+    until(lambda: not servers(made), limit_s)
+    until(lambda: not any(MAIN in command_of(pid) for pid in made.net.processes(DB)), 20)
+    until(lambda: not any(map(made.engines, LOADS)), 40)
+    until(lambda: not [*temporary.glob("steelyard-*")], 20)
+    assert knob(made, DB) == "1"
+
+
+def lost(made: Fleet, bundle: str) -> list[tuple[str, str]]:
+    rows = Bundle(made.folder / bundle).columns("select status, cause from runs")
+    return [(str(status), str(cause)) for status, cause in zip(rows["status"], rows["cause"], strict=True)]
+
+
+@pytest.mark.parametrize("subject", ["postgres", "mariadb"])
+def test_a_server_on_its_own_host_is_started_watched_and_stopped_there(
+    apart: Fleet, temporary: Path, subject: str
+) -> None:
+    if subject == "mariadb" and not shutil.which("mariadbd"):
+        pytest.skip("MariaDB is not installed")
+    bundle = apart.run("apart", measure_s=1.5, blocks=2, study=study(subject))
+    assert bundle.environment["server host"] == {"name": DB}
+    done = bundle.columns("select count(*) as n from runs where status = 'done'")["n"]
+    assert done == [4]
+    loads = bundle.columns("select distinct host from host_load order by host")["host"]
+    assert list(map(str, loads)) == list(LOADS)
+    cpu = bundle.duckdb.execute(
+        "select max(value) - min(value) from samples where monitor = 'processes' and entity = 'server'"
+        " and metric like 'cpu%total' group by run, metric"
+    ).fetchall()
+    assert cpu and any(used > 0 for (used,) in cpu)
+    own = bundle.columns(f"select count(*) as n from samples where monitor like '{subject}%'")["n"]
+    assert own[0] > 0
+    (facts, *_) = bundle.environment["servers"].values()
+    assert facts["settings"] and facts["version"]
+    assert bundle.evidence().study.fleet is not None
+    clean(apart, temporary)
+
+
+def test_a_server_admits_the_load_hosts_and_no_other(apart: Fleet, temporary: Path) -> None:
+    running = apart.begin("closed", measure_s=60, study=study("postgres"))
+    under_load(apart)
+    (command,) = {command_of(pid) for pid in servers(apart) if "--port=" in command_of(pid)}
+    port = int(command.partition("--port=")[2].split()[0])
+    ask = (
+        "import psycopg, sys\ntry: psycopg.connect(host=sys.argv[1], port=sys.argv[2], user='postgres',"
+        " password='x', connect_timeout=5)\nexcept psycopg.Error as error: print(error)"
+    )
+    said = {
+        host: subprocess.check_output(
+            [*apart.net.reach(host), os.sys.executable, "-c", ask, apart.net.address(DB), str(port)],
+            text=True,
+        )
+        for host in (LAB, LOADS[0])
+    }
+    assert "no pg_hba.conf entry" in said[LAB]
+    assert "password authentication failed" in said[LOADS[0]]
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=60)
+    assert running.returncode == 130 or running.returncode != 0
+    clean(apart, temporary)
+
+
+def test_sqlite_is_loaded_within_its_host(tmp_path: Path, temporary: Path) -> None:
+    with fleet(tmp_path, roles=ALL_IN_ONE, loads=()) as made:
+        running = made.begin("beside", measure_s=4, study=SQLITE)
+        until(lambda: bool(made.engines(DB)), 60)
+        out, error = running.communicate(timeout=90)
+        assert running.returncode == 0, out + error
+        assert Bundle(made.folder / "beside").columns("select status from runs")["status"].tolist() == [
+            "done"
+        ]
+        assert not [*temporary.glob("steelyard-*")]
+
+
+def test_a_killed_worker_of_the_server_leaves_nothing_there(apart: Fleet, temporary: Path) -> None:
+    running = apart.begin("worker", measure_s=60, study=study("postgres"))
+    under_load(apart)
+    os.kill(apart.worker(DB), signal.SIGKILL)
+    out, error = running.communicate(timeout=90)
+    assert running.returncode == 1, out + error
+    assert f"host {DB}" in error and "lost" in error, error
+    clean(apart, temporary)
+    assert all(status == "void" and DB in cause for status, cause in lost(apart, "worker"))
+
+
+def test_a_killed_process_of_the_server_host_leaves_nothing_and_the_fleet_serves_the_next(
+    apart: Fleet, temporary: Path
+) -> None:
+    running = apart.begin("process", measure_s=60, study=study("postgres"))
+    under_load(apart)
+    os.kill(main_of(apart), signal.SIGKILL)
+    out, error = running.communicate(timeout=90)
+    assert running.returncode == 1, out + error
+    assert f"host {DB}" in error and "SIGKILL" in error, error
+    clean(apart, temporary)
+    assert apart.run("next", study=study("null")).columns("select count(*) as n from host_load")["n"] == [6]
+
+
+def test_a_killed_scheduler_leaves_nothing_on_the_server_host(apart: Fleet, temporary: Path) -> None:
+    running = apart.begin("headless", measure_s=60, study=study("postgres"))
+    under_load(apart)
+    apart.up.kill()
+    out, error = running.communicate(timeout=90)
+    assert running.returncode == 1, out + error
+    assert "lost" in error, error
+    clean(apart, temporary)
+
+
+def test_a_killed_lab_leaves_nothing_on_the_server_host(apart: Fleet, temporary: Path) -> None:
+    running = apart.begin("orphan", measure_s=100, study=study("postgres"))
+    under_load(apart)
+    running.kill()
+    running.communicate()
+    clean(apart, temporary)
+
+
+def test_a_server_host_that_is_cut_off_voids_the_run_and_stops_its_server(
+    apart: Fleet, temporary: Path
+) -> None:
+    running = apart.begin("cut", measure_s=100, study=study("postgres"))
+    under_load(apart)
+    apart.net.cut(DB)
+    out, error = running.communicate(timeout=120)
+    assert running.returncode == 1, out + error
+    assert f"host {DB}" in error and "lost" in error, error
+    clean(apart, temporary)
+    assert [status for status, _ in lost(apart, "cut")] == ["void"]
+
+
+def test_a_lost_load_host_voids_the_run_and_is_named(apart: Fleet, temporary: Path) -> None:
+    running = apart.begin("load", measure_s=60, study=study("postgres"))
+    under_load(apart)
+    os.kill(apart.worker("load2"), signal.SIGKILL)
+    out, error = running.communicate(timeout=90)
+    assert running.returncode == 1, out + error
+    assert "host load2" in error and "lost" in error, error
+    assert any("load2" in cause for _, cause in lost(apart, "load"))
+    clean(apart, temporary)
