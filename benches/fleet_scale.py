@@ -1,8 +1,9 @@
 """What a fleet of 1,000 load hosts costs the lab: time to start, spread of starts, time to merge, memory.
 
-The hosts are dask workers of one process, and their engines are stubs: each waits for the common start, notes
-when it began, and gives a result of the size of a real one (60 s, three statements, four clients). So the
-times are those of scheduler and lab alone, on the CPUs that both and all hosts share.
+The hosts are dask workers, many to a process, and their engines are stubs: each waits for the common start,
+notes how late it began, and gives a result of the size of a real one (60 s, three statements, four clients).
+The scheduler is a process of its own. So the times are those of scheduler and lab, on the CPUs that both and
+all hosts share.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import multiprocessing
 import os
 import resource
 import tempfile
@@ -19,19 +21,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from distributed import Scheduler, SpecCluster, Worker, get_worker, secede
+import dask.config
+from distributed import Scheduler, Worker, get_worker, secede
 
 from report_scale import histogram
 from steelyard import _core
 from steelyard.fleet import on_host
 from steelyard.fleet.bus import Bus
+from steelyard.fleet.certificates import security
+from steelyard.fleet.connection import Connection
 from steelyard.fleet.engine import FleetEngine
 from steelyard.fleet.on_host import HostResult
+from steelyard.fleet.up import SETTINGS
 from steelyard.lab.engines.result import EngineResult
-from steelyard.study.fleet import SCHEDULER_FILE, Fleet, FleetHost
+from steelyard.study.fleet import SCHEDULER_FILE
 
 SECONDS, STATEMENTS, CLIENTS = 60, ("read", "write", "transaction"), 4
-began: dict[str, int] = {}
 HISTOGRAMS = [histogram(3000, 1_000_000 + 50_000 * number) for number in range(16)]
 
 
@@ -58,11 +63,11 @@ def stub(channel: str, host: str, _engine: str, plan: Mapping[str, Any], _limit_
     get_worker().log_event(channel, {"event": "ready", "point": 0, "t_ns": time.monotonic_ns(), "host": host})
     assert own.commanded.wait(120)
     time.sleep(max(0, own.at_ns - time.monotonic_ns()) / 1e9)
-    began[host] = time.monotonic_ns() - own.at_ns
-    return result(plan["share"]["host"], plan["share"]["hosts"])
+    late_ns = time.monotonic_ns() - own.at_ns
+    return result(plan["share"]["host"], plan["share"]["hosts"], late_ns)
 
 
-def result(host: int, hosts: int) -> HostResult:
+def result(host: int, hosts: int, late_ns: int) -> HostResult:
     """A result like that of an engine: about 3,000 different latencies per statement."""
     histogram = HISTOGRAMS[host % len(HISTOGRAMS)]
     rows = [(second, statement) for second in range(SECONDS) for statement in STATEMENTS]
@@ -95,9 +100,10 @@ def result(host: int, hosts: int) -> HostResult:
         "asides": {name: [] for name in ("point", "phase", "transactions")},
     }  # fmt: skip
     samples = {
-        "t_ns": [n * 10**9 for n in range(SECONDS) for _ in range(40)],
-        "monitor": ["host"] * SECONDS * 40, "entity": ["cpu"] * SECONDS * 40,
-        "metric": [f"m{n}" for _ in range(SECONDS) for n in range(40)], "value": [1.0] * SECONDS * 40,
+        "t_ns": [0, *(n * 10**9 for n in range(SECONDS) for _ in range(40))],
+        "monitor": ["host"] * (SECONDS * 40 + 1), "entity": ["cpu"] * (SECONDS * 40 + 1),
+        "metric": ["late_ns", *(f"m{n}" for _ in range(SECONDS) for n in range(40))],
+        "value": [float(late_ns), *[1.0] * SECONDS * 40],
     }  # fmt: skip
     facts = {"io": "epoll", "threads": 1, "connections_made": 4, "reconnections": 0, "connections_lost": 0}
     more = {"connections_lost_cause": None, "connect_ns_mean": 1.0, "backlog": [0], "began_ns": [1]}
@@ -111,38 +117,75 @@ def encoded(tables: Mapping[str, Any]) -> dict[str, Any]:
     return {name: rows.encoded(columns) for name, columns in tables.items()}
 
 
-async def cluster(hosts: list[str]) -> SpecCluster:
-    """Scheduler and workers of this process."""
-    spec = {
-        "cls": Worker,
-        "options": {"nthreads": 1, "dashboard": False, "memory_limit": 0, "host": "127.0.0.1"},
+async def scheduler(folder: str) -> None:
+    """The scheduler, for ever."""
+    file = str(Path(folder) / SCHEDULER_FILE)
+    own = {
+        "host": "127.0.0.1",
+        "protocol": "tcp://",
+        "port": 0,
+        "dashboard": False,
+        "dashboard_address": ":0",
     }
-    made = SpecCluster(
-        workers=dict.fromkeys(hosts, spec),
-        scheduler={
-            "cls": Scheduler,
-            "options": {"dashboard": False, "protocol": "tcp://", "host": "127.0.0.1", "port": 0},
-        },
-        asynchronous=True,
-    )
-    await made
-    return made
+    with dask.config.set(SETTINGS):
+        async with Scheduler(scheduler_file=file, security=security({}), **own):
+            await asyncio.Event().wait()
 
 
-def measured(count: int) -> dict[str, float]:
+async def hosts_of(address: str, names: list[str]) -> None:
+    """Workers of one process, for ever."""
+    for name in names:
+        await Worker(address, name=name, nthreads=1, dashboard=False, memory_limit=0, host="127.0.0.1")
+    await asyncio.Event().wait()
+
+
+def begun(target: Any, *arguments: Any) -> multiprocessing.Process:
+    """A process that runs this coroutine, and ends with this one."""
+    process = multiprocessing.get_context("spawn").Process(target=run, args=(target, arguments), daemon=True)
+    process.start()
+    return process
+
+
+def run(target: Any, arguments: tuple[Any, ...]) -> None:
+    """The main of such a process."""
+    asyncio.run(target(*arguments))
+
+
+Processes = list[multiprocessing.Process]
+
+
+def connected(folder: str, names: list[str], per_process: int) -> tuple[Connection, Processes]:
+    """Scheduler and hosts, when all hosts are there."""
+    file = Path(folder) / SCHEDULER_FILE
+    started = [begun(scheduler, folder)]
+    while not file.exists():
+        time.sleep(0.1)
+    connection = Connection(json.loads(file.read_text())["address"], security({}))
+    for first in range(0, len(names), per_process):
+        started.append(begun(hosts_of, connection.scheduler, names[first : first + per_process]))
+    from distributed import Client
+
+    with Client(connection.scheduler) as client:
+        client.wait_for_workers(len(names), timeout=600)
+    return connection, started
+
+
+def resident_mib(processes: Processes) -> float:
+    """Memory of their own, without what they share."""
+    pages = [Path(f"/proc/{process.pid}/smaps_rollup").read_text() for process in processes]
+    return sum(int(line.split()[1]) for text in pages for line in text.splitlines() if "Pss:" in line) / 1024
+
+
+def measured(count: int, per_process: int) -> dict[str, float]:
     """One study's run over so many hosts."""
     names = [f"h{n}" for n in range(count)]
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, daemon=True).start()
-    start_s = time.monotonic()
-    made = asyncio.run_coroutine_threadsafe(cluster(names), loop).result(600)
-    up_s = time.monotonic() - start_s
-    fleet = Fleet(tls=False, hosts={name: FleetHost(address=name, roles=["load"]) for name in names})
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / SCHEDULER_FILE).write_text(json.dumps({"address": made.scheduler_address}))
+        start_s = time.monotonic()
+        connection, processes = connected(folder, names, per_process)
+        up_s = time.monotonic() - start_s
         before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         start_s = time.monotonic()
-        with Bus(fleet, Path(folder)) as bus:
+        with Bus(connection, names) as bus:
             connect_s = time.monotonic() - start_s
             start_s = time.monotonic()
             clocks = bus.offsets()
@@ -152,8 +195,10 @@ def measured(count: int) -> dict[str, float]:
             whole = engine.result(lambda _: None)
             run_s = time.monotonic() - start_s
             engine.stop()
+        scheduler_mib, hosts_mib = resident_mib(processes[:1]), resident_mib(processes[1:])
     after_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    late = sorted(began.values())
+    own = whole.tables["host_samples"]
+    late = sorted(value for value, name in zip(own["value"], own["metric"], strict=True) if name == "late_ns")
     start_s = time.monotonic()
     for column in [HISTOGRAMS[n % len(HISTOGRAMS)] for n in range(count)], [HISTOGRAMS[0]] * count:
         _core.histogram_merge(column)
@@ -169,19 +214,22 @@ def measured(count: int) -> dict[str, float]:
         "start_late_ms_max": late[-1] / 1e6,
         "merge_one_statement_s": merge_s,
         "largest_bound_ms": max(clock.bound_ns for clock in clocks.values()) / 1e6,
-        "memory_mib": (after_kib - before_kib) / 1024,
-        "memory_all_mib": after_kib / 1024,
+        "lab_memory_mib": (after_kib - before_kib) / 1024,
+        "lab_memory_all_mib": after_kib / 1024,
+        "scheduler_memory_mib": scheduler_mib,
+        "memory_per_host_mib": hosts_mib / count,
     }
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hosts", type=int, default=1000)
+    parser.add_argument("--per-process", type=int, default=50, help="hosts in one process")
     parser.add_argument("--quick", action="store_true", help="50 hosts")
     given = parser.parse_args()
     # tasks are found by the name of their module, which is not __main__ for all parties
     from fleet_scale import measured as by_name
 
-    print(json.dumps(by_name(50 if given.quick else given.hosts), indent=2), flush=True)
+    print(json.dumps(by_name(50 if given.quick else given.hosts, given.per_process), indent=2), flush=True)
     # workers end with the process
     os._exit(0)

@@ -95,7 +95,7 @@ class Fleet:
 
     def run(self, bundle: str, measure_s: float = 1, blocks: int = 1, study: str = STUDY) -> Bundle:
         process = self.begin(bundle, measure_s, blocks, study)
-        out, error = process.communicate(timeout=150)
+        out, error = process.communicate(timeout=250)
         assert process.returncode == 0, out + error
         return Bundle(self.folder / bundle)
 

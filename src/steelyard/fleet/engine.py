@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -20,9 +21,9 @@ from steelyard.lab.engines.result import EngineResult
 
 _LOOK_S = 0.2
 # a command needs so long to every host, with a margin: the common start is that far away. One of a load point
-# may be late by it; one of a turn follows the slowest command so far, as it is time without load
+# may be late by it; one of a turn follows the slowest of the last commands, as it is time without load
 _LEAD_NS, _LEAD_OF_TURN_NS, _LEAD_OF_HOST_NS = 400_000_000, 50_000_000, 2_000_000
-_SLOWEST_TIMES = 4
+_SLOWEST_TIMES, _LAST = 4, 16
 _STARTED_S = 30.0
 _Event = Mapping[str, Any]
 # of the events of a turn (crates/load/src/engine/turns.rs)
@@ -52,7 +53,7 @@ class FleetEngine:
         self._ticks: dict[str, _Event] = {}
         self._phase: tuple[str, int] | None = None
         self._commanded = False
-        self._slowest_ns = 0
+        self._took_ns = deque([0], maxlen=_LAST)
         self.clocks: Mapping[str, Offset] = bus.offsets()
         bus.subscribe(self._channel, lambda event: self._events.put((event["host"], event)))
         self._tasks: dict[str, Any] = {}
@@ -93,7 +94,7 @@ class FleetEngine:
         self._await_start()
         if command["do"] != "turn":
             return self._send(dict.fromkeys(self._tasks, command))
-        start_ns = self._start_ns(max(_LEAD_OF_TURN_NS, _SLOWEST_TIMES * self._slowest_ns))
+        start_ns = self._start_ns(max(_LEAD_OF_TURN_NS, _SLOWEST_TIMES * max(self._took_ns)))
         self._send(
             {host: {**command, "at_ns": clock.to_host(start_ns)} for host, clock in self.clocks.items()}
         )
@@ -169,7 +170,7 @@ class FleetEngine:
         }
         sent_ns = time.monotonic_ns()
         answers = self._bus.call("command", calls)
-        self._slowest_ns = max(self._slowest_ns, time.monotonic_ns() - sent_ns)
+        self._took_ns.append(time.monotonic_ns() - sent_ns)
         for host, runs in answers.items():
             if not runs:
                 raise LoadFailed(f"host {host}: the load engine has ended")

@@ -24,7 +24,7 @@ from steelyard.study.fleet import SCHEDULER_FILE, Fleet, FleetHost
 _START_S = 60.0
 _END_S = 10.0
 _LOOK_S = 0.2
-_SETTINGS: Mapping[str, Any] = {
+SETTINGS: Mapping[str, Any] = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.work-stealing": False,
     "distributed.scheduler.worker-ttl": "20s",
@@ -42,7 +42,7 @@ def up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyncio.Eve
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if fleet.tls:
         make_certificate(folder)
-    with dask.config.set(dict(_SETTINGS)):
+    with dask.config.set(dict(SETTINGS)):
         asyncio.run(_up(fleet, folder, say, stop or asyncio.Event()))
 
 
