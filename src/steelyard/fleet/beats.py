@@ -18,10 +18,9 @@ def beat(lab: str) -> bool:
     return True
 
 
-def end_without(lab: str, end: Callable[[], object]) -> threading.Event:
+def end_without(lab: str, end: Callable[[], object], over: threading.Event) -> None:
     """Calls `end` when the lab has been silent for 15 s, unless the event is set before."""
     beat(lab)
-    over = threading.Event()
 
     def watch() -> None:
         while not over.wait(_LOOK_S):
@@ -30,4 +29,3 @@ def end_without(lab: str, end: Callable[[], object]) -> threading.Event:
                 return
 
     threading.Thread(target=watch, name="silence", daemon=True).start()
-    return over

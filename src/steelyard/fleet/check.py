@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,11 @@ def checked(fleet: Fleet, folder: Path) -> dict[str, Any]:
                 "round_trip_ms": 2 * clock.bound_ns / 1e6,
                 "megabytes_per_s": _megabytes_per_s(bus, name),
             }
-    return {"version": __version__, "hosts": hosts, "findings": list(_findings(hosts))}
+    return {
+        "version": __version__,
+        "hosts": hosts,
+        "findings": list(_findings(hosts, fleet.with_role("load"))),
+    }
 
 
 def refuse_unlike(facts: Mapping[str, Mapping[str, Any]]) -> None:
@@ -78,21 +82,22 @@ def text(found: Mapping[str, Any]) -> str:
     return "\n".join([*(line.rstrip() for line in lines), *found["findings"]])
 
 
-def _findings(hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _findings(hosts: Mapping[str, Mapping[str, Any]], loads: Sequence[str]) -> Iterator[str]:
     """Sentences about what would limit or disturb a study."""
     for name, own in hosts.items():
         if own["version"] != __version__:
             yield f"{name}: version {own['version']}, and {__version__} here: install the same"
         clients = min(own["files"] - _FILES_BESIDE, own["ports"])
-        yield f"{name}: at most {clients:,} clients ({_limit(own)})"
+        if name in loads:
+            yield f"{name}: at most {clients:,} clients ({_limit(own)})"
         if own["bound_ms"] * 1e6 > _FAR_NS:
             yield (
                 f"{name}: its start may be off by {own['bound_ms']:.1f} ms: the round trip to it is"
                 f" {own['round_trip_ms']:.1f} ms"
             )
-    cpus = {own["cpus"] for own in hosts.values()}
+    cpus = {hosts[name]["cpus"] for name in loads}
     if len(cpus) > 1:
-        yield f"hosts have from {min(cpus)} to {max(cpus)} CPUs: each gets the same share of the load"
+        yield f"load hosts have from {min(cpus)} to {max(cpus)} CPUs: each gets the same share of the load"
 
 
 def _limit(own: Mapping[str, Any]) -> str:

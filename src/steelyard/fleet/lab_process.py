@@ -32,7 +32,7 @@ _BATCH_BYTES = 8 << 20
 class LabProcess:
     """One child. Its messages wait until the lab fetches them."""
 
-    def __init__(self, lab: str, connection: Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._process = process = subprocess.Popen[bytes](
             [sys.executable, "-m", _MAIN, str(os.getpid())],
             stdin=subprocess.PIPE,
@@ -44,10 +44,9 @@ class LabProcess:
         self._frames = Frames(process.stdout, process.stdin)
         self._messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._complaints = bytearray()
-        self._over = end_without(lab, process.kill)
-        self._readers = [threading.Thread(target=read, daemon=True) for read in (self._read, self._listen)]
-        for reader in self._readers:
-            reader.start()
+        self.ended = threading.Event()
+        for read in (self._read, self._listen):
+            threading.Thread(target=read, daemon=True).start()
         self._frames.send(connection)
 
     def say(self, message: bytes) -> None:
@@ -72,11 +71,16 @@ class LabProcess:
         """As Ctrl-C: it undoes what it has done, and ends."""
         self._process.send_signal(signal.SIGINT)
 
+    def kill(self) -> None:
+        """Ends it now: its guard undoes what it has done."""
+        self._process.kill()
+        self._process.wait()
+
     def _read(self) -> None:
         with suppress(EOFError):
             while True:
                 self._messages.put(self._frames.receive_bytes())
-        self._over.set()
+        self.ended.set()
         self._messages.put(None)
 
     def _listen(self) -> None:
@@ -108,9 +112,15 @@ class LabProcesses:
     async def open(self, lab: str) -> str:
         """Starts a child for the lab; its id."""
         # of the event loop's thread: the child ends with the thread that started it
-        process = LabProcess(lab, Connection(self._worker.scheduler.address, self._worker.security))
+        process = LabProcess(Connection(self._worker.scheduler.address, self._worker.security))
         name = uuid4().hex
         self._running[name] = process
+
+        def end() -> None:
+            process.kill()
+            self._running.pop(name, None)
+
+        end_without(lab, end, process.ended)
         return name
 
     async def say(self, process: str, message: bytes) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -58,7 +59,8 @@ def drive(channel: str, host: str, engine: str, plan: Mapping[str, Any], limit_s
     worker, cpus = get_worker(), frozenset(os.sched_getaffinity(0))
     process = LoadProcess(engine, plan, cpus)
     engines[engine_id(channel, host)] = process
-    over = end_without(channel.partition("/")[0], partial(_kill, process.pid))
+    over = threading.Event()
+    end_without(channel.partition("/")[0], partial(_kill, process.pid), over)
     monitoring = Monitoring(_RATES_HZ, Target({"engine": process.pid, "monitors": os.getpid()}), 0)
     monitoring.start(cpus)
 

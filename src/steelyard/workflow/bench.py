@@ -19,7 +19,7 @@ from steelyard.workloads import work_of
 @contextmanager
 def bench_of(prepared: PreparedStudy) -> Generator[Bench]:
     """The bench of a study while the context lasts; then its folder is removed, and what was started ends."""
-    with Guard() as guard, _folder(guard) as folder:
+    with Guard() as guard, temporary_folder(guard) as folder:
         study = prepared.study
         yield Bench(
             study,
@@ -41,8 +41,8 @@ def placement_of(prepared: PreparedStudy) -> Placement:
 
 
 @contextmanager
-def _folder(guard: Guard) -> Generator[Path]:
-    """A folder for the study's servers, always removed at the end."""
+def temporary_folder(guard: Guard) -> Generator[Path]:
+    """A folder, of the study's servers or files, always removed at the end."""
     folder = Path(tempfile.mkdtemp(prefix="steelyard-"))
     promise = guard.remove_folder(folder)
     try:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,11 +15,13 @@ from typing import Any
 
 from steelyard.fleet.connection import Connection
 from steelyard.fleet.frames import Frames
+from steelyard.host.processes.guard import Guard
 from steelyard.host.processes.parent import end_with
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab.runner import StudyFailed
 from steelyard.study.errors import InputError
 from steelyard.study.files import StudyFiles
+from steelyard.workflow.bench import temporary_folder
 from steelyard.workflow.fleet import engines_of
 from steelyard.workflow.missing import check_temporary_folder
 from steelyard.workflow.prepare import PreparedStudy
@@ -46,7 +47,7 @@ class _Progress:
 def serve(lab: Frames) -> None:
     """Answers the lab until it has no more questions."""
     connection: Connection = lab.receive()
-    with tempfile.TemporaryDirectory(prefix="steelyard-files-") as folder:
+    with Guard() as guard, temporary_folder(guard) as folder:
         site: Here | None = None
         while True:
             try:
@@ -55,7 +56,7 @@ def serve(lab: Frames) -> None:
                 return
             try:
                 if question == "prepare":
-                    site = _site(lab, Path(folder), connection, value)
+                    site = _site(lab, folder, connection, value)
                     answer = site.prepared
                 elif question == "runs":
                     assert site is not None
