@@ -18,6 +18,7 @@ from steelyard.fleet.certificates import make_certificate
 from steelyard.study.fleet_file import fleet_of
 
 SHIPPED = Path(__file__).parents[2] / "docs" / "howto" / "many-machines"
+SCHEDULER = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
 DASK = [sys.executable, "-m", "distributed.cli.dask_worker"]
 
 
@@ -117,7 +118,7 @@ def test_workers_that_the_user_started_serve_a_study(tmp_path: Path) -> None:
         write_hosts(net, tmp_path, {}, APART)
         started = [
             subprocess.Popen(
-                [*net.reach(LAB), sys.executable, "-m", "distributed.cli.dask_scheduler", *file, *tls],
+                [*net.reach(LAB), *SCHEDULER, *file, "--host", net.address(LAB), *tls],
                 stderr=subprocess.DEVNULL,
             )
         ]

@@ -27,7 +27,7 @@ for number in "${!nodes[@]}"; do
 done > "$folder/hosts.toml"
 
 dask scheduler --scheduler-file "$fleet/scheduler.json" --no-dashboard "${tls[@]}" 2> "$folder/scheduler.log" &
-trap 'kill $(jobs -p) 2> /dev/null' EXIT
+trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
 until [ -s "$fleet/scheduler.json" ]; do sleep 1; done
 
 # one task per node beside the first, each named as its node

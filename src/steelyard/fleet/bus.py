@@ -23,6 +23,8 @@ from steelyard.study.fleet import SCHEDULER_FILE
 _CONNECT_S = 30.0
 _BEAT_S = 2.0
 _ANSWER_S = 5.0
+# a beat, a command and a fetch at the same time; a connection beyond the limit closes another, and is slow
+_CONNECTIONS_MIN, _CONNECTIONS_OF_HOST = 512, 3
 # with each host, and with all of them
 _EXCHANGES, _EXCHANGES_MIN, _EXCHANGES_OF_ALL = 40, 8, 4000
 # a lost host ends its task: dask would else start it again on its successor
@@ -46,7 +48,10 @@ class Bus:
             try:
                 # dask's own types are not complete
                 self._client: Any = Client(
-                    connection.scheduler, security=connection.security, timeout=_CONNECT_S
+                    connection.scheduler,
+                    security=connection.security,
+                    timeout=_CONNECT_S,
+                    connection_limit=max(_CONNECTIONS_MIN, _CONNECTIONS_OF_HOST * len(names)),
                 )
             except (OSError, TimeoutError) as error:
                 cause = f"{connection.scheduler}: the scheduler does not answer: {error}"
