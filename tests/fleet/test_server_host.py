@@ -19,7 +19,7 @@ from steelyard.bundle.reader import Bundle
 
 pytestmark = [
     pytest.mark.skipif(not permitted(), reason="network namespaces need root"),
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(600),
 ]
 # of a network namespace, so each host has its own
 KNOB = "net.ipv4.tcp_slow_start_after_idle"
@@ -102,7 +102,7 @@ def main_of(made: Fleet) -> int:
 
 
 def under_load(made: Fleet) -> None:
-    until(lambda: all(map(made.engines, LOADS)), 90)
+    until(lambda: all(map(made.engines, LOADS)), 240)
     time.sleep(2)
     assert servers(made)
     assert (knob(made, DB), knob(made, LAB)) == ("0", "1")

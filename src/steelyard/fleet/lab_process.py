@@ -19,6 +19,7 @@ from typing import Any
 from uuid import uuid4
 
 from steelyard.fleet.beats import end_without
+from steelyard.fleet.certificates import as_client
 from steelyard.fleet.connection import Connection
 from steelyard.fleet.frames import Frames
 
@@ -112,7 +113,8 @@ class LabProcesses:
     async def open(self, lab: str) -> str:
         """Starts a child for the lab; its id."""
         # of the event loop's thread: the child ends with the thread that started it
-        process = LabProcess(Connection(self._worker.scheduler.address, self._worker.security))
+        worker = self._worker
+        process = LabProcess(Connection(worker.scheduler.address, as_client(worker.security)))
         name = uuid4().hex
         self._running[name] = process
 

@@ -23,6 +23,7 @@ from steelyard.study.fleet import SCHEDULER_FILE, Fleet, FleetHost
 
 _START_S = 60.0
 _END_S = 10.0
+_LEAVE_S = 30.0
 _LOOK_S = 0.2
 SETTINGS: Mapping[str, Any] = {
     "distributed.scheduler.allowed-failures": 0,
@@ -75,6 +76,9 @@ async def _up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyn
             while not stop.is_set():
                 if lost := _ended(workers):
                     say(lost)
+                    # a study that runs must learn of this host before it loses the others
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(_no_clients(scheduler, stop), _LEAVE_S)
                     break
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), _LOOK_S)
@@ -87,6 +91,11 @@ async def _all_there(
     while len(scheduler.workers) < len(workers) and not stop.is_set():
         if lost := _ended(workers):
             raise InputError(lost)
+        await asyncio.sleep(_LOOK_S)
+
+
+async def _no_clients(scheduler: Scheduler, stop: asyncio.Event) -> None:
+    while scheduler.client_comms and not stop.is_set():
         await asyncio.sleep(_LOOK_S)
 
 
