@@ -23,7 +23,7 @@ _LOOK_S = 0.2
 # a command needs so long to every host, with a margin: the common start is that far away. One of a load point
 # may be late by it; one of a turn follows the slowest of the last commands, as it is time without load
 _LEAD_NS, _LEAD_OF_TURN_NS, _LEAD_OF_HOST_NS = 400_000_000, 50_000_000, 2_000_000
-_SLOWEST_TIMES, _LAST = 4, 16
+_SLOWEST_TIMES, _LAST = 4, 200
 _STARTED_S = 30.0
 _Event = Mapping[str, Any]
 # of the events of a turn (crates/load/src/engine/turns.rs)
@@ -52,7 +52,7 @@ class FleetEngine:
         self._waiting: dict[tuple[str, int], dict[str, _Event]] = {}
         self._ticks: dict[str, _Event] = {}
         self._phase: tuple[str, int] | None = None
-        self._commanded = False
+        self._commanded = self._stopped = False
         self._took_ns = deque([0], maxlen=_LAST)
         self.clocks: Mapping[str, Offset] = bus.offsets()
         bus.subscribe(self._channel, lambda event: self._events.put((event["host"], event)))
@@ -72,6 +72,8 @@ class FleetEngine:
         while len(ended) < len(self._tasks):
             if self._bus.failure:
                 raise LoadFailed(self._bus.failure)
+            if self._stopped:
+                raise LoadFailed("the load engines were stopped")
             if time.monotonic() - began_s > limit_s:
                 late = ", ".join(host for host in self._tasks if host not in ended)
                 raise LoadFailed(f"not finished after {limit_s:.0f} s: {late}")
@@ -102,6 +104,9 @@ class FleetEngine:
 
     def stop(self) -> None:
         """Ends all engines now; has no effect when they have ended."""
+        if self._stopped:
+            return
+        self._stopped = True
         self._bus.unsubscribe(self._channel)
         for host, task in self._tasks.items():
             if not task.done():
@@ -110,7 +115,6 @@ class FleetEngine:
                 except LoadFailed:
                     # the host itself kills an engine whose lab is silent
                     continue
-        self._tasks = {}
 
     def _end(self, host: str, _: Any) -> None:
         self._events.put((host, None))
