@@ -94,7 +94,7 @@ def network(hosts: Sequence[str], delays_ms: Mapping[str, float] | None = None) 
     delays_ms: of each way to and from a host, by its name.
     """
     far, cables = delays_ms or {}, list[subprocess.Popen[str]]()
-    made = Network(f"sy{os.getpid() % 10000:04d}{uuid4().hex[:2]}", hosts)
+    made = Network(f"sy{os.getpid() % 10000:04d}{uuid4().hex[:6]}", hosts)
     switch = f"{made.prefix}switch"
     ip("netns", "add", switch)
     try:
