@@ -54,6 +54,7 @@ ARROWS = {
 ROOMS = {
     "study": """
         errors key_types locate renamed scripts
+        monitors
         fleet host_settings passwords probes source
         settings_file
         script_study
@@ -88,7 +89,11 @@ ROOMS = {
         check engine
         place remote
     """,
-    "monitors": "system postgres mariadb valkey",
+    "monitors": """
+        session
+        system postgres mariadb valkey
+        sql
+    """,
     "run_tables": """
         table
         load_tables host_tables
@@ -100,7 +105,7 @@ ROOMS = {
         finished_run run_parts within_guest
         environment
         consistency machine
-        statement_check
+        statement_check monitor_check
         laboratory
         alone turns
         doctor runner

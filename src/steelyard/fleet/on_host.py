@@ -25,7 +25,7 @@ from steelyard.fleet.lab_process import LabProcesses
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.observe.monitoring import Monitoring
-from steelyard.monitors import Target
+from steelyard.monitors import Target, made
 from steelyard.run_tables.rows import Columns
 
 _RATES_HZ = {"host": 1.0, "processes": 1.0}
@@ -61,7 +61,7 @@ def drive(channel: str, host: str, engine: str, plan: Mapping[str, Any], limit_s
     engines[engine_id(channel, host)] = process
     over = threading.Event()
     end_without(channel.partition("/")[0], partial(_kill, process.pid), over)
-    monitoring = Monitoring(_RATES_HZ, Target({"engine": process.pid, "monitors": os.getpid()}), 0)
+    monitoring = Monitoring(made(_RATES_HZ), Target({"engine": process.pid, "monitors": os.getpid()}), 0)
     monitoring.start(cpus)
 
     def forward(event: Mapping[str, Any]) -> None:

@@ -6,7 +6,6 @@ Phases: set-up (server, data), connect, warm-up, measure, scheduling-trace and l
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -32,12 +31,18 @@ from steelyard.lab.environment.redaction import redact, redacted_run
 from steelyard.lab.finished_run import Run
 from steelyard.lab.laboratory import Laboratory
 from steelyard.lab.machine.background_sessions import BackgroundSessions
-from steelyard.lab.observe.latch_rows_mariadb import monitored_latches
+from steelyard.lab.observe.latch_rows_of_monitors import monitored_latches
 from steelyard.lab.observe.latch_rows_postgres import Tranches
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import Probing
-from steelyard.lab.run_parts import engine_cpus, refuse_interrupted, root_processes, with_phases, with_samples
-from steelyard.monitors import Target
+from steelyard.lab.run_parts import (
+    engine_cpus,
+    refuse_interrupted,
+    root_processes,
+    target_of,
+    with_phases,
+    with_samples,
+)
 from steelyard.run_tables.rows import Columns
 from steelyard.study.plan import Slot
 from steelyard.study.study import Study
@@ -84,9 +89,8 @@ def _load(laboratory: Laboratory, slot: Slot, load: Load, origin_ns: int) -> tup
     engine = laboratory.place(load.engine, plan, engine_cpus(load, laboratory.placement))
     try:
         pids = laboratory.host.settle(slot.option, root_processes(load, engine.pid))
-        dsn = load.server.dsn if load.server is not None else ""
-        target = Target(pids={**pids, "monitors": os.getpid()}, dsn=dsn)
-        monitoring = Monitoring(laboratory.monitor_rates_hz, target, origin_ns)
+        target = target_of(load, pids, laboratory.placement.engine)
+        monitoring = Monitoring(laboratory.readers(), target, origin_ns)
         # after the monitors: the server has one process for each of their connections
         tranches = _tranches(laboratory, load)
         probing = Probing(_probes(laboratory, load), target, laboratory.placement.engine, tranches)
@@ -128,7 +132,7 @@ def _load(laboratory: Laboratory, slot: Slot, load: Load, origin_ns: int) -> tup
     notices += _no_gets(laboratory.study, tranches)
     meanings = laboratory.kind.error_meanings
     tables = noticed(tables, (*notices, *error_notices(tables, meanings)))
-    if latches := monitored_latches(tables["samples"], tables["phases"]):
+    if latches := monitored_latches(tables["samples"], tables["phases"], laboratory.declared):
         tables["latches"] = latches
     return tables | probing.tables(), cause
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
+from steelyard.declared_metrics import Declared
 from steelyard.host.cpus.placement import Placement
 from steelyard.lab.engines.place import Place, here
 from steelyard.lab.machine.host_settings import Host
-from steelyard.monitors import declared
+from steelyard.monitors import Reader, declared, made
+from steelyard.monitors.sql.monitor import QueryMonitor
+from steelyard.monitors.sql.queries import declared_of, queries_of
 from steelyard.study.study import Study
 from steelyard.subjects import Kind, Subject
 from steelyard.workloads import Work
@@ -51,9 +55,16 @@ class Laboratory:
     admit: Callable[[str, Mapping[str, Any]], None]
     place: Place = here
 
-    @property
-    def monitor_rates_hz(self) -> Mapping[str, float]:
-        """The monitors of every run, with their rates."""
-        if self.study.monitors is not None:
-            return self.study.monitors
-        return {name: declared(name).default_hz for name in self.kind.monitors}
+    def readers(self) -> dict[str, tuple[Reader, float]]:
+        """The monitors of one run with their rates, by name."""
+        rates_hz = self.study.rates_hz
+        if rates_hz is None:
+            rates_hz = {name: declared(name).default_hz for name in self.kind.monitors}
+        queries = queries_of(self.study)
+        by_sql = {name: (QueryMonitor(name, query), 1 / query.every_s) for name, query in queries.items()}
+        return {**made(rates_hz), **by_sql}
+
+    @cached_property
+    def declared(self) -> Declared:
+        """The metrics that monitors may read, by monitor."""
+        return declared_of(self.study)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
 from steelyard.host.cpus.placement import Placement
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
+from steelyard.monitors import Target
+from steelyard.monitors.sql.driver import DriverProcess
 from steelyard.run_tables.rows import Columns, Rows
 from steelyard.subjects import Load
+from steelyard.subjects.drivers.connection import query_command
 
 
 def engine_cpus(load: Load, placement: Placement) -> frozenset[int]:
@@ -25,6 +29,16 @@ def root_processes(load: Load, engine: int | None) -> dict[str, int]:
         return engines
     own = {} if server.pid is None else {"server": server.pid}
     return {**engines, **server.roles, **own}
+
+
+def target_of(load: Load, pids: Mapping[str, int], cpus: frozenset[int]) -> Target:
+    """What the monitors of a run read. cpus: for the processes that they start."""
+    server = load.server
+    driver = None
+    if server is not None and not server.dsn and (jdbc := load.plan.get("jdbc")):
+        driver = DriverProcess(query_command(jdbc), jdbc, cpus)
+    dsn = server.dsn if server is not None else ""
+    return Target({**pids, "monitors": os.getpid()}, dsn, driver)
 
 
 def with_phases(tables: Mapping[str, Columns], phases: Sequence[tuple[str, int, int]]) -> dict[str, Columns]:

@@ -24,7 +24,7 @@ from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import Probing
-from steelyard.monitors import Target
+from steelyard.monitors import Target, made
 from steelyard.run_tables.rows import Rows
 
 _PLAN, _RESULTS = Path("/dev/vdb"), Path("/dev/vdc")
@@ -98,7 +98,7 @@ def _load(server: int, plan: Mapping[str, Any], probes: Mapping[str, Any]) -> En
     engine = LoadProcess("load", plan, cpus)
     pids = {"server": server, "engine": engine.pid, "monitors": os.getpid()}
     target = Target(pids=pids)
-    monitoring = Monitoring({"processes": 1.0}, target, 0)
+    monitoring = Monitoring(made({"processes": 1.0}), target, 0)
     probing = Probing(probes, target, cpus)
     monitoring.start(cpus)
 

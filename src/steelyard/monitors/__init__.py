@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import ClassVar, NamedTuple, Protocol
 
 from steelyard.declared_metrics import Declaration
+from steelyard.monitors.session import Driver
 
 
 class Sample(NamedTuple):
@@ -32,19 +33,23 @@ class Target:
 
     pids: root process by role (server, engine, monitors); descendants belong to their root.
     dsn: address of the server, for PostgreSQL as libpq reads it, else a URL; '' when the subject has none.
+    driver: JDBC driver that reaches the server; None: its dsn does.
     own_backends: server processes that serve the monitors' own connections: the monitor that
         connects adds its backend, and `processes` then counts it as "monitors", not "server".
     """
 
     pids: Mapping[str, int] = field(default_factory=dict[str, int])
     dsn: str = ""
+    driver: Driver | None = None
     own_backends: set[int] = field(default_factory=set[int])
 
 
-class Monitor(Protocol):
-    """open once per run, read at each tick, close at the end. declares: its metrics and its default rate."""
+class Reader(Protocol):
+    """open once per run, read at each tick, close at the end.
 
-    declares: ClassVar[Declaration]
+    It may have `missing`: sources that it cannot read, and `remarks`: what its readings lacked, known at the
+    end; each a tuple of sentences.
+    """
 
     def open(self, target: Target) -> None:
         """Prepares to read; raises Unavailable with a remedy."""
@@ -57,6 +62,12 @@ class Monitor(Protocol):
     def close(self) -> None:
         """Closes files and connections; never raises."""
         ...
+
+
+class Monitor(Reader, Protocol):
+    """A reader of one kind of source. declares: its metrics and its default rate."""
+
+    declares: ClassVar[Declaration]
 
 
 MONITORS: dict[str, str] = {
@@ -74,6 +85,11 @@ MONITORS: dict[str, str] = {
 def make(name: str) -> Monitor:
     """A new monitor by its name; raises KeyError for an unknown name."""
     return _class(name)()
+
+
+def made(rates_hz: Mapping[str, float]) -> dict[str, tuple[Reader, float]]:
+    """New monitors with their rates, by name; raises KeyError for an unknown name."""
+    return {name: (make(name), rate_hz) for name, rate_hz in rates_hz.items()}
 
 
 def declared(name: str) -> Declaration:

@@ -94,6 +94,8 @@ def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
     yield ("workload",), workload
     for name in (statements := _table(workload, "statements")):
         yield ("workload", "statements", name), _table(statements, name)
+    for name in (monitors := _table(raw, "monitors")):
+        yield ("monitors", name), _table(monitors, name)
     for name in (factors := _table(raw, "factors")):
         factor = _table(factors, name)
         if factor.get("scope") == "schema":

@@ -6,12 +6,14 @@ number, length and order of the runs. Bundles, tables and reports use the same n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from steelyard.study.fleet import Fleet
 from steelyard.study.key_types import Code, KeyName, Setting, SqlText, Strict, StudyName, flat
+from steelyard.study.monitors import Monitors, SqlMonitor
 from steelyard.study.passwords import VARIABLE
 from steelyard.study.probes import Probes
 from steelyard.study.workloads.brokerage import BrokerageWorkload
@@ -244,10 +246,10 @@ class Study(Strict):
     fleet: Fleet | None = Field(default=None, description="machines that take part; default: this one alone")
     reboots: Reboots = Reboots()
     plan: Plan = Plan()
-    monitors: dict[str, Annotated[float, Field(ge=0.001, le=100)]] | None = Field(
-        default=None,
-        description="readings per second by monitor; default: the monitors of the subject, "
-        "most of them once per second, and at both edges of each turn",
+    monitors: Monitors = Field(
+        default_factory=Monitors,
+        description="by monitor: readings per second, instead of the monitors of the subject, which read"
+        " once per second, most of them, and at both edges of each turn; or a query, beside those",
     )
     probes: Probes = Probes()
     overlay: list[str] = Field(
@@ -259,3 +261,14 @@ class Study(Strict):
     def load_fleet(self) -> Fleet | None:
         """The machines that take part, where load comes from other hosts than the server's own."""
         return self.fleet if self.fleet is not None and self.fleet.apart else None
+
+    @property
+    def rates_hz(self) -> Mapping[str, float] | None:
+        """Readings per second of the lab's own monitors; None: those of the subject, at their own rates."""
+        rates = {name: rate for name, rate in self.monitors.items() if not isinstance(rate, SqlMonitor)}
+        return rates or None
+
+    @property
+    def sql_monitors(self) -> dict[str, SqlMonitor]:
+        """Monitors by SQL."""
+        return {name: sql for name, sql in self.monitors.items() if isinstance(sql, SqlMonitor)}

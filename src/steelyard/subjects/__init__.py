@@ -173,8 +173,9 @@ class Kind:
     error codes that other values would not avoid (syntax, missing table); (): statements are not checked
     before the first run. no_table: codes for a missing table. client: the command that executes SQL on a
     server at an address. no_sql: the command that loads a data file which is not SQL; '' for SQL. findings:
-    the doctor's findings for it. drivers: whether JDBC drivers can send the statements (workload.driver).
-    latch_program: a program on this machine whose latches the kernel's probes can identify.
+    the doctor's findings for it. drivers: whether JDBC drivers can send
+    the statements (workload.driver). sql_monitors: whether monitors can query its servers. latch_program: a
+    program on this machine whose latches the kernel's probes can identify.
     """
 
     name: str
@@ -205,6 +206,7 @@ class Kind:
     no_sql: Callable[[Path], str] = lambda _: ""
     findings: Callable[[], Iterable[Finding]] = tuple
     drivers: bool = False
+    sql_monitors: bool = False
     latch_program: Callable[[], Path | None] = lambda: None
 
 
@@ -251,6 +253,9 @@ def check(study: Study, options: Sequence[Option]) -> None:
         raise InputError(f"{kind.name} takes no JDBC driver", "leave it out", ("workload", "driver"))
     if study.subject.facts and study.subject.kind != "jdbc":
         raise InputError("facts by SQL belong to the subject jdbc", "leave it out", ("subject", "facts"))
+    if study.sql_monitors and not kind.sql_monitors:
+        at = ("monitors", next(iter(study.sql_monitors)))
+        raise InputError(f"{kind.name} takes no monitors by SQL", "leave it out", at)
     given = study.subject.model_dump(exclude_defaults=True)
     for key, hint in kind.lacks.items():
         if given.get(key):

@@ -32,6 +32,9 @@ _SET = {
 # jdbc:oracle:thin:@//db.example:1521/sales, jdbc:sqlserver://db.example:1433;..., jdbc:jtds:sybase://db:5000
 _HOST = re.compile(r"(?:@|//)+([^:/;?@]+)(?::(\d+))?")
 
+# a second process that connects to these finds an empty database
+_IN_MEMORY = re.compile(r":mem(ory)?:")
+
 
 def check(study: Study, options: Sequence[Option]) -> None:
     """Raises InputError for an option without a URL or a driver, and for data that a driver cannot load."""
@@ -44,6 +47,12 @@ def check(study: Study, options: Sequence[Option]) -> None:
             raise InputError("the subject jdbc needs the URL of its server", hint, ("subject",))
         if not url.startswith("jdbc:"):
             raise InputError(f"{url}: a URL of JDBC begins with jdbc:", at=("subject",))
+        if study.sql_monitors and (IN_PROCESS in url or _IN_MEMORY.search(url)):
+            raise InputError(
+                "monitors by SQL: a database in the load engine's process has no second connection",
+                "start the database's own server (H2: org.h2.tools.Server -tcp) and give its URL",
+                ("monitors", *study.sql_monitors)[:2],
+            )
     work = work_of(study.workload)
     if work.data is not None or work.directory is not None:
         hint = "schema_sql and schema_file take statements that end in ;"
@@ -148,4 +157,5 @@ KIND = Kind(
     turns=True,
     set_up_s=3.0,
     drivers=True,
+    sql_monitors=True,
 )

@@ -23,7 +23,7 @@ from steelyard.lab.finished_run import Run
 from steelyard.lab.laboratory import Progress
 from steelyard.lab.machine.boots import BootNeeded, boot_facts
 from steelyard.lab.runner import StudyFailed
-from steelyard.monitors import MONITORS, declared
+from steelyard.monitors.sql.queries import declared_of
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import located
 from steelyard.study.plan import baseline
@@ -59,7 +59,7 @@ def start(site: Site, path: Path, progress: Watcher, interrupts: Interrupts) -> 
         baseline(prepared.study, prepared.options),
         {
             **site.environment(),
-            "metrics": _declared(),
+            "metrics": {name: as_json(metrics) for name, metrics in declared_of(prepared.study).items()},
             "study": {"folder": str(prepared.folder.absolute())},
         },
         prepared.files,
@@ -230,8 +230,3 @@ def _redos_left(prepared: PreparedStudy, path: Path) -> int:
     attempts = "select count(distinct (block, attempt)) as n from runs where status = 'disturbed'"
     (done,) = Bundle(path).columns(attempts)["n"]
     return max(0, prepared.redone_blocks_max - int(done))
-
-
-def _declared() -> dict[str, Any]:
-    """By monitor, so that the bundle itself documents its samples."""
-    return {name: as_json(declared(name).metrics) for name in MONITORS}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from steelyard.lab.doctor.permissions import refused_probes
 from steelyard.lab.environment.redaction import redact_text
+from steelyard.lab.monitor_check import check_monitors
 from steelyard.lab.statement_check import check_statements
 from steelyard.study.errors import InputError, typed
 from steelyard.study.load_study import located
@@ -88,7 +89,7 @@ def _refused_by_server(prepared: PreparedStudy) -> Iterator[InputError]:
     """A server at an address that does not answer or lacks tables; the user's statements that cannot run."""
     study = prepared.study
     own = isinstance(study.workload, StatementWorkload) and study.workload.statements
-    if not study.subject.dsn and not own:
+    if not study.subject.dsn and not own and not study.sql_monitors:
         return
     with bench_of(prepared) as bench:
         kind = kind_of(study)
@@ -98,6 +99,7 @@ def _refused_by_server(prepared: PreparedStudy) -> Iterator[InputError]:
                 if study.subject.dsn:
                     subject.start(prepared.options[0])
                 check_statements(bench, kind, subject)
+                check_monitors(bench, kind, subject)
         except InputError as error:
             yield error
         except SubjectFailed as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 from steelyard.lab.machine.refused_settings import permitted
 from steelyard.lab.turns.schedule import overhead_s
 from steelyard.monitors import MONITORS
+from steelyard.monitors.sql.queries import queries_of
 from steelyard.recordings.model import catalogue as published
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import check_effects, statements_located
@@ -72,7 +73,7 @@ class PreparedStudy:
     def sees_disturbance(self) -> bool:
         """Whether the lab can see that others took the CPU: two monitors, and a server on this machine."""
         study = self.study
-        monitors = kind_of(study).monitors if study.monitors is None else study.monitors
+        monitors = kind_of(study).monitors if study.rates_hz is None else study.rates_hz
         return set(monitors) >= _NEEDED_TO_SEE and study.subject.dsn is None
 
     @classmethod
@@ -90,7 +91,8 @@ class PreparedStudy:
                 with statements_located(study, option.label, option.levels):
                     check_load(study, option, work_of(option.workload), somewhere)
             check_effects(study, workloads, [option.levels for option in found])
-            for name in study.monitors or ():
+            queries_of(study)
+            for name in study.rates_hz or ():
                 if name not in MONITORS:
                     raise InputError(f'no monitor "{name}"{nearest(name, MONITORS)}', at=("monitors", name))
             for name in study.overlay:

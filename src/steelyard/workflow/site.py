@@ -15,6 +15,7 @@ from steelyard.lab.finished_run import Run
 from steelyard.lab.laboratory import Laboratory, Progress
 from steelyard.lab.machine.boots import Boot
 from steelyard.lab.machine.host_settings import Host
+from steelyard.lab.monitor_check import check_monitors
 from steelyard.lab.runner import StudyFailed, block
 from steelyard.lab.statement_check import check_statements
 from steelyard.report.terminal.plan import Expected
@@ -113,6 +114,7 @@ class Here:
             try:
                 try:
                     check_statements(bench, kind, subjects[0])
+                    check_monitors(bench, kind, subjects[0])
                     yield runs
                 finally:
                     for subject in subjects:

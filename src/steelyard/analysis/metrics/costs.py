@@ -44,7 +44,8 @@ _FLOORS: dict[CostKind, float] = {
     "buffers": _EVENTS,
     "events": _EVENTS,
 }
-_UNITS = {"ns": ("us/txn", 1e-3), "us": ("us/txn", 1.0), "bytes": ("B/txn", 1.0)}
+_US_PER = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
+_UNITS = {**{unit: ("us/txn", us) for unit, us in _US_PER.items()}, "bytes": ("B/txn", 1.0)}
 
 
 def time_cost(name: str, title: str, better: Better = "lower") -> Metric:

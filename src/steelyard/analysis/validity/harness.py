@@ -117,7 +117,7 @@ def _silent(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
         if not interval_ns > 0 and evidence.study.subject.kind == "recording":
             # a report of a whole interval is read once
             continue
-        rate_hz = (evidence.study.monitors or {}).get(str(monitor), 1.0)
+        rate_hz = (evidence.study.rates_hz or {}).get(str(monitor), 1.0)
         interval = interval_ns if interval_ns > 0 else 1e9 / rate_hz
         quiet_ns = float(end_ns - last_ns)
         went_on = last_work_ns.get(int(run), np.inf) < quiet_ns

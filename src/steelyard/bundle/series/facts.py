@@ -9,7 +9,8 @@ from steelyard.bundle.reader import Bundle
 _MONITOR_COST = """
     with readings as (
         select s.run, s.entity as name, s.t_ns, s.value from samples s join measures m using (run)
-        where s.monitor = 'monitors' and s.t_ns >= m.start_ns and s.t_ns <= m.end_ns + 2e8
+        where s.monitor = 'monitors' and s.metric = 'cpu_ns_total'
+            and s.t_ns >= m.start_ns and s.t_ns <= m.end_ns + 2e8
     ), runs_cost as (
         select run, name, max(value) - min(value) as cpu_ns, max(t_ns) - min(t_ns) as span_ns,
             count(*) as n from readings group by run, name having count(*) > 1

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.monitors import Monitor, Target, Unavailable, make
+from steelyard.monitors import Reader, Target, Unavailable
 
 _OPEN_S = 10.0
 _LAST_READING_S = 5.0
@@ -23,12 +23,14 @@ _EDGE_S = 5.0
 class Monitoring:
     """Samples of one run. start, mark at each edge of a phase, stop; then columns()."""
 
-    def __init__(self, rates_hz: Mapping[str, float], target: Target, origin_ns: int) -> None:
+    def __init__(self, readers: Mapping[str, tuple[Reader, float]], target: Target, origin_ns: int) -> None:
+        """readers: monitors with their rates in Hz, by name."""
         self.notices: list[tuple[str, str]] = []
         self._origin_ns = origin_ns
         self._period_ns: dict[str, int] = {}
-        self._monitors: dict[str, Monitor] = {}
+        self._monitors: dict[str, Reader] = {}
         self._cost_ns: dict[str, int] = {}
+        self._waited_ns: dict[str, int] = {}
         self._columns: dict[str, list[Any]] = {
             name: [] for name in ("t_ns", "monitor", "entity", "metric", "value")
         }
@@ -38,8 +40,7 @@ class Monitoring:
         self._over = False
         self._reading = ""
         self._thread = threading.Thread(target=self._loop, name="monitors", daemon=True)
-        for name, rate_hz in rates_hz.items():
-            monitor = make(name)
+        for name, (monitor, rate_hz) in readers.items():
             try:
                 within(_OPEN_S, "connecting", partial(monitor.open, target))
             except (Unavailable, TimedOut) as reason:
@@ -50,7 +51,7 @@ class Monitoring:
                 self.notices.append(("monitor-partial", f"{name}: {reason}"))
             self._monitors[name] = monitor
             self._period_ns[name] = int(1e9 / rate_hz)
-            self._cost_ns[name] = 0
+            self._cost_ns[name] = self._waited_ns[name] = 0
 
     def start(self, cpus: frozenset[int]) -> None:
         """Starts reading, on these CPUs."""
@@ -94,7 +95,9 @@ class Monitoring:
             # samples that the abandoned thread still adds are not part of the run
             self._columns = {name: list(values) for name, values in self._columns.items()}
             return
-        for monitor in self._monitors.values():
+        for name, monitor in self._monitors.items():
+            for remark in getattr(monitor, "remarks", ()):
+                self.notices.append(("monitor-partial", f"{name}: {remark}"))
             monitor.close()
 
     def columns(self) -> dict[str, list[Any]]:
@@ -142,7 +145,9 @@ class Monitoring:
         for entity, metric, value in samples:
             self._add(t_ns, name, entity, metric, float(value))
         self._cost_ns[name] += time.thread_time_ns() - began_ns
+        self._waited_ns[name] += time.monotonic_ns() - self._origin_ns - t_ns
         self._add(t_ns, "monitors", name, "cpu_ns_total", self._cost_ns[name])
+        self._add(t_ns, "monitors", name, "reading_ns_total", self._waited_ns[name])
 
     def _add(self, *row: Any) -> None:
         for values, value in zip(self._columns.values(), row, strict=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -29,15 +28,21 @@ from steelyard.lab.engines.result_tables import (
 from steelyard.lab.environment.redaction import redact, redacted_run
 from steelyard.lab.finished_run import Run
 from steelyard.lab.laboratory import Laboratory
-from steelyard.lab.observe.latch_rows_mariadb import monitored_latches
+from steelyard.lab.observe.latch_rows_of_monitors import monitored_latches
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import not_in_turns
-from steelyard.lab.run_parts import engine_cpus, refuse_interrupted, root_processes, with_phases, with_samples
+from steelyard.lab.run_parts import (
+    engine_cpus,
+    refuse_interrupted,
+    root_processes,
+    target_of,
+    with_phases,
+    with_samples,
+)
 from steelyard.lab.turns.lane import Lane
 from steelyard.lab.turns.own_time import own_samples
 from steelyard.lab.turns.schedule import deals, rounds_of
 from steelyard.lab.turns.settling import Course, turn_ms
-from steelyard.monitors import Target
 from steelyard.run_tables.rows import Columns, Rows
 from steelyard.study.plan import Slot
 from steelyard.study.study import Plan
@@ -154,7 +159,7 @@ class _Block:
         notices = (*data_notices, *lane.monitoring.notices, *not_in_turns(laboratory.study, lane.load.server))
         meanings = laboratory.kind.error_meanings
         tables = noticed(tables, (*notices, *error_notices(tables, meanings)))
-        if latches := monitored_latches(tables["samples"], tables["phases"]):
+        if latches := monitored_latches(tables["samples"], tables["phases"], laboratory.declared):
             tables["latches"] = latches
         return {**tables, "turns": _turns(lane)}, cause
 
@@ -187,9 +192,8 @@ class _Block:
         engine = laboratory.place(load.engine, plan, engine_cpus(load, laboratory.placement))
         opened.callback(engine.stop)
         roots = laboratory.host.settle(slot.option, root_processes(load, engine.pid))
-        pids = {**roots, "monitors": os.getpid()}
-        target = Target(pids, load.server.dsn if load.server is not None else "")
-        monitoring = Monitoring(laboratory.monitor_rates_hz, target, self.origin_ns)
+        target = target_of(load, roots, laboratory.placement.engine)
+        monitoring = Monitoring(laboratory.readers(), target, self.origin_ns)
         opened.callback(monitoring.stop)
         monitoring.rest(True)
         monitoring.start(laboratory.placement.engine)

@@ -297,4 +297,5 @@ KIND = Kind(
         "(1205)": "waits for row locks reached innodb_lock_wait_timeout",
     },
     drivers=True,
+    sql_monitors=True,
 )

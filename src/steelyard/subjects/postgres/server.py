@@ -292,4 +292,5 @@ KIND = Kind(
     findings=findings,
     latch_program=latch_program,
     drivers=True,
+    sql_monitors=True,
 )

@@ -14,6 +14,7 @@ import java.sql.SQLException;
 /**
  * The engine's process. Its argument is a file with the plan, one line of JSON; commands come on the lines after
  * it and on standard input, events and the result go to standard output. With `prepare` before it: executes SQL once and reports facts.
+ * With `query` alone: executes the queries that come on standard input.
  */
 public final class Main {
     private Main() {}
@@ -25,6 +26,10 @@ public final class Main {
         Lines lines = new Lines(out);
         boolean prepares = arguments.length > 1 && arguments[0].equals("prepare");
         try {
+            if (arguments[0].equals("query")) {
+                new Queries(lines).serve(System.in);
+                Runtime.getRuntime().halt(0);
+            }
             String text = Files.readString(Path.of(arguments[arguments.length - 1]));
             int end = text.indexOf('\n') < 0 ? text.length() : text.indexOf('\n') + 1;
             JsonNode plan = Lines.JSON.readTree(text.substring(0, end));

@@ -1,0 +1,104 @@
+"""Monitors of a study: rates of the lab's own, and queries whose columns are counters and gauges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from steelyard.study.key_types import Form, SqlText, Strict
+
+Column = Annotated[
+    str,
+    Form(
+        r"^[a-z][a-z0-9_]{0,62}$",
+        "invalid column: use lower-case letters, digits and underscores (name it by `as` in the SQL)",
+    ),
+]
+MonitorName = Annotated[
+    str,
+    Form(
+        r"^[a-z0-9][a-z0-9-]{0,31}$",
+        "invalid name of a monitor: use lower-case letters, digits and hyphens (max. 32)",
+    ),
+]
+RateHz = Annotated[float, Field(ge=0.001, le=100)]
+_TOTAL, _LIMIT = "_total", "_limit"
+
+
+class SqlMonitor(Strict):
+    """A query whose columns are counters and gauges, by a connection of its own to the server under load."""
+
+    set: str = Field(
+        default="", description="a set of steelyard's, by name; its SQL and columns need no other key"
+    )
+    sql: SqlText = Field(default="", description="one query; needed, or sql_file or set")
+    sql_file: str | None = Field(
+        default=None, min_length=1, description="file that holds the query, from the folder of the study file"
+    )
+    every_s: float = Field(
+        default=1.0, ge=0.01, le=1000, description="between readings; phases and turns are read at both edges"
+    )
+    counters: list[Column] = Field(
+        default_factory=list[Column],
+        max_length=50,
+        description="columns that only grow: rates per second and per transaction; the unit is the last word"
+        " of the name: wait_ns, read_bytes",
+    )
+    gauges: list[Column] = Field(
+        default_factory=list[Column],
+        max_length=50,
+        description="columns that are values of the moment; x_limit is the largest value of x",
+    )
+    by: Column | None = Field(
+        default=None, description="column that names a series: one per row; default: the query has one row"
+    )
+    latches: bool = Field(
+        default=False,
+        description="rows are latches: the counters gets, misses, spin_gets, sleeps, wait_ns and get_ns fill"
+        " the table `latches`",
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> SqlMonitor:
+        own = [key for key in ("sql", "counters", "gauges", "by", "latches") if getattr(self, key)]
+        if self.set and own:
+            raise ValueError(f"{own[0]}: the set has its own; leave it out, or the set")
+        if not self.set:
+            _check_columns(self.sql, self.counters, self.gauges, self.by, self.latches)
+        return self
+
+
+def _check_columns(
+    sql: str, counters: Sequence[str], gauges: Sequence[str], by: str | None, latches: bool
+) -> None:
+    """Raises ValueError for a query without columns, and for columns that contradict one another."""
+    if not sql.strip():
+        raise ValueError('the query is needed: sql = "select ...", sql_file = "NAME.sql" or set = "NAME"')
+    names = [*counters, *gauges, *([by] if by else [])]
+    if not counters and not gauges:
+        raise ValueError("counters or gauges is needed: the columns to keep")
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise ValueError(f"{twice} stands in two places: give each column one meaning")
+    for name in counters:
+        if name.endswith(_LIMIT):
+            raise ValueError(f"counters: {name}: a name that ends in {_LIMIT} belongs to a gauge")
+    for name in gauges:
+        if name.endswith(_TOTAL):
+            raise ValueError(f"gauges: {name}: a name that ends in {_TOTAL} belongs to a counter")
+        if name.endswith(_LIMIT) and name.removesuffix(_LIMIT) not in gauges:
+            raise ValueError(f"gauges: {name}: it is the limit of {name.removesuffix(_LIMIT)}: give it too")
+    if latches and not by:
+        raise ValueError("latches: by = the column that names a latch is needed")
+
+
+def _tag(value: Any) -> str:
+    return "a query" if isinstance(value, dict | SqlMonitor) else "a rate"
+
+
+# tags stand in the paths of errors, so none may be a key: a key holds no blank here
+Monitors = dict[
+    MonitorName,
+    Annotated[Annotated[RateHz, Tag("a rate")] | Annotated[SqlMonitor, Tag("a query")], Discriminator(_tag)],
+]
