@@ -30,6 +30,7 @@ class _Postgres:
         # with a time limit of LIMIT_S
         self._connection = postgres.connect(target)
         postgres.leave_statements_alone(self._connection)
+        self._connection.execute("set default_transaction_read_only = on")
 
     def query(self, sql: str) -> Rows:
         try:
@@ -54,6 +55,7 @@ class _MariaDB:
             self._connection = mariadb.connect(target.dsn)
             with self._connection.cursor() as cursor:
                 cursor.execute(f"set max_statement_time = {LIMIT_S}")
+                cursor.execute("set session transaction read only")
         except pymysql.MySQLError as error:
             raise Unavailable(f"cannot connect: {mariadb.message_of(error)}") from error
 

@@ -1,0 +1,105 @@
+"""The sets of queries: those of PostgreSQL and MariaDB count what the servers' own monitors count."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import pytest
+from live_postgres import Server
+
+from mariadb_server import mariadb, needs_mariadb
+from steelyard.monitors import Monitor, Reader, Target, make
+from steelyard.monitors.sql.monitor import QueryMonitor
+from steelyard.monitors.sql.queries import NOT_VERIFIED, metrics_of, shipped
+
+# of these sets a test here compares the counts
+LIVE = {"postgres-database", "postgres-wal", "mariadb-status", "mariadb-latches"}
+
+
+def of_set(name: str) -> QueryMonitor:
+    return QueryMonitor(name, shipped()[name])
+
+
+def values(monitor: Reader, entity: str = "") -> Mapping[str, float]:
+    return {metric: value for of, metric, value in monitor.read() if entity in ("", of)}
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_set_is_whole_and_says_whether_it_was_verified(name: str) -> None:
+    found = shipped()[name]
+    assert (found.mark == "") == (name in LIVE)
+    assert found.title and found.manual
+    assert found.verified or found.needs
+    for metric in metrics_of("own", found):
+        assert metric.meaning.endswith(f"({NOT_VERIFIED})") == (name not in LIVE)
+        assert not metric.meaning.startswith("Column")
+
+
+@pytest.mark.server
+def test_the_sets_of_postgresql_count_what_its_monitor_counts(server: Server) -> None:
+    own: Monitor = make("postgres")
+    sets = {"database": of_set("postgres-database"), "wal": of_set("postgres-wal")}
+    monitors: list[Reader] = [own, *sets.values()]
+    target = server.target()
+    try:
+        for monitor in monitors:
+            monitor.open(target)
+        before = [dict(values(one)) for one in monitors]
+        with server.connect() as connection:
+            connection.execute("create table if not exists counted (id int)")
+            for _ in range(200):
+                connection.execute("insert into counted select generate_series(1, 10)")
+        time.sleep(0.2)
+        theirs = [dict(values(one)) for one in monitors]
+    finally:
+        for monitor in monitors:
+            monitor.close()
+    grown = [
+        {name: after[name] - first[name] for name in after if name in first}
+        for first, after in zip(before, theirs, strict=True)
+    ]
+    native, database, wal = grown
+    assert database["rows_written_total"] == native["rows_written_total"] == 2000
+    # each monitor's reading is a transaction as well
+    assert database["commits_total"] == pytest.approx(native["commits_total"], abs=10)
+    assert wal["wal_bytes_total"] == pytest.approx(native["bytes_total"], rel=0.01, abs=20_000)
+
+
+@pytest.mark.server
+def test_the_sets_of_mariadb_count_what_its_monitors_count() -> None:
+    needs_mariadb()
+    with mariadb("--performance-schema=on", "--performance-schema-instrument=wait/%=on") as server:
+        target = Target(dsn=f"mysql://root@localhost/lab?socket={server.socket}")
+        native, status = make("mariadb"), of_set("mariadb-status")
+        theirs, latches = make("mariadb-latches"), of_set("mariadb-latches")
+        monitors: list[Reader] = [native, status, theirs, latches]
+        try:
+            for monitor in monitors:
+                monitor.open(target)
+            before = [dict(values(one)) for one in (native, status)]
+            with server.connect() as connection, connection.cursor() as cursor:
+                cursor.execute("create table counted (id int)")
+                for number in range(300):
+                    cursor.execute(f"insert into counted values ({number})")
+                connection.commit()
+            after = [dict(values(one)) for one in (native, status)]
+            gets = [
+                {entity: value for entity, metric, value in monitor.read() if metric == "gets_total"}
+                for monitor in (theirs, latches)
+            ]
+        finally:
+            for monitor in monitors:
+                monitor.close()
+    growth = [
+        {name: last[name] - first[name] for name in last} for first, last in zip(before, after, strict=True)
+    ]
+    assert growth[0]["queries_total"] >= 300
+    assert growth[1]["questions_total"] == pytest.approx(growth[0]["queries_total"], abs=5)
+    assert growth[1]["commits_total"] == pytest.approx(growth[0]["commits_total"], abs=2)
+    assert growth[1]["pages_requested_total"] == pytest.approx(growth[0]["requests_total"], rel=0.1, abs=200)
+    common = gets[0].keys() & gets[1].keys()
+    assert len(common) > 0.9 * len(gets[0])
+    assert sum(gets[1][name] for name in common) == pytest.approx(
+        sum(gets[0][name] for name in common), rel=0.05
+    )
