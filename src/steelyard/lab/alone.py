@@ -37,6 +37,7 @@ from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import Probing
 from steelyard.lab.run_parts import (
     engine_cpus,
+    joined,
     refuse_interrupted,
     root_processes,
     target_of,
@@ -132,9 +133,10 @@ def _load(laboratory: Laboratory, slot: Slot, load: Load, origin_ns: int) -> tup
     notices += _no_gets(laboratory.study, tranches)
     meanings = laboratory.kind.error_meanings
     tables = noticed(tables, (*notices, *error_notices(tables, meanings)))
+    probed = probing.tables()
     if latches := monitored_latches(tables["samples"], tables["phases"], laboratory.declared):
-        tables["latches"] = latches
-    return tables | probing.tables(), cause
+        probed["latches"] = joined("latches", latches, probed.get("latches"))
+    return tables | probed, cause
 
 
 def _probes(laboratory: Laboratory, load: Load) -> Mapping[str, Any]:

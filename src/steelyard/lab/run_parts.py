@@ -52,10 +52,15 @@ def with_phases(tables: Mapping[str, Columns], phases: Sequence[tuple[str, int, 
 
 def with_samples(tables: Mapping[str, Columns], parts: Sequence[Columns]) -> dict[str, Columns]:
     """The tables with further samples."""
-    rows = Rows("samples")
-    for part in (*parts, *([tables["samples"]] if "samples" in tables else [])):
+    return {**tables, "samples": joined("samples", *parts, tables.get("samples"))}
+
+
+def joined(table: str, *parts: Columns | None) -> Columns:
+    """One table of the rows of several, of those that there are."""
+    rows = Rows(table)
+    for part in filter(None, parts):
         rows.extend(part)
-    return {**tables, "samples": rows.columns()}
+    return rows.columns()
 
 
 def refuse_interrupted(load: Load, result: EngineResult) -> None:
