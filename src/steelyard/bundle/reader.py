@@ -139,11 +139,8 @@ class Bundle:
             if left_out := [text for _, text in self.inventory.notices]:
                 raise InputError(f"{self.path}: no usable run: {'; '.join(left_out)}", again)
             raise InputError(f"{self.path}: no finished run yet", again)
-        # samples are many: their times are collected once for the two queries that need them
         with readable(self.path, self._runs):
-            self.duckdb.execute(
-                "create or replace table readings as select distinct run, monitor, t_ns from samples"
-            )
+            self.duckdb.execute(queries.READINGS)
         return Evidence(
             study=self.study,
             options=self.options,

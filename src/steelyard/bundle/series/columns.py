@@ -25,6 +25,8 @@ class Series:
     cpu: run, option, t_s (as above), role (server, engine, monitors, idle ...), percent (of one core).
     gauges: option, t_s (since the start of measure), monitor, entity, metric, value, limit (NaN or
         absent: none), unit ('': a number of things), group (as declared): median over runs.
+    counters: of the study's own queries: option, clients, monitor, series, counter, per_s, per_txn, unit,
+        meaning: median over runs.
     statements: option, statement, per_s: geometric mean over runs and points, as estimates are.
     clients: option, clients, client, transactions: geometric mean over runs; of instances of a
         program, their scores stand as transactions (times in ns).
@@ -39,6 +41,7 @@ class Series:
     throughput: Columns = field(default_factory=dict[str, Any])
     cpu: Columns = field(default_factory=dict[str, Any])
     gauges: Columns = field(default_factory=dict[str, Any])
+    counters: Columns = field(default_factory=dict[str, Any])
     statements: Columns = field(default_factory=dict[str, Any])
     clients: Columns = field(default_factory=dict[str, Any])
     latency: Columns = field(default_factory=dict[str, Any])

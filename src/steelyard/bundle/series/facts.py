@@ -8,16 +8,19 @@ from steelyard.bundle.reader import Bundle
 
 _MONITOR_COST = """
     with readings as (
-        select s.run, s.entity as name, s.t_ns, s.value from samples s join measures m using (run)
-        where s.monitor = 'monitors' and s.metric = 'cpu_ns_total'
+        select s.run, s.entity as name, s.metric, s.t_ns, s.value from samples s join measures m using (run)
+        where s.monitor = 'monitors'
             and s.t_ns >= m.start_ns and s.t_ns <= m.end_ns + 2e8
     ), runs_cost as (
-        select run, name, max(value) - min(value) as cpu_ns, max(t_ns) - min(t_ns) as span_ns,
-            count(*) as n from readings group by run, name having count(*) > 1
+        select run, name, metric, max(value) - min(value) as cost_ns, max(t_ns) - min(t_ns) as span_ns,
+            count(*) as n from readings group by run, name, metric having count(*) > 1
     )
     -- the probes have no interval; their CPU time is recorded at the edges of phases
     select name, case when name <> 'probes' then median(span_ns / (n - 1)) / 1e9 end as interval_s,
-        100 * sum(cpu_ns) / sum(span_ns) as cpu_percent from runs_cost group by name order by name
+        100 * sum(cost_ns) filter (metric = 'cpu_ns_total')
+            / sum(span_ns) filter (metric = 'cpu_ns_total') as cpu_percent,
+        median(cost_ns / (n - 1)) filter (metric = 'reading_ns_total') as reading_ns
+    from runs_cost group by name order by name
 """
 
 
@@ -25,12 +28,14 @@ _MONITOR_COST = """
 class MonitorCost:
     """A monitor's own cost. cpu_percent: of one core while measuring; None: not known.
 
-    interval_s: between readings; None: not at a rate.
+    interval_s: between readings; None: not at a rate. reading_ns: how long a reading took, waits for its
+    source included; None: not known.
     """
 
     name: str
     interval_s: float | None
     cpu_percent: float | None
+    reading_ns: float | None = None
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,8 @@ def run_facts(bundle: Bundle) -> RunFacts:
         all_runs=sum(by_status.values()),
         started_at=str(execute("select min(started_at) from runs").fetchall()[0][0] or ""),
         monitors=tuple(
-            MonitorCost(str(name), None if interval_s is None else float(interval_s), float(percent))
-            for name, interval_s, percent in execute(_MONITOR_COST).fetchall()
+            MonitorCost(str(name), interval_s, percent, reading_ns)
+            for name, interval_s, percent, reading_ns in execute(_MONITOR_COST).fetchall()
         ),
         load_points=tuple(int(n) for (n,) in points),
         in_turns=bool(execute("select count(*) from turns").fetchall()[0][0]),

@@ -9,6 +9,7 @@ from steelyard.bundle.evidence.probes import stacks
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series import curves, dispatcher, load
 from steelyard.bundle.series.columns import Columns, Series
+from steelyard.bundle.series.counters import counters
 from steelyard.bundle.series.gauges import gauges
 from steelyard.study.workloads.threads import ThreadsWorkload
 
@@ -22,7 +23,7 @@ def read_series(bundle: Bundle, estimated: Sequence[int]) -> Series:
     profile = stacks(bundle, bundle.study.probes.profile_hz)
     if workload.in_rounds:
         # a few rounds have no meaningful rate per second, and each query has its own chart
-        return Series(gauges=gauges(bundle), stacks=profile)
+        return Series(gauges=gauges(bundle), counters=counters(bundle), stacks=profile)
     if counts_instructions(bundle.environment):
         # a clock that counts instructions gives no time line
         return Series(stacks=profile)
@@ -36,6 +37,7 @@ def read_series(bundle: Bundle, estimated: Sequence[int]) -> Series:
         throughput=load.throughput(bundle),
         cpu=load.cpu(bundle),
         gauges=gauges(bundle),
+        counters=counters(bundle),
         statements=load.statements(bundle, estimated),
         clients=load.clients(bundle, estimated),
         latency=curves.latency(bundle, estimated),

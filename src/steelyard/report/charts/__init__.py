@@ -13,6 +13,7 @@ from steelyard.report.charts.kernel import locks, profile, scheduling
 from steelyard.report.charts.latches import alternatives, counters, prediction, sleeps
 from steelyard.report.charts.latches import times as latch_times
 from steelyard.report.charts.load import clients, gauges, latency, scaling, statements, timeline
+from steelyard.report.charts.load import counters as sql_counters
 from steelyard.report.charts.queries import ratios as query_ratios
 from steelyard.report.charts.queries import times as query_times
 from steelyard.report.presented.presented import Presented
@@ -42,6 +43,7 @@ CHARTS = (
     gauges.MEMORY,
     gauges.CONNECTIONS,
     gauges.OTHER,
+    sql_counters,
     statements,
     clients,
 )

@@ -101,5 +101,7 @@ def _measured(phases: Phases) -> str:
 
 def _cost(monitor: MonitorCost) -> str:
     rate = [] if monitor.interval_s is None else [f"every {fmt.duration(monitor.interval_s)}"]
-    percent = monitor.cpu_percent
-    return ", ".join([*rate, *([] if percent is None else [f"{fmt.significant(percent)} % of one core"])])
+    percent, reading_ns = monitor.cpu_percent, monitor.reading_ns
+    cpu = [] if percent is None else [f"{fmt.significant(percent)} % of one core"]
+    took = [] if reading_ns is None else [f"{fmt.quantity(reading_ns, 'ns')} per reading"]
+    return ", ".join([*rate, *cpu, *took])
