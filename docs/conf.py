@@ -9,6 +9,7 @@ from pathlib import Path
 from steelyard import __version__
 from steelyard.declared_metrics import BUILT_IN, Declaration, DeclaredMetric, as_json
 from steelyard.monitors import MONITORS, declared
+from steelyard.monitors.sql.queries import shipped
 from steelyard.recordings import probes
 from steelyard.recordings.model import TableRecording
 from steelyard.recordings.registry import known_formats
@@ -173,7 +174,8 @@ _ENGINES_OWN = """\
   `statements`, `generic_plans`, `custom_plans`; `memory` `session_bytes`, `plan_cache_bytes`; for MariaDB
   `prepared` `prepares`, `executes`, `closes`; `memory` `session_bytes`
 - `data` (of a workload that adds rows, by table, after the load): `rows`, `rows_loaded`
-- `monitors`: `cpu_ns_total` of each monitor, its own cost
+- `monitors`, of each monitor: `cpu_ns_total`, its own cost, and `reading_ns_total`, the time that its readings
+  took, waits for its source included
 """
 
 
@@ -209,12 +211,31 @@ def _metrics_page() -> str:
     return "\n".join([*lines, _ENGINES_OWN])
 
 
+def _sets_page() -> str:
+    lines = [
+        "# Monitor sets",
+        "",
+        "Queries for `[monitors.NAME] set = ...`; how to use them: [any server](../howto/any-server.md).",
+        "A counter of unit `ns` is a column in ns; with `by` there is one series per row.",
+        "",
+    ]
+    for name, query in shipped().items():
+        state = f"Verified: {query.verified}." if query.verified else f"**{query.mark.capitalize()}.**"
+        lines += [f"## {name}", "", f"{query.title}. {state}", "", f"- manual: {query.manual}"]
+        lines += [f"- needs: {query.needs}"] if query.needs else []
+        lines += [f"- every {query.every_s:g} s", *([f"- by: `{query.by}`"] if query.by else [])]
+        lines += [f"- `{column}`: {meaning}" for column, meaning in query.meanings.items()]
+        lines += ["", "```sql", query.sql.strip(), "```", ""]
+    return "\n".join(lines)
+
+
 PAGES = {
     "study.md": _study_page(),
     "bundle.md": _bundle_page(),
     "recording.md": _recording_page(),
     "import.md": _import_page(),
     "metrics.md": _metrics_page(),
+    "monitor-sets.md": _sets_page(),
 }
 # for bundles written before they carried the declarations of their monitors
 DECLARED = json.dumps({name: as_json(declared(name).metrics) for name in MONITORS}, indent=1) + "\n"

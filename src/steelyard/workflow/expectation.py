@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from steelyard.monitors.sql.queries import queries_of
 from steelyard.report.terminal.plan import Expected
 from steelyard.subjects import kind_of
 from steelyard.subjects.in_turns import room_of_servers, servers_of
@@ -25,6 +26,11 @@ def expectation(prepared: PreparedStudy) -> Expected:
         prepared.refused,
         busy,
         held="" if checksums is None else checksums(study, prepared.options),
+        unverified=[
+            f"{name}: the set {query.shipped_as} is {query.mark}"
+            for name, query in queries_of(study).items()
+            if query.mark
+        ],
     )
 
 

@@ -19,7 +19,9 @@ _MONITOR_COST = """
     select name, case when name <> 'probes' then median(span_ns / (n - 1)) / 1e9 end as interval_s,
         100 * sum(cost_ns) filter (metric = 'cpu_ns_total')
             / sum(span_ns) filter (metric = 'cpu_ns_total') as cpu_percent,
-        median(cost_ns / (n - 1)) filter (metric = 'reading_ns_total') as reading_ns
+        median(cost_ns / (n - 1)) filter (
+            -- of turns only a part is known: what passed between the readings of each
+            metric = 'reading_ns_total' and run not in (select run from turns)) as reading_ns
     from runs_cost group by name order by name
 """
 

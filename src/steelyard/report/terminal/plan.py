@@ -25,7 +25,7 @@ class Expected:
     one_after_another: why the options of a block do not take turns; '': they do. servers: how many are up at
     the same time, and what they need, as text; '' for one. refused: what this machine
     refuses of the study. busy: what else the machine does; '': nothing. held: what the lab makes the same in
-    all options; '': nothing.
+    all options; '': nothing. unverified: monitors whose set was not verified, one sentence each.
     """
 
     seconds: float | None
@@ -35,6 +35,7 @@ class Expected:
     refused: Sequence[str] = ()
     busy: str = ""
     held: str = ""
+    unverified: Sequence[str] = ()
 
 
 def print_plan(study: Study, options: Sequence[Option], expected: Expected, console: Console) -> None:
@@ -57,6 +58,8 @@ def print_plan(study: Study, options: Sequence[Option], expected: Expected, cons
         say("held", expected.held)
     for sentence in expected.refused:
         say("refused", sentence)
+    for sentence in expected.unverified:
+        say("monitor", sentence)
     if expected.busy:
         say("busy", f"{expected.busy}: other work may disturb what is measured")
     labels = [option.label for option in options]
