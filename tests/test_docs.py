@@ -10,7 +10,7 @@ from steelyard.declared_metrics import BUILT_IN
 
 DOCS = Path(__file__).parent.parent / "docs"
 CONFIGURATION = runpy.run_path(str(DOCS / "conf.py"))
-PAGES = ("study.md", "bundle.md", "recording.md", "import.md", "metrics.md")
+PAGES = ("study.md", "bundle.md", "recording.md", "import.md", "metrics.md", "monitor-sets.md")
 
 
 def test_the_reference_pages_are_those_that_the_code_makes() -> None:

@@ -320,6 +320,18 @@ def test_a_server_behind_a_jdbc_driver_is_read_by_a_process_of_its_own(lab: Lab,
 
 
 @needs_java
+def test_a_killed_lab_leaves_no_process_of_a_driver(lab: Lab, h2: str) -> None:
+    file = lab.folder / "study.toml"
+    file.write_text(JDBC.format(url=h2, sql="select n from hit").replace("measure_s = 2", "measure_s = 60"))
+    process = lab.start("run", file, "--bundle", lab.bundle)
+    # that of the load has its plan as argument
+    lab.wait_for(lambda: lab.ours("steelyard.Main query"), "the monitors' process starts")
+    lab.wait_for(lambda: lab.ours("steelyard.Main /proc"), "the load starts")
+    process.kill()
+    lab.wait_for(lambda: not lab.ours("steelyard.Main"), "the processes end")
+
+
+@needs_java
 def test_a_query_that_a_driver_refuses_is_an_error_of_the_study(lab: Lab, h2: str) -> None:
     done = run(lab, "", text=JDBC.format(url=h2, sql="select m from hit"))
     assert done.returncode == 2

@@ -26,7 +26,7 @@ ARROWS = {
     "subjects": {"study", "host", "workloads"},
     # what a run is made of and when it is disturbed: lab, guests included, bundle and analysis agree on it
     "run_tables": set[str](),
-    "lab": {"study", "host", "workloads", "monitors", "subjects", "run_tables"},
+    "lab": {"declared_metrics", "study", "host", "workloads", "monitors", "subjects", "run_tables"},
     "fleet": {"study", "monitors", "run_tables", "lab"},
     "bundle": {"declared_metrics", "study", "run_tables"},
     "analysis": {"declared_metrics", "study", "run_tables", "bundle"},
