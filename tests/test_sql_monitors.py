@@ -146,8 +146,7 @@ def test_a_query_that_fails_at_times_and_a_counter_that_falls_are_notices(lab: L
         lab,
         """
 [monitors.flaky]
-sql = '''select 1 / case when count(*) filter (where application_name not like 'steelyard%') > 0
-    then 0 else 1 end as x from pg_stat_activity where backend_type = 'client backend' '''
+sql = "select 1 / case when sum(gets) > 1007 then 0 else 1 end as x from latch"
 gauges = ["x"]
 every_s = 0.1
 [monitors.falling]
