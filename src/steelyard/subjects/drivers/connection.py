@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -22,8 +21,6 @@ from steelyard.subjects.drivers.java import engine_jar, java
 
 IN_PROCESS = "{folder}"
 """In a URL: a folder of the lab's, for a database within the engine's process."""
-# of SQLState: connection exceptions and refused authorizations
-_NO_CONNECTION = re.compile(r"\((08|28)\w{3}\)$")
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,7 @@ class DriverConnection:
         if event["event"] == "prepared":
             return event
         cause = str(event["cause"])
-        if _NO_CONNECTION.search(cause) or "No suitable driver" in cause or "driver_class" in cause:
+        if event["event"] == "unreachable":
             hint = "check the URL, the server, user and password, and that the driver's jar fits the URL"
             raise InputError(f"the driver cannot connect: {cause}", hint)
         raise SubjectFailed(cause)

@@ -256,6 +256,10 @@ final class Client {
         return state != null && !state.isBlank() ? state : "vendor " + sql.getErrorCode();
     }
 
+    static String described(SQLException error) {
+        return brief(error) + " (" + code(error) + ")";
+    }
+
     static String brief(Exception error) {
         String message = String.valueOf(error.getMessage()).lines().findFirst().orElse("");
         return message.length() > 500 ? message.substring(0, 500) : message;

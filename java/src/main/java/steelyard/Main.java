@@ -42,9 +42,12 @@ public final class Main {
             InputStream commands = new ByteArrayInputStream(text.substring(end).getBytes(StandardCharsets.UTF_8));
             lines.listen(new SequenceInputStream(commands, System.in));
             lines.say(lines.event("result").set("result", new Engine(plan, lines).run()));
-        } catch (PlanError | SQLException | IOException error) {
-            String code = error instanceof SQLException ? " (" + Client.code(error) + ")" : "";
-            lines.say(lines.event("failed").put("cause", Client.brief(error) + code));
+        } catch (Unreachable error) {
+            lines.say(lines.event(prepares ? "unreachable" : "failed").put("cause", error.getMessage()));
+        } catch (SQLException error) {
+            lines.say(lines.event("failed").put("cause", Client.described(error)));
+        } catch (PlanError | IOException error) {
+            lines.say(lines.event("failed").put("cause", Client.brief(error)));
         }
         // a driver's threads may go on
         out.flush();

@@ -15,10 +15,10 @@ final class Preparation {
     private Preparation() {}
 
     /** version, driver, properties (name to value), facts (name to value). */
-    static ObjectNode of(JsonNode jdbc) throws SQLException {
+    static ObjectNode of(JsonNode jdbc) throws SQLException, Unreachable {
         Target target = new Target(jdbc);
         ObjectNode found = Lines.JSON.createObjectNode();
-        try (Connection connection = target.connect(); Statement statement = connection.createStatement()) {
+        try (Connection connection = connected(target); Statement statement = connection.createStatement()) {
             for (JsonNode sql : jdbc.path("statements")) {
                 try {
                     statement.execute(sql.asText());
@@ -41,6 +41,14 @@ final class Preparation {
             }
         }
         return found;
+    }
+
+    private static Connection connected(Target target) throws Unreachable {
+        try {
+            return target.connect();
+        } catch (SQLException error) {
+            throw new Unreachable(Client.described(error));
+        }
     }
 
     private static String value(Statement statement, JsonNode sql) {

@@ -146,6 +146,9 @@ final class Session {
     }
 
     private String text(Template template) {
+        if (template.constant != null) {
+            return template.constant;
+        }
         text.setLength(0);
         template.write(draw.tag, draw.values, text);
         return text.toString();

@@ -17,15 +17,15 @@ final class Target {
                 .forEachRemaining(one -> properties.setProperty(one.getKey(), one.getValue().asText()));
     }
 
-    /** Loads the driver's class where its jar does not announce it. Throws PlanError. */
-    static void load(JsonNode jdbc) {
+    /** Loads the driver's class where its jar does not announce it. Throws Unreachable. */
+    static void load(JsonNode jdbc) throws Unreachable {
         String name = jdbc.path("driver_class").asText("");
         try {
             if (!name.isEmpty()) {
                 Class.forName(name);
             }
         } catch (ClassNotFoundException missing) {
-            throw new PlanError("workload.driver_class: no class " + name + " in the driver's jar");
+            throw new Unreachable("workload.driver_class: no class " + name + " in the driver's jar");
         }
     }
 

@@ -21,6 +21,8 @@ final class Template {
     final int[] shared;
     /** Place of the value of each `?`, in order; empty where values are literals. */
     final int[] bound;
+    /** Its text where that is always the same; null: values or a tag make it differ. */
+    final String constant;
 
     /** Texts, with null for a tag and a place in `places` for a literal value. */
     private final List<String> pieces = new ArrayList<>();
@@ -58,6 +60,8 @@ final class Template {
                 places.set(at, binds ? -1 : placeOf[number]);
             }
         }
+        boolean differs = pieces.contains(null) || places.stream().anyMatch(place -> place >= 0);
+        constant = differs ? null : String.join("", pieces);
     }
 
     /** Appends the text of this tag, with values that are not bound as literals. */
