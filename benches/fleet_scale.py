@@ -120,7 +120,7 @@ def encoded(tables: Mapping[str, Any]) -> dict[str, Any]:
 async def scheduler(folder: str) -> None:
     """The scheduler, for ever."""
     file = str(Path(folder) / SCHEDULER_FILE)
-    own = {
+    own: dict[str, Any] = {
         "host": "127.0.0.1",
         "protocol": "tcp://",
         "port": 0,
@@ -139,7 +139,7 @@ async def hosts_of(address: str, names: list[str]) -> None:
     await asyncio.Event().wait()
 
 
-def begun(target: Any, *arguments: Any) -> multiprocessing.Process:
+def begun(target: Any, *arguments: Any) -> multiprocessing.process.BaseProcess:
     """A process that runs this coroutine, and ends with this one."""
     process = multiprocessing.get_context("spawn").Process(target=run, args=(target, arguments), daemon=True)
     process.start()

@@ -174,8 +174,8 @@ _ENGINES_OWN = """\
   `statements`, `generic_plans`, `custom_plans`; `memory` `session_bytes`, `plan_cache_bytes`; for MariaDB
   `prepared` `prepares`, `executes`, `closes`; `memory` `session_bytes`
 - `data` (of a workload that adds rows, by table, after the load): `rows`, `rows_loaded`
-- `monitors`, of each monitor: `cpu_ns_total`, its own cost, and `reading_ns_total`, the time that its
-  readings took, waits for its source included
+- `monitors`, of each monitor: `cpu_ns_total`, its own cost, and `reading_ns`, the time that a
+  reading took, waits for its source included
 """
 
 

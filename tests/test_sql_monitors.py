@@ -109,7 +109,7 @@ gauges = ["rows_of_latch", "rows_of_latch_limit"]
     # the monitor's own cost
     costs = dict(
         bundle.duckdb.execute(
-            "select entity, max(value) from samples where metric = 'reading_ns_total' group by 1"
+            "select entity, max(value) from samples where metric = 'reading_ns' group by 1"
         ).fetchall()
     )
     assert costs["latch"] > 0 and costs["sums"] > 0
@@ -138,6 +138,9 @@ counters = ["gets"]
     points = (evidence.points[name].tolist() for name in ("run", "transactions", "seconds"))
     each = [per_s[run] * seconds / transactions for run, transactions, seconds in zip(*points, strict=True)]
     assert each == [pytest.approx(4, rel=0.1)] * 2
+    # read at both edges of each turn, and each reading took its time
+    page = (lab.bundle / "report.html").read_text()
+    assert "per reading" in page
 
 
 @pytest.mark.server

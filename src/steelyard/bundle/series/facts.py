@@ -13,15 +13,16 @@ _MONITOR_COST = """
             and s.t_ns >= m.start_ns and s.t_ns <= m.end_ns + 2e8
     ), runs_cost as (
         select run, name, metric, max(value) - min(value) as cost_ns, max(t_ns) - min(t_ns) as span_ns,
-            count(*) as n from readings group by run, name, metric having count(*) > 1
+            count(*) as n, median(value) as middle
+        from readings group by run, name, metric having count(*) > 1
     )
     -- the probes have no interval; their CPU time is recorded at the edges of phases
-    select name, case when name <> 'probes' then median(span_ns / (n - 1)) / 1e9 end as interval_s,
+    select name,
+        case when name <> 'probes'
+            then median(span_ns / (n - 1)) filter (metric = 'cpu_ns_total') / 1e9 end as interval_s,
         100 * sum(cost_ns) filter (metric = 'cpu_ns_total')
             / sum(span_ns) filter (metric = 'cpu_ns_total') as cpu_percent,
-        median(cost_ns / (n - 1)) filter (
-            -- of turns only a part is known: what passed between the readings of each
-            metric = 'reading_ns_total' and run not in (select run from turns)) as reading_ns
+        median(middle) filter (metric = 'reading_ns') as reading_ns
     from runs_cost group by name order by name
 """
 

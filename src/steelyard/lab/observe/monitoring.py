@@ -30,7 +30,6 @@ class Monitoring:
         self._period_ns: dict[str, int] = {}
         self._monitors: dict[str, Reader] = {}
         self._cost_ns: dict[str, int] = {}
-        self._waited_ns: dict[str, int] = {}
         self._columns: dict[str, list[Any]] = {
             name: [] for name in ("t_ns", "monitor", "entity", "metric", "value")
         }
@@ -51,7 +50,7 @@ class Monitoring:
                 self.notices.append(("monitor-partial", f"{name}: {reason}"))
             self._monitors[name] = monitor
             self._period_ns[name] = int(1e9 / rate_hz)
-            self._cost_ns[name] = self._waited_ns[name] = 0
+            self._cost_ns[name] = 0
 
     def start(self, cpus: frozenset[int]) -> None:
         """Starts reading, on these CPUs."""
@@ -145,9 +144,9 @@ class Monitoring:
         for entity, metric, value in samples:
             self._add(t_ns, name, entity, metric, float(value))
         self._cost_ns[name] += time.thread_time_ns() - began_ns
-        self._waited_ns[name] += time.monotonic_ns() - self._origin_ns - t_ns
+        took_ns = time.monotonic_ns() - self._origin_ns - t_ns
         self._add(t_ns, "monitors", name, "cpu_ns_total", self._cost_ns[name])
-        self._add(t_ns, "monitors", name, "reading_ns_total", self._waited_ns[name])
+        self._add(t_ns, "monitors", name, "reading_ns", took_ns)
 
     def _add(self, *row: Any) -> None:
         for values, value in zip(self._columns.values(), row, strict=True):

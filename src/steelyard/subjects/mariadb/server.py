@@ -261,12 +261,9 @@ class MariaDB:
 
     def _connect(self, database: str, flags: int = 0) -> pymysql.Connection[Any]:
         return pymysql.connect(
-            unix_socket=str(self._socket),
-            user=self._user,
-            database=database or None,
-            connect_timeout=2,
-            client_flag=flags,
-        )
+            unix_socket=str(self._socket), user=self._user, database=database or None,
+            connect_timeout=2, client_flag=flags,
+        )  # fmt: skip
 
 
 def _error(log: str) -> str:

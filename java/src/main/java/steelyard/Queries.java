@@ -63,7 +63,7 @@ final class Queries {
                 return lines.event("connected");
             }
             return rows(request);
-        } catch (SQLException | RuntimeException error) {
+        } catch (SQLException | RuntimeException | Unreachable error) {
             return lines.event(lost() ? "lost" : "refused").put("cause", cause(error));
         }
     }
