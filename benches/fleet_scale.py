@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ async def hosts_of(address: str, names: list[str]) -> None:
     await asyncio.Event().wait()
 
 
-def begun(target: Any, *arguments: Any) -> multiprocessing.process.BaseProcess:
+def begun(target: Any, *arguments: Any) -> BaseProcess:
     """A process that runs this coroutine, and ends with this one."""
     process = multiprocessing.get_context("spawn").Process(target=run, args=(target, arguments), daemon=True)
     process.start()
@@ -151,7 +152,7 @@ def run(target: Any, arguments: tuple[Any, ...]) -> None:
     asyncio.run(target(*arguments))
 
 
-Processes = list[multiprocessing.Process]
+Processes = list[BaseProcess]
 
 
 def connected(folder: str, names: list[str], per_process: int) -> tuple[Connection, Processes]:
