@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as some
 
-from fake_tds.requests import LOGIN, QUERY, TOKENS, Malformed, Request, message, requests
+from fake_tds.requests import CANCEL, LOGIN, QUERY, TOKENS, Malformed, Request, message, requests
 from fake_tds.server import PASSWORD, FakeTds, fake_tds
 from laboratory import Lab
 from steelyard.bundle.reader import Bundle
@@ -206,7 +206,7 @@ def test_any_bytes_are_requests_or_malformed(body: bytes) -> None:
 @hypothesis_settings(max_examples=50)
 @given(
     some.lists(
-        some.tuples(some.sampled_from([LOGIN, TOKENS, QUERY, 6, 99]), NOISE, some.booleans()), max_size=4
+        some.tuples(some.sampled_from([LOGIN, TOKENS, QUERY, CANCEL, 99]), NOISE, some.booleans()), max_size=4
     )
 )
 def test_any_session_ends(packets: list[tuple[int, bytes, bool]]) -> None:
@@ -221,6 +221,7 @@ def test_any_session_ends(packets: list[tuple[int, bytes, bool]]) -> None:
                 pass
         except OSError:
             pass  # it closed with bytes of ours unread
+    assert server.logins.total() == 1
 
 
 @given(some.binary(max_size=64))

@@ -21,9 +21,8 @@ class FakeTds(socketserver.ThreadingTCPServer):
     """counts: by application, kind and text; malformed: what could not be understood."""
 
     allow_reuse_address = True
-    daemon_threads = True
-    # block_on_close: threads are joined at the end, so that one that hangs is seen
-    block_on_close = True
+    # threads are joined at the end, so that one that hangs is seen
+    daemon_threads = False
 
     def __init__(self, prepares: bool = True) -> None:
         super().__init__(("127.0.0.1", 0), _Session)
