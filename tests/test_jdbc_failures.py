@@ -163,7 +163,6 @@ def test_a_server_at_an_address_that_is_lost_ends_the_study_and_finished_runs_ar
     status, _ = statuses(lab)
     assert status[0] == "done"
     assert "void" in status
-    assert lab.run("show", lab.bundle).returncode in (0, 1)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
