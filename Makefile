@@ -35,7 +35,7 @@ format: $(BUILT)
 	cargo fmt --all
 
 bench: $(BUILT)
-	for bench in brokerage_data damage dispatch driver_cost driver_cost_mysql fuzz_study latch latch_model latency_truth monitor_cost order_entry_data precision probe_cost report_scale scaling_truth truth; do $(RUN)/python benches/$$bench.py --quick || exit 1; done
+	for bench in brokerage_data damage dispatch driver_cost driver_cost_jdbc driver_cost_mysql fuzz_study latch latch_model latency_truth monitor_cost order_entry_data precision probe_cost report_scale scaling_truth truth; do $(RUN)/python benches/$$bench.py --quick || exit 1; done
 
 docs: $(BUILT)
 	$(UV) sync --quiet --group docs
