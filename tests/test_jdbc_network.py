@@ -153,7 +153,7 @@ def test_a_network_server_of_java_is_driven_at_its_address(lab: Lab, tmp_path: P
     bundle = Bundle(lab.bundle)
     counts = bundle.columns("select run, sum(transactions) as n, sum(errors) as e from clients group by run")
     assert set(counts["e"]) == {0}
-    assert min(counts["n"]) > 10
+    assert min(counts["n"]) > 0
     # each client of each run may begin one after the end
     assert 0 <= int(sums["facts"]["sum"]) - sum(counts["n"]) <= CLIENTS * len(counts["n"])
     (option, facts), *_ = bundle.environment["servers"].items()
