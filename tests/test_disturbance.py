@@ -287,7 +287,7 @@ def test_an_interval_that_says_nothing_is_put_in_words() -> None:
         factor=lambda block, option: wild[block] if option == "B" else 1.0,
     )  # fmt: skip
     interval = judge(evidence).verdict.interval
-    assert "hroughput cannot be told from 2 blocks: the runs of B differ by a factor of 2,7" in interval
+    assert "hroughput cannot be judged from 2 blocks: the runs of B differ by a factor of 2,7" in interval
     assert "0.000 to" not in interval
 
 

@@ -57,7 +57,7 @@ def write_folder(
     # a study that was changed by hand is kept
     if not study.exists():
         study.write_text(_study(header), encoding="utf-8")
-    return [*told(header), f"next: steelyard run {typed(study)}"]
+    return [*summary(header), f"next: steelyard run {typed(study)}"]
 
 
 def _study(header: Capture) -> str:
@@ -69,7 +69,7 @@ def _study(header: Capture) -> str:
     )
 
 
-def told(header: Capture) -> Iterator[str]:
+def summary(header: Capture) -> Iterator[str]:
     """What the capture holds, what it leaves out, and what a replay of it cannot reproduce."""
     sizes = (
         fmt.count(header.events, "statement", "statements"),

@@ -88,7 +88,7 @@ def write_mix(files: Sequence[Path], folder: Path, values_file: Path | None) -> 
             (folder / _VALUES).write_text("".join(_asked(missing)), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror}") from None
-    return list(_told(called, statements, missing, left_out, folder))
+    return list(_summary(called, statements, missing, left_out, folder))
 
 
 def _called(files: Sequence[Path], left_out: Counter[str]) -> Iterator[Called]:
@@ -183,7 +183,7 @@ def _asked(missing: Sequence[Called]) -> Iterator[str]:
             yield f'# p{number} = {{ kind = "uniform", low = 1, high = 100000 }}\n'
 
 
-def _told(
+def _summary(
     called: Sequence[Called],
     statements: Mapping[str, Any],
     missing: Sequence[Called],

@@ -91,7 +91,7 @@ class LabProcess:
 
     def _ended(self) -> str:
         code = self._process.wait()
-        # asked again, it is the same
+        # a second request gives the same
         self._messages.put(None)
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         tail = self._complaints.decode(errors="replace").strip().splitlines()[-1:]

@@ -22,9 +22,9 @@ def derived_study(runs: Sequence[PlacedRun], schedule: Schedule, clients: Sequen
     labels = list(dict.fromkeys(run.option for run in runs))
     figures = _common_figures(runs)
     worked = all(any(report.work for report in run.reports) for run in runs)
-    told = any(n for run in runs for n, _ in run.points)
+    known = any(n for run in runs for n, _ in run.points)
     words = schedule.workload.model_dump(exclude_none=True)
-    workload: dict[str, Any] = {"kind": "published", **(words if told else {**_NO_CLIENTS, **words})}
+    workload: dict[str, Any] = {"kind": "published", **(words if known else {**_NO_CLIENTS, **words})}
     workload["figures"] = {f.name: {"unit": f.unit or "1", "better": f.better} for f in figures}
     if not worked and figures:
         judged = {figure.name for figure in figures if figure.better != "neither"}

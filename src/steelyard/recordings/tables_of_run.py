@@ -50,8 +50,8 @@ def tables_of_run(run: PlacedRun, clients: Sequence[int]) -> dict[str, Columns]:
     samples = readings_of_run(run, starts, max(one.start_s + one.length_s for _, one in placed))
     if samples is not None:
         _cool_down(tables["phases"], samples, placed, clients)
-    told = (notice for report in run.reports for notice in [*report.notices, *averaged(report)])
-    for code, text in dict.fromkeys(told):
+    notices = (notice for report in run.reports for notice in [*report.notices, *averaged(report)])
+    for code, text in dict.fromkeys(notices):
         tables["notices"].add(code=code, text=text)
     found: dict[str, Columns] = {
         name: rows.columns()

@@ -150,13 +150,13 @@ def _no_difference(metric: Metric, c: Comparison, margin: str, known: bool) -> s
 
 
 def _untold(findings: Findings, metric: Metric, c: Comparison) -> str:
-    """`throughput cannot be told from 2 blocks: the runs of B differ by a factor of 2,700`; '': it can."""
+    """`throughput cannot be judged from 2 blocks: the runs of B differ by a factor of 2,700`; '': it can."""
     if not (math.isfinite(c.high) and says_nothing(c.low, c.high)):
         return ""
     factors = {label: findings.run_metrics.scatter(metric, label) for label in (c.option, c.baseline)}
     worst = max(factors, key=lambda label: factors[label])
     return (
-        f"{metric.full_title} cannot be told from {c.blocks} blocks: the runs of {worst} differ by a factor"
+        f"{metric.full_title} cannot be judged from {c.blocks} blocks: the runs of {worst} differ by a factor"
         f" of {significant(factors[worst])}"
     )
 
