@@ -55,11 +55,11 @@ fn stub_serve(py: Python<'_>, address: &str, config_json: &str, ready: Py<PyAny>
     let config = stub::parse_config(config_json).map_err(PlanError::new_err)?;
     let mut raised = None;
     let outcome = py.detach(|| {
-        let mut told = Ok(());
+        let mut notified = Ok(());
         stub::serve(
             address,
             &config,
-            || told = Python::attach(|py| ready.call0(py).map(|_| ())),
+            || notified = Python::attach(|py| ready.call0(py).map(|_| ())),
             || match Python::attach(|py| py.check_signals()) {
                 Ok(()) => true,
                 Err(error) => {
@@ -68,7 +68,7 @@ fn stub_serve(py: Python<'_>, address: &str, config_json: &str, ready: Py<PyAny>
                 }
             },
         )?;
-        Ok::<_, std::io::Error>(told)
+        Ok::<_, std::io::Error>(notified)
     });
     if let Some(error) = raised {
         return Err(error);

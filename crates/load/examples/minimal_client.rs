@@ -116,7 +116,7 @@ fn main() -> std::io::Result<()> {
             before = Some(cpu_s());
             done = 0;
         }
-        // SAFETY: the buffer holds as many events as are asked for.
+        // SAFETY: the buffer holds as many events as it may get.
         let ready = unsafe { libc::epoll_wait(poll, events.as_mut_ptr(), events.len() as i32, 100) };
         for event in events.iter().take(ready.max(0) as usize) {
             let client = &mut clients[event.u64 as usize];

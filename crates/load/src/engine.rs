@@ -150,7 +150,7 @@ impl<P: Protocol> Run<'_, P> {
         let stop = AtomicBool::new(false);
         let live: Vec<Live> = (0..threads).map(|_| Live::default()).collect();
         let (work, attendant) = (self.work, std::thread::current());
-        let (outcomes, told) = std::thread::scope(|scope| {
+        let (outcomes, attended) = std::thread::scope(|scope| {
             let mut handles = Vec::new();
             for ((thread, (clients, record)), live) in seats.into_iter().zip(records).enumerate().zip(&live) {
                 let (stop, attendant) = (&stop, &attendant);
@@ -178,9 +178,9 @@ impl<P: Protocol> Run<'_, P> {
                     over(live) || handle.as_ref().map_or(true, ScopedJoinHandle::is_finished)
                 })
             };
-            let told = self.progress.attend(point, count, window, &live, &stop);
-            let told = told.and_then(|()| self.progress.await_end(ended));
-            if told.is_err() {
+            let attended = self.progress.attend(point, count, window, &live, &stop);
+            let attended = attended.and_then(|()| self.progress.await_end(ended));
+            if attended.is_err() {
                 stop.store(true, Ordering::Relaxed);
             }
             let outcomes: Vec<_> = handles
@@ -192,7 +192,7 @@ impl<P: Protocol> Run<'_, P> {
                     Err(error) => Err(error.into()),
                 })
                 .collect();
-            (outcomes, told)
+            (outcomes, attended)
         });
         let mut back = Vec::with_capacity(count);
         let mut records = Vec::with_capacity(threads);
@@ -202,7 +202,7 @@ impl<P: Protocol> Run<'_, P> {
             back.extend(clients);
             records.push(record);
         }
-        told?;
+        attended?;
         back.sort_by_key(|client| client.number);
         Ok((back, records))
     }

@@ -53,9 +53,9 @@ pub struct Progress<'a> {
     /// The phase after a warm-up: measure, scheduling-trace or latch-count.
     pub loaded: &'static str,
     /// The phase and point of the last event.
-    told: (String, usize),
+    announced: (String, usize),
     /// Time of the last event.
-    told_ns: u64,
+    reported_ns: u64,
     /// Transactions and errors of the points before.
     earlier: (u64, u64),
 }
@@ -67,8 +67,8 @@ impl<'a> Progress<'a> {
             listener,
             outcome: Outcome::default(),
             loaded: "measure",
-            told: Default::default(),
-            told_ns: now_ns(),
+            announced: Default::default(),
+            reported_ns: now_ns(),
             earlier: (0, 0),
         }
     }
@@ -76,19 +76,19 @@ impl<'a> Progress<'a> {
     /// Reports once that a phase begins; the time.
     pub fn begin(&mut self, phase: &str, point: usize, clients: usize) -> Result<u64, LoadError> {
         let t_ns = now_ns();
-        let told = (phase.to_string(), point);
-        if self.told == told {
+        let announced = (phase.to_string(), point);
+        if self.announced == announced {
             return Ok(t_ns);
         }
-        self.told = told;
+        self.announced = announced;
         let line =
             json!({"event": "phase", "phase": phase, "point": point, "clients": clients, "t_ns": t_ns});
-        self.tell(t_ns, &line)?;
+        self.report(t_ns, &line)?;
         Ok(t_ns)
     }
 
-    pub fn tell(&mut self, t_ns: u64, event: &Value) -> Result<(), LoadError> {
-        self.told_ns = t_ns;
+    pub fn report(&mut self, t_ns: u64, event: &Value) -> Result<(), LoadError> {
+        self.reported_ns = t_ns;
         if self.listener.event(&event.to_string()) { Ok(()) } else { Err(LoadError::Stopped) }
     }
 
@@ -137,7 +137,7 @@ impl<'a> Progress<'a> {
                     "transactions": self.earlier.0 + sum(|live| live.done.load(Ordering::Relaxed)),
                     "errors": self.earlier.1 + sum(|live| live.errors.load(Ordering::Relaxed)),
                 });
-                self.tell(now, &line)?;
+                self.report(now, &line)?;
             }
             let over = live.iter().all(|live| live.borrow().over.load(Ordering::Relaxed));
             if over || now >= window.end_ns || stop.load(Ordering::Relaxed) {
@@ -181,7 +181,7 @@ impl<'a> Progress<'a> {
         if self.plan.share.is_none() {
             return Ok(now + lead_ns);
         }
-        self.tell(now, &json!({"event": "ready", "point": point, "t_ns": now}))?;
+        self.report(now, &json!({"event": "ready", "point": point, "t_ns": now}))?;
         let line = self.command()?;
         let refused = |cause: String| std::io::Error::other(format!("the command `{line}`: {cause}"));
         let Command::Start { at_ns } =
@@ -202,9 +202,9 @@ impl<'a> Progress<'a> {
     /// To be called several times per second: reports that the engine is alive if nothing else was reported.
     pub fn go_on(&mut self) -> Result<(), LoadError> {
         let now = now_ns();
-        if now >= self.told_ns + ALIVE_NS {
-            let (phase, point) = (self.told.0.clone(), self.told.1);
-            self.tell(now, &json!({"event": "alive", "t_ns": now, "point": point, "phase": phase}))?;
+        if now >= self.reported_ns + ALIVE_NS {
+            let (phase, point) = (self.announced.0.clone(), self.announced.1);
+            self.report(now, &json!({"event": "alive", "t_ns": now, "point": point, "phase": phase}))?;
         }
         if self.listener.go_on() { Ok(()) } else { Err(LoadError::Stopped) }
     }

@@ -19,7 +19,7 @@ use crate::plan::sqlite::Database;
 use crate::plan::{Arrival, Handle, Plan};
 use crate::progress::{Live, Progress};
 use crate::record::Window;
-use crate::record::result::Told;
+use crate::record::result::Inspected;
 use crate::shared_memory::Shared;
 use crate::statements::template::Dialect;
 use crate::statements::work::Work;
@@ -186,7 +186,7 @@ fn keep(progress: &mut Progress, point: usize, window: Window, left: Vec<Left>) 
             outcome.samples.push((window.end_ns, entity.clone(), metric, value as f64));
         }
         // facts of sessions are reported once per run: by those of the last point, as for servers
-        outcome.inspect.extend(left.status.into_iter().filter(|_| last).map(|(metric, value)| Told {
+        outcome.inspect.extend(left.status.into_iter().filter(|_| last).map(|(metric, value)| Inspected {
             client,
             name: "sqlite".into(),
             metric,

@@ -162,7 +162,7 @@ class Source:
 
 
 def share_read(path: Path) -> Callable[[], float]:
-    """A function that gives the share of a file that was read since, whoever reads it, packed or not.
+    """A function that gives the share of a file that was read since, by any reader, packed or not.
 
     It is the number of bytes that this process read, by the kernel's account.
     """

@@ -13,10 +13,10 @@ use crate::plan::Inspect;
 use crate::progress::helper_thread::on_helper_thread;
 use crate::protocol::Opening;
 use crate::protocol::{Protocol, Session};
-use crate::record::result::Told;
+use crate::record::result::Inspected;
 
 /// A client's connection, unless it broke, and its answer or the error.
-type Inspected = (usize, Option<Transport>, Result<Vec<Told>, String>);
+type Answers = (usize, Option<Transport>, Result<Vec<Inspected>, String>);
 
 impl<P: Protocol> Run<'_, P> {
     pub(super) fn connect(
@@ -88,7 +88,7 @@ impl<P: Protocol> Run<'_, P> {
             .collect();
         let all = connected.len();
         let (mut answered, mut failure) = (0, "no answer in time".to_string());
-        let ask = move |made: &Sender<Inspected>| {
+        let ask = move |made: &Sender<Answers>| {
             for (client, transport) in connected {
                 let session = P::Session::over(transport, most);
                 if made.send(answers(client, share.number(client), session, &questions, limit)).is_err() {
@@ -104,9 +104,9 @@ impl<P: Protocol> Run<'_, P> {
             |progress, (index, transport, answers)| {
                 clients[index].transport = transport;
                 match answers {
-                    Ok(told) => {
+                    Ok(answers) => {
                         answered += 1;
-                        progress.outcome.inspect.extend(told);
+                        progress.outcome.inspect.extend(answers);
                     }
                     Err(cause) => failure = cause,
                 }
@@ -135,14 +135,14 @@ fn answers(
     mut session: impl Session,
     questions: &[Inspect],
     limit: Instant,
-) -> Inspected {
-    let mut told = Vec::new();
+) -> Answers {
+    let mut answers = Vec::new();
     if let Err(cause) = session.transport().set_limit(Some(limit)) {
         return (index, None, Err(cause.to_string()));
     }
     for question in questions {
         match session.query(&question.sql) {
-            Ok(answer) => told.extend(answer.into_iter().map(|(metric, value)| Told {
+            Ok(answer) => answers.extend(answer.into_iter().map(|(metric, value)| Inspected {
                 client,
                 name: question.name.clone(),
                 metric,
@@ -154,7 +154,7 @@ fn answers(
         }
     }
     match session.release() {
-        Ok(transport) => (index, Some(transport), Ok(told)),
+        Ok(transport) => (index, Some(transport), Ok(answers)),
         Err(cause) => (index, None, Err(cause.to_string())),
     }
 }

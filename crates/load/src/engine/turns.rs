@@ -112,7 +112,7 @@ impl<P: Protocol> Run<'_, P> {
             client.continue_from(earlier);
         }
         let now = now_ns();
-        self.progress.tell(now, &json!({"event": "connected", "point": point, "t_ns": now}))?;
+        self.progress.report(now, &json!({"event": "connected", "point": point, "t_ns": now}))?;
         Ok(clients)
     }
 
@@ -141,7 +141,7 @@ impl<P: Protocol> Run<'_, P> {
             "profile": profile, "sum_ms": sum_ms, "squares_ms2": squares_ms2,
             "lost": self.progress.outcome.lost.count, "lost_cause": self.progress.outcome.lost.last_cause,
         });
-        self.progress.tell(now, &event)?;
+        self.progress.report(now, &event)?;
         Ok((clients, records))
     }
 

@@ -19,7 +19,7 @@ pub struct Aside {
 }
 
 /// A number that one client's session reported at the end.
-pub struct Told {
+pub struct Inspected {
     pub client: usize,
     pub name: String,
     pub metric: String,
@@ -54,7 +54,7 @@ pub struct Outcome {
     /// By point, then by thread.
     pub records: Vec<Vec<Record>>,
     pub asides: Vec<Aside>,
-    pub inspect: Vec<Told>,
+    pub inspect: Vec<Inspected>,
     /// When, of whom, metric, value: what clients used, where they are ours.
     pub samples: Vec<(u64, String, &'static str, f64)>,
     pub connections: u64,
@@ -72,10 +72,9 @@ impl Outcome {
             let Aside { point, phase, transactions } = aside;
             [json!(point), json!(phase), json!(transactions)]
         });
-        let inspect = self
-            .inspect
-            .iter()
-            .map(|told| [json!(told.client), json!(told.name), json!(told.metric), json!(told.value)]);
+        let inspect = self.inspect.iter().map(|inspected| {
+            [json!(inspected.client), json!(inspected.name), json!(inspected.metric), json!(inspected.value)]
+        });
         let notices = self.notices.iter().map(|(code, text)| [json!(code), json!(text)]);
         let samples = self
             .samples

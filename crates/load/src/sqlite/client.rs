@@ -48,22 +48,22 @@ pub fn open(state: &PointState) -> Result<Connection, LoadError> {
 }
 
 /// What was counted, CPU time and switches of the measure phase, facts of the connection.
-pub type Told = (Record, [u64; 4], Vec<(String, i64)>);
+pub type Report = (Record, [u64; 4], Vec<(String, i64)>);
 
-/// Works through the window and reports once; statements are kept until `tell` returns.
+/// Works through the window and reports once; statements are kept until `report` returns.
 pub fn drive(
     state: &PointState,
     connection: &Connection,
     number: usize,
     window: Window,
-    tell: impl FnOnce(Result<Told, LoadError>),
+    report: impl FnOnce(Result<Report, LoadError>),
 ) {
     match Client::new(state.work, connection, state.database.begin, number, window) {
-        Err(error) => tell(Err(state.database.failed(&error))),
+        Err(error) => report(Err(state.database.failed(&error))),
         Ok(mut client) => {
             let usage = client.drive(state, &state.live[number]);
             let Client { record, statements, .. } = client;
-            tell(Ok((record, usage, status(connection))));
+            report(Ok((record, usage, status(connection))));
             drop(statements);
         }
     }

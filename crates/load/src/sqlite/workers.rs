@@ -93,7 +93,7 @@ impl<'env> RunningWorkers<'env> {
             let text = read_to_end(pipe, progress, limit)?
                 .ok_or_else(|| LoadError::Client { number, cause: "is still at work".into() })?;
             match serde_json::from_slice::<Result<Left, String>>(&text) {
-                Ok(told) => all.push(told.map_err(|cause| LoadError::Client { number, cause })?),
+                Ok(ran) => all.push(ran.map_err(|cause| LoadError::Client { number, cause })?),
                 // a stopped client reports nothing: another one reports the cause
                 Err(_) => silent = silent.or(Some(number)),
             }
@@ -148,16 +148,16 @@ fn work(state: &PointState, number: usize, to: File) {
     let connection = match open(state) {
         Ok(connection) => connection,
         Err(error) => {
-            tell(to, &Err(error.to_string()));
+            send(to, &Err(error.to_string()));
             return state.gate.failed.store(true, Ordering::Release);
         }
     };
     let connect_ns = now_ns() - begin_ns;
     state.gate.ready.fetch_add(1, Ordering::Release);
     let Some(window) = state.gate.wait() else { return };
-    drive(state, &connection, number, window, |told| {
-        let left = told.map(|(record, usage, status)| Left { connect_ns, usage, status, record });
-        tell(to, &left.map_err(|error| error.to_string()));
+    drive(state, &connection, number, window, |ran| {
+        let left = ran.map(|(record, usage, status)| Left { connect_ns, usage, status, record });
+        send(to, &left.map_err(|error| error.to_string()));
         state.gate.wait_to_leave();
     });
 }
@@ -186,9 +186,9 @@ fn read_to_end(
 }
 
 /// Writes and closes: the end is what the reader waits for.
-fn tell(mut to: File, told: &Result<Left, String>) {
+fn send(mut to: File, ran: &Result<Left, String>) {
     // a closed pipe means that the run was abandoned
-    let _ = serde_json::to_writer(&to, told).map(|()| to.flush());
+    let _ = serde_json::to_writer(&to, ran).map(|()| to.flush());
 }
 
 /// The reading and the writing end.

@@ -131,7 +131,7 @@ def woken_as_measured(
 def expected(network: Network, workers: int, rules: Rules) -> Prediction:
     """By formula where that is exact, else event by event.
 
-    Exact: one exclusive latch that is spun for without end, one get a lookup, exponential think times, a
+    Exact: one exclusive latch that is spun for without end, one get per lookup, exponential think times, a
     CPU for each worker, and no hand-over during which others may get the latch. A formula of means cannot
     know that few workers that sleep, or think alike, depend on one another: sleeps a miss it gives up to
     eight times wrong, even where a wake-up takes no time.

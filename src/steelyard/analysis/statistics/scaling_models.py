@@ -37,7 +37,7 @@ class Usl:
     highest: ClassVar = (1.0, math.inf)
 
     def log_capacity(self, clients: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
-        """log(X / lambda) and its derivatives by a (sigma) and b (kappa): columns, one row a fit."""
+        """log(X / lambda) and its derivatives by a (sigma) and b (kappa): columns, one row per fit."""
         others, pairs = clients - 1, clients * (clients - 1)
         lost = 1 + a * others + b * pairs
         return np.log(clients / lost), -others / lost, -pairs / lost
@@ -55,7 +55,7 @@ class SharedCore:
     highest: ClassVar = (1.0, 1.0)
 
     def log_capacity(self, clients: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
-        """log(X / lambda) and its derivatives by a (sigma) and b (yield): columns, one row a fit."""
+        """log(X / lambda) and its derivatives by a (sigma) and b (yield): columns, one row per fit."""
         beyond = np.maximum(0.0, np.minimum(clients, self.cpus) - self.cores)
         c = np.minimum(clients, self.cores) + b * beyond
         lost = 1 + a * (c - 1)
@@ -75,7 +75,7 @@ class UslByPeak:
     highest: ClassVar = (1.0, 1.0)
 
     def log_capacity(self, clients: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
-        """log(X / lambda) and its derivatives by a (sigma) and b (1 / peak^2): columns, one row a fit."""
+        """log(X / lambda) and its derivatives by a (sigma) and b (1 / peak^2): columns, one row per fit."""
         others, pairs = clients - 1, clients * (clients - 1)
         lost = 1 + a * others + (1 - a) * b * pairs
         return np.log(clients / lost), (b * pairs - others) / lost, (a - 1) * pairs / lost

@@ -1,4 +1,4 @@
-"""Every chart of a report, as Vega-Lite specifications: plain dicts, one idea a file.
+"""Every chart of a report, as Vega-Lite specifications: plain dicts, one idea per file.
 
 A chart is a module (or, of gauges, a value) with `figure(presented) -> Figure | None` (None: there is no
 evidence for it), and its line in CHARTS.

@@ -222,7 +222,7 @@ class MariaDB:
             if loader != self._user:
                 cursor.execute(f"create or replace user '{loader}'@'localhost' identified via unix_socket")
                 cursor.execute(f"grant all on *.* to '{loader}'@'localhost'")
-            # the server's own processes are to be told from those of the client that fills it
+            # the server's own processes are to be distinguished from those of the client that fills it
             run = partial(
                 finish, bench.guard, self._account, home=self._own, limit_s=bench.study.plan.set_up_limit_s
             )

@@ -101,7 +101,7 @@ class Postgres:
         self._network = listening(bench.study, _PORT)
         self._account.admit(bench.folder)
         self._sockets = self._account.private(bench.folder / "sockets")
-        # the server's own processes are to be told from those of the program that fills it
+        # the server's own processes are to be distinguished from those of the program that fills it
         self._finish = partial(
             finish,
             bench.guard,

@@ -1,6 +1,6 @@
 """How many there are of what, and what belongs to what.
 
-Whoever generates the data and whoever draws the values of a transaction agree on it by whole-number formulas,
+The generator of the data and the transactions agree on it by whole-number formulas,
 which Python, numpy and the load engine's expressions compute alike.
 """
 

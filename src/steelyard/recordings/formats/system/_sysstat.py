@@ -54,7 +54,7 @@ def metric(column: str) -> str:
 
 
 def day_of(text: str) -> date | None:
-    """The day of a banner; None where day and month cannot be told apart."""
+    """The day of a banner; None where day and month cannot be distinguished."""
     if found := re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)", text):
         year, month, day = map(int, found.groups())
     elif found := re.fullmatch(r"(\d\d)\.(\d\d)\.(\d{4})", text):
