@@ -6,7 +6,7 @@
 All in CPUs (seconds per second), on the CPUs that the role may use:
 
 - outside: CPU time in user and system mode, less that of all our roles and of the kernel's threads. From
-  /proc/stat, so that short-lived processes, containers and other users count, even those that the lab cannot see.
+  /proc/stat, so that short-lived processes, containers and other users count, visible or not.
 - waited: the run-queue wait of the role's own threads. 64 clients on one CPU make a server's threads wait for
   each other for a minute per second: wait alone is no disturbance, and counts only as far as outsiders took
   CPU time. CPU time of outsiders alone is none either: on a CPU that nobody of ours wanted it did no harm.

@@ -1,7 +1,7 @@
 """The main of the lab's process on the server's host: it prepares the study there, and makes its runs.
 
-It is what `steelyard run` is on a single machine, without the bundle: that stays with the lab, which sends its
-questions and receives the runs. Messages are pairs: what it is, and its value.
+It is what `steelyard run` is on a single machine, without the bundle: that stays with the lab, which sends
+its questions and receives the runs. Messages are pairs: what it is, and its value.
 """
 
 from __future__ import annotations

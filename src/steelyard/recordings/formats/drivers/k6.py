@@ -1,4 +1,4 @@
-"""k6 --out json: one object per line. Only points of http_req_duration or iteration_duration, and failures."""
+"""k6 --out json: one object per line. Only points of http_req_duration, iteration_duration and failures."""
 
 from __future__ import annotations
 
