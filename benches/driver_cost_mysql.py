@@ -2,10 +2,10 @@
 
 The statement of sysbench's oltp_point_select through a Unix socket, 8 and 64 clients, prepared and as text.
 As in driver_cost.py both drivers are connected to one server and take turns of 100 ms; a ratio pairs the two
-of one round. sysbench has a thread for each client, the engine one for all. The goal is for --shared:
-throughput of the server under the engine to that under sysbench.
+of one round. sysbench has a thread for each client, the engine one for all (or --threads). The goal is for
+--shared: throughput of the server under the engine to that under sysbench.
 
-    python benches/driver_cost_mysql.py [--quick] [--json] [--shared]
+    python benches/driver_cost_mysql.py [--quick] [--json] [--shared] [--threads 2]
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ def sysbench(server: Server, case: Case, seconds: float) -> Driver:
     return Sysbench(server.driver_cpus, server.sysbench("run", *mode))
 
 
-def engine(server: Server, case: Case, seconds: float) -> Driver:
+def engine(server: Server, case: Case, seconds: float, threads: int) -> Driver:
     lookup = {
         "name": "lookup",
         "sql": "SELECT c FROM sbtest1 WHERE id=:id",
@@ -155,15 +156,15 @@ def engine(server: Server, case: Case, seconds: float) -> Driver:
         "measure_s": seconds,
         "cool_down_s": 0,
         "deadline_ms": 10000,
-        "threads": 1,
+        "threads": threads,
         "seed": 42,
     }  # fmt: skip
     return Driver(server.driver_cpus, [sys.executable, "-c", ENGINE], json.dumps(plan))
 
 
-def measure(server: Server, case: Case, rounds: int, seconds: float) -> dict[str, Any]:
-    """`seconds`: of load for each driver in a round."""
-    starts = {"sysbench": sysbench, "engine": engine}
+def measure(server: Server, case: Case, rounds: int, seconds: float, threads: int) -> dict[str, Any]:
+    """`seconds`: of load for each driver in a round; `threads`: of the engine."""
+    starts = {"sysbench": sysbench, "engine": partial(engine, threads=threads)}
     costs: dict[str, list[Cost]] = {name: [] for name in starts}
     for number in range(rounds):
         order = list(starts) if number % 2 else list(starts)[::-1]
@@ -189,12 +190,13 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="the results as JSON on standard output")
     parser.add_argument("--quick", action="store_true", help="3 rounds of 3 s a driver in place of 8 of 5 s")
     parser.add_argument("--shared", action="store_true", help="server and driver share all CPUs")
+    parser.add_argument("--threads", type=int, default=1, help="threads of the engine")
     options = parser.parse_args()
     rounds, seconds, rows = (3, 3.0, 100_000) if options.quick else (8, 5.0, 1_000_000)
     results: list[dict[str, Any]] = []
     with mariadb(rows, options.shared) as server:
         for case in CASES:
-            results.append(found := measure(server, case, rounds, seconds))
+            results.append(found := measure(server, case, rounds, seconds, options.threads))
             if not options.json:
                 ratio = "/".join(f"{found['ratio'][part]:.2f}" for part in ("min", "median", "max"))
                 print(
