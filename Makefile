@@ -47,7 +47,7 @@ clean:
 # the core is built again whenever a crate or the package's metadata has changed
 .venv/built: pyproject.toml Cargo.toml $(shell find crates -name '*.rs' -o -name Cargo.toml) | $(UV)
 	@echo "building the core and fetching what it needs: some minutes"
-	$(UV) sync --quiet
+	$(UV) sync --quiet --compile-bytecode
 	touch $@
 
 src/steelyard/_jdbc.jar: java/pom.xml $(shell find java/src -name '*.java')

@@ -18,6 +18,9 @@ from laboratory import Lab
 settings.register_profile("lab", deadline=None)
 settings.load_profile("lab")
 
+# images of containers often set it: each of the thousands of processes would compile all modules anew
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # nohup and background shells leave these ignored, and what is ignored stays so in every process started
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
