@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -30,7 +31,7 @@ from steelyard.run_tables.rows import Rows
 from steelyard.study.errors import InputError
 from steelyard.study.study import Plan
 from steelyard.subjects import Server
-from steelyard.workflow.measure import resume
+from steelyard.workflow.measure import resume, start
 from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workflow.site import Here
 
@@ -300,6 +301,39 @@ def test_the_plan_says_why_runs_come_one_after_another(lab: Lab, old: str, new: 
     if "turns = false" not in new:
         refused = lab.run("run", path, "--dry-run")
         assert refused.returncode == 2 and "plan.turns: turns are not possible" in refused.stderr
+
+
+class Shares:
+    """Keeps what share of each block was done after each turn."""
+
+    def __init__(self) -> None:
+        self.blocks: list[list[float]] = [[]]
+
+    def run_started(self, label: str, block: int, slot: int) -> None: ...
+
+    def tick(self, tps: float) -> None: ...
+
+    def turned(self, share: float) -> None:
+        self.blocks[-1].append(share)
+
+    def run_ended(self, label: str, block: int, tps: float, status: str) -> None:
+        if self.blocks[-1]:
+            self.blocks.append([])
+
+
+def test_a_block_whose_turns_were_made_longer_is_done_at_the_whole_of_it(tmp_path: Path) -> None:
+    # a turn holds several transactions of each client: these need more than a turn of 250 ms
+    text = SMALL.format(subject="null", blocks=2, measure_s=0.6).replace(
+        'kind = "null"', 'kind = "null"\nsettings = { delay_us = 150_000 }'
+    )
+    shares = Shares()
+    start(Here(PreparedStudy.of(text, "slow")), tmp_path / "b", shares, Interrupts())
+    longest = Bundle(tmp_path / "b").columns("select max(end_ns - start_ns) as ns from turns")["ns"][0]
+    assert longest > 300 * MS
+    *blocks, rest = shares.blocks
+    assert rest == [] and len(blocks) == 2
+    for block in blocks:
+        assert block == sorted(block) and block[0] == 0 and block[-1] == pytest.approx(1)
 
 
 def test_a_server_that_dies_in_a_turn_makes_the_block_void(lab: Lab) -> None:

@@ -208,7 +208,9 @@ class _Block:
         courses = self._warmed_up(lanes)
         length_ms = turn_ms(courses.values(), plan.turn_ms, plan.measure_s * 1000)
         settle_ms = max(course.settle_ms for course in courses.values())
+        share_ms = rounds_of(plan) * plan.turn_ms
         plan = plan.model_copy(update={"turn_ms": length_ms})
+        share_ms /= rounds_of(plan)
         number = 0
         for deal, planned in enumerate(deals(len(lanes), plan, self._chance), start=1):
             for lane in self._each([lanes[index] for index in planned.connects] if deal > 1 else ()):
@@ -221,7 +223,7 @@ class _Block:
                     head_ms = courses[lane].head_ms(settle_ms, self._chance)
                     turn = lane.turn(place, head_ms, length_ms)
                     self._laboratory.progress.tick(turn.transactions / (length_ms / 1000))
-                    self._turned(length_ms)
+                    self._turned(share_ms)
         for lane in self._each(lanes):
             lane.next_point()
 
@@ -236,7 +238,7 @@ class _Block:
         return courses
 
     def _turned(self, load_ms: float) -> None:
-        """Reports that so much more of the block's load is done."""
+        """Reports that so much more of the block's load as planned is done."""
         plan = self._laboratory.study.plan
         each_ms = (_warm_up_turns(plan) + rounds_of(plan)) * plan.turn_ms
         self._turned_ms += load_ms
