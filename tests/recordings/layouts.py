@@ -258,11 +258,11 @@ AWR_HTML = """\
 V_LATCH = """\
 NAME                         GETS     MISSES     SLEEPS  SPIN_GETS  WAIT_TIME
 ---------------------- ---------- ---------- ---------- ---------- ----------
-Result Cache: RC Latch     1000         10          1          9        500
+Result Cache: RC Latch       1000         10          1          9        500
 
 NAME                         GETS     MISSES     SLEEPS  SPIN_GETS  WAIT_TIME
 ---------------------- ---------- ---------- ---------- ---------- ----------
-Result Cache: RC Latch   501001       2010          5       2005       1500
+Result Cache: RC Latch     501001       2010          5       2005       1500
 
 2 rows selected.
 """

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+from datetime import datetime
 
 # beyond it a float cannot represent every whole number
 LARGEST = 2.0**53
 # of a report: no number here, which is never the same as 0
 _NONE = re.compile(r"n/?a|null|-|--|#+|\.|", re.IGNORECASE)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
-_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# "12." is the beginning of a number that was cut off
+_PLAIN = re.compile(r"[+-]?(\d+(\.\d+)?|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _MULTIPLES = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _TO_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9, "m": 60e9}
@@ -58,6 +60,13 @@ def whole(text: str) -> int:
     if found != int(found):
         raise ValueError(f"not a whole number: {text!r:.60}")
     return int(found)
+
+
+def moment(text: str) -> datetime:
+    """A time of ISO 8601, its day and its clock with a blank or a T between them. Raises ValueError."""
+    if text[10:11] not in (" ", "T"):
+        raise ValueError(f"not a time: {text!r:.60}")
+    return datetime.fromisoformat(text)
 
 
 def percentage(text: str) -> float | None:

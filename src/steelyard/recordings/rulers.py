@@ -11,6 +11,8 @@ from steelyard.recordings.source import Line
 
 _RULER = re.compile(r"[ \t]*-{2,}([ \t]+-+)+[ \t]*|[ \t]*-{3,}[ \t]*")
 _HEADER_LINES = 3
+_SEVERAL = re.compile(r"[\d.,]+(\s+[\d.,]+)+")
+_NUMBERS = re.compile(r"\s\d[\d.,]*\s.*\s\d[\d.,]*(\s|$)")
 _WORD = re.compile(r"[^a-z0-9]+")
 
 
@@ -18,7 +20,8 @@ _WORD = re.compile(r"[^a-z0-9]+")
 class RuledTable:
     """One table. columns: their names, header lines joined. rows: line number, text, cells by column.
 
-    title: the lines above the header, up to a blank one.
+    title: the lines above the header, up to a blank one. A row whose cells do not stand below their columns
+    has none.
     """
 
     title: str
@@ -60,6 +63,8 @@ def ruled_tables(lines: Iterable[Line], other: list[Line] | None = None) -> Iter
             header = above[-_HEADER_LINES:]
             columns = _names([line for _, line in header], spans)
             title = " ".join(line.strip() for _, line in above)
+            # rows of a table whose own ruler is damaged
+            rest += [line for line in above if _NUMBERS.search(line[1])]
             above = []
         elif re.fullmatch(r"\s*\(.*\)\s*", text):
             # (2 rows affected)
@@ -72,7 +77,8 @@ def ruled_tables(lines: Iterable[Line], other: list[Line] | None = None) -> Iter
             above = []
         elif spans:
             cells = _cut(text, spans)
-            rows.append((number, text, dict(zip(columns, cells, strict=True))))
+            fits = _stands_below(text, spans)
+            rows.append((number, text, dict(zip(columns, cells, strict=True)) if fits else {}))
         else:
             above.append((number, text))
     if rows:
@@ -82,9 +88,26 @@ def ruled_tables(lines: Iterable[Line], other: list[Line] | None = None) -> Iter
 
 def _cut(text: str, spans: list[tuple[int, int]]) -> list[str]:
     """The cells of a row. A blank between two columns may be off by one where a value is too wide."""
+    return [text[start:end].strip() for start, end in _places(text, spans)]
+
+
+def _places(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     edges = [0, *(_edge(text, left, right) for (_, left), (right, _) in itertools.pairwise(spans))]
-    ends = [*edges[1:], len(text)]
-    return [text[start:end].strip() for start, end in zip(edges, ends, strict=True)]
+    return list(zip(edges, [*edges[1:], len(text)], strict=True))
+
+
+def _stands_below(text: str, spans: list[tuple[int, int]]) -> bool:
+    """Whether each cell is flush with its column, left or right: in a damaged row cells are shifted."""
+    for (start, end), (left, right) in zip(_places(text, spans), spans, strict=True):
+        cell = text[start:end]
+        if not cell.strip():
+            continue
+        first, last = start + len(cell) - len(cell.lstrip()), start + len(cell.rstrip())
+        flush = first == left or last == right or last - first > right - left
+        cut_through = end < len(text) and cell[-1:].strip() and text[end].strip()
+        if not flush or cut_through or _SEVERAL.fullmatch(cell.strip()):
+            return False
+    return True
 
 
 def _edge(text: str, end: int, start: int) -> int:

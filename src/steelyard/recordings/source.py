@@ -30,9 +30,12 @@ _SECTIONS_BYTES = 64 << 20
 # a line of a report is shorter: what is longer is cut, and not understood
 _LONGEST_LINE = 1 << 16
 _STEP = 50_000
+_IN_PART_MAX = 100_000
 _SECTION = re.compile(r"={2,3} (\S.*?)(?: ={2,3}(.*))?|### (\S.*?) ###(.*)|--- (\S.*?) ---(.*)")
 # of sysstat, at the beginning of each of its outputs
 BANNER = re.compile(r"(Linux|SunOS) \S+ \((\S+)\)\s+(\S+)\s+_(\S+)_\s+\((\d+) CPU\)")
+# a number that was too wide for its column; a line that begins so is a title
+_TOO_WIDE = re.compile(r"""(?<![^\s,|"'>])#{2,}(?![^\s,|"'<%)])""")
 # a reply to a reply has several
 _QUOTED = re.compile(r"(?:> ?)+")
 
@@ -46,12 +49,21 @@ class Skipped:
     lines_max: int = 1000
     count: int = 0
     lines: list[Line] = field(default_factory=list[Line])
+    _in_part: set[int] = field(default_factory=set[int])
 
     def add(self, number: int, text: str) -> None:
         """Counts a line, and keeps it among the first."""
+        if number in self._in_part:
+            return
         self.count += 1
         if len(self.lines) < self.lines_max:
             self.lines.append((number, brief(text.strip(), 120)))
+
+    def add_in_part(self, number: int, text: str) -> None:
+        """Counts a line of which a cell is not understood, once; its reader may understand the others."""
+        if number not in self._in_part and self.count < _IN_PART_MAX:
+            self.add(number, text)
+            self._in_part.add(number)
 
 
 @dataclass(frozen=True)
@@ -69,7 +81,13 @@ class Source:
     progress: Callable[[float], None] | None = None
 
     def lines(self) -> Iterator[Line]:
-        """Number and text of each line, without its end. Raises InputError."""
+        """Number and text of each line, without its end; reports cells of `####`. Raises InputError."""
+        for number, text in self._numbered():
+            if "##" in text and _TOO_WIDE.search(text) and not text.lstrip().startswith(("# ", "###")):
+                self.skipped.add_in_part(number, text)
+            yield number, text
+
+    def _numbered(self) -> Iterator[Line]:
         if self.inner is not None:
             yield from self.inner
             return
@@ -87,7 +105,7 @@ class Source:
         """The first lines, for `sniff`. Raises InputError."""
         found: list[str] = []
         length = 0
-        for _, text in self.lines():
+        for _, text in self._numbered():
             found.append(text)
             length += len(text) + 1
             if length > HEAD_CHARACTERS:
@@ -109,7 +127,7 @@ class Source:
         """All lines; None of a file that is too long to be held. Raises InputError."""
         found: list[Line] = []
         length = 0
-        for line in self.lines():
+        for line in self._numbered():
             found.append(line)
             length += len(line[1]) + 1
             if length > _SECTIONS_BYTES:
@@ -120,6 +138,10 @@ class Source:
         """Reports a line that is not understood; blank lines and rulers are no such lines."""
         if text.strip(" \t-=~*_|+.#\f"):
             self.skipped.add(number, text)
+
+    def skip_in_part(self, number: int, text: str) -> None:
+        """Reports a line of which a cell is not understood; the others count."""
+        self.skipped.add_in_part(number, text)
 
     def place(self, number: int) -> str:
         """File and line, for messages."""

@@ -12,13 +12,14 @@ import math
 from collections.abc import Iterator
 from datetime import datetime
 
-from steelyard.recordings.cells import LARGEST, number
+from steelyard.recordings.cells import LARGEST, moment, number
 from steelyard.recordings.csv_tables import csv_rows
 from steelyard.recordings.formats.ase._h2_script import Cell, is_script, rows_of_script
 from steelyard.recordings.formats.ase.monitor_tables import COUNTERS, NAMES
 from steelyard.recordings.report import Report
 from steelyard.recordings.rulers import slug
 from steelyard.recordings.source import Source
+from steelyard.recordings.text_columns import TextColumns
 from steelyard.study.errors import InputError
 
 _EXPORT = "java -cp h2.jar org.h2.tools.Script -url jdbc:h2:./FILE -user sa -script recording.sql"
@@ -55,6 +56,7 @@ def read(source: Source) -> list[Report]:
     report = Report("ase/dbxtune", source.place(source.first))
     spinlocks: dict[str, list[int]] = {}
     unread: dict[str, None] = {}
+    texts = TextColumns()
     last: datetime | None = None
     for line, table, cells in _rows(source):
         name, _, kind = table.rpartition("_")
@@ -69,11 +71,13 @@ def read(source: Source) -> list[Report]:
                 unread[table] = None
         else:
             report.began, last = report.began or at, max(last or at, at)
+            texts.add(line, table, {f"{name} {c}": cell for c, cell in cells.items() if _is_value(c)})
             _take(report, (at - report.began).total_seconds(), name, cells)
     for latch, (gets, misses) in spinlocks.items():
         report.row("latches", latch=latch, gets=gets, misses=misses)
     if report.began and last and last > report.began:
         report.seconds = (last - report.began).total_seconds()
+    texts.close(source, report)
     if unread:
         report.notices.append(
             ("tables-not-read", f"tables of DbxTune that are not read: {', '.join(unread)}")
@@ -105,7 +109,7 @@ def _cell(text: str) -> Cell:
 
 def _moment(cell: Cell) -> datetime | None:
     try:
-        return datetime.fromisoformat(str(cell)).replace(tzinfo=None)
+        return moment(str(cell)).replace(tzinfo=None)
     except ValueError:
         return None
 
@@ -121,6 +125,11 @@ def _spinlock(found: dict[str, list[int]], cells: dict[str, Cell]) -> bool:
     counts = found.setdefault(name.strip(), [0, 0])
     counts[0], counts[1] = counts[0] + int(gets), counts[1] + int(misses)
     return True
+
+
+def _is_value(column: str) -> bool:
+    own = slug(column).replace("_", "")
+    return own not in _OWN and own not in NAMES
 
 
 def _take(report: Report, at_s: float, name: str, cells: dict[str, Cell]) -> None:

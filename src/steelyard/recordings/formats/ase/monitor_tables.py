@@ -14,6 +14,7 @@ from steelyard.recordings.csv_tables import csv_rows
 from steelyard.recordings.report import Report
 from steelyard.recordings.rulers import ruled_tables
 from steelyard.recordings.source import Line, Source
+from steelyard.recordings.text_columns import TextColumns
 
 TITLE = "ASE monitor tables (monStatementCache, monEngine, monSpinlockActivity ...), isql or CSV"
 
@@ -28,7 +29,7 @@ COUNTERS = {
     "committed", "rollbacks", "transactions", "selects", "inserts", "updates", "deletes", "contextswitches",
 }  # fmt: skip
 NAMES = ("spinlockname", "cachename", "enginenumber", "name", "waiteventid", "instanceid")
-_SPINLOCK = re.compile(r"(\S.*?)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)")
+_SPINLOCK = re.compile(r"([^\s\d].*?)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)")
 _SPINLOCK_COLUMNS = ("spinlockname", "grabs", "spins", "waits", "contention")
 _SPINLOCKS = re.compile(r"\s*SpinlockName\s*/\s*Grabs")
 _DONE = re.compile(r"\(\d+ rows? affected\)|\(return status = 0\)")
@@ -50,9 +51,16 @@ def read(source: Source) -> list[Report]:
     report = Report("ase/monitor_tables", source.place(source.first))
     seen: dict[tuple[str, str], int] = {}
     rows = csv_rows(source) if "," in source.head().partition("\n")[0] else _isql_rows(source)
+    texts = TextColumns()
     for number_, text, cells in rows:
         if not _row(report, seen, cells):
             source.skip(number_, text)
+            continue
+        if not all(cells.values()):
+            # isql prints NULL, and pads a row: a cell without anything was cut off
+            source.skip_in_part(number_, text)
+        texts.add(number_, text, {c: _value(cell) for c, cell in cells.items() if c not in NAMES})
+    texts.close(source, report)
     if max(seen.values(), default=0) > 0:
         report.notices.append(
             ("interval-unknown", "monitor tables tell no times: their readings are numbered")
@@ -64,8 +72,10 @@ def _isql_rows(source: Source) -> Iterator[tuple[int, str, dict[str, str]]]:
     other: list[Line] = []
     for table in ruled_tables(source.lines(), other):
         yield from table.rows
+    listed = False
     for number_, text in sorted(other):
-        if found := _SPINLOCK.fullmatch(text.strip()):
+        listed = listed or bool(_SPINLOCKS.match(text))
+        if listed and (found := _SPINLOCK.fullmatch(text.strip())):
             cells: dict[str, str] = dict(zip(_SPINLOCK_COLUMNS, found.groups(), strict=True))
             yield number_, text, cells
         elif not _DONE.fullmatch(text.strip()) and not _SPINLOCKS.match(text):
@@ -81,13 +91,8 @@ def _row(report: Report, seen: dict[tuple[str, str], int], cells: dict[str, str]
     entity = f"{name} {cells[name].strip()}"
     numbers: dict[str, float] = {}
     for column, cell in cells.items():
-        if column == name or column.endswith("id"):
-            continue
-        try:
-            value = number(cell)
-        except ValueError:
-            continue
-        if value is not None:
+        value = None if column == name or column.endswith("id") else _value(cell)
+        if isinstance(value, float):
             numbers[column] = value
     if not numbers:
         return False
@@ -98,6 +103,13 @@ def _row(report: Report, seen: dict[tuple[str, str], int], cells: dict[str, str]
     if "usedsizekb" in numbers and "totalsizekb" in numbers:
         report.sample(float(time), entity, "usedsizekb_limit", numbers["totalsizekb"])
     return True
+
+
+def _value(cell: str) -> float | str | None:
+    try:
+        return number(cell)
+    except ValueError:
+        return cell
 
 
 def _spinlock(report: Report, cells: dict[str, str]) -> bool:

@@ -42,7 +42,8 @@ def read(source: Source) -> list[Report]:
         other: list[Line] = []
         for table in ruled_tables(lines, other):
             for number_, text, cells in table.rows:
-                if not _resource(report, at_s, cells):
+                # isql prints NULL for what has no value
+                if not all(cells.values()) or not _resource(report, at_s, cells):
                     source.skip(number_, text)
         for number_, text in other:
             if not sniff(text) and not _DONE.fullmatch(text.strip()):
@@ -65,7 +66,7 @@ def _resource(report: Report, at_s: float, cells: dict[str, str]) -> bool:
     """Adds a row. num_active has its limit beside it: what is free and what is active together."""
     try:
         free, active = number(cells["num_free"]), number(cells["num_active"])
-        most = number(cells.get("max_used", ""))
+        most = number(cells["max_used"])
     except (KeyError, ValueError):
         return False
     name = cells.get("name", "").strip()
@@ -78,6 +79,8 @@ def _resource(report: Report, at_s: float, cells: dict[str, str]) -> bool:
         report.sample(at_s, name, "active_percent", 100 * active / (free + active))
     for column in ("reused", "reuse_cnt"):
         cell = cells.get(column, "")
+        if cell and cell not in ("Yes", "No", "NA", "NULL") and not cell.isdigit():
+            return False
         if cell in ("Yes", "No"):
             report.sample(at_s, name, "reused", float(cell == "Yes"))
         elif cell.isdigit():

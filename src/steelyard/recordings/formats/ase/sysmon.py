@@ -27,6 +27,7 @@ _HEADER = re.compile(
 _CELL = r"(?:-?[\d.,]+ ?%|-?[\d.,]+|n/?a|#+)"
 _ROW = re.compile(rf"(\s*)(\S.*?)??\s{{2,}}({_CELL}(?:\s+{_CELL})*)\s*", re.IGNORECASE)
 _CELLS = re.compile(_CELL, re.IGNORECASE)
+_HEADER_NAME = re.compile(_HEADER.pattern.partition(")")[0] + ")")
 _SENTENCE = re.compile(
     r"\s*(Your |and IO Polling|Adaptive Server threads are|Throughput \(committed|- |configuration parameter"
     r"|the machine to be|Tuning Recommendations|\[\.\.\.\]|=+ ?End of Report)"
@@ -102,8 +103,9 @@ def _parsed(source: Source, lines: list[Line]) -> list[Report]:
             _header(now, text) or _row(now, text) or (_is_heading(i, text, headers) and _heading(now, text))
         ):
             if _is_known_text(text):
-                _keep_advice(now, text)
-            elif not _subheading(now, text):
+                if not _keep_advice(now, text):
+                    source.skip(number_, text)
+            elif not (_may_be_subheading(i, lines) and _subheading(now, text)):
                 source.skip(number_, text)
     _close(now)
     return [now.report]
@@ -116,11 +118,15 @@ def _header(now: _Sample, text: str) -> bool:
     name, value = found[1], found[2]
     if name == "Server Name":
         now.report.server = value
-    elif name == "Sample Interval" and (at := _CLOCK.fullmatch(value)):
+    elif name == "Sample Interval":
+        if (at := _CLOCK.fullmatch(value)) is None:
+            return False
         hours, minutes, seconds = map(int, at.groups())
         now.seconds = now.report.seconds = 3600.0 * hours + 60.0 * minutes + seconds
     elif name == "Sampling Started at":
-        now.report.began = _moment(value)
+        if (began := _moment(value)) is None:
+            return False
+        now.report.began = began
     now.report.facts[name] = value
     return True
 
@@ -144,14 +150,17 @@ def _is_heading(at: int, text: str, ruled: Collection[int]) -> bool:
 
 def _heading(now: _Sample, text: str) -> bool:
     """The line above a ruler: title of a section, or names of the columns."""
-    parts = re.split(r"\s{2,}", text.strip())
+    parts = re.split(r"\s{2,}", text.strip(" >\t"))
+    if any(_CELLS.fullmatch(part) for part in parts):
+        # a damaged row above the ruler that ends its table
+        return False
     now.table, now.columns = parts[0].lower(), tuple(map(slug, parts[1:]))
     now.path, now.pool, now.pool_level = [], "", 0
     return True
 
 
 def _row(now: _Sample, text: str) -> bool:
-    found = _ROW.fullmatch(text)
+    found = None if text.startswith(">") else _ROW.fullmatch(text)
     if found is None:
         return False
     cells = _CELLS.findall(found[3])
@@ -162,15 +171,15 @@ def _row(now: _Sample, text: str) -> bool:
         values = [percentage(cell.replace(" ", "")) for cell in cells]
     except ValueError:
         return False
-    for title, (prefix, _) in _ENGINES.items():
+    for title, (prefix, names) in _ENGINES.items():
         if now.table.startswith(title):
-            _engine_row(now, prefix, label, values)
-            return True
+            whole = len(cells) == len(names) and all(cell.endswith("%") for cell in cells)
+            return whole and _engine_row(now, prefix, label, values)
     while now.path and now.path[-1][0] >= len(found[1]):
         now.path.pop()
     entity = " / ".join(filter(None, (now.table, now.pool, *(name for _, name in now.path), label.strip())))
-    # a total has no share of itself: the last columns may be missing
-    columns = now.columns[: len(cells)] if len(now.columns) >= len(cells) else _COLUMNS.get(len(cells), ())
+    if (columns := _columns_of(now, cells)) is None:
+        return False
     by_column = dict(zip(columns, values, strict=False))
     for column, cell, value in zip(columns, cells, values, strict=False):
         if value is not None and column not in ("per_sec", "per_xact"):
@@ -180,7 +189,21 @@ def _row(now: _Sample, text: str) -> bool:
     return True
 
 
-_COLUMNS = {4: ("per_sec", "per_xact", "count", "of_total"), 3: ("per_sec", "per_xact", "count")}
+_COLUMNS = ("per_sec", "per_xact", "count", "of_total")
+
+
+def _columns_of(now: _Sample, cells: list[str]) -> tuple[str, ...] | None:
+    """The columns of a row; None where it has too few cells or too many, or a share in place of a count."""
+    columns = now.columns or _COLUMNS
+    if len(cells) == len(columns) - 1 and columns[-1] == "of_total" and re.match(r"[\d-]", cells[-1]):
+        # a total has no share of itself
+        columns = columns[:-1]
+    if columns[:3] == _COLUMNS[:3]:
+        shares = [cell.endswith("%") for cell in cells[:3]]
+        no_share = len(cells) > 3 and bool(re.match(r"[\d-]", cells[3])) and not cells[3].endswith("%")
+        if any(shares) or no_share:
+            return None
+    return columns if len(cells) == len(columns) else None
 
 
 def _keep(
@@ -205,16 +228,30 @@ def _keep(
             now.report.figure(f"{name}_percent", value, "%", "lower")
 
 
-def _engine_row(now: _Sample, prefix: str, label: str, values: list[float | None]) -> None:
-    if any(value is None for value in values):
-        return
+def _engine_row(now: _Sample, prefix: str, label: str, values: list[float | None]) -> bool:
     known = tuple(value for value in values if value is not None)
+    if len(known) < len(values):
+        return False
     _, names = next(one for one in _ENGINES.values() if one[0] == prefix)
     entity = f"{now.pool or 'server'} {label.strip() or 'Average'}"
     for name, value in zip(names, known, strict=False):
         now.report.sample(0, entity, f"{prefix}_{name}_percent", value)
     if label.startswith(("Engine", "Thread")):
         now.engines.setdefault(prefix, []).append(known)
+    return True
+
+
+def _may_be_subheading(at: int, lines: list[Line]) -> bool:
+    """Not a header without its value, nor a row without its numbers: rows follow that are indented more."""
+    text = lines[at][1]
+    if _HEADER_NAME.match(text) or text.startswith(">"):
+        return False
+    below = next((line for _, line in lines[at + 1 :] if line.strip() and not is_ruler(line)), "")
+    return _indent(below) > _indent(text) or text.strip().endswith((":", "activity during sample"))
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 def _subheading(now: _Sample, text: str) -> bool:
@@ -239,12 +276,16 @@ def _is_known_text(text: str) -> bool:
     return bool(_SENTENCE.match(text)) or bool(re.match(r"\s+[A-Z]?/?[\w/ ]*(P/|Sat |64-bit)", text))
 
 
-def _keep_advice(now: _Sample, text: str) -> None:
+def _keep_advice(now: _Sample, text: str) -> bool:
+    """Whether the sentence is whole: two of them hold a number."""
     if text.strip().startswith("- "):
         now.report.facts[f"advice {len(now.report.facts)}"] = text.strip(" -")
-    elif found := re.search(r"(consuming|per CPU unit\) :) +([\d.]+)", text):
+    elif found := re.search(r"(consuming|per CPU unit\) :) +(\d[\d.]*)(?= CPU units|\s*$)", text):
         name = "cpu_units" if found[1] == "consuming" else "xacts_per_cpu_unit"
         now.report.figure(name, number(found[2]), "", "neither")
+    else:
+        return not re.search(r"consuming|per CPU unit", text)
+    return True
 
 
 def _close(now: _Sample) -> None:

@@ -14,10 +14,12 @@ _HEADING = (
 )
 _COLUMNS = {"kind": "INTEGER", "name": "VARCHAR", "start": "DOUBLE", "took": "BIGINT", "worker": "INTEGER",
             "phase": "INTEGER"}  # fmt: skip
+# a row that was cut off, or lost a cell, has no phase; a start before 1973 is no time;
 # BenchBase writes the start in seconds with six decimals, whatever its heading says, or in microseconds
 _EVENTS = """
     select if(start < 1e11, start * 1e6, start)::bigint + took as end_us, took as us, worker as client,
-        case when start is null or took is null or took < 0 or start < 0 then null else 'done' end as state
+        case when start is null or took is null or took < 0 or start < 1e8 or worker is null or phase is null
+            then null else 'done' end as state
     from raw
 """
 

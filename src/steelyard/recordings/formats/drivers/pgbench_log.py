@@ -20,14 +20,15 @@ from steelyard.recordings.source import Source
 TITLE = "pgbench -l: per transaction, or aggregated"
 
 _EVENT = re.compile(
-    r"\d+ \d+ (?:\d+|skipped|failed|serialization|deadlock) \d+ \d{9,11} \d{1,6}(?: \d+){0,2}"
+    r"\d+ \d+ (?:\d+|skipped|failed|serialization|deadlock) \d+ \d{10} \d{1,6}(?: \d+){0,2}"
 )
-_INTERVAL = re.compile(r"\d{9,11}(?: \d+){5}(?: \d+){0,9}")
+_INTERVAL = re.compile(r"\d{10}(?: \d+){5,14}")
+# of an interval: without a rate limit, with one, with a latency limit too, and from version 15 on
+_WIDTHS = (6, 10, 11, 15)
 _COLUMNS = {
     "client": "INTEGER", "number": "BIGINT", "took": "VARCHAR", "script": "INTEGER", "s": "BIGINT",
     "us": "BIGINT", "c7": "VARCHAR", "c8": "VARCHAR",
 }  # fmt: skip
-_FAILED = ("failed", "serialization", "deadlock")
 
 
 def sniff(head: str) -> bool:
@@ -45,7 +46,7 @@ def read(source: Source) -> list[Report]:
     elif source.inner is not None:
         _events_of_lines(source, report)
     else:
-        reduced(source, report, _relation, _EVENTS)
+        reduced(source, report, _relation, _EVENTS.format(columns=len(first.split())))
         if _seventh(source, report, first):
             _extra(source, report, *mean_and_largest(source, _relation, _SEVENTH, _DONE))
     return [report]
@@ -55,13 +56,15 @@ def _relation(path: Path) -> str:
     return lines_of(path, " ", _COLUMNS, header=False)
 
 
-# `us` of the file is the fraction of the second, `us` of the result the latency
-_EVENTS = f"""
+# `us` of the file is the fraction of the second, `us` of the result the latency; all rows have as many columns
+_EVENTS = """
     select s * 1000000 + fraction as end_us, us, client,
-        case when s is null or fraction is null or s < 0 or fraction < 0 or client < 0 or us < 0 then null
-            when us is not null then 'done' when took in {_FAILED} then 'failed'
+        case when s is null or fraction is null or s < 1e9 or not fraction between 0 and 999999
+                or coalesce(client, -1) < 0 or us < 0 or columns <> {columns} then null
+            when us is not null then 'done' when took in ('failed', 'serialization', 'deadlock') then 'failed'
             when took = 'skipped' then 'skipped' end as state
-    from (select client, took, s, us as fraction, try_cast(took as bigint) as us from raw)
+    from (select client, took, s, us as fraction, try_cast(took as bigint) as us,
+        6 + (c7 is not null)::int + (c8 is not null)::int as columns from raw)
 """
 
 
@@ -144,7 +147,8 @@ def _aggregated(source: Source, report: Report) -> None:
             cells = [int(exact(cell)) for cell in text.split()]
         except ValueError:
             cells = []
-        if cells and _INTERVAL.fullmatch(text.strip()):
+        width = len(rows[0][1]) if rows else len(cells)
+        if _INTERVAL.fullmatch(text.strip()) and len(cells) == width and width in _WIDTHS:
             rows.append((cells[0], cells))
         else:
             source.skip(line, text)

@@ -17,18 +17,20 @@ TITLE = "lockmeter's lockstat (Linux 2.4, 2.6)"
 
 _T = r"[\d.]+(?:us|ms|s)?"
 _P = r"[\d.]+\s?%"
+# of a lock or a call site; no share, as a damaged one before it would be
+_NAME = r"(?P<name>[A-Za-z_*\[&][^%]*[^%\s])"
 # NOWAIT SPIN RJECT, of all acquisitions; an older layout has none of them
 _SHARES = rf"(?:\s+{_P}(?:\s+(?P<spin>{_P})(?:\s+{_P})?)?)?"
 _ROW = re.compile(
     rf"\s*(?:(?P<util>{_P}|[\d.]+(?= +[\d.]+%))\s+)?(?P<con>{_P})\s+(?P<hold>{_T})"
     rf"(?:\(\s*(?P<hold_max>{_T})\))?\s+(?P<wait>{_T})(?:\(\s*(?P<wait_max>{_T})\))?"
     rf"(?:\(\s*(?P<cpu>[\d.]+)\s*%\))?\s+(?:{_T}(?:\(\s*{_T}\))?\s+)?"
-    rf"(?P<total>\d+){_SHARES}(?:\(\s*{_P}\))?\s+(?P<name>[A-Za-z_*\[&].*\S)\s*"
+    rf"(?P<total>\d+){_SHARES}(?:\(\s*{_P}\))?\s+{_NAME}\s*"
 )
 _READS = re.compile(
     rf"\s*(?:(?P<util>{_P})\s+)?(?P<con>{_P})\s+(?P<hold>{_T})\s+(?P<readers>\d+)\s+(?P<busy>{_T})"
     rf"(?:\(\s*{_T}\))?\s+(?P<wait>{_T})(?:\(\s*(?P<wait_max>{_T})\))?(?:\(\s*(?P<cpu>[\d.]+)\s*%\))?\s+"
-    rf"(?P<total>\d+){_SHARES}\s+(?P<name>[A-Za-z_*\[&].*\S)\s*"
+    rf"(?P<total>\d+){_SHARES}\s+{_NAME}\s*"
 )
 _SECTION = re.compile(r"\s*(SPINLOCKS|RWLOCK READS|RWLOCK WRITES)\b")
 _KNOWN = re.compile(r"\s*(UTIL|TOT/SEC|System:|Total counts|All \(\d+\) CPUs|Start time|End +time|_+|- -)")

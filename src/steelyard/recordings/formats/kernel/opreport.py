@@ -11,7 +11,7 @@ TITLE = "OProfile opreport"
 
 _HEADING = re.compile(r"\s*(?:vma +)?samples +(?:cum\. samples +)?%(?: +cum\. %)? +(\S.*?)\s*")
 _ROW = re.compile(
-    r"\s*(?:[0-9a-f]{8,16} +)?(\d+)(?: +\d+)? +(\d+\.\d+|1\.\de[+-]\d+)(?: +\d+\.\d+)? +(\S.*?)\s*"
+    r"\s*([0-9a-f]{8,16} +)?(\d+)( +\d+)? +(?:\d+\.\d+|1\.\de[+-]\d+)(?: +\d+\.\d+)? +(\S.*?)\s*"
 )
 _ABOUT = re.compile(r"\s*(CPU:|Counted |CPU_CLK|Using |warning:|Processor )")
 
@@ -25,17 +25,19 @@ def read(source: Source) -> list[Report]:
     """One report: samples by symbol, or by image where there are no symbols."""
     report = Report("kernel/opreport", source.place(source.first))
     columns: list[str] = []
+    address = cumulated = False
     for number, text in source.lines():
         if heading := _HEADING.fullmatch(text):
             columns = re.split(r"\s{2,}", heading[1])
-        elif (row := _ROW.fullmatch(text)) and columns:
-            parts = row[3].split(maxsplit=len(columns) - 1) if len(columns) > 1 else [row[3]]
+            address, cumulated = "vma" in text, "cum. samples" in text
+        elif (row := _ROW.fullmatch(text)) and columns and (bool(row[1]), bool(row[3])) == (address, cumulated):
+            parts = row[4].split(maxsplit=len(columns) - 1) if len(columns) > 1 else [row[4]]
             image, symbol = (parts[0], parts[-1]) if len(columns) > 1 else ("", parts[-1])
             kernel = image.startswith(("vmlinux", "no-vmlinux", "kernel"))
             name = symbol.replace(";", ":") + ("_[k]" if kernel else "")
             program = image.rpartition("/")[2]
             stack = f"{program};{name}" if program and not kernel else name
-            report.row("profile", role="idle" if "idle" in symbol else "", stack=stack, samples=int(row[1]))
+            report.row("profile", role="idle" if "idle" in symbol else "", stack=stack, samples=int(row[2]))
         elif _ABOUT.match(text):
             if "Counted " in text:
                 report.facts["counted"] = text.strip()

@@ -38,7 +38,7 @@ def read(source: Source) -> list[Report]:
             total = float(samples[1]) * _TIMES[samples[2]]
         elif text.startswith("#") or _TREE.fullmatch(text):
             continue
-        elif found and (row := _ROW.fullmatch(text)) and (symbol := _SYMBOL.fullmatch(row[2])):
+        elif found and total and (row := _ROW.fullmatch(text)) and (symbol := _SYMBOL.fullmatch(row[2])):
             command, _, kind, name = symbol.groups()
             function = name.replace(";", ":") + ("_[k]" if kind == "k" else "")
             count = round(total * float(row[1]) / 100)

@@ -43,13 +43,15 @@ def read(source: Source) -> list[Report]:
         elif event := _EVENT.fullmatch(text.strip()):
             flush()
             command, frames = event[1].replace(";", ":"), []
-            times = [*times[:1], float(event[3])] if times else [float(event[3])]
+            # of several CPUs: not in order
+            at = float(event[3])
+            times = [min(times[0], at), max(times[1], at)] if times else [at, at]
             report.facts["event"] = event[4]
         elif text.strip():
             source.skip(number, text)
     flush()
     for (role, stack), count in stacks.most_common(_STACKS_MAX):
         report.row("profile", role=role, stack=stack, samples=count)
-    if len(times) == 2:
+    if times:
         report.seconds = times[1] - times[0] or None
     return [report]

@@ -72,6 +72,8 @@ def _report(source: Source, first: int, rows: list[_Row], other: list[Line]) -> 
         elif not _NOTE.match(text) and not _ANCHORS.search(text) and not _known_header(text):
             source.skip(number_, text)
     report.began = ends.get("Begin")
+    if report.began is None:
+        report.notices.append(("interval-unknown", "the report gives no Begin Snap: its time is not known"))
     if len(ends) == 2:
         report.seconds = (ends["End"] - ends["Begin"]).total_seconds()
     latches: dict[str, dict[str, Any]] = {}

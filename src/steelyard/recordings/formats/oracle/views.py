@@ -61,8 +61,13 @@ def read(source: Source) -> list[Report]:
             source.skip(number_, text)
     if max(captures.values(), default=0) > 0:
         report.notices.append(("interval-unknown", "the views tell no times: their readings are numbered"))
+    most = max(map(len, seen.values()), default=0)
     for name, readings in seen.items():
-        _latch(report, name, readings)
+        if len(readings) < most:
+            text = f"latch {name} is not in all captures: its counts are left out"
+            report.notices.append(("capture-missing", text))
+        else:
+            _latch(report, name, readings)
     return [report]
 
 
