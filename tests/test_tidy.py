@@ -138,7 +138,7 @@ ROOMS = {
         cells histograms mean model rows samples
         probes source
         described report rulers schedule
-        csv_tables events placed
+        csv_tables text_columns events placed
         formats
         derived_study filing merge notices readings registry
         runs table_files tables_of_run

@@ -16,7 +16,9 @@ from steelyard.recordings.source import Source
 GARBAGE, STRANGE = "q7z", "77777"
 NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*")
 # means over several lines, which a damaged one changes
-_MEANS = re.compile(r"cpu_busy_|engine_(ticks|busy)_|os_cpu_of|tps_of|latency_mean$|cpu_used_percent|(mean|p99)_ns$")
+_MEANS = re.compile(
+    r"cpu_busy_|engine_(ticks|busy)_|os_cpu_of|tps_of|latency_mean$|cpu_used_percent|(mean|p99)_ns$"
+)
 # tables whose counts are added up over lines
 _SUMS = {"latches", "latency", "clients", "profile", "locks"}
 # in a table, but of a text in blanks, an empty cell says that there is no value
@@ -27,7 +29,8 @@ _STRANGE = re.compile(f"{GARBAGE}|{STRANGE}|##|>")
 _MOVES = ("quoted", "shifted left", "shifted right", "cut", "blank", "empty")
 _REST = "functions not listed"
 _ADDED = ("samples", "count", "gets", "misses")
-_SINCE_START = {"one capture of v$latch: it counts since the server started"}
+# what the first reading says, where the others are damaged
+_SINCE_START = re.compile("one capture of|the only (row|reading|report)")
 _NAMES = ("role", "lock", "type", "call_site", "stack", "latch", "statement", "client")
 _COUNTS = ("seconds", "transactions", "errors", "clients")
 
@@ -127,6 +130,7 @@ def wrong(whole: Said, damage: Damage, part: Said) -> list[str]:
     by_metric = _without(whole, 1)
     reported = part.not_understood > whole.not_understood or bool(part.notices - whole.notices)
     strange = {key for key in part.numbers.keys() - whole.numbers.keys() if _STRANGE.search(" ".join(key))}
+    since_start = any(_SINCE_START.match(text) for text in part.notices)
     # what a line is of, and when, may be lost with another line
     moved = reported or damage.lost or bool(strange) or damage.name in _MOVES
     for key, values in part.numbers.items():
@@ -134,8 +138,11 @@ def wrong(whole: Said, damage: Damage, part: Said) -> list[str]:
         # clients have no names
         if moved or key[1] == "clients":
             allowed |= by_metric.get(key[-1:], set())
+            if _STRANGE.search(key[-1]) or damage.name in ("blank", "empty"):
+                # the name of the metric itself
+                allowed |= set().union(*whole.numbers.values())
             allowed |= {value for value in values if _formed(key, value, allowed)}
-        if not values <= allowed and not part.notices & _SINCE_START:
+        if not values <= allowed and not since_start:
             found.append(f"{key}: {sorted(values - allowed)} in place of {sorted(allowed)[:5]}")
     for name, count in part.counts.items():
         if count > whole.counts[name] * (1 + 1e-9):
@@ -143,6 +150,9 @@ def wrong(whole: Said, damage: Damage, part: Said) -> list[str]:
     kept = _without(part, 1)
     lost = {key: values - kept.get(key, set()) for key, values in by_metric.items()}
     lost = {key: values for key, values in lost.items() if values and not _MEANS.match(key[-1])}
+    # the name of a metric may be what is damaged
+    renamed = set[float]().union(*(kept[name] for name in kept.keys() - by_metric.keys()))
+    lost = {key: values for key, values in lost.items() if not values <= renamed}
     if strange or damage.name in ("blank", "empty"):
         lost = {key: values for key, values in lost.items() if key[-1] not in _ADDED}
     if lost and not reported and not damage.lost and not _says_nothing(whole, damage):

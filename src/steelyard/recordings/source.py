@@ -34,8 +34,9 @@ _IN_PART_MAX = 100_000
 _SECTION = re.compile(r"={2,3} (\S.*?)(?: ={2,3}(.*))?|### (\S.*?) ###(.*)|--- (\S.*?) ---(.*)")
 # of sysstat, at the beginning of each of its outputs
 BANNER = re.compile(r"(Linux|SunOS) \S+ \((\S+)\)\s+(\S+)\s+_(\S+)_\s+\((\d+) CPU\)")
-# a number that was too wide for its column; a line that begins so is a title
+# a number that was too wide for its column
 _TOO_WIDE = re.compile(r"""(?<![^\s,|"'>])#{2,}(?![^\s,|"'<%)])""")
+_TITLE = re.compile(r"\s*#+\s+[A-Za-z=.]|#+$")
 # a reply to a reply has several
 _QUOTED = re.compile(r"(?:> ?)+")
 
@@ -83,7 +84,7 @@ class Source:
     def lines(self) -> Iterator[Line]:
         """Number and text of each line, without its end; reports cells of `####`. Raises InputError."""
         for number, text in self._numbered():
-            if "##" in text and _TOO_WIDE.search(text) and not text.lstrip().startswith(("# ", "###")):
+            if "##" in text and _TOO_WIDE.search(text) and not _TITLE.match(text):
                 self.skipped.add_in_part(number, text)
             yield number, text
 

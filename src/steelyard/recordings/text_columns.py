@@ -34,4 +34,6 @@ class TextColumns:
                 source.skip_in_part(line, text)
         if only_text:
             names = ", ".join(sorted(only_text))
-            report.notices.append(("columns-not-read", f"{report.format}: columns of text are not kept: {names}"))
+            report.notices.append(
+                ("columns-not-read", f"{report.format}: columns of text are not kept: {names}")
+            )

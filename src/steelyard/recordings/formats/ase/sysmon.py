@@ -8,11 +8,11 @@ have different names, so that they are never compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from steelyard.recordings.cells import number, percentage
+from steelyard.recordings.formats.ase._sysmon_layout import HEADER, columns_of, is_heading, may_be_subheading
 from steelyard.recordings.report import Better, Report, Work
 from steelyard.recordings.rulers import is_ruler, slug
 from steelyard.recordings.source import Line, Source
@@ -20,14 +20,9 @@ from steelyard.recordings.source import Line, Source
 TITLE = "ASE sp_sysmon, threaded and process mode; several reports in one file"
 
 _BEGINS = "Adaptive Server Enterprise System Performance Report"
-_HEADER = re.compile(
-    r"(Server Version|Server Name|Run Date|Sampling Started at|Sampling Ended at|Sample Interval"
-    r"|Sample Mode|Counters Last Cleared):?\s+(\S.*?)\s*"
-)
 _CELL = r"(?:-?[\d.,]+ ?%|-?[\d.,]+|n/?a|#+)"
 _ROW = re.compile(rf"(\s*)(\S.*?)??\s{{2,}}({_CELL}(?:\s+{_CELL})*)\s*", re.IGNORECASE)
 _CELLS = re.compile(_CELL, re.IGNORECASE)
-_HEADER_NAME = re.compile(_HEADER.pattern.partition(")")[0] + ")")
 _SENTENCE = re.compile(
     r"\s*(Your |and IO Polling|Adaptive Server threads are|Throughput \(committed|- |configuration parameter"
     r"|the machine to be|Tuning Recommendations|\[\.\.\.\]|=+ ?End of Report)"
@@ -100,19 +95,19 @@ def _parsed(source: Source, lines: list[Line]) -> list[Report]:
         if not text.strip() or is_ruler(text) or set(text.strip()) <= {"=", "-"} or _BEGINS in text:
             continue
         if not (
-            _header(now, text) or _row(now, text) or (_is_heading(i, text, headers) and _heading(now, text))
+            _header(now, text) or _row(now, text) or (is_heading(i, text, headers) and _heading(now, text))
         ):
             if _is_known_text(text):
                 if not _keep_advice(now, text):
                     source.skip(number_, text)
-            elif not (_may_be_subheading(i, lines) and _subheading(now, text)):
+            elif not (may_be_subheading(i, lines) and _subheading(now, text)):
                 source.skip(number_, text)
     _close(now)
     return [now.report]
 
 
 def _header(now: _Sample, text: str) -> bool:
-    found = _HEADER.fullmatch(text)
+    found = HEADER.fullmatch(text)
     if found is None:
         return False
     name, value = found[1], found[2]
@@ -142,10 +137,6 @@ def _moment(text: str) -> datetime | None:
         return datetime(int(found[3]), months.index(found[1]) + 1, int(found[2]), hour, minute, second)
     except ValueError:
         return None
-
-
-def _is_heading(at: int, text: str, ruled: Collection[int]) -> bool:
-    return at in ruled or bool(re.search(r"per sec\s+per xact\s+count", text))
 
 
 def _heading(now: _Sample, text: str) -> bool:
@@ -178,7 +169,7 @@ def _row(now: _Sample, text: str) -> bool:
     while now.path and now.path[-1][0] >= len(found[1]):
         now.path.pop()
     entity = " / ".join(filter(None, (now.table, now.pool, *(name for _, name in now.path), label.strip())))
-    if (columns := _columns_of(now, cells)) is None:
+    if (columns := columns_of(now.columns, cells)) is None:
         return False
     by_column = dict(zip(columns, values, strict=False))
     for column, cell, value in zip(columns, cells, values, strict=False):
@@ -187,23 +178,6 @@ def _row(now: _Sample, text: str) -> bool:
             seconds = now.seconds if by_column.get("per_sec") is not None else None
             _keep(now, entity, slug(label), column, cell, value, seconds)
     return True
-
-
-_COLUMNS = ("per_sec", "per_xact", "count", "of_total")
-
-
-def _columns_of(now: _Sample, cells: list[str]) -> tuple[str, ...] | None:
-    """The columns of a row; None where it has too few cells or too many, or a share in place of a count."""
-    columns = now.columns or _COLUMNS
-    if len(cells) == len(columns) - 1 and columns[-1] == "of_total" and re.match(r"[\d-]", cells[-1]):
-        # a total has no share of itself
-        columns = columns[:-1]
-    if columns[:3] == _COLUMNS[:3]:
-        shares = [cell.endswith("%") for cell in cells[:3]]
-        no_share = len(cells) > 3 and bool(re.match(r"[\d-]", cells[3])) and not cells[3].endswith("%")
-        if any(shares) or no_share:
-            return None
-    return columns if len(cells) == len(columns) else None
 
 
 def _keep(
@@ -239,19 +213,6 @@ def _engine_row(now: _Sample, prefix: str, label: str, values: list[float | None
     if label.startswith(("Engine", "Thread")):
         now.engines.setdefault(prefix, []).append(known)
     return True
-
-
-def _may_be_subheading(at: int, lines: list[Line]) -> bool:
-    """Not a header without its value, nor a row without its numbers: rows follow that are indented more."""
-    text = lines[at][1]
-    if _HEADER_NAME.match(text) or text.startswith(">"):
-        return False
-    below = next((line for _, line in lines[at + 1 :] if line.strip() and not is_ruler(line)), "")
-    return _indent(below) > _indent(text) or text.strip().endswith((":", "activity during sample"))
-
-
-def _indent(text: str) -> int:
-    return len(text) - len(text.lstrip())
 
 
 def _subheading(now: _Sample, text: str) -> bool:

@@ -10,8 +10,8 @@ from steelyard.recordings.source import Source
 
 TITLE = "go-tpc: [Summary] and tpmC"
 
-_LINE = re.compile(r"\[(Summary|Current)\] (\w+) +- (Takes\(s\): .*)")
-_PAIR = re.compile(r"([\w().]+): ([\d.]+)")
+_LINE = re.compile(r"\[(Summary|Current)\] (\w+) +- (Takes\(s\): [\d.]+(?:, [\w().]+: [\d.]+)+)")
+_PAIR = re.compile(r"([\w().]+): (\d+(?:\.\d+)?)")
 _TPMC = re.compile(r"tpmC: ([\d.]+)(?:, tpmTotal: ([\d.]+))?(?:, efficiency: ([\d.]+)%)?")
 
 

@@ -11,7 +11,7 @@ from steelyard.recordings.source import Source
 
 TITLE = "HammerDB: text and JSON output"
 
-_RESULT = re.compile(r".*TEST RESULT ?: System achieved (\d+) NOPM from (\d+) (\S.*?) TPM.*")
+_RESULT = re.compile(r".*TEST RESULT ?: System achieved (\d+) NOPM from (\d+) ([A-Za-z].*?) TPM.*")
 _USERS = re.compile(r".*?(\d+) (?:Active )?Virtual Users (?:configured|Created).*", re.IGNORECASE)
 _COUNT = re.compile(r'\s*"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)": "(\d+)",?')
 _NAME = re.compile(r'\s*"([A-Z][A-Z_ ]+)": \{')

@@ -25,10 +25,13 @@ def read(source: Source) -> list[Report]:
     client = 'hash("threadName")' if "threadName" in names else "null"
     good = "lower(success) = 'true'" if "success" in names else "true"
     # a row that was cut off, or lost a cell, has no last column
-    whole = f'"{names[-1]}" is not null' + (" and lower(success) in ('true', 'false')" if "success" in names else "")
+    whole = f'"{names[-1]}" is not null' + (
+        " and lower(success) in ('true', 'false')" if "success" in names else ""
+    )
     events = f"""
         select ("timeStamp" + elapsed) * 1000 as end_us, elapsed * 1000 as us, {client} as client,
-            case when "timeStamp" is null or elapsed is null or elapsed < 0 or "timeStamp" < 0 or not ({whole}) then null
+            case when "timeStamp" is null or elapsed is null or elapsed < 0 or "timeStamp" < 0
+                or not ({whole}) then null
                 when {good} then 'done' else 'failed' end as state
         from raw
     """

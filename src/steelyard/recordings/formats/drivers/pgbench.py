@@ -10,18 +10,21 @@ from steelyard.recordings.source import Source
 
 TITLE = "pgbench: summary and progress"
 
+_DECIMAL = r"\d+\.\d+|NaN"
 _PROGRESS = re.compile(
-    r"progress: ([\d.]+) s, (?P<tps>[\d.]+) tps, lat (?P<latency_mean_ms>[\d.]+|NaN) ms"
-    r" stddev (?P<latency_stddev_ms>[\d.]+|NaN)(?:, lag (?P<lag_ms>[\d.]+|NaN) ms)?"
-    r"(?:, (?P<skipped>\d+) skipped)?(?:, (?P<failed>\d+) failed)?"
-    r"(?:, (?P<retried>\d+) retried, (?P<retries>\d+) retries)?.*"
+    rf"progress: (\d+\.\d+) s, (?P<tps>{_DECIMAL}) tps, lat (?P<latency_mean_ms>{_DECIMAL}) ms"
+    rf" stddev (?P<latency_stddev_ms>{_DECIMAL})"
+    # from version 15 on `failed` comes before the lag
+    r"(?:, (?P<failed>\d+) failed)?"
+    rf"(?:, lag (?P<lag_ms>{_DECIMAL}) ms)?(?:, (?P<skipped>\d+) skipped)?"
+    r"(?:, (?P<retried>\d+) retried, (?P<retries>\d+) retries)?\s*"
 )
 _SUMMARY = re.compile(r"(transaction type|number of transactions actually processed): .*")
 _VALUES: dict[str, re.Pattern[str]] = {
     "clients": re.compile(r"number of clients: (\d+)"),
     "seconds": re.compile(r"duration: (\d+) s"),
     "done": re.compile(r"number of transactions actually processed: (\d+)(?:/\d+)?"),
-    "failed": re.compile(r"number of failed transactions: (\d+) .*"),
+    "failed": re.compile(r"number of failed transactions: (\d+) \(.*"),
     "tps": re.compile(
         r"tps = ([\d.]+) \((?:without initial connection time|excluding connections establishing)\)"
     ),
@@ -31,19 +34,23 @@ _FIGURES = (
     (re.compile(r"latency stddev = ([\d.]+) ms"), "latency_stddev", "ms"),
     (re.compile(r"initial connection time = ([\d.]+) ms"), "initial_connection_time", "ms"),
 )
+_STATEMENTS = re.compile(
+    r"statement latencies in milliseconds(?P<failures>.*failures)?(?P<retries>.*retries)?:"
+)
 _STATEMENT = re.compile(r"\s+(\d+\.\d+)(?:\s+(\d+))?(?:\s+(\d+))?  (\S.*)")
 _COUNTS = {
-    "retried": re.compile(r"number of transactions retried: (\d+)\b.*"),
+    "retried": re.compile(r"number of transactions retried: (\d+) \(.*"),
     "retries": re.compile(r"total number of retries: (\d+)"),
-    "skipped": re.compile(r"number of transactions skipped: (\d+)\b.*"),
-    "above_latency_limit": re.compile(r"number of transactions above the .* latency limit: (\d+)\b.*"),
+    "skipped": re.compile(r"number of transactions skipped: (\d+) \(.*"),
+    "above_latency_limit": re.compile(
+        r"number of transactions above the .* latency limit: (\d+)(?:/\d+)? \(.*"
+    ),
 }
 _FACTS = re.compile(r"(scaling factor|query mode|number of threads|maximum number of tries): (\S.*)")
 _KNOWN = re.compile(
     r"(pgbench \(|starting vacuum|transaction type|scaling factor|partition|query mode|number of threads"
     r"|maximum number"
     r"|number of transactions (per client|retried|above|below|skipped)|total number of retries"
-    r"|statement latencies"
     r"|tps = .*including|SQL script|creating|generating|vacuuming|done in|dropping|client \d+ .*|rate limit"
     r"|\s- (number|latency|statement|weight)|end\.| - )"
 )
@@ -98,7 +105,12 @@ def _line(report: Report, values: dict[str, float], text: str) -> bool:
             return True
     if text.startswith("pgbench ("):
         report.facts["driver"] = text.strip()
+    if heading := _STATEMENTS.match(text):
+        values["columns"] = sum(map(bool, heading.groups()))
+        return True
     if statement := _STATEMENT.fullmatch(text):
+        if values.get("columns") != (statement[2] is not None) + (statement[3] is not None):
+            return False
         entity = f"statement {statement[4].strip()}"
         report.sample(0, entity, "latency_mean_ms", float(statement[1]))
         for name, cell in (("failures", statement[2]), ("retries", statement[3])):

@@ -19,9 +19,7 @@ from steelyard.recordings.source import Source
 
 TITLE = "pgbench -l: per transaction, or aggregated"
 
-_EVENT = re.compile(
-    r"\d+ \d+ (?:\d+|skipped|failed|serialization|deadlock) \d+ \d{10} \d{1,6}(?: \d+){0,2}"
-)
+_EVENT = re.compile(r"\d+ \d+ (?:\d+|skipped|failed|serialization|deadlock) \d+ \d{10} \d{1,6}(?: \d+){0,2}")
 _INTERVAL = re.compile(r"\d{10}(?: \d+){5,14}")
 # of an interval: without a rate limit, with one, with a latency limit too, and from version 15 on
 _WIDTHS = (6, 10, 11, 15)
@@ -56,7 +54,7 @@ def _relation(path: Path) -> str:
     return lines_of(path, " ", _COLUMNS, header=False)
 
 
-# `us` of the file is the fraction of the second, `us` of the result the latency; all rows have as many columns
+# `us` of the file is the fraction of the second, `us` of the result the latency; all have as many columns
 _EVENTS = """
     select s * 1000000 + fraction as end_us, us, client,
         case when s is null or fraction is null or s < 1e9 or not fraction between 0 and 999999

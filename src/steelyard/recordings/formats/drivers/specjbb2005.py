@@ -13,8 +13,18 @@ TITLE = "SPECjbb2005: text and raw properties"
 _LINES = (
     (re.compile(r".*throughput = +([\d.]+) SPECjbb2005 bops.*"), "bops", "bops", "higher"),
     (re.compile(r".*Difference \(thread spread\) = +[\d.]+ \(([\d.]+)%\).*"), "thread_spread", "%", "lower"),
-    (re.compile(r".*Minimum transactions by a warehouse = +(\d+).*"), "warehouse_least", "", "neither"),
-    (re.compile(r".*Maximum transactions by a warehouse = +(\d+).*"), "warehouse_most", "", "neither"),
+    (
+        re.compile(r".*Minimum transactions by a warehouse = +(\d+)(?! *\d).*"),
+        "warehouse_least",
+        "",
+        "neither",
+    ),
+    (
+        re.compile(r".*Maximum transactions by a warehouse = +(\d+)(?! *\d).*"),
+        "warehouse_most",
+        "",
+        "neither",
+    ),
 )
 _PROPERTY = re.compile(r"((?:result|input|config|global)\.\S+?)=(.*)")
 

@@ -16,28 +16,28 @@ _PROGRESS = re.compile(
     r"\(r/w/o: (?P<reads_per_s>[\d.]+)/(?P<writes_per_s>[\d.]+)/(?P<others_per_s>[\d.]+)\) "
     r"|eps: (?P<eps>[\d.]+) )"
     r"lat \(ms,(?P<percent>\d+)%\): (?P<latency>[\d.]+)"
-    r"(?: err/s: (?P<errors_per_s>[\d.]+))?(?: reconn/s: (?P<reconnects_per_s>[\d.]+))?.*"
+    r"(?: err/s: (?P<errors_per_s>[\d.]+))?(?: reconn/s: (?P<reconnects_per_s>[\d.]+))?\s*"
 )
 _FURTHER = ("qps", "reads_per_s", "writes_per_s", "others_per_s", "errors_per_s", "reconnects_per_s")
 _VALUES = {
     "clients": re.compile(r"Number of threads: (\d+)"),
-    "done": re.compile(r"\s+transactions: +(\d+) .*"),
+    "done": re.compile(r"\s+transactions: +(\d+) +\(.*"),
     "events": re.compile(r"\s+total number of events: +(\d+)"),
-    "failed": re.compile(r"\s+ignored errors: +(\d+) .*"),
-    "seconds": re.compile(r"\s+total time: +([\d.]+)s"),
+    "failed": re.compile(r"\s+ignored errors: +(\d+) +\(.*"),
+    "seconds": re.compile(r"\s+(?:total time|time elapsed): +([\d.]+)s"),
 }
 _LATENCY = re.compile(r"\s+(min|avg|max|(\d+)(?:st|nd|rd|th) percentile): +([\d.]+)")
 _FAIR = re.compile(r"\s+(events|execution time) \(avg/stddev\): +([\d.]+)/([\d.]+)")
 _QUERIES = re.compile(r"\s+(read|write|other|total): +(\d+)")
 _SUMS = {
-    "reconnects": re.compile(r"\s+reconnects: +(\d+) .*"),
+    "reconnects": re.compile(r"\s+reconnects: +(\d+) +\(.*"),
     "latency_sum_ms": re.compile(r"\s+sum: +([\d.]+)"),
 }
 _KNOWN = re.compile(
     r"(sysbench |Running the test|Report intermediate|Initializing|Threads started|SQL statistics"
     r"|General statistics"
     r"|Latency|Threads fairness|Target transaction|Warning|Prime numbers|CPU speed|Throughput"
-    r"|\s+(queries|reconnects|sum|events per second|events/s|time elapsed)\b)"
+    r"|\s+(queries( performed)?:|events per second|events/s))"
 )
 
 

@@ -30,7 +30,9 @@ def read(source: Source) -> list[Report]:
         if heading := _HEADING.fullmatch(text):
             columns = re.split(r"\s{2,}", heading[1])
             address, cumulated = "vma" in text, "cum. samples" in text
-        elif (row := _ROW.fullmatch(text)) and columns and (bool(row[1]), bool(row[3])) == (address, cumulated):
+        elif (
+            (row := _ROW.fullmatch(text)) and columns and (bool(row[1]), bool(row[3])) == (address, cumulated)
+        ):
             parts = row[4].split(maxsplit=len(columns) - 1) if len(columns) > 1 else [row[4]]
             image, symbol = (parts[0], parts[-1]) if len(columns) > 1 else ("", parts[-1])
             kernel = image.startswith(("vmlinux", "no-vmlinux", "kernel"))

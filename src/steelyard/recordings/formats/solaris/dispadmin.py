@@ -11,6 +11,7 @@ TITLE = "dispadmin -g (Solaris): a dispatch table"
 
 _RES = re.compile(r"\s*RES\s*=\s*(\d+)\s*")
 _HEADING = re.compile(r"#\s*((?:ts|ia|rt|fx)_quantum\b.*?)\s+PRIORITY LEVEL\s*", re.IGNORECASE)
+_COMMENT = re.compile(r"\s*#\s*([A-Za-z]|$)")
 _ROW = re.compile(r"((?:\s*-?\d+)+)\s*(?:#\s*(\d+))?\s*")
 
 
@@ -31,7 +32,7 @@ def read(source: Source) -> list[Report]:
             report.facts["RES"] = found[1]
         elif heading := _HEADING.fullmatch(text.strip()):
             columns = heading[1].split()
-        elif text.lstrip().startswith("#"):
+        elif _COMMENT.match(text):
             report.facts["class"] = text.strip("# ").removesuffix(" Configuration")
         elif (row := _ROW.fullmatch(text)) and res and columns:
             cells = row[1].split()

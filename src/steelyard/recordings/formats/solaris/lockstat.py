@@ -11,7 +11,7 @@ TITLE = "lockstat (Solaris, illumos, FreeBSD)"
 
 _SECTION = re.compile(r"(\S.*?): (\d+) events in ([\d.]+) seconds \(.*\)")
 _HEADING = re.compile(r"\s*Count\s+indv\s+cuml\s+rcnt\s+(nsec|spin|\S+)?\s*Lock\s+Caller\s*")
-_ROW = re.compile(r"\s*(\d+)\s+([\d.]+)%\s+([\d.]+)%\s+([\d.]+)\s+(?:(\d+)\s+)?(\S+)\s+(\S.*?)\s*")
+_ROW = re.compile(r"\s*(\d+)\s+([\d.]+)%\s+([\d.]+)%\s+(\d+\.\d+)\s+(?:(\d+)\s+)?(?!\d+\s)(\S+)\s+(\S.*?)\s*")
 
 
 def sniff(head: str) -> bool:
@@ -22,15 +22,15 @@ def sniff(head: str) -> bool:
 def read(source: Source) -> list[Report]:
     """One report: spins and blocks become rows of `locks`, all else samples."""
     report = Report("solaris/lockstat", source.place(source.first))
-    event, unit = "", ""
+    event, unit = "", None
     for line, text in source.lines():
         if section := _SECTION.fullmatch(text):
-            event = section[1]
+            event, unit = section[1], None
             report.seconds = float(section[3])
             report.sample(0, event, "events", float(section[2]))
         elif heading := _HEADING.fullmatch(text):
             unit = heading[1] or ""
-        elif (row := _ROW.fullmatch(text)) and event:
+        elif (row := _ROW.fullmatch(text)) and unit is not None and bool(unit) == bool(row[5]):
             _row(report, event, unit, row)
         else:
             source.skip(line, text)

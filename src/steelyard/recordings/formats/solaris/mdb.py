@@ -11,6 +11,7 @@ from steelyard.recordings.source import Source
 
 TITLE = "MDB ::cpuinfo, ::memstat, ::thread (Solaris)"
 
+_PROMPT = re.compile(r"> *(::|$)")
 _CPUINFO = re.compile(r"\s*ID +ADDR +FLG +NRUN +BSPL +PRI +RNRN +KRNRN +SWITCH +THREAD +PROC\s*")
 _CPU = re.compile(
     r"\s*(\d+) +([0-9a-f]+) +([0-9a-f]+) +(\d+) +(\d+) +(-?\d+)"
@@ -19,9 +20,9 @@ _CPU = re.compile(
 _THREADS = re.compile(r"\s*ADDR +STATE +FLG +PFLG +SFLG +PRI +EPRI\b.*")
 _THREAD = re.compile(r"\s*([0-9a-f]{4,}) +(\S+) +[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ +(-?\d+) +(-?\d+)\b.*")
 _MEMORY = re.compile(r"\s*Page Summary +Pages +(MB|Bytes) +%Tot\s*")
-_PAGES = re.compile(r"([A-Z]\S.*?) {2,}(\d+) +(\d[\d.]*[KMG]?)(?: +(\d+)%)?\s*")
+_PAGES = re.compile(r"([A-Z]\S*(?: \S+)*) {2,}(\d+) +(\d[\d.]*[KMG]?)(?: +(\d+)%)?\s*")
 _TREE = re.compile(r"[\s|+>-]*(\||RUNNING <--\+|READY|EXISTS|ENABLE|PIL THREAD|PRI THREAD.*)[\s|+]*.*")
-_WAITING = re.compile(r"[\s|]*(?:READY|EXISTS|ENABLE)?\s*(\d{1,3}) +([0-9a-f]{6,}) +(\S.*?)\s*")
+_WAITING = re.compile(r"[\s|]*(?:READY|EXISTS|ENABLE)?\s*(\d{1,3}) +([0-9a-f]{6,}) +([A-Za-z_(]\S*)\s*")
 
 
 def sniff(head: str) -> bool:
@@ -35,13 +36,13 @@ def sniff(head: str) -> bool:
 def read(source: Source) -> list[Report]:
     """One report: dispatch queues, threads by state and priority, memory by use."""
     report = Report("solaris/mdb", source.place(source.first))
-    table = ""
+    table, columns = "", 0
     states: Counter[tuple[str, int]] = Counter()
     for line, text in source.lines():
         if _CPUINFO.fullmatch(text):
             table = "cpu"
         elif _THREADS.fullmatch(text):
-            table = "thread"
+            table, columns = "thread", len(text.split())
         elif found := _MEMORY.fullmatch(text):
             table = "memory " + found[1]
         elif table == "cpu" and (row := _CPU.fullmatch(text)):
@@ -49,13 +50,13 @@ def read(source: Source) -> list[Report]:
             report.sample(0, f"cpu {row[1]}", "priority", float(row[6]))
         elif table == "cpu" and (row := _WAITING.fullmatch(text)):
             report.sample(0, f"waiting {row[3]} {row[2]}", "priority", float(row[1]))
-        elif table == "thread" and (row := _THREAD.fullmatch(text)):
+        elif table == "thread" and (row := _THREAD.fullmatch(text)) and len(text.split()) == columns:
             states[row[2], int(row[3])] += 1
         elif table.startswith("memory") and (row := _PAGES.fullmatch(text)):
             report.sample(0, row[1], "pages", float(row[2]))
             if table.endswith("MB"):
                 report.sample(0, row[1], "mb", number(row[3]))
-        elif not _TREE.fullmatch(text) and not text.startswith(">") and set(text.strip()) - {"|"}:
+        elif not _TREE.fullmatch(text) and not _PROMPT.match(text) and set(text.strip()) - {"|"}:
             source.skip(line, text)
     for (state, priority), count in sorted(states.items()):
         report.sample(0, f"threads {state} at priority {priority}", "threads", float(count))

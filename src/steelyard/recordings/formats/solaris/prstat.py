@@ -17,7 +17,9 @@ _HEADING = re.compile(
 _CELL = r"\s*(\d[\d.]*[KMG]?|-)"
 # the user may follow its process without a gap, so may a percentage of 100
 _ROW = re.compile(
-    rf"\s*(\d+)\s*([A-Za-z_]\S*?)(?=\s)(?:\s+{_CELL[3:]})" + rf"\s+{_CELL[3:]}" * 11 + r"\s+(\S.*?)\s*"
+    rf"\s*(\d+)\s*([A-Za-z_]\S*?)(?=\s)(?:\s+{_CELL[3:]})"
+    + rf"\s+{_CELL[3:]}" * 11
+    + r"\s+(\S+|[^\s\d]\S*(?: \S+)+)\s*"
 )
 _TOTAL = re.compile(r"Total: \d+ processes, (\d+) lwps, load averages: ([\d.]+), ([\d.]+), ([\d.]+)\s*")
 

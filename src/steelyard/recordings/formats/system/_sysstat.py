@@ -34,6 +34,8 @@ _NAMES = {
     "BUS",
     "TTY",
 }
+_IDS = ("UID", "PID", "TGID", "TID")
+_ID = re.compile(r"\d+|-")
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,10 @@ def readings(source: Source, report: Report) -> Iterator[Reading]:
         if banner := BANNER.match(text):
             report.facts |= {"host": banner[2], "CPUs": banner[5]}
             day = day_of(banner[3])
-        elif text.startswith(("Average:", "Moyenne", "Durchschn")) or text.startswith("#"):
+            if day is None:
+                text = f"the date {banner[3]} is no day, or one of two: times are those of an unknown day"
+                report.notices.append(("date-unknown", text))
+        elif text.startswith(("Average:", "Moyenne", "Durchschn")) or text.startswith("# "):
             continue
         elif found := _TIME.match(text):
             second = _second(found)
@@ -122,7 +127,7 @@ def _second(found: re.Match[str]) -> float:
 
 
 def _is_heading(cells: list[str]) -> bool:
-    return bool(cells) and not any(cell[:1].isdigit() or _NO_NUMBER.fullmatch(cell) for cell in cells)
+    return len(cells) > 1 and not any(cell[:1].isdigit() or _NO_NUMBER.fullmatch(cell) for cell in cells)
 
 
 @dataclass(frozen=True)
@@ -130,12 +135,15 @@ class _Heading:
     """Columns of the rows that follow.
 
     named: place and prefix of the cells that name what a row is of. numbers: place and metric of the others.
+    ids, rates: places of whole numbers, and of shares and rates.
     """
 
     columns: int
     command: bool
     named: tuple[tuple[int, str], ...]
     numbers: tuple[tuple[int, str], ...]
+    ids: tuple[int, ...]
+    rates: tuple[int, ...]
 
     @classmethod
     def of(cls, columns: list[str]) -> _Heading:
@@ -150,7 +158,10 @@ class _Heading:
             for i, column in enumerate(columns)
             if column not in _NAMES and column != "Command"
         )
-        return cls(len(columns), command, (*named, (len(columns) - 1, "")) if command else named, numbers)
+        named = (*named, (len(columns) - 1, "")) if command else named
+        ids = tuple(i for i, column in enumerate(columns) if column in _IDS)
+        rates = tuple(i for i, column in enumerate(columns) if column[:1] == "%" or column.endswith("/s"))
+        return cls(len(columns), command, named, numbers, ids, rates)
 
 
 def _reading(at_s: float, heading: _Heading | None, cells: list[str], comma: bool) -> Reading | None:
@@ -166,8 +177,18 @@ def _reading(at_s: float, heading: _Heading | None, cells: list[str], comma: boo
         values = {name: value for name, value in cells_of if value is not None}
     except ValueError:
         return None
+    if any(not _ID.fullmatch(cells[i]) for i in heading.ids):
+        return None
+    # all have as many decimals: a number without them is that of another column
+    if len({_decimals(cells[i]) for i in heading.rates} - {None}) > 1:
+        return None
     entity = " ".join([prefix + cells[i] for i, prefix in heading.named]) or "host"
     return Reading(at_s, entity, values) if values else None
+
+
+def _decimals(cell: str) -> int | None:
+    found = re.search(r"\d(?:[.,](\d+))?$", cell)
+    return len(found[1] or "") if found else None
 
 
 def busy_percent(values: Mapping[str, float]) -> float | None:

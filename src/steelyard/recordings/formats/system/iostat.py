@@ -43,7 +43,8 @@ def read(source: Source) -> list[Report]:
             name = "cpu all" if columns[:1] == ["avg-cpu:"] else f"device {cells[0]}"
             numbers = cells if name == "cpu all" else cells[1:]
             try:
-                if not columns or len(numbers) != len(columns) - 1:
+                named = name == "cpu all" or not cells[0].replace(",", ".").replace(".", "").isdigit()
+                if not columns or len(numbers) != len(columns) - 1 or not named:
                     raise ValueError
                 values = [number(cell, comma) for cell in numbers]
             except ValueError:

@@ -32,14 +32,17 @@ def read(source: Source) -> list[Report]:
     """One report: readings of the host and its CPUs."""
     report = Report("system/vmstat", source.place(source.first))
     columns: list[str] = []
+    stamped = False
     first: _Row | None = None
     busy, rows = Mean(), 0
     for line, text in source.lines():
         if "swpd" in text and _HEADING.match(text):
             columns = _names(text.split())
+            # the name of the timestamps is that of their zone
+            stamped = text.split()[-1] not in (*_CPU, *columns)
         elif text.lstrip().startswith(("procs", "--procs")) or not text.strip():
             continue
-        elif (row := _row(columns, text)) is None or (first and (row[0] is None) != (first[0] is None)):
+        elif (row := _row(columns, stamped, text)) is None:
             source.skip(line, text)
         elif first is None:
             first = row
@@ -58,10 +61,10 @@ def _names(columns: list[str]) -> list[str]:
     return columns[:last] + [name for name in columns[last:] if name in _CPU]
 
 
-def _row(columns: list[str], text: str) -> _Row | None:
+def _row(columns: list[str], stamped: bool, text: str) -> _Row | None:
     stamp = _STAMP.search(text, max(0, len(text) - 30))
     cells = (text[: stamp.start()] if stamp else text).split()
-    if not columns or len(cells) != len(columns):
+    if not columns or len(cells) != len(columns) or stamped != bool(stamp):
         return None
     try:
         at = datetime.fromisoformat(stamp[1]) if stamp else None
