@@ -324,6 +324,8 @@ lock_stat version 0.4
                          &mm->mmap_sem-W:            46             84           0.26         939.10       16371.53         194.90          47291        2922365           0.16      200000.00     2922365.00           1.00
                          ---------------
                          &mm->mmap_sem             45          [<ffffffff8108a2b1>] vm_munmap+0x41/0x80
+                         ---------------
+                         &mm->mmap_sem             84          [<ffffffff8108a2b1>] vm_munmap+0x41/0x80
 """
 
 LOCK_STAT_OLD = """\

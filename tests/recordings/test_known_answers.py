@@ -204,6 +204,16 @@ def test_lock_stat_in_both_versions(one: One) -> None:
     assert (new["lock"], new["type"], new["contended"]) == ("&mm->mmap_sem-W", "rwsem:W", 84)
     assert (new["wait_total_ns"], new["wait_max_ns"]) == (16_371_530, 939_100)
     assert (new["acquisitions"], new["hold_mean_ns"]) == (2_922_365, 1000.0)
+    read = {(s.entity, s.metric): s.value for s in one(layouts.LOCK_STAT).samples}
+    assert read == {
+        ("&mm->mmap_sem-W", "contention_bounces"): 46,
+        ("&mm->mmap_sem-W", "wait_min_ns"): 260,
+        ("&mm->mmap_sem-W", "acquisition_bounces"): 47_291,
+        ("&mm->mmap_sem-W", "hold_min_ns"): 160,
+        ("&mm->mmap_sem-W", "hold_total_ns"): 2_922_365_000,
+        ("&mm->mmap_sem at vm_munmap+0x41/0x80", "contentions"): 45,
+        ("&mm->mmap_sem at vm_munmap+0x41/0x80", "waited_for"): 84,
+    }
     (old,) = one(layouts.LOCK_STAT_OLD).rows["locks"]
     assert (old["contended"], old["wait_total_ns"], old["acquisitions"]) == (3, 4500, 2000)
     assert old["hold_mean_ns"] == 2000.0

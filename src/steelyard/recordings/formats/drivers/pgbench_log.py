@@ -6,13 +6,12 @@ the file does not tell: it is read only where a schedule says which, `seventh = 
 
 from __future__ import annotations
 
-import itertools
 import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from steelyard.recordings.cells import exact
 from steelyard.recordings.events import lines_of, mean_and_largest, reduced
+from steelyard.recordings.formats.drivers._pgbench_intervals import INTERVAL, read_intervals
 from steelyard.recordings.histograms import encoded
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source
@@ -20,9 +19,6 @@ from steelyard.recordings.source import Source
 TITLE = "pgbench -l: per transaction, or aggregated"
 
 _EVENT = re.compile(r"\d+ \d+ (?:\d+|skipped|failed|serialization|deadlock) \d+ \d{10} \d{1,6}(?: \d+){0,2}")
-_INTERVAL = re.compile(r"\d{10}(?: \d+){5,14}")
-# of an interval: without a rate limit, with one, with a latency limit too, and from version 15 on
-_WIDTHS = (6, 10, 11, 15)
 _COLUMNS = {
     "client": "INTEGER", "number": "BIGINT", "took": "VARCHAR", "script": "INTEGER", "s": "BIGINT",
     "us": "BIGINT", "c7": "VARCHAR", "c8": "VARCHAR",
@@ -32,15 +28,15 @@ _COLUMNS = {
 def sniff(head: str) -> bool:
     """Whether the first line is one of a log."""
     first = next((line for line in head.split("\n") if line.strip()), "").strip()
-    return bool(_EVENT.fullmatch(first) or _INTERVAL.fullmatch(first))
+    return bool(_EVENT.fullmatch(first) or INTERVAL.fullmatch(first))
 
 
 def read(source: Source) -> list[Report]:
     """One report of the whole file."""
     report = Report("drivers/pgbench_log", source.place(source.first))
     first = next((line for line in source.head().split("\n") if line.strip()), "").strip()
-    if _INTERVAL.fullmatch(first) and not _EVENT.fullmatch(first):
-        _aggregated(source, report)
+    if INTERVAL.fullmatch(first) and not _EVENT.fullmatch(first):
+        read_intervals(source, report)
     elif source.inner is not None:
         _events_of_lines(source, report)
     else:
@@ -135,53 +131,3 @@ def _events_of_lines(source: Source, report: Report) -> None:
     if count:
         pairs = ((us * 1000, n) for us, n in latencies.items())
         report.row("latency", statement="transaction", count=count, histogram=encoded(pairs))
-
-
-def _aggregated(source: Source, report: Report) -> None:
-    """Intervals: their length is the distance between two of them."""
-    rows: list[tuple[int, list[int]]] = []
-    for line, text in source.lines():
-        try:
-            cells = [int(exact(cell)) for cell in text.split()]
-        except ValueError:
-            cells = []
-        width = len(rows[0][1]) if rows else len(cells)
-        if _INTERVAL.fullmatch(text.strip()) and len(cells) == width and width in _WIDTHS:
-            rows.append((cells[0], cells))
-        else:
-            source.skip(line, text)
-    if not rows:
-        return
-    start = rows[0][0]
-    report.began = datetime.fromtimestamp(start, UTC)
-    steps = [b[0] - a[0] for a, b in itertools.pairwise(rows) if b[0] > a[0]]
-    step = min(steps, default=0)
-    for at, cells in rows:
-        _interval(report, float(at - start), cells)
-    done = sum(cells[1] for _, cells in rows)
-    failed = sum(sum(cells[13:15]) for _, cells in rows)
-    if step:
-        report.seconds = float(rows[-1][0] + step - start)
-        by_second = (
-            tuple((at - start, cells[1], sum(cells[13:15])) for at, cells in rows) if step == 1 else ()
-        )
-        report.work = Work(done, failed, by_second, detail=2)
-    else:
-        report.notices.append(("interval-unknown", "one interval alone: its length is not in the file"))
-    if done:
-        report.figure("latency_mean", sum(cells[2] for _, cells in rows) / done / 1e3, "ms", "lower")
-    if skipped := sum(sum(cells[10:11]) for _, cells in rows):
-        report.notices.append(("skipped", f"{skipped:,} transactions were skipped, and are not counted"))
-
-
-def _interval(report: Report, at_s: float, cells: list[int]) -> None:
-    """Readings of one interval: counts, latency, and lag where there was one."""
-    report.sample(at_s, "pgbench", "transactions", float(cells[1]))
-    for name, i in (("skipped", 10), ("retried", 11), ("retries", 12)):
-        if len(cells) > i:
-            report.sample(at_s, "pgbench", name, float(cells[i]))
-    for name, i in (("latency", 2), ("lag", 6)):
-        if cells[1] and len(cells) > i + 3 and (name == "latency" or any(cells[6:10])):
-            report.sample(at_s, "pgbench", f"{name}_mean_us", cells[i] / cells[1])
-            report.sample(at_s, "pgbench", f"{name}_min_us", float(cells[i + 2]))
-            report.sample(at_s, "pgbench", f"{name}_max_us", float(cells[i + 3]))

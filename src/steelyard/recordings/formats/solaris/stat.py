@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass, field
 
 from steelyard.recordings.cells import exact
+from steelyard.recordings.mean import Mean
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
 
@@ -27,21 +29,63 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report: readings by CPU, or of the host."""
-    report = Report("solaris/stat", source.place(source.first))
+    now = _Readings(Report("solaris/stat", source.place(source.first)))
     columns: list[str] = []
-    seen: dict[str, int] = {}
-    busy: dict[int, list[float]] = {}
     for line, text in source.lines():
         if _MPSTAT.match(text) or _VMSTAT.match(text):
             columns = _unique(text.partition("(")[0].split())
+            now.close()
         elif text.lstrip().startswith("kthr"):
             continue
-        elif text.strip():
-            entity = _row(report, columns, seen, busy, text)
-            if entity is None:
-                source.skip(line, text)
-    _close(report, seen, busy)
-    return [report]
+        elif text.strip() and not _row(now, columns, text):
+            source.skip(line, text)
+    return [now.report_of_all()]
+
+
+@dataclass
+class _Readings:
+    """Readings as they are read. name: of the figure. number: of the reading; seen: what it is
+    of; busy: of its CPUs."""
+
+    report: Report
+    name: str = ""
+    number: int = 0
+    seen: set[str] = field(default_factory=set[str])
+    busy: Mean = field(default_factory=Mean)
+    first_busy: float | None = None
+    all_busy: Mean = field(default_factory=Mean)
+
+    def begin(self, entity: str) -> None:
+        """A row begins: of the same reading, or of the next one."""
+        if entity in self.seen:
+            self.close()
+        self.seen.add(entity)
+
+    def close(self) -> None:
+        """Ends a reading. The first counts since the boot, and is kept apart."""
+        if not self.seen:
+            return
+        if self.number == 0:
+            self.first_busy = self.busy.value
+        elif self.busy.value is not None:
+            self.all_busy.add(self.busy.value)
+        self.name = "cpu_busy_vmstat" if "host" in self.seen else "cpu_busy_mpstat"
+        self.number, self.seen, self.busy = self.number + 1, set(), Mean()
+
+    def report_of_all(self) -> Report:
+        """The report, without the reading since the boot where others follow."""
+        self.close()
+        report = self.report
+        if not self.number:
+            return report
+        if self.number > 1:
+            report.samples = report.samples.within(0.5, math.inf)
+            report.notices.append(("since-boot", "the first reading counts since the boot: left out"))
+        else:
+            report.notices.append(("since-boot", "the only reading counts since the boot"))
+        report.notices.append(("interval-unknown", "no times are printed: the readings are numbered"))
+        report.figure(self.name, self.all_busy.value if self.number > 1 else self.first_busy, "%")
+        return report
 
 
 def _unique(columns: list[str]) -> list[str]:
@@ -53,36 +97,19 @@ def _unique(columns: list[str]) -> list[str]:
     return found
 
 
-def _row(
-    report: Report, columns: list[str], seen: dict[str, int], busy: dict[int, list[float]], text: str
-) -> str | None:
+def _row(now: _Readings, columns: list[str], text: str) -> bool:
     cells = text.split()
     try:
         if not columns or len(cells) != len(columns):
-            return None
+            return False
         values = {name: exact(cell) for name, cell in zip(columns, cells, strict=True)}
     except ValueError:
-        return None
+        return False
     entity = f"cpu {cells[0]}" if columns[0] == "CPU" else "host"
-    at = seen[entity] = seen.get(entity, -1) + 1
-    for name, value in values.items():
-        if name != "CPU":
-            report.sample(float(at), entity, f"{name}_percent" if name in _PERCENT else name, value)
-    busy.setdefault(at, []).append(values.get("usr", values.get("us", 0)) + values.get("sys", 0))
-    return entity
-
-
-def _close(report: Report, seen: dict[str, int], busy: dict[int, list[float]]) -> None:
-    """The CPU's use, without the readings since the boot."""
-    if not busy:
-        return
-    if len(busy) > 1:
-        report.samples = report.samples.within(0.5, math.inf)
-        del busy[0]
-        report.notices.append(("since-boot", "the first reading counts since the boot: left out"))
-    else:
-        report.notices.append(("since-boot", "the only reading counts since the boot"))
-    report.notices.append(("interval-unknown", "no times are printed: the readings are numbered"))
-    name = "cpu_busy_vmstat" if "host" in seen else "cpu_busy_mpstat"
-    means = [sum(values) / len(values) for values in busy.values()]
-    report.figure(name, sum(means) / len(means), "%")
+    now.begin(entity)
+    named = {f"{n}_percent" if n in _PERCENT else n: v for n, v in values.items() if n != "CPU"}
+    now.report.samples.add_row(float(now.number), entity, list(named), list(named.values()))
+    user = values.get("usr", values.get("us"))
+    if user is not None and "sys" in values:
+        now.busy.add(user + values["sys"])
+    return True
