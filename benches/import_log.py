@@ -2,8 +2,9 @@
 
     python benches/import_log.py [KIND ...] [--gb 1]
 
-Kinds: pgbench-log, vmstat, pidstat, mpstat, iostat, sar, jmeter, k6. Goal: a log of pgbench of 1 GB in at
-most 60 s and 500 MB; of all others bounded memory: that of a file twice as long is the same.
+Kinds: pgbench-log, pgbench-intervals, vmstat, solaris-vmstat, pidstat, mpstat, iostat, sar, sadf, jmeter, k6.
+Goal: a log of pgbench of 1 GB in at most 60 s and 500 MB; of all others bounded memory: that of a file twice
+as long is the same.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pathlib import Path
 _CLIENTS = 16
 _PART = 500_000  # lines
 # readings that go back in time would be those of the next day
-_CLOCKED = ("vmstat", "pidstat", "mpstat", "iostat", "sar")
+_CLOCKED = ("vmstat", "pidstat", "mpstat", "iostat", "sar", "sadf", "solaris-vmstat", "pgbench-intervals")
 _BEGAN = datetime(2026, 3, 2)
 _BANNER = "Linux 6.1.0 (host) \t2026-03-02 \t_x86_64_\t(2 CPU)\n\n"
 
@@ -33,6 +34,37 @@ def _pgbench_log() -> Iterator[str]:
         at_us += random.randint(1, 400)
         client, took = number % _CLIENTS, random.randint(200, 9000)
         yield f"{client} {number} {took} 0 {at_us // 1_000_000} {at_us % 1_000_000}\n"
+
+
+def _pgbench_intervals() -> Iterator[str]:
+    for i in _forever():
+        yield f"{1_772_445_600 + i} {random.randint(100, 900)} 126964 236577710 120 5729 0 0 0 0 0 0 0 0 0\n"
+
+
+def _solaris_vmstat() -> Iterator[str]:
+    for i in _forever():
+        if i % 20 == 0:
+            yield " kthr      memory            page            disk          faults      cpu\n"
+            yield " r b w   swap  free  re  mf pi po fr de sr s0 s1 s2 s3   in   sy   cs us sy id\n"
+        us = random.randint(0, 70)
+        yield f" 0 0 0 900000 80000  10  20  0  0  0  0  0  1  0  0  0  400 1200 {i % 9000}"
+        yield f" {us} 20 {80 - us}\n"
+
+
+def _sadf() -> Iterator[str]:
+    yield '{"sysstat": {"hosts": [{"nodename": "lab", "number-of-cpus": 2, "statistics": [\n'
+    for i in _forever():
+        at = _BEGAN + timedelta(seconds=i)
+        cpus = ", ".join(
+            f'{{"cpu": "{cpu}", "user": {random.random() * 90:.2f}, "nice": 0.00, "system": 5.00,'
+            ' "iowait": 0.00, "steal": 0.00, "idle": 5.00}'
+            for cpu in ("all", "0", "1")
+        )
+        yield (
+            f'{{"timestamp": {{"date": "{at:%Y-%m-%d}", "time": "{at:%H:%M:%S}", "utc": 1, "interval": 1}},\n'
+            f' "cpu-load": [{cpus}],\n'
+            f' "process-and-context-switch": {{"proc": 1.00, "cswch": {i % 9000}.00}}}},\n'
+        )
 
 
 def _vmstat() -> Iterator[str]:
@@ -125,11 +157,14 @@ def _forever() -> Iterator[int]:
 
 _KINDS = {
     "pgbench-log": _pgbench_log,
+    "pgbench-intervals": _pgbench_intervals,
     "vmstat": _vmstat,
+    "solaris-vmstat": _solaris_vmstat,
     "pidstat": _pidstat,
     "mpstat": _mpstat,
     "iostat": _iostat,
     "sar": _sar,
+    "sadf": _sadf,
     "jmeter": _jmeter,
     "k6": _k6,
 }

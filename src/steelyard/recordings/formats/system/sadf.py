@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from steelyard.recordings.formats.system._json_elements import JsonElements
 from steelyard.recordings.mean import Mean
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
@@ -24,36 +25,56 @@ def sniff(head: str) -> bool:
 
 
 def read(source: Source) -> list[Report]:
-    """One report per host."""
+    """One report per host, in constant memory; of a file that was cut off, what came before counts."""
+    elements = JsonElements(source, "statistics")
+    reports: list[_Host] = []
     try:
-        whole = json.loads(source.text())
-        hosts = cast(list[Json], whole["sysstat"]["hosts"])
-        return [_host(source, host) for host in hosts]
+        for one in elements:
+            number = elements.array - 1
+            while number >= len(reports):
+                reports.append(_Host(Report("system/sadf", source.place(source.first))))
+            reports[number].add(one)
+        hosts = cast(list[Json], elements.rest["sysstat"]["hosts"])
+        found = [report.close(host) for report, host in zip(reports, hosts, strict=False)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{source.path}: not whole JSON of sadf: {error!r:.80}") from None
+    if elements.cut_off_at is not None:
+        source.skip(elements.cut_off_at, "[cut off here: the JSON document is not whole]")
+    return found
 
 
-def _host(source: Source, host: Json) -> Report:
-    report = Report("system/sadf", source.place(source.first), server=str(host.get("nodename", "")))
-    report.facts |= {"host": report.server, "CPUs": str(host.get("number-of-cpus", ""))}
-    busy = Mean()
+@dataclass
+class _Host:
+    """Readings of one host as they are read. last: their time; interval_s: that of the first."""
+
+    report: Report
+    busy: Mean = field(default_factory=Mean)
     last: datetime | None = None
-    for one in cast(list[Json], host["statistics"]):
+    interval_s: float = 0.0
+
+    def add(self, one: Json) -> None:
+        """Adds all numbers of one time."""
         at = _moment(one["timestamp"])
-        report.began = report.began or at
-        last = at
-        at_s = (at - report.began).total_seconds()
+        if self.report.began is None:
+            self.report.began, self.interval_s = at, float(one["timestamp"].get("interval", 0))
+        self.last = at
+        at_s = (at - self.report.began).total_seconds()
         for entity, metric, value in _numbers({k: v for k, v in one.items() if k != "timestamp"}, "host", ""):
-            report.sample(at_s, entity, metric, value)
+            self.report.sample(at_s, entity, metric, value)
         for cpu in one.get("cpu-load", []):
             if cpu.get("cpu") == "all" and "idle" in cpu:
-                busy.add(100 - cpu["idle"] - cpu.get("iowait", 0) - cpu.get("steal", 0))
-    report.figure("cpu_busy_sar", busy.value, "%")
-    if report.began and last and last > report.began:
-        report.seconds = (last - report.began).total_seconds()
-    if host["statistics"]:
-        report.begin_earlier(float(host["statistics"][0]["timestamp"].get("interval", 0)))
-    return report
+                self.busy.add(100 - cpu["idle"] - cpu.get("iowait", 0) - cpu.get("steal", 0))
+
+    def close(self, host: Json) -> Report:
+        """The report, with what the document says of its host."""
+        report = self.report
+        report.server = str(host.get("nodename", ""))
+        report.facts |= {"host": report.server, "CPUs": str(host.get("number-of-cpus", ""))}
+        report.figure("cpu_busy_sar", self.busy.value, "%")
+        if report.began and self.last and self.last > report.began:
+            report.seconds = (self.last - report.began).total_seconds()
+        report.begin_earlier(self.interval_s)
+        return report
 
 
 def _moment(stamp: Json) -> datetime:
