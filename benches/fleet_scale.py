@@ -1,9 +1,11 @@
 """What a fleet of 1,000 load hosts costs the lab: time to start, spread of starts, time to merge, memory.
 
-The hosts are dask workers, many to a process, and their engines are stubs: each waits for the common start,
-notes how late it began, and gives a result of the size of a real one (60 s, three statements, four clients).
-The scheduler is a process of its own. So the times are those of scheduler and lab, on the CPUs that both and
-all hosts share.
+The hosts are dask workers with the settings of `fleet up`. Their engines are stubs, threads of the worker:
+each waits for the common start, notes how late it began, sends an event per second for 10 s as an engine
+does, and gives a result of the size of a real one (60 s, three statements, four clients). With --per-process 1
+each worker is a process of its own, forked from one that has imported everything, so that 1,000 fit into
+memory; with more, the workers of a process share its interpreter. The scheduler is a process of its own. So
+the times are those of scheduler and lab, on the CPUs that both and all hosts share.
 """
 
 from __future__ import annotations
@@ -23,21 +25,24 @@ from pathlib import Path
 from typing import Any
 
 import dask.config
-from distributed import Scheduler, Worker, get_worker, secede
+from distributed import Client, Scheduler, Worker, get_worker, secede
 
 from report_scale import histogram
 from steelyard import _core
-from steelyard.fleet import on_host
+from steelyard.fleet import on_host, worker
 from steelyard.fleet.bus import Bus
 from steelyard.fleet.certificates import security
 from steelyard.fleet.connection import Connection
 from steelyard.fleet.engine import FleetEngine
 from steelyard.fleet.on_host import HostResult
-from steelyard.fleet.up import SETTINGS
+from steelyard.fleet.up import AT_ONCE, SETTINGS
 from steelyard.lab.engines.result import EngineResult
 from steelyard.study.fleet import SCHEDULER_FILE
 
 SECONDS, STATEMENTS, CLIENTS = 60, ("read", "write", "transaction"), 4
+TICKS = 10
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["fleet_scale"])
 HISTOGRAMS = [histogram(3000, 1_000_000 + 50_000 * number) for number in range(16)]
 
 
@@ -65,6 +70,10 @@ def stub(channel: str, host: str, _engine: str, plan: Mapping[str, Any], _limit_
     assert own.commanded.wait(120)
     time.sleep(max(0, own.at_ns - time.monotonic_ns()) / 1e9)
     late_ns = time.monotonic_ns() - own.at_ns
+    for second in range(1, TICKS + 1):
+        time.sleep(max(0, own.at_ns + second * 10**9 - time.monotonic_ns()) / 1e9)
+        tick = {"event": "tick", "point": 0, "phase": "measure", "transactions": second, "errors": 0}
+        get_worker().log_event(channel, {**tick, "t_ns": time.monotonic_ns(), "host": host})
     return result(plan["share"]["host"], plan["share"]["hosts"], late_ns)
 
 
@@ -135,14 +144,15 @@ async def scheduler(folder: str) -> None:
 
 async def hosts_of(address: str, names: list[str]) -> None:
     """Workers of one process, for ever."""
-    for name in names:
-        await Worker(address, name=name, nthreads=1, dashboard=False, memory_limit=0, host="127.0.0.1")
-    await asyncio.Event().wait()
+    with dask.config.set(dict(worker.SETTINGS)):
+        for name in names:
+            await Worker(address, name=name, nthreads=1, dashboard=False, memory_limit=0, host="127.0.0.1")
+        await asyncio.Event().wait()
 
 
 def begun(target: Any, *arguments: Any) -> BaseProcess:
     """A process that runs this coroutine, and ends with this one."""
-    process = multiprocessing.get_context("spawn").Process(target=run, args=(target, arguments), daemon=True)
+    process = FORKS.Process(target=run, args=(target, arguments), daemon=True)
     process.start()
     return process
 
@@ -162,11 +172,11 @@ def connected(folder: str, names: list[str], per_process: int) -> tuple[Connecti
     while not file.exists():
         time.sleep(0.1)
     connection = Connection(json.loads(file.read_text())["address"], security({}))
-    for first in range(0, len(names), per_process):
-        started.append(begun(hosts_of, connection.scheduler, names[first : first + per_process]))
-    from distributed import Client
-
     with Client(connection.scheduler) as client:
+        for first in range(0, len(names), per_process):
+            started.append(begun(hosts_of, connection.scheduler, names[first : first + per_process]))
+            # as `fleet up` does
+            client.wait_for_workers(max(1, first - AT_ONCE), timeout=600)
         client.wait_for_workers(len(names), timeout=600)
     return connection, started
 

@@ -80,7 +80,7 @@ ROOMS = {
         statements_of_data
     """,
     "fleet": """
-        beats certificates clocks frames
+        beats certificates clocks frames repeats
         connection
         lab_process
         on_host

@@ -67,9 +67,10 @@ def test_a_wrong_file_is_refused_with_its_name(hosts: Path, old: str, new: str, 
 @pytest.mark.parametrize(
     ("study", "error"),
     [
-        ("io-threads", "other hosts cannot load Valkey"),
-        ("pooler", "other hosts cannot reach the pooler"),
+        ("driver-or-native", "the load of a JDBC driver comes from one host"),
         ("complex-queries", "one host plays the rounds or sessions"),
+        ("kernel-mode-sqlite", "other hosts cannot load SQLite that the lab starts"),
+        ("child-latches", "other hosts cannot load"),
     ],
 )
 def test_what_other_hosts_cannot_load_is_refused(hosts: Path, study: str, error: str) -> None:

@@ -55,7 +55,7 @@ pub struct Ending {
 
 /// Counts by second, latencies by statement, clients, kinds of transactions, errors. The last statements of each
 /// list are kinds of transactions, and the whole transaction of any kind.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
     /// Ends early where `left` comes down to 0.
     pub window: Window,

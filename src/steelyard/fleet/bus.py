@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from asyncio import FIRST_COMPLETED
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 from uuid import uuid4
 
@@ -14,7 +15,7 @@ from distributed import Client
 
 from steelyard.fleet.beats import SILENCE_S
 from steelyard.fleet.clocks import Offset, offset_of
-from steelyard.fleet.connection import UP, Connection
+from steelyard.fleet.connection import UP, Connection, permit_files
 from steelyard.fleet.on_host import answer_the_lab
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.study.errors import InputError
@@ -44,6 +45,7 @@ class Bus:
         self.lab = uuid4().hex
         self.failure = ""
         self._over = threading.Event()
+        permit_files()
         with dask.config.set(_CONFIG):
             try:
                 # dask's own types are not complete
@@ -108,13 +110,11 @@ class Bus:
     def call(
         self, operation: str, arguments: Mapping[str, Mapping[str, Any]], limit_s: float = _ANSWER_S
     ) -> dict[str, Any]:
-        """Answers of hosts to a call, by host; arguments by host. Raises LoadFailed, which names a host."""
+        """Answers of hosts to a call, by host; arguments by host. Raises LoadFailed, which names a host.
 
-        async def all_of_them() -> list[Any]:
-            calls = (self._answer(host, operation, own, limit_s) for host, own in arguments.items())
-            return await asyncio.gather(*calls)
-
-        return dict(zip(arguments, self._client.sync(all_of_them), strict=True))
+        limit_s: of silence. Where many hosts answer one after another, each answer begins it anew.
+        """
+        return self._client.sync(self._answers, operation, arguments, limit_s)
 
     def offsets(self) -> dict[str, Offset]:
         """The offset of each host's clock, by its name. Raises LoadFailed, which names a host."""
@@ -131,20 +131,42 @@ class Bus:
         async with self._client.rpc(self._addresses[host]) as remote:
             for _ in range(exchanges_max):
                 sent = time.monotonic_ns()
-                read = await self._within(host, remote.steelyard_clock())
+                try:
+                    read = await asyncio.wait_for(remote.steelyard_clock(), _ANSWER_S)
+                except TimeoutError:
+                    raise self._silent([host], _ANSWER_S) from None
+                except OSError as error:
+                    raise self.lost(host, str(error)) from None
                 exchanges.append((sent, read, time.monotonic_ns()))
         return offset_of(exchanges)
 
-    async def _answer(self, host: str, operation: str, arguments: Mapping[str, Any], limit_s: float) -> Any:
-        async with self._client.rpc(self._addresses[host]) as remote:
-            answer = getattr(remote, f"steelyard_{operation}")(**arguments)
-            return await self._within(host, answer, limit_s)
-
-    async def _within(self, host: str, answer: Awaitable[Any], limit_s: float = _ANSWER_S) -> Any:
+    async def _answers(
+        self, operation: str, arguments: Mapping[str, Mapping[str, Any]], limit_s: float
+    ) -> dict[str, Any]:
+        calls = {
+            asyncio.create_task(self._answer(host, operation, own)): host for host, own in arguments.items()
+        }
+        waiting = set(calls)
         try:
-            return await asyncio.wait_for(answer, limit_s)
-        except (OSError, TimeoutError) as error:
-            raise self.lost(host, str(error) or f"no answer within {limit_s:g} s") from None
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, timeout=limit_s, return_when=FIRST_COMPLETED)
+                if not done:
+                    raise self._silent([host for call, host in calls.items() if call in waiting], limit_s)
+                for call in done:
+                    if isinstance(error := call.exception(), OSError):
+                        raise self.lost(calls[call], str(error))
+            return {host: call.result() for call, host in calls.items()}
+        finally:
+            for call in waiting:
+                call.cancel()
+
+    async def _answer(self, host: str, operation: str, arguments: Mapping[str, Any]) -> Any:
+        async with self._client.rpc(self._addresses[host]) as remote:
+            return await getattr(remote, f"steelyard_{operation}")(**arguments)
+
+    def _silent(self, hosts: Sequence[str], limit_s: float) -> LoadFailed:
+        more = f"; nor from {len(hosts) - 1} others" if len(hosts) > 1 else ""
+        return self.lost(hosts[0], f"no answer within {limit_s:g} s{more}")
 
     def lost(self, host: str, cause: str) -> LoadFailed:
         """What to raise when a host is lost: the first loss, which may have caused the others."""

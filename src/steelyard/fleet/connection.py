@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,3 +34,9 @@ class Connection:
             raise InputError(f"{missing.filename}: the fleet is not up", UP) from None
         except (ValueError, KeyError):
             raise InputError(f"{file}: no file of a scheduler", UP) from None
+
+
+def permit_files() -> None:
+    """Lets this process open as many files as the machine permits: each host takes several connections."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

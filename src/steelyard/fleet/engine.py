@@ -6,6 +6,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -16,6 +17,7 @@ from steelyard.fleet.clocks import Offset
 from steelyard.fleet.host_tables import host_tables
 from steelyard.fleet.merge import Part, merged
 from steelyard.fleet.on_host import HostResult, drive, engine_id
+from steelyard.fleet.repeats import Repeats
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
 
@@ -54,6 +56,8 @@ class FleetEngine:
         self._phase: tuple[str, int] | None = None
         self._commanded = self._stopped = False
         self._took_ns = deque([0], maxlen=_LAST)
+        self._turn: Mapping[str, Any] = {}
+        self._repeats = Repeats()
         self.clocks: Mapping[str, Offset] = bus.offsets()
         bus.subscribe(self._channel, lambda event: self._events.put((event["host"], event)))
         self._tasks: dict[str, Any] = {}
@@ -89,6 +93,9 @@ class FleetEngine:
         parts = [Part(host, self.clocks[host], ended[host]) for host in self._tasks]
         result = merged(parts)
         tables = {**result.tables, **host_tables(parts, after)}
+        if notice := self._repeats.notice:
+            found = tables["notices"]
+            tables["notices"] = {"code": [*found["code"], "turns-repeated"], "text": [*found["text"], notice]}
         return EngineResult(result.engine, tables, result.facts)
 
     def command(self, command: Mapping[str, Any]) -> None:
@@ -96,11 +103,8 @@ class FleetEngine:
         self._await_start()
         if command["do"] != "turn":
             return self._send(dict.fromkeys(self._tasks, command))
-        start_ns = self._start_ns(max(_LEAD_OF_TURN_NS, _SLOWEST_TIMES * max(self._took_ns)))
-        self._send(
-            {host: {**command, "at_ns": clock.to_host(start_ns)} for host, clock in self.clocks.items()}
-        )
-        return None
+        self._turn = command
+        return self._send_at(self._lead_of_turn_ns, command)
 
     def stop(self) -> None:
         """Ends all engines now; has no effect when they have ended."""
@@ -108,13 +112,10 @@ class FleetEngine:
             return
         self._stopped = True
         self._bus.unsubscribe(self._channel)
-        for host, task in self._tasks.items():
-            if not task.done():
-                try:
-                    self._bus.call("stop", {host: {"engine": engine_id(self._channel, host)}})
-                except LoadFailed:
-                    # the host itself kills an engine whose lab is silent
-                    continue
+        running = [host for host, task in self._tasks.items() if not task.done()]
+        # a host that cannot be reached kills an engine whose lab is silent
+        with suppress(LoadFailed):
+            self._bus.call("stop", {host: {"engine": engine_id(self._channel, host)} for host in running})
 
     def _end(self, host: str, _: Any) -> None:
         self._events.put((host, None))
@@ -142,6 +143,8 @@ class FleetEngine:
                     on_event(self._here(host, event))
             case "ready" | "connected" | "turn":
                 self._gather(host, event, on_event)
+            case "late":
+                self._gather(host, {**event, "event": "turn"}, on_event)
             case _:
                 pass
 
@@ -154,18 +157,25 @@ class FleetEngine:
             return
         del self._waiting[name]
         if name[0] == "ready":
-            start_ns = self._start_ns(_LEAD_NS)
-            self._send(
-                {
-                    host: {"do": "start", "at_ns": clock.to_host(start_ns)}
-                    for host, clock in self.clocks.items()
-                }
-            )
+            self._send_at(_LEAD_NS, {"do": "start"})
+        elif late := {host: event["late_ms"] for host, event in found.items() if "late_ms" in event}:
+            self._repeats.add(late, sum(event.get("all", 0) for event in found.values()))
+            self._took_ns.append(int(max(late.values()) * 1e6) + max(self._took_ns))
+            self._send_at(self._lead_of_turn_ns, {**self._turn, "again": True})
         else:
-            on_event(_together(list(found.values())))
+            whole = _together(list(found.values()))
+            on_event({**whole, "all": whole["all"] + self._repeats.over()} if name[0] == "turn" else whole)
 
-    def _start_ns(self, lead_ns: int) -> int:
-        return time.monotonic_ns() + lead_ns + _LEAD_OF_HOST_NS * len(self._tasks)
+    @property
+    def _lead_of_turn_ns(self) -> int:
+        return max(_LEAD_OF_TURN_NS, _SLOWEST_TIMES * max(self._took_ns))
+
+    def _send_at(self, lead_ns: int, command: Mapping[str, Any]) -> None:
+        """Sends a command that all carry out at one instant, each on its own clock."""
+        start_ns = time.monotonic_ns() + lead_ns + _LEAD_OF_HOST_NS * len(self._tasks)
+        self._send(
+            {host: {**command, "at_ns": clock.to_host(start_ns)} for host, clock in self.clocks.items()}
+        )
 
     def _send(self, commands: Mapping[str, _Event]) -> None:
         calls = {

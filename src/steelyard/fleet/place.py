@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from steelyard.fleet.bus import Bus
 from steelyard.fleet.check import refuse_unlike
 from steelyard.fleet.connection import Connection
 from steelyard.fleet.engine import FleetEngine
 from steelyard.lab.engines.place import Place
+from steelyard.lab.engines.registry import LoadFailed
 from steelyard.study.fleet import Fleet
 
 
@@ -18,4 +20,20 @@ def place_of(fleet: Fleet, connection: Connection) -> Generator[Place]:
     """The place, while the context lasts. Raises InputError when the fleet is not up."""
     with Bus(connection, fleet.with_role("load")) as bus:
         refuse_unlike(bus.facts)
-        yield lambda engine, plan, _: FleetEngine(bus, engine, plan)
+        yield FleetPlace(bus)
+
+
+class FleetPlace:
+    """The load hosts of a bus."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    def __call__(self, engine: str, plan: Mapping[str, Any], _cpus: frozenset[int], /) -> FleetEngine:
+        """Starts an engine on each host, as one."""
+        return FleetEngine(self._bus, engine, plan)
+
+    def check(self) -> None:
+        """Raises LoadFailed, which names the host, when one is lost: none takes its place."""
+        if self._bus.failure:
+            raise LoadFailed(self._bus.failure)

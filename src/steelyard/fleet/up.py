@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,10 +19,14 @@ import dask.config
 from distributed import Scheduler
 
 from steelyard.fleet.certificates import make_certificate, security, texts
+from steelyard.fleet.connection import permit_files
 from steelyard.study.errors import InputError
 from steelyard.study.fleet import SCHEDULER_FILE, Fleet, FleetHost
 
+# of silence: the workers of many hosts come one after another
 _START_S = 60.0
+# workers on their way: each is a process here, and one there that reads its programs
+AT_ONCE = 32
 _END_S = 10.0
 _LEAVE_S = 30.0
 _LOOK_S = 0.2
@@ -40,6 +45,7 @@ def up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyncio.Eve
 
     say: is called with each step. Returns when a host is lost, with its cause as the last step.
     """
+    permit_files()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if fleet.tls:
         make_certificate(folder)
@@ -65,12 +71,8 @@ async def _up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyn
     )
     async with scheduler:
         say(f"scheduler: {scheduler.address}")
-        with _workers(fleet, folder, scheduler.address) as workers:
-            try:
-                await asyncio.wait_for(_all_there(scheduler, workers, stop), _START_S)
-            except TimeoutError:
-                late = ", ".join(set(workers) - {str(worker.name) for worker in scheduler.workers.values()})
-                raise InputError(f"no worker within {_START_S:g} s from: {late}") from None
+        with _ended_at_last() as workers:
+            await _all_there(scheduler, fleet, texts(folder, fleet.tls), workers, stop)
             if not stop.is_set():
                 say(f"{len(workers)} hosts are up: {', '.join(workers)}")
             while not stop.is_set():
@@ -86,12 +88,26 @@ async def _up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyn
 
 
 async def _all_there(
-    scheduler: Scheduler, workers: Mapping[str, subprocess.Popen[bytes]], stop: asyncio.Event
+    scheduler: Scheduler,
+    fleet: Fleet,
+    certificate: Mapping[str, str],
+    workers: dict[str, subprocess.Popen[bytes]],
+    stop: asyncio.Event,
 ) -> None:
-    while len(scheduler.workers) < len(workers) and not stop.is_set():
+    """Starts a worker on each host, and waits for all. Raises InputError."""
+    there, since_s = 0, time.monotonic()
+    while there < len(fleet.workers) and not stop.is_set():
+        for name in fleet.workers[len(workers) : there + AT_ONCE]:
+            workers[name] = _worker(name, fleet.hosts[name], scheduler.address, certificate)
         if lost := _ended(workers):
             raise InputError(lost)
         await asyncio.sleep(_LOOK_S)
+        if len(scheduler.workers) > there:
+            there, since_s = len(scheduler.workers), time.monotonic()
+        elif time.monotonic() - since_s > _START_S:
+            found = {str(worker.name) for worker in scheduler.workers.values()}
+            late = ", ".join(name for name in workers if name not in found)
+            raise InputError(f"no worker within {_START_S:g} s from: {late}")
 
 
 async def _no_clients(scheduler: Scheduler, stop: asyncio.Event) -> None:
@@ -110,13 +126,10 @@ def _ended(workers: Mapping[str, subprocess.Popen[bytes]]) -> str:
 
 
 @contextmanager
-def _workers(fleet: Fleet, folder: Path, scheduler: str) -> Generator[dict[str, subprocess.Popen[bytes]]]:
-    """A worker on each host, by name; at the end of the context they end."""
+def _ended_at_last() -> Generator[dict[str, subprocess.Popen[bytes]]]:
+    """For workers by host: at the end of the context they end."""
     started: dict[str, subprocess.Popen[bytes]] = {}
     try:
-        for name in fleet.workers:
-            own = texts(folder, fleet.tls)
-            started[name] = _worker(name, fleet.hosts[name], scheduler, own)
         yield started
     finally:
         for process in started.values():

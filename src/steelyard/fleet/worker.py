@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import dask.config
@@ -18,13 +19,22 @@ from distributed import Worker
 from steelyard.fleet.certificates import security
 
 _END_S = 5.0
+# a worker that waits for a load engine must not wake the host's CPUs 40 times a second for figures of its own
+SETTINGS: Mapping[str, Any] = {
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.system-monitor.gil.enabled": False,
+}
 
 
 def main() -> None:
     """Runs the worker that standard input describes."""
     setup = json.loads(sys.stdin.buffer.readline())
-    settings = {"distributed.worker.memory.target": False, "distributed.worker.memory.spill": False}
-    with dask.config.set(settings):
+    with dask.config.set(dict(SETTINGS)):
         asyncio.run(_work(setup))
     # a task of a lost lab may still hold a thread: its engine ends with this process
     os._exit(0)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
 from steelyard.declared_metrics import Declared
 from steelyard.host.cpus.placement import Placement
-from steelyard.lab.engines.place import Place, here
+from steelyard.lab.engines.place import Place, ThisMachine
 from steelyard.lab.machine.host_settings import Host
 from steelyard.monitors import Reader, declared, made
 from steelyard.monitors.sql.monitor import QueryMonitor
@@ -53,7 +53,7 @@ class Laboratory:
     host: Host
     progress: Progress
     admit: Callable[[str, Mapping[str, Any]], None]
-    place: Place = here
+    place: Place = field(default_factory=ThisMachine)
 
     def readers(self) -> dict[str, tuple[Reader, float]]:
         """The monitors of one run with their rates, by name."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import unquote
 
 from valkey import Valkey as Client
 from valkey import ValkeyError
@@ -91,8 +90,10 @@ class ValkeyMonitor:
         """Connects; raises Unavailable."""
         if not target.dsn.startswith("unix://"):
             raise Unavailable("the subject has no Valkey address (use subject.kind = 'valkey')")
-        path = unquote(target.dsn.removeprefix("unix://"))
-        self._client = Client(unix_socket_path=path, decode_responses=True, socket_timeout=_TIMEOUT_S)
+        # its types are not complete
+        self._client = Client.from_url(  # pyright: ignore[reportUnknownMemberType]
+            target.dsn, decode_responses=True, socket_timeout=_TIMEOUT_S
+        )
         try:
             lacking = sorted(_FIELDS.keys() - self._shown().keys())
         except Unavailable:

@@ -213,7 +213,7 @@ class Kind:
 SUBJECTS: dict[str, str] = {
     "postgres": "steelyard.subjects.postgres.server:KIND",
     "mariadb": "steelyard.subjects.mariadb.server:KIND",
-    "valkey": "steelyard.subjects.valkey:KIND",
+    "valkey": "steelyard.subjects.valkey.server:KIND",
     "jdbc": "steelyard.subjects.jdbc:KIND",
     "sqlite": "steelyard.subjects.sqlite.database:KIND",
     "latch": "steelyard.subjects.latches:KIND",

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from steelyard.lab.engines.place import Place, here
+from steelyard.lab.engines.place import Place, ThisMachine
 from steelyard.study.errors import InputError
 from steelyard.study.fleet import Fleet
 from steelyard.study.fleet_file import fleet_of
@@ -27,7 +27,7 @@ def place_of_engines(prepared: PreparedStudy) -> AbstractContextManager[Place]:
 def engines_of(prepared: PreparedStudy, connection: Callable[[Fleet], Any]) -> AbstractContextManager[Place]:
     """The same; connection: how this machine reaches the scheduler. Raises InputError."""
     fleet = prepared.study.load_fleet
-    return nullcontext(here) if fleet is None else of_fleet("place").place_of(fleet, connection(fleet))
+    return nullcontext(ThisMachine()) if fleet is None else of_fleet("place").place_of(fleet, connection(fleet))
 
 
 def fleet_up(file: Path, say: Callable[[str], None]) -> None:

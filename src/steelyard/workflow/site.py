@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from steelyard.host.processes.guard import GuardLost
 from steelyard.lab.engines.place import Place
+from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.environment.environment import environment
 from steelyard.lab.environment.redaction import redact_text
 from steelyard.lab.finished_run import Run
@@ -110,6 +111,7 @@ class Here:
                 for run in block(laboratory, slots, attempt.number, attempt.done, attempt.void, redo):
                     yield run
                     bench.guard.check()
+                    place.check()
 
             try:
                 try:
@@ -120,7 +122,7 @@ class Here:
                     for subject in subjects:
                         subject.stop()
                     host.restore()
-            except (SubjectFailed, GuardLost, OSError) as error:
+            except (SubjectFailed, GuardLost, LoadFailed, OSError) as error:
                 raise StudyFailed(brief(redact_text(str(error), study), _FAILURE_CHARACTERS_MAX)) from error
 
 

@@ -29,8 +29,15 @@ enum Command {
     /// New connections for all clients, in place of those that they have.
     Connect,
     /// Load of this length; what begins within `settle_ms` counts nowhere.
-    /// at_ns: when it begins, of an engine among several; default: now.
-    Turn { settle_ms: f64, measure_ms: f64, at_ns: Option<u64> },
+    /// at_ns: when it begins, of an engine among several; default: now. again: in place of the turn before,
+    /// which began too late for one of them and counts nowhere.
+    Turn {
+        settle_ms: f64,
+        measure_ms: f64,
+        at_ns: Option<u64>,
+        #[serde(default)]
+        again: bool,
+    },
     /// The load point is over.
     Next,
 }
@@ -56,14 +63,25 @@ impl<P: Protocol> Run<'_, P> {
         count: usize,
         mut clients: Vec<Client<P>>,
     ) -> Result<Vec<Client<P>>, LoadError> {
-        let mut records: Vec<Record> = Vec::new();
+        let (mut records, mut before) = (Vec::<Record>::new(), Vec::<Record>::new());
         let (mut start_ns, mut measure_ns) = (None, None);
         loop {
             let line = self.progress.command()?;
             match Command::parse(&line)? {
                 Command::Connect => clients = self.renew(point, count, clients)?,
-                Command::Turn { settle_ms, measure_ms, at_ns } => {
-                    let begin_ns = at_ns.map_or_else(|| Ok(now_ns() + TURN_LEAD_NS), in_time)?;
+                Command::Turn { settle_ms, measure_ms, at_ns, again } => {
+                    if again {
+                        records.clone_from(&before);
+                    } else if at_ns.is_some() {
+                        before.clone_from(&records);
+                    }
+                    let begin_ns = match at_ns.map_or_else(|| Ok(now_ns() + TURN_LEAD_NS), in_time) {
+                        Err(LoadError::Late { late_ms }) => {
+                            self.late(point, late_ms)?;
+                            continue;
+                        }
+                        begin_ns => begin_ns?,
+                    };
                     let window = window(begin_ns, settle_ms, measure_ms);
                     start_ns.get_or_insert(window.start_ns);
                     if measure_ms > 0.0 {
@@ -85,6 +103,12 @@ impl<P: Protocol> Run<'_, P> {
             records,
         );
         Ok(clients)
+    }
+
+    /// The engines of other hosts have begun: the caller repeats the turn.
+    fn late(&mut self, point: usize, late_ms: f64) -> Result<(), LoadError> {
+        let now = now_ns();
+        self.progress.report(now, &json!({"event": "late", "point": point, "late_ms": late_ms, "t_ns": now}))
     }
 
     /// Connections of new sessions; the clients go on with their values.

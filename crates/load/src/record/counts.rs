@@ -13,7 +13,7 @@ pub struct Count {
 }
 
 /// One client in the measure phase.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ClientRecord {
     pub number: usize,
     pub count: Count,
@@ -47,7 +47,7 @@ impl ClientRecord {
 }
 
 /// Connections that ended without our having closed them.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Lost {
     pub count: u64,
     pub last_cause: Option<String>,

