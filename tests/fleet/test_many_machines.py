@@ -98,6 +98,47 @@ def under_load(made: Fleet, bundle: str) -> None:
     time.sleep(3)
 
 
+TURNS = """
+name = "turns"
+question = "Is a turn that is late on one host repeated?"
+[subject]
+kind = "null"
+[workload]
+kind = "lookup"
+rows = 100
+[factors.prepare]
+scope = "client"
+levels.U = {{ handle = "unnamed" }}
+levels.P = {{ handle = "named" }}
+[plan]
+clients = [3]
+warm_up_s = 0.2
+measure_s = {measure_s}
+cool_down_s = 0.1
+blocks = {blocks}
+disturbed = "keep"
+"""
+
+
+def test_a_turn_that_is_late_on_one_host_is_repeated_and_named(calm: Fleet) -> None:
+    study = calm.begin("turns", measure_s=3, study=TURNS)
+    until(lambda: len(calm.engines("load1")) == 2, 60)
+    time.sleep(2)
+    # an engine that stands still while the other option has its turn is late for its own
+    for _ in range(6):
+        for pid in calm.engines("load1")[:1]:
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(0.4)
+            os.kill(pid, signal.SIGCONT)
+        time.sleep(0.3)
+    out, error = study.communicate(timeout=120)
+    assert study.returncode == 0, out + error
+    bundle = Bundle(calm.folder / "turns")
+    assert bundle.columns("select distinct status from runs")["status"].tolist() == ["done"]
+    notices = bundle.columns("select distinct text from notices where code = 'turns-repeated'")["text"]
+    assert any("late on load1" in str(text) for text in notices)
+
+
 def test_a_killed_worker_voids_the_run_and_is_named(doomed: Fleet) -> None:
     study = doomed.begin("killed", measure_s=60)
     under_load(doomed, "killed")

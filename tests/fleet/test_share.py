@@ -107,6 +107,40 @@ def test_an_engine_that_learns_of_the_start_too_late_refuses(server: dict[str, A
         _core.load_run(json.dumps(own), lambda _: None, lambda _: '{"do": "start", "at_ns": 1}')
 
 
+def test_a_turn_that_an_engine_learns_of_too_late_is_repeated_and_counts_once(server: dict[str, Any]) -> None:
+    turn = {"do": "turn", "settle_ms": 20.0, "measure_ms": 100.0}
+    events: list[dict[str, Any]] = []
+
+    def hear(line: str) -> bool:
+        events.append(json.loads(line))
+        return True
+
+    # as one host of two: the second turn is late here, the third was late elsewhere
+    commands = iter(
+        [
+            lambda: {"do": "connect"},
+            lambda: {**turn, "at_ns": time.monotonic_ns() + 10**8},
+            lambda: {**turn, "at_ns": 1},
+            lambda: {**turn, "at_ns": time.monotonic_ns() + 10**8, "again": True},
+            lambda: {**turn, "at_ns": time.monotonic_ns() + 10**8, "again": True},
+            lambda: {"do": "next"},
+        ]
+    )
+    own = {**plan(server, points=[2]), "turns": True, "share": {"host": 0, "hosts": 2}}
+    result = EngineResult.of(
+        "load", json.loads(_core.load_run(json.dumps(own), hear, lambda _: json.dumps(next(commands)())))
+    )
+    turns = [event for event in events if event["event"] in ("turn", "late")]
+    assert [event["event"] for event in turns] == ["turn", "late", "turn", "turn"]
+    assert turns[1]["late_ms"] > 0
+    first, _, discarded, last = turns
+    assert min(first["transactions"], discarded["transactions"], last["transactions"]) > 0
+    counted = first["transactions"] + last["transactions"]
+    assert sum(result.tables["transactions"]["count"]) == counted
+    assert sum(result.tables["clients"]["transactions"]) == counted
+    assert result.tables["latency"]["count"][-1] == counted
+
+
 @pytest.mark.parametrize(
     ("change", "cause"),
     [

@@ -25,7 +25,7 @@ _LOOK_S = 0.2
 # a command needs so long to every host, with a margin: the common start is that far away. One of a load point
 # may be late by it; one of a turn follows the slowest of the last commands, as it is time without load
 _LEAD_NS, _LEAD_OF_TURN_NS, _LEAD_OF_HOST_NS = 400_000_000, 50_000_000, 2_000_000
-_SLOWEST_TIMES, _LAST = 4, 200
+_SLOWEST_TIMES, _LAST = 2, 20
 _STARTED_S = 30.0
 _Event = Mapping[str, Any]
 # of the events of a turn (crates/load/src/engine/turns.rs)

@@ -27,7 +27,9 @@ def place_of_engines(prepared: PreparedStudy) -> AbstractContextManager[Place]:
 def engines_of(prepared: PreparedStudy, connection: Callable[[Fleet], Any]) -> AbstractContextManager[Place]:
     """The same; connection: how this machine reaches the scheduler. Raises InputError."""
     fleet = prepared.study.load_fleet
-    return nullcontext(ThisMachine()) if fleet is None else of_fleet("place").place_of(fleet, connection(fleet))
+    if fleet is None:
+        return nullcontext(ThisMachine())
+    return of_fleet("place").place_of(fleet, connection(fleet))
 
 
 def fleet_up(file: Path, say: Callable[[str], None]) -> None:
