@@ -79,7 +79,8 @@ def test_slurm_writes_the_hosts_and_names_each_worker_as_its_node(tmp_path: Path
         "scontrol": "printf '%s\\n' n1 n2 n3 n4 n5",
         "dask": 'while [ $# -gt 0 ]; do if [ "$1" = --scheduler-file ]; then echo {} > "$2"; fi; shift; done',
         "srun": 'printf "%s\\n" "$@" > "$CALLS/srun"',
-        "steelyard": 'printf "%s\\n" "$@" >> "$CALLS/steelyard"',
+        # a check finds no workers until srun has started them
+        "steelyard": 'printf "%s\\n" "$@" >> "$CALLS/steelyard"; [ "$1" = run ] || [ -s "$CALLS/srun" ]',
     }
     for name, text in stand_ins.items():
         (bin_folder / name).write_text(f"#!/bin/bash\n{text}\n")

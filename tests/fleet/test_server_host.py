@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -105,20 +106,46 @@ def study(subject: str, turns: str = "false") -> str:
     return STUDY.replace("SUBJECT", subject).replace("TURNS", turns)
 
 
-@pytest.fixture
-def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
     """The folder for temporary files of all hosts: a short path, for the sockets of servers."""
     folder = Path(tempfile.mkdtemp(prefix="fl"))
     folder.chmod(0o755)
-    monkeypatch.setenv("TMPDIR", str(folder))
-    yield folder
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("TMPDIR", str(folder))
+        yield folder
     shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
-def apart(tmp_path: Path, temporary: Path) -> Iterator[Fleet]:
+def temporary() -> Iterator[Path]:
+    with temporary_folder() as folder:
+        yield folder
+
+
+@pytest.fixture
+def doomed(tmp_path: Path, temporary: Path) -> Iterator[Fleet]:
+    """A fleet for one test, which harms it."""
     with fleet(tmp_path, roles=APART) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Fleet, Path]]:
+    with temporary_folder() as folder, fleet(tmp_path_factory.mktemp("apart"), roles=APART) as made:
+        yield made, folder
+
+
+@pytest.fixture
+def apart(lasting: tuple[Fleet, Path]) -> Fleet:
+    """The fleet of all tests that do it no harm."""
+    return lasting[0]
+
+
+@pytest.fixture
+def of_all(lasting: tuple[Fleet, Path]) -> Path:
+    """Its folder for temporary files."""
+    return lasting[1]
 
 
 def knob(made: Fleet, host: str) -> str:
@@ -159,11 +186,11 @@ def lost(made: Fleet, bundle: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("subject", ["postgres", "mariadb"])
 def test_a_server_on_its_own_host_is_started_watched_and_stopped_there(
-    apart: Fleet, temporary: Path, subject: str
+    apart: Fleet, of_all: Path, subject: str
 ) -> None:
     if subject == "mariadb" and not shutil.which("mariadbd"):
         pytest.skip("MariaDB is not installed")
-    bundle = apart.run("apart", measure_s=1, blocks=2, study=study(subject, '"auto"'))
+    bundle = apart.run(subject, measure_s=1, blocks=2, study=study(subject, '"auto"'))
     assert bundle.environment["server host"] == {"name": DB}
     done = bundle.columns("select count(*) as n from runs where status = 'done'")["n"]
     assert done == [4]
@@ -179,10 +206,10 @@ def test_a_server_on_its_own_host_is_started_watched_and_stopped_there(
     facts = bundle.environment["server"]
     assert facts["settings"] and facts["version"]
     assert bundle.evidence().study.fleet is not None
-    clean(apart, temporary)
+    clean(apart, of_all)
 
 
-def test_a_server_admits_the_load_hosts_and_no_other(apart: Fleet, temporary: Path) -> None:
+def test_a_server_admits_the_load_hosts_and_no_other(apart: Fleet, of_all: Path) -> None:
     running = apart.begin("closed", measure_s=60, study=study("postgres"))
     under_load(apart)
     (command,) = {command_of(pid) for pid in servers(apart) if "--port=" in command_of(pid)}
@@ -203,13 +230,13 @@ def test_a_server_admits_the_load_hosts_and_no_other(apart: Fleet, temporary: Pa
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=60)
     assert running.returncode == 130 or running.returncode != 0
-    clean(apart, temporary)
+    clean(apart, of_all)
 
 
 @pytest.mark.parametrize(
     ("own", "program"), [(VALKEY, "valkey-server"), (POOLER, "pgbouncer")], ids=["valkey", "pooler"]
 )
-def test_other_hosts_load_it_by_password_alone(apart: Fleet, temporary: Path, own: str, program: str) -> None:
+def test_other_hosts_load_it_by_password_alone(apart: Fleet, of_all: Path, own: str, program: str) -> None:
     if program == "pgbouncer" and not shutil.which("/usr/sbin/pgbouncer"):
         pytest.skip("pgbouncer is not installed")
     bundle = apart.run(program, study=own)
@@ -218,7 +245,7 @@ def test_other_hosts_load_it_by_password_alone(apart: Fleet, temporary: Path, ow
     assert all(done["transactions"] > 0)
     assert not bundle.environment["server"]["settings"].get("requirepass")
     until(lambda: not [pid for pid in apart.net.processes(DB) if program in command_of(pid)], 20)
-    clean(apart, temporary)
+    clean(apart, of_all)
 
 
 def test_sqlite_is_loaded_within_its_host(tmp_path: Path, temporary: Path) -> None:
@@ -233,19 +260,19 @@ def test_sqlite_is_loaded_within_its_host(tmp_path: Path, temporary: Path) -> No
         assert not [*temporary.glob("steelyard-*")]
 
 
-def test_a_killed_worker_of_the_server_leaves_nothing_there(apart: Fleet, temporary: Path) -> None:
-    running = apart.begin("worker", measure_s=60, study=study("postgres"))
-    under_load(apart)
-    os.kill(apart.worker(DB), signal.SIGKILL)
+def test_a_killed_worker_of_the_server_leaves_nothing_there(doomed: Fleet, temporary: Path) -> None:
+    running = doomed.begin("worker", measure_s=60, study=study("postgres"))
+    under_load(doomed)
+    os.kill(doomed.worker(DB), signal.SIGKILL)
     out, error = running.communicate(timeout=90)
     assert running.returncode == 1, out + error
     assert f"host {DB}" in error and "lost" in error, error
-    clean(apart, temporary)
-    assert all(status == "void" and DB in cause for status, cause in lost(apart, "worker"))
+    clean(doomed, temporary)
+    assert all(status == "void" and DB in cause for status, cause in lost(doomed, "worker"))
 
 
 def test_a_killed_process_of_the_server_host_leaves_nothing_and_the_fleet_serves_the_next(
-    apart: Fleet, temporary: Path
+    apart: Fleet, of_all: Path
 ) -> None:
     running = apart.begin("process", measure_s=60, study=study("postgres"))
     under_load(apart)
@@ -253,49 +280,49 @@ def test_a_killed_process_of_the_server_host_leaves_nothing_and_the_fleet_serves
     out, error = running.communicate(timeout=90)
     assert running.returncode == 1, out + error
     assert f"host {DB}" in error and "SIGKILL" in error, error
-    clean(apart, temporary)
+    clean(apart, of_all)
     assert apart.run("next", study=study("null")).columns("select count(*) as n from host_load")["n"] == [6]
 
 
-def test_a_killed_scheduler_leaves_nothing_on_the_server_host(apart: Fleet, temporary: Path) -> None:
-    running = apart.begin("headless", measure_s=60, study=study("postgres"))
-    under_load(apart)
-    apart.up.kill()
+def test_a_killed_scheduler_leaves_nothing_on_the_server_host(doomed: Fleet, temporary: Path) -> None:
+    running = doomed.begin("headless", measure_s=60, study=study("postgres"))
+    under_load(doomed)
+    doomed.up.kill()
     out, error = running.communicate(timeout=90)
     assert running.returncode == 1, out + error
     assert "lost" in error, error
-    clean(apart, temporary)
+    clean(doomed, temporary)
 
 
-def test_a_killed_lab_leaves_nothing_on_the_server_host(apart: Fleet, temporary: Path) -> None:
+def test_a_killed_lab_leaves_nothing_on_the_server_host(apart: Fleet, of_all: Path) -> None:
     running = apart.begin("orphan", measure_s=100, study=study("postgres"))
     under_load(apart)
     running.kill()
     running.communicate()
-    clean(apart, temporary)
+    clean(apart, of_all)
 
 
 def test_a_server_host_that_is_cut_off_voids_the_run_and_stops_its_server(
-    apart: Fleet, temporary: Path
+    doomed: Fleet, temporary: Path
 ) -> None:
-    running = apart.begin("cut", measure_s=100, study=study("postgres"))
-    under_load(apart)
-    apart.net.cut(DB)
+    running = doomed.begin("cut", measure_s=100, study=study("postgres"))
+    under_load(doomed)
+    doomed.net.cut(DB)
     out, error = running.communicate(timeout=120)
     assert running.returncode == 1, out + error
     assert f"host {DB}" in error and "lost" in error, error
-    clean(apart, temporary)
-    assert [status for status, _ in lost(apart, "cut")] == ["void"]
+    clean(doomed, temporary)
+    assert [status for status, _ in lost(doomed, "cut")] == ["void"]
 
 
-def test_a_lost_load_host_voids_the_run_and_is_named(apart: Fleet, temporary: Path) -> None:
-    running = apart.begin("load", measure_s=60, study=study("postgres"))
-    under_load(apart)
-    os.kill(apart.worker("load2"), signal.SIGKILL)
+def test_a_lost_load_host_voids_the_run_and_is_named(doomed: Fleet, temporary: Path) -> None:
+    running = doomed.begin("load", measure_s=60, study=study("postgres"))
+    under_load(doomed)
+    os.kill(doomed.worker("load2"), signal.SIGKILL)
     out, error = running.communicate(timeout=90)
     assert running.returncode == 1, out + error
     assert "host load2" in error and "lost" in error, error
     # no second attempt: none takes the place of a lost host
-    ((status, cause),) = lost(apart, "load")
+    ((status, cause),) = lost(doomed, "load")
     assert status == "void" and "host load2" in cause
-    clean(apart, temporary)
+    clean(doomed, temporary)
