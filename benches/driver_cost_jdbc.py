@@ -97,6 +97,7 @@ def connection(server: Server) -> dict[str, Any]:
     """The lab's own, for a server of its own: see subjects/postgres/driver.py."""
     return {
         "java": str(java()),
+        "heap_mib": 512,
         "class_path": [str(path) for path in (engine_jar(), *jars(_PGJDBC, Path(), (UNIX_SOCKETS,)))],
         "url": "jdbc:postgresql://localhost/postgres",
         "properties": {
@@ -201,6 +202,7 @@ def allocation(classes: Path, seconds: float) -> dict[str, dict[str, float]]:
     for handle in ("named", "per-use", "none"):
         jdbc: dict[str, Any] = {
             "java": str(java()),
+            "heap_mib": 512,
             "class_path": [str(engine_jar()), str(classes)],
             "driver_class": "StubDriver",
             "url": "jdbc:stub:",

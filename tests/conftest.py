@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from laboratory import Lab
+from laboratory import Lab, made_lab
 
 # how long an example takes says more of the machine than of the code
 settings.register_profile("lab", deadline=None)
@@ -25,16 +23,18 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# these tests start Python hundreds of times: to compile each module anew would be most of their work
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path.home() / ".cache" / "steelyard" / "bytecode"))
+
 
 @pytest.fixture
 def lab() -> Iterator[Lab]:
-    """A lab in a folder whose path is short enough for sockets, and open to the server's user."""
-    folder = Path(f"/tmp/sy-{os.getpid()}-{time.monotonic_ns() % 10**9}")
-    folder.mkdir(mode=0o711)
-    made = Lab(folder)
-    yield made
-    for process in made.processes:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    subprocess.run(["rm", "-rf", str(folder)], check=True)
+    with made_lab() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def lab_of_module() -> Iterator[Lab]:
+    with made_lab() as made:
+        yield made

@@ -33,6 +33,7 @@ def jdbc(
         "java": str(java()),
         "class_path": jars_of_driver,
         "driver_class": "",
+        "heap_mib": 64,
         "url": f"jdbc:postgresql://127.0.0.1:{server.port}/postgres",
         "properties": {"user": user, "sslmode": "disable", **properties},
     }

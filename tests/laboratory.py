@@ -76,9 +76,11 @@ class Lab:
         self.processes.append(process)
         return process
 
-    def run(self, *arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str | Path, limit_s: float = 150, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         process = self.start(*arguments, **environment)
-        out, err = process.communicate(timeout=150)
+        out, err = process.communicate(timeout=limit_s)
         return subprocess.CompletedProcess([], process.returncode, out, err)
 
     def ours(self, word: str = "") -> list[int]:
@@ -108,3 +110,17 @@ class Lab:
     def traces(self) -> list[str]:
         """Folders of servers that are still there."""
         return [place.name for place in self.folder.glob("steelyard-*")]
+
+
+@contextmanager
+def made_lab() -> Iterator[Lab]:
+    """A lab in a folder whose path is short enough for sockets, and open to the server's user."""
+    folder = Path(f"/tmp/sy-{os.getpid()}-{time.monotonic_ns() % 10**9}")
+    folder.mkdir(mode=0o711)
+    made = Lab(folder)
+    yield made
+    for process in made.processes:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    subprocess.run(["rm", "-rf", str(folder)], check=True)

@@ -78,7 +78,7 @@ def drawn(server: Server) -> list[tuple[Any, ...]]:
 
 
 def first_client(**changes: Any) -> dict[str, Any]:
-    return {**WORK, "points": [1], "measure_s": 1.5, **changes}
+    return {**WORK, "points": [1], "measure_s": 1, **changes}
 
 
 @pytest.mark.parametrize("handle", ["none", "named", "per-use"])
@@ -225,7 +225,7 @@ def run(lab: Lab, study: str, *more: str) -> subprocess.CompletedProcess[str]:
     return lab.run("run", file, "--bundle", lab.bundle, *more)
 
 
-PLAN = "[plan]\nclients = [2]\nwarm_up_s = 0.5\nmeasure_s = 1\ncool_down_s = 0\nblocks = 1\n"
+PLAN = "[plan]\nclients = [2]\nwarm_up_s = 0\nmeasure_s = 0.5\ncool_down_s = 0\nblocks = 1\n"
 EMBEDDED = """
 name = "own"
 question = "Does it work?"
@@ -237,6 +237,7 @@ rows = "select count(*) from item"
 kind = "sql"
 schema_sql = "create table item (id int primary key, note char(3)); insert into item values (1, 'a;b'); -- ;"
 driver = "{driver}"
+driver_heap_mib = 64
 driver_url = "{url}"
 [workload.statements.find]
 sql = "select note from item where id = 1"

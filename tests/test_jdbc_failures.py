@@ -29,6 +29,7 @@ dsn = "{url}"
 kind = "sql"
 driver = "{driver}"
 driver_class = "{driver_class}"
+driver_heap_mib = 64
 driver_properties = {{ user = "{user}", password = "${{PASSWORD}}" }}
 [workload.statements.find]
 sql = "select 1"
@@ -42,6 +43,7 @@ kind = "postgres"
 kind = "lookup"
 rows = 1000
 driver = "{PGJDBC}"
+driver_heap_mib = 64
 """
 PLAN = """
 [factors.handle]
@@ -49,7 +51,7 @@ scope = "client"
 levels = {{ simple = "none", named = "named" }}
 [plan]
 clients = [2]
-warm_up_s = 0.1
+warm_up_s = 0
 measure_s = {measure_s}
 cool_down_s = 0
 blocks = {blocks}
@@ -70,7 +72,7 @@ def study_at(
     return ADDRESS.format(url=url, driver=driver, driver_class=driver_class, user=user)
 
 
-def started(lab: Lab, study: str, blocks: int = 1, measure_s: float = 3) -> None:
+def started(lab: Lab, study: str, blocks: int = 1, measure_s: float = 1) -> None:
     file = lab.folder / "study.toml"
     file.write_text(study + PLAN.format(blocks=blocks, measure_s=measure_s))
     lab.start("run", file, "--bundle", lab.bundle, PASSWORD="opensesame")
@@ -151,7 +153,7 @@ def test_a_server_of_the_lab_that_is_killed_voids_the_run(lab: Lab) -> None:
 
 def test_a_server_at_an_address_that_is_lost_ends_the_study_and_finished_runs_are_kept(lab: Lab) -> None:
     with postgres() as mortal:
-        started(lab, study_at(mortal.port), blocks=9, measure_s=2)
+        started(lab, study_at(mortal.port), blocks=9)
         lab.wait_for(lambda: lab.runs() >= 1 and engines(lab), "a second run under load")
         postmaster = int((mortal.folder / "data" / "postmaster.pid").read_text().split()[0])
         os.kill(postmaster, signal.SIGKILL)
@@ -169,7 +171,7 @@ def test_a_server_at_an_address_that_is_lost_ends_the_study_and_finished_runs_ar
 def test_an_interrupted_study_keeps_finished_runs_and_leaves_no_jvm(
     lab: Lab, server: Server, number: signal.Signals
 ) -> None:
-    started(lab, study_at(server.port), blocks=9, measure_s=2)
+    started(lab, study_at(server.port), blocks=9)
     lab.wait_for(lambda: lab.runs() >= 1 and engines(lab), "a second run under load")
     lab.processes[0].send_signal(number)
     code, err = ended(lab)

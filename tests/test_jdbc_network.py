@@ -78,6 +78,7 @@ accounts = "select count(*) from account"
 [workload]
 kind = "sql"
 driver = "{driver}"
+driver_heap_mib = 64
 driver_properties = {{ user = "{user}", password = "${{PASSWORD}}" }}
 [workload.statements.book]
 sql = "update account set balance = balance + 1 where id = :id"
@@ -93,7 +94,7 @@ levels = {{ simple = "none", named = "named", use = "per-use" }}
 [plan]
 clients = [{clients}]
 warm_up_s = 0
-measure_s = 0.5
+measure_s = 0.3
 cool_down_s = 0
 blocks = 1
 turns = false

@@ -80,7 +80,7 @@ DRAWN: dict[str, Any] = {
         {"name": "few", "weight": 1, "statements": [], "steps": STEPS[:-1]},
     ],
     "points": [1],
-    "measure_s": 1.5,
+    "measure_s": 1,
     "seed": 11,
 }  # fmt: skip
 
@@ -135,7 +135,7 @@ def test_steps_give_the_values_of_the_native_engine(server: Server, pgjdbc: list
 def test_what_rows_give_goes_into_later_statements(server: Server, pgjdbc: list[str], handle: str) -> None:
     """Values from rows, NULL among them, branches, loops, roll backs, retries: the tables add up."""
     of = {**WORK, "handle": handle, "parameters": "none" if handle == "none" else "client"}
-    of |= {"retries": 1000, "points": [3], "measure_s": 1.5, "seed": 7}
+    of |= {"retries": 1000, "points": [3], "measure_s": 1, "seed": 7}
     for sql in RESET:
         server.ask(sql)
     done = kinds(by_java(plan(server.endpoint(), **of), jdbc(server, pgjdbc)))["order"]
@@ -176,7 +176,7 @@ def test_serialization_failures_are_executed_again_and_counted(server: Server, p
                 ],
             }
         ],
-        "handle": "named", "parameters": "client", "points": [4], "measure_s": 1.5,
+        "handle": "named", "parameters": "client", "points": [4], "measure_s": 1,
     }  # fmt: skip
     server.ask("update account set balance = 0")
     done = kinds(by_java(plan(server.endpoint(), **of, retries=1000), jdbc(server, pgjdbc)))["count"]
@@ -273,6 +273,7 @@ kind = "{kind}"
 [workload]
 kind = "order-entry"
 driver = "{driver}"
+driver_heap_mib = 64
 conditions = "all"
 [plan]
 clients = [4]

@@ -288,6 +288,7 @@ dsn = "{url}"
 [workload]
 kind = "sql"
 driver = "com.h2database:h2:2.3.232"
+driver_heap_mib = 64
 driver_properties = {{ user = "sa" }}
 [workload.statements.hit]
 sql = "update hit set n = n + 5 where id = 1"
@@ -300,8 +301,8 @@ sql = "select count(*) as sessions from information_schema.sessions"
 gauges = ["sessions"]
 [plan]
 clients = [2]
-warm_up_s = 0.3
-measure_s = 2
+warm_up_s = 0
+measure_s = 1.5
 cool_down_s = 0
 blocks = 1
 """
@@ -324,7 +325,7 @@ def test_a_server_behind_a_jdbc_driver_is_read_by_a_process_of_its_own(lab: Lab,
 @needs_java
 def test_a_killed_lab_leaves_no_process_of_a_driver(lab: Lab, h2: str) -> None:
     file = lab.folder / "study.toml"
-    file.write_text(JDBC.format(url=h2, sql="select n from hit").replace("measure_s = 2", "measure_s = 60"))
+    file.write_text(JDBC.format(url=h2, sql="select n from hit").replace("measure_s = 1.5", "measure_s = 60"))
     process = lab.start("run", file, "--bundle", lab.bundle)
     # that of the load has its plan as argument
     lab.wait_for(lambda: lab.ours("steelyard.Main query"), "the monitors' process starts")

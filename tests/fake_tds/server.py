@@ -6,7 +6,7 @@ import socket
 import socketserver
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 
 from fake_tds import replies
@@ -24,9 +24,9 @@ class FakeTds(socketserver.ThreadingTCPServer):
     # threads are joined at the end, so that one that hangs is seen
     daemon_threads = False
 
-    def __init__(self, prepares: bool = True) -> None:
+    def __init__(self, refused: Container[str]) -> None:
         super().__init__(("127.0.0.1", 0), _Session)
-        self.prepares = prepares
+        self.refused = refused
         self.logins: Counter[str] = Counter()
         self.counts: Counter[tuple[str, Kind, str]] = Counter()
         self.malformed: list[str] = []
@@ -47,9 +47,9 @@ class FakeTds(socketserver.ThreadingTCPServer):
 
 
 @contextmanager
-def fake_tds(prepares: bool = True) -> Iterator[FakeTds]:
-    """A server at a port of 127.0.0.1. prepares: False: it refuses to prepare, as ASE may."""
-    with FakeTds(prepares) as server:
+def fake_tds(refused: Container[str] = ()) -> Iterator[FakeTds]:
+    """A server at a port of 127.0.0.1. refused: applications whose prepare it refuses, as ASE may."""
+    with FakeTds(refused) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         try:
@@ -99,7 +99,7 @@ class _Session(socketserver.BaseRequestHandler):
             if kind == CANCEL:
                 continue
             for one in requests(kind, body):
-                answer = self.answer(one)
+                answer = self.answer(one, who.application not in self.server.refused)
                 text = one.text or self.prepared.get(one.name, "")
                 if one.kind == "deallocate":
                     del self.prepared[one.name]
@@ -108,10 +108,10 @@ class _Session(socketserver.BaseRequestHandler):
                 if one.kind == "logout":
                     return
 
-    def answer(self, one: Request) -> bytes:
+    def answer(self, one: Request, prepares: bool) -> bytes:
         """Raises Malformed for a statement that is not prepared."""
         if one.kind == "prepare":
-            if not self.server.prepares:
+            if not prepares:
                 return replies.error(2782, 16, "No statement is prepared here.") + replies.done(failed=True)
             self.prepared[one.name] = one.text
             return replies.prepared(one.name, one.text.count("?"), _value(one.text, ()))

@@ -11,7 +11,7 @@ from steelyard.study.passwords import is_secret, only_variables, password_writte
 from steelyard.study.workloads.transactions import TransactionsWorkload
 from steelyard.study.workloads.workload import KeyPath
 
-_DRIVER = ("driver", "driver_class", "driver_url")
+_DRIVER = ("driver", "driver_class", "driver_url", "driver_heap_mib")
 _HANDLES = ("none", "named", "per-use")
 
 
@@ -30,6 +30,13 @@ class DrivenWorkload(TransactionsWorkload):
         default="",
         description="the driver's URL, for subject jdbc, in place of subject.dsn; secrets as ${NAME};"
         " {folder}: a folder of the run, for a database within the load engine",
+    )
+    driver_heap_mib: int = Field(
+        default=512,
+        ge=32,
+        le=1 << 20,
+        description="heap of the Java engine, whole from the start; more for a database within the engine, or"
+        " thousands of clients",
     )
     driver_properties: dict[str, Setting] = Field(
         default_factory=dict[str, Setting],

@@ -22,7 +22,6 @@ from steelyard.subjects.drivers.java import engine_jar, java
 IN_PROCESS = "{folder}"
 """In a URL: a folder of the lab's, for a database within the engine's process."""
 
-
 @dataclass(frozen=True)
 class DriverConnection:
     """How an option's driver connects. properties: of the driver, secrets included: never for a bundle."""
@@ -31,6 +30,7 @@ class DriverConnection:
     properties: Mapping[str, str]
     class_path: Sequence[Path]
     driver_class: str = ""
+    heap_mib: int = 512
     java: Path = field(default_factory=java)
 
     @classmethod
@@ -44,7 +44,7 @@ class DriverConnection:
         assert workload is not None
         own = {key: _expanded(key, value) for key, value in workload.driver_properties.items()}
         found = [engine_jar(), *jars(workload.driver, folder, more)]
-        return cls(url, {**properties, **own}, found, workload.driver_class)
+        return cls(url, {**properties, **own}, found, workload.driver_class, workload.driver_heap_mib)
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -53,6 +53,7 @@ class DriverConnection:
             "java": str(self.java),
             "class_path": [str(path) for path in self.class_path],
             "driver_class": self.driver_class,
+            "heap_mib": self.heap_mib,
             "url": self.url,
             "properties": dict(self.properties),
         }
@@ -70,7 +71,7 @@ class DriverConnection:
             file.flush()
             try:
                 done = subprocess.run(
-                    [*command(self.plan), "prepare", file.name],
+                    [*_java(self.plan, f"-Xmx{self.heap_mib}m", "-XX:+UseSerialGC"), "prepare", file.name],
                     capture_output=True, text=True, timeout=limit_s, check=False, stdin=subprocess.DEVNULL,
                 )  # fmt: skip
             except subprocess.TimeoutExpired:
@@ -109,15 +110,19 @@ def by_driver(load: Load, connection: DriverConnection) -> Load:
 
 def command(plan: Mapping[str, Any]) -> list[str]:
     """Java with the engine; plan: `DriverConnection.plan`."""
+    heap_mib = plan["heap_mib"]
     # a heap of one size from the start: its growth would look like the server's
-    heap = ("-Xms512m", "-Xmx512m", "-XX:+AlwaysPreTouch", "-XX:+UseParallelGC", "-XX:-UsePerfData")
-    return [plan["java"], *heap, "-cp", ":".join(plan["class_path"]), "steelyard.Main"]
+    return _java(plan, f"-Xms{heap_mib}m", f"-Xmx{heap_mib}m", "-XX:+AlwaysPreTouch", "-XX:+UseParallelGC")
 
 
 def query_command(plan: Mapping[str, Any]) -> list[str]:
     """Java for the queries of monitors: small, and quick to start."""
-    heap = ("-Xms16m", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
-    return [plan["java"], *heap, "-cp", ":".join(plan["class_path"]), "steelyard.Main"]
+    return _java(plan, "-Xms16m", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+def _java(plan: Mapping[str, Any], *options: str) -> list[str]:
+    # without its file of counters, whose writing may wait for the disk
+    return [plan["java"], *options, "-XX:-UsePerfData", "-cp", ":".join(plan["class_path"]), "steelyard.Main"]
 
 
 def _expanded(key: str, value: Setting) -> str:
