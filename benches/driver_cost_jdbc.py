@@ -98,6 +98,8 @@ def connection(server: Server) -> dict[str, Any]:
     return {
         "java": str(java()),
         "heap_mib": 512,
+        "warm_up_max_s": 15,
+        "login_s": 10,
         "class_path": [str(path) for path in (engine_jar(), *jars(_PGJDBC, Path(), (UNIX_SOCKETS,)))],
         "url": "jdbc:postgresql://localhost/postgres",
         "properties": {
@@ -203,6 +205,8 @@ def allocation(classes: Path, seconds: float) -> dict[str, dict[str, float]]:
         jdbc: dict[str, Any] = {
             "java": str(java()),
             "heap_mib": 512,
+            "warm_up_max_s": 15,
+            "login_s": 10,
             "class_path": [str(engine_jar()), str(classes)],
             "driver_class": "StubDriver",
             "url": "jdbc:stub:",

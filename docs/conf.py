@@ -164,6 +164,8 @@ _ENGINES_OWN = """\
 - `engine`: `connections_made`, `reconnections`, `connect_ns_mean`, `threads`; `pointN`: `backlog`.
   A reconnection replaces a connection of the measured load that ended for any reason, including a missed
   deadline
+- `engine`, of the Java engine, `pointN`, at the end of the warm-up: `warm_up_s`, its length; `quiet`, 1 or 0;
+  `compiled_methods_per_s` and `compiling_percent` (of a CPU) in its last half second
 - a simulated machine (subject `dispatcher`), by group of threads and `total`: `cpu_ns_total` (reloads and
   switches within it), `wait_ns_total`, `sleep_ns_total`, `voluntary_switches_total`,
   `involuntary_switches_total`, `quantum_switches_total` (those at the end of a quantum),

@@ -34,6 +34,8 @@ def jdbc(
         "class_path": jars_of_driver,
         "driver_class": "",
         "heap_mib": 64,
+        "warm_up_max_s": 15,
+        "login_s": 10,
         "url": f"jdbc:postgresql://127.0.0.1:{server.port}/postgres",
         "properties": {"user": user, "sslmode": "disable", **properties},
     }

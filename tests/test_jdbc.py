@@ -214,6 +214,26 @@ def test_sessions_that_the_server_ends_are_counted_as_lost(server: Server, pgjdb
     assert result.facts.reconnections >= 1
 
 
+@pytest.mark.parametrize(("max_s", "quiet"), [(0.2, 0), (90, 1)])
+def test_the_warm_up_ends_when_the_jvm_is_quiet_or_its_time_is_over(
+    server: Server, pgjdbc: list[str], max_s: float, quiet: int
+) -> None:
+    """Quiet takes two half seconds with little to compile: little load has that soon."""
+    rest = {"kind": "closed", "think_ms": 100, "think": "fixed"}
+    of = plan(server.endpoint(), warm_up_s=0.3, points=[1], arrival=rest)
+    tables = by_java(of, {**jdbc(server, pgjdbc), "warm_up_max_s": max_s}).tables
+    found = dict(zip(tables["samples"]["metric"], tables["samples"]["value"], strict=True))
+    assert set(tables["samples"]["entity"]) == {"point0"}
+    assert found["quiet"] == quiet
+    assert found["warm_up_s"] == 0.3 if not quiet else 1 <= found["warm_up_s"] <= max_s
+    if quiet:
+        assert found["compiled_methods_per_s"] < 20 and found["compiling_percent"] < 5
+    else:
+        assert found["compiled_methods_per_s"] > 0
+    said = " ".join(tables["notices"]["text"])
+    assert ("was not quiet after 0.3 s of warm-up at 1 clients" in said) == (not quiet)
+
+
 def test_a_jar_that_does_not_exist_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"there is no file .*/driver\.jar"):
         jars("driver.jar", tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -161,6 +162,7 @@ def test_a_server_at_an_address_that_is_lost_ends_the_study_and_finished_runs_ar
     # as for the native engine: what the study names cannot be reached
     assert code == 2, err
     assert "the driver cannot connect" in err and "hint: check the URL, the server" in err
+    assert "finished runs are kept, continue with" in err and f"resume {lab.bundle}" in err
     assert "Traceback" not in err
     status, _ = statuses(lab)
     assert status[0] == "done"
@@ -181,10 +183,31 @@ def test_an_interrupted_study_keeps_finished_runs_and_leaves_no_jvm(
     lab.wait_for(lambda: server.ask(left) == 0, "the end of the driver's sessions")
 
 
+@pytest.mark.parametrize(
+    ("driver", "url"),
+    [
+        (PGJDBC, "jdbc:postgresql://127.0.0.1:{port}/d"),
+        # it knows no limit of its own
+        ("com.h2database:h2:2.3.232", "jdbc:h2:tcp://127.0.0.1:{port}/d"),
+    ],
+)
+def test_a_server_that_accepts_and_says_nothing_is_bad_input(lab: Lab, driver: str, url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = url.format(port=silent.getsockname()[1])
+        file = lab.folder / "study.toml"
+        study = study_at(0, driver, url=address) + PLAN.format(blocks=1, measure_s=1)
+        file.write_text(study.replace("driver_heap_mib", "driver_login_s = 1\ndriver_heap_mib"))
+        done = lab.run("run", file, "--bundle", lab.bundle, PASSWORD="opensesame")
+    assert done.returncode == 2, done.stderr
+    err = " ".join(done.stderr.split())
+    assert "the driver cannot connect" in err and "hint: check the URL, the server" in err
+    assert "workload.driver_login_s" in err and "Traceback" not in err
+    assert not lab.bundle.exists()
+    assert nothing_left(lab)
+
+
 def test_an_interrupt_while_the_driver_connects_ends_at_once(lab: Lab) -> None:
     """A server that accepts and says nothing: the driver waits for it."""
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as silent:
         started(lab, study_at(silent.getsockname()[1]))
         lab.wait_for(lambda: lab.ours(f"{JVM} prepare"), "a driver that connects")

@@ -249,6 +249,38 @@ def test_clients_that_only_report_count_apart(server: Server, pgjdbc: list[str])
     assert latency["transaction"] == found["mix"]["count"]
 
 
+def test_nothing_is_lost_at_the_edges_of_the_measured_time(server: Server, pgjdbc: list[str]) -> None:
+    """One client sends numbers, the other takes them, over many short load points."""
+    server.ask("create table mail (who text, number bigint)")
+    number = {"kind": "sequence", "start": 1, "step": 1}
+    send = {"do": "send", "queue": "mail", "values": ["n"], "after_ms": 0}
+    of = {
+        "statements": [
+            {"name": who, "sql": f"insert into mail values ('{who}', :{value})"}
+            for who, value in (("put", "n"), ("get", "got"))
+        ],
+        "transactions": [
+            {"name": "get", "weight": 0, "clients": 1, "begin": False, "statements": [],
+             "takes": [{"queue": "mail", "into": ["got"]}],
+             "steps": [{"do": "statement", "name": "get"}]},
+            {"name": "put", "weight": 1, "begin": False, "statements": [],
+             "steps": [{"do": "draw", "value": "n", "from": number}, send, {"do": "statement", "name": "put"}]},
+        ],
+        "handle": "named", "parameters": "client", "points": [2] * 40, "measure_s": 0.02,
+    }  # fmt: skip
+    table = by_java(plan(server.endpoint(), **of), jdbc(server, pgjdbc)).tables["transactions"]
+    counted = {
+        kind: sum(n for name, n in zip(table["transaction"], table["count"], strict=True) if name == kind)
+        for kind in ("put", "get")
+    }
+    ((got, last),) = rows(server, "select count(*), max(number) from mail where who = 'get'")
+    ((put,),) = rows(server, "select count(*) from mail where who = 'put'")
+    assert got == last
+    assert counted["put"] == put
+    # what was due before a load point does not count in it
+    assert counted["get"] <= got
+
+
 def test_latency_in_an_open_loop_counts_from_the_intended_start(server: Server, pgjdbc: list[str]) -> None:
     """One client serves at most 50 of 100 arrivals per second: they wait for it."""
     of = {

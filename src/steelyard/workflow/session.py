@@ -89,6 +89,7 @@ def _finish(
     work: Callable[[Progress, Interrupts], None], prepared: PreparedStudy, path: Path, as_json: bool
 ) -> None:
     code, failure = Exit.DONE, ""
+    before = _finished(path)
     progress = Progress(Console(stderr=True))
     interrupts = Interrupts(progress.interrupted)
     labels = tuple(option.label for option in prepared.options)
@@ -103,6 +104,11 @@ def _finish(
         progress.stop()
         say(f"paused: {pause}\nhint: {pause.hint}")
         sys.exit(Exit.BOOT_NEEDED)
+    except InputError as error:
+        # what the study names was lost in the middle
+        if _finished(path) > before:
+            error.hint += f"; finished runs are kept, continue with\n{program()} resume {typed(path)}"
+        raise
     except StudyFailed as error:
         code = Exit.STUDY_FAILED
         failure = str(error)
@@ -128,6 +134,14 @@ def _finish(
         if code is Exit.DONE:
             raise
     sys.exit(code)
+
+
+def _finished(path: Path) -> int:
+    """Number of finished runs; 0 where there is no bundle."""
+    try:
+        return int(Bundle(path).columns("select count(*) as n from runs where status = 'done'")["n"][0])
+    except InputError:
+        return 0
 
 
 def _worth_resuming(path: Path, prepared: PreparedStudy, code: Exit) -> bool:

@@ -35,12 +35,14 @@ def engine_plan(study: Study, slot: Slot, work: Work, load: Load) -> dict[str, A
 def engine_limit_s(study: Study, slot: Slot, load: Load) -> float:
     """The longest run time of an engine that does not hang.
 
-    At each load point, running transactions end after warm-up and after measure, within their deadline.
+    At each load point, running transactions end after warm-up and after measure, within their deadline;
+    a driver's warm-up may last longer than the plan's.
     """
     if load.limit_s is not None:
         return load.limit_s + _MARGIN_S
     longest_s = slot.option.workload.longest_s
-    return run_seconds(study) + 2 * len(study.plan.clients) * longest_s + _MARGIN_S
+    warm_up_max_s = load.plan.get("jdbc", {}).get("warm_up_max_s", 0.0)
+    return run_seconds(study) + len(study.plan.clients) * (warm_up_max_s + 2 * longest_s) + _MARGIN_S
 
 
 def _address(server: Server) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from steelyard.study.passwords import is_secret, only_variables, password_writte
 from steelyard.study.workloads.transactions import TransactionsWorkload
 from steelyard.study.workloads.workload import KeyPath
 
-_DRIVER = ("driver", "driver_class", "driver_url", "driver_heap_mib")
+_DRIVER = ("driver", "driver_class", "driver_url", "driver_heap_mib", "driver_warm_up_max_s", "driver_login_s")
 _HANDLES = ("none", "named", "per-use")
 
 
@@ -31,12 +31,22 @@ class DrivenWorkload(TransactionsWorkload):
         description="the driver's URL, for subject jdbc, in place of subject.dsn; secrets as ${NAME};"
         " {folder}: a folder of the run, for a database within the load engine",
     )
+    driver_login_s: int = Field(
+        default=10, ge=1, le=600, description="a server that does not complete a login for so long is an error"
+    )
     driver_heap_mib: int = Field(
         default=512,
         ge=32,
         le=1 << 20,
         description="heap of the Java engine, whole from the start; more for a database within the engine, or"
         " thousands of clients",
+    )
+    driver_warm_up_max_s: float = Field(
+        default=15.0,
+        ge=0,
+        le=3600,
+        description="the warm-up goes on beyond plan.warm_up_s until the JVM compiles little, at most so long in"
+        " all; nothing with plan.warm_up_s = 0",
     )
     driver_properties: dict[str, Setting] = Field(
         default_factory=dict[str, Setting],

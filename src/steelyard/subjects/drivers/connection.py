@@ -30,7 +30,9 @@ class DriverConnection:
     properties: Mapping[str, str]
     class_path: Sequence[Path]
     driver_class: str = ""
+    login_s: int = 10
     heap_mib: int = 512
+    warm_up_max_s: float = 15.0
     java: Path = field(default_factory=java)
 
     @classmethod
@@ -44,7 +46,10 @@ class DriverConnection:
         assert workload is not None
         own = {key: _expanded(key, value) for key, value in workload.driver_properties.items()}
         found = [engine_jar(), *jars(workload.driver, folder, more)]
-        return cls(url, {**properties, **own}, found, workload.driver_class, workload.driver_heap_mib)
+        return cls(
+            url, {**properties, **own}, found, workload.driver_class,
+            workload.driver_login_s, workload.driver_heap_mib, workload.driver_warm_up_max_s,
+        )  # fmt: skip
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -53,7 +58,9 @@ class DriverConnection:
             "java": str(self.java),
             "class_path": [str(path) for path in self.class_path],
             "driver_class": self.driver_class,
+            "login_s": self.login_s,
             "heap_mib": self.heap_mib,
+            "warm_up_max_s": self.warm_up_max_s,
             "url": self.url,
             "properties": dict(self.properties),
         }
@@ -87,6 +94,7 @@ class DriverConnection:
         cause = str(event["cause"])
         if event["event"] == "unreachable":
             hint = "check the URL, the server, user and password, and that the driver's jar fits the URL"
+            hint += "; workload.driver_login_s is the time that a login may take"
             raise InputError(f"the driver cannot connect: {cause}", hint)
         raise SubjectFailed(cause)
 

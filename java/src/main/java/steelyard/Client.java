@@ -64,23 +64,31 @@ final class Client {
         sleepUntil(window.startNs());
         boolean first = true;
         while (true) {
-            long intendedNs = arrivals != null ? arrivals.take() : 0;
-            if (intendedNs < 0) {
-                return;
-            } else if (intendedNs > 0) {
-                sleepUntil(intendedNs);
-            } else {
+            long intendedNs = 0;
+            if (arrivals == null) {
                 pauseBefore(first, window);
-                intendedNs = received(window);
+            } else {
+                intendedNs = arrivals.take();
+                if (intendedNs < 0) {
+                    return;
+                }
+                sleepUntil(intendedNs);
             }
             first = false;
             if (System.nanoTime() >= window.endNs() || !session.isConnected() && !reconnected(window)) {
-                for (long late = intendedNs; arrivals != null && late > 0; late = arrivals.take()) {
+                for (long late = intendedNs; late > 0; late = arrivals.take()) {
                     record.neverBegan(window.endNs() - late);
                 }
                 return;
             }
-            transaction(next >= 0 ? next : drawn(), intendedNs);
+            if (own >= 0 && !work.transactions[own].takes.isEmpty()) {
+                // one that has taken a message begins
+                intendedNs = received(window);
+                if (intendedNs == 0) {
+                    return;
+                }
+            }
+            transaction(next >= 0 ? next : drawn(), intendedNs, window.endNs() - 1);
         }
     }
 
@@ -88,19 +96,16 @@ final class Client {
         return own >= 0 ? own : draw.transaction();
     }
 
-    /** Waits for the messages of the client's own transaction; returns when they were due, 0: it takes none. */
+    /** Waits for the messages of the client's own transaction; returns when they were due, 0: none came until the end. */
     private long received(Window window) {
-        if (own < 0 || work.transactions[own].takes.isEmpty()) {
-            return 0;
-        }
-        long dueNs = 0;
-        while (dueNs == 0 && System.nanoTime() < window.endNs()) {
-            dueNs = work.queues.take(work.transactions[own], draw.values);
-            if (dueNs == 0) {
-                sleepUntil(Math.min(System.nanoTime() + LOOK_NS, window.endNs()));
+        for (long nowNs = System.nanoTime(); nowNs < window.endNs(); nowNs = System.nanoTime()) {
+            long dueNs = work.queues.take(work.transactions[own], draw.values, nowNs);
+            if (dueNs > 0) {
+                return dueNs;
             }
+            sleepUntil(Math.min(nowNs + LOOK_NS, window.endNs()));
         }
-        return dueNs;
+        return 0;
     }
 
     /** Breaks off a transaction that takes longer than the deadline. */
@@ -112,14 +117,14 @@ final class Client {
         }
     }
 
-    /** intendedNs: when it was to begin; 0: now. */
-    private void transaction(int kind, long intendedNs) {
+    /** intendedNs: when it was to begin; 0: now. lastNs: it was found to begin in time, and counts so. */
+    private void transaction(int kind, long intendedNs, long lastNs) {
         next = -1;
         last = kind;
         Body body = bodies[kind];
         draw.begin(work.transactions[kind], body);
         long nowNs = System.nanoTime();
-        beginNs = intendedNs > 0 ? intendedNs : nowNs;
+        beginNs = intendedNs > 0 ? intendedNs : Math.min(nowNs, lastNs);
         fromNs = beginNs;
         startedNs = nowNs;
         int retries = 0;

@@ -4,18 +4,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
-import java.lang.management.CompilationMXBean;
-import java.lang.management.ManagementFactory;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 
 /** One run: its load points, in one stretch of load each or in turns by the lab's commands. */
 final class Engine {
-    /** The JVM is quiet when it compiles for less than this share of the time; until then the warm-up goes on. */
-    private static final double QUIET_SHARE = 0.05;
-    private static final double LOOK_MS = 500;
-    private static final double WARM_UP_MS_MAX = 15_000;
     private static final long TICK_NS = 1_000_000_000;
 
     private final JsonNode plan;
@@ -25,7 +19,6 @@ final class Engine {
     private final Report report;
     /** Of an open loop; null: the loop is closed. */
     private final Arrivals arrivals;
-    private final CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
     private List<Client> clients = new ArrayList<>();
     private List<Record> records = new ArrayList<>();
     private long countedBefore;
@@ -91,17 +84,10 @@ final class Engine {
         report.phase("measure", point, clients.size(), window.measureNs(), window.endNs());
     }
 
-    /** Load that is not measured: at least so long, and until the JVM is quiet. */
     private void warmUp(int point, double leastMs) throws InterruptedException {
-        double warmedMs = 0;
-        boolean quiet = false;
-        while (warmedMs < leastMs || !quiet && warmedMs < WARM_UP_MS_MAX) {
-            long compiledMs = compiler.getTotalCompilationTime();
-            double lengthMs = warmedMs < leastMs ? Math.min(LOOK_MS, leastMs - warmedMs) : LOOK_MS;
-            load(point, "warm-up", Window.of(lengthMs, 0));
-            warmedMs += lengthMs;
-            quiet = compiler.getTotalCompilationTime() - compiledMs < QUIET_SHARE * lengthMs;
-        }
+        WarmUp warmUp = new WarmUp(leastMs, plan.path("jdbc").path("warm_up_max_s").asDouble() * 1000);
+        WarmUp.End end = warmUp.run(lengthMs -> load(point, "warm-up", Window.of(lengthMs, 0)));
+        report.warmedUp(point, clients.size(), end);
     }
 
     private void turns(int point, int count) throws SQLException, IOException, InterruptedException {
@@ -178,9 +164,9 @@ final class Engine {
 
     /** A measured stretch, and how long the JVM compiled in it. */
     private void measured(int point, Window window) throws InterruptedException {
-        long compiledMs = compiler.getTotalCompilationTime();
+        long compiledMs = Compilation.timeMs();
         load(point, "measure", window);
-        report.compiled(compiler.getTotalCompilationTime() - compiledMs);
+        report.compiled(Compilation.timeMs() - compiledMs);
     }
 
     /** Every client in its thread until the window's end. */

@@ -34,8 +34,7 @@ final class Queues {
      * Gives the values of the messages that are due to their places; NULL where a message lacks. Returns when the last
      * that was needed was due; 0: too few are.
      */
-    synchronized long take(Transaction transaction, Value[] values) {
-        long nowNs = System.nanoTime();
+    synchronized long take(Transaction transaction, Value[] values, long nowNs) {
         long readyNs = 0;
         for (Taking one : transaction.takes) {
             if (one.least() > 0) {

@@ -6,6 +6,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import org.HdrHistogram.Histogram;
@@ -46,6 +47,22 @@ final class Report {
 
     void compiled(long ms) {
         compiledMs += ms;
+    }
+
+    /** At the end of a load point's warm-up. */
+    void warmedUp(int point, int count, WarmUp.End end) {
+        String entity = "point" + point;
+        long now = System.nanoTime();
+        row("samples", now, entity, "warm_up_s", end.seconds());
+        row("samples", now, entity, "compiled_methods_per_s", end.methodsPerS());
+        row("samples", now, entity, "compiling_percent", 100 * end.share());
+        row("samples", now, entity, "quiet", end.isQuiet() ? 1.0 : 0.0);
+        if (!end.isQuiet()) {
+            row("notices", "jit", String.format(Locale.ROOT, "the JVM was not quiet after %.1f s of warm-up at %d clients:"
+                    + " in the last half second it compiled %.0f methods per second, for %.0f %% of the time (quiet:"
+                    + " fewer than %.0f, less than %.0f %%): raise workload.driver_warm_up_max_s", end.seconds(), count,
+                    end.methodsPerS(), 100 * end.share(), WarmUp.METHODS_PER_S, 100 * WarmUp.SHARE));
+        }
     }
 
     /** Of one load point each phase counts once: in turns its clients connect several times. */

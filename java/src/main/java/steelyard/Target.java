@@ -4,15 +4,25 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.sql.SQLTimeoutException;
 import java.util.Properties;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /** Where connections go: the URL and the driver's properties, as the plan's `jdbc` has them. */
 final class Target {
+    private static final int GRACE_S = 1;
+
     final String url;
     final Properties properties = new Properties();
+    private final int loginS;
 
     Target(JsonNode jdbc) {
         url = jdbc.path("url").asText();
+        loginS = jdbc.path("login_s").asInt();
+        DriverManager.setLoginTimeout(loginS);
         jdbc.path("properties").fields()
                 .forEachRemaining(one -> properties.setProperty(one.getKey(), one.getValue().asText()));
     }
@@ -29,9 +39,26 @@ final class Target {
         }
     }
 
+    /** Throws SQLException: after login_s at the latest, also by a driver that knows no limit. */
     Connection connect() throws SQLException {
         Properties own = new Properties();
         own.putAll(properties);
-        return DriverManager.getConnection(url, own);
+        FutureTask<Connection> login = new FutureTask<>(() -> DriverManager.getConnection(url, own));
+        Thread thread = new Thread(login, "login");
+        thread.setDaemon(true);
+        thread.start();
+        try {
+            // the driver's own error says more
+            return login.get(loginS + GRACE_S, TimeUnit.SECONDS);
+        } catch (TimeoutException silent) {
+            throw new SQLTimeoutException("no answer to the login within " + loginS + " s", "08001");
+        } catch (InterruptedException ended) {
+            throw new SQLException("the login was interrupted", "08001", ended);
+        } catch (ExecutionException failed) {
+            if (failed.getCause() instanceof SQLException refused) {
+                throw refused;
+            }
+            throw new SQLException("the driver failed: " + failed.getCause(), failed.getCause());
+        }
     }
 }
