@@ -181,6 +181,15 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def answers(port: int) -> bool:
+    """Whether a server accepts connections at a port of 127.0.0.1."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
 @contextmanager
 def stub(address: str, config: str = "{}") -> Iterator[subprocess.Popen[str]]:
     """The null server, at a socket's path or at 127.0.0.1:PORT."""

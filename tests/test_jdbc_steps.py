@@ -252,7 +252,7 @@ def test_clients_that_only_report_count_apart(server: Server, pgjdbc: list[str])
 def test_nothing_is_lost_at_the_edges_of_the_measured_time(server: Server, pgjdbc: list[str]) -> None:
     """One client sends numbers, the other takes them, over many short load points."""
     server.ask("create table mail (who text, number bigint)")
-    number = {"kind": "sequence", "start": 1, "step": 1}
+    draw = {"do": "draw", "value": "n", "from": {"kind": "sequence", "start": 1, "step": 1}}
     send = {"do": "send", "queue": "mail", "values": ["n"], "after_ms": 0}
     of = {
         "statements": [
@@ -264,7 +264,7 @@ def test_nothing_is_lost_at_the_edges_of_the_measured_time(server: Server, pgjdb
              "takes": [{"queue": "mail", "into": ["got"]}],
              "steps": [{"do": "statement", "name": "get"}]},
             {"name": "put", "weight": 1, "begin": False, "statements": [],
-             "steps": [{"do": "draw", "value": "n", "from": number}, send, {"do": "statement", "name": "put"}]},
+             "steps": [draw, send, {"do": "statement", "name": "put"}]},
         ],
         "handle": "named", "parameters": "client", "points": [2] * 40, "measure_s": 0.02,
     }  # fmt: skip

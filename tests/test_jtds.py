@@ -57,6 +57,7 @@ blocks = 1
 turns = false
 """  # noqa: E501
 
+
 @dataclass(frozen=True)
 class Way:
     """One option. texts: same, or unique in each execution; refused: the server refuses to prepare."""

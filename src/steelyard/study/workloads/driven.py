@@ -11,7 +11,8 @@ from steelyard.study.passwords import is_secret, only_variables, password_writte
 from steelyard.study.workloads.transactions import TransactionsWorkload
 from steelyard.study.workloads.workload import KeyPath
 
-_DRIVER = ("driver", "driver_class", "driver_url", "driver_heap_mib", "driver_warm_up_max_s", "driver_login_s")
+_OF_DRIVER = ("driver_class", "driver_url", "driver_login_s", "driver_heap_mib", "driver_warm_up_max_s")
+_DRIVER = ("driver", *_OF_DRIVER)
 _HANDLES = ("none", "named", "per-use")
 
 
@@ -32,7 +33,10 @@ class DrivenWorkload(TransactionsWorkload):
         " {folder}: a folder of the run, for a database within the load engine",
     )
     driver_login_s: int = Field(
-        default=10, ge=1, le=600, description="a server that does not complete a login for so long is an error"
+        default=10,
+        ge=1,
+        le=600,
+        description="a server that does not complete a login for so long is an error",
     )
     driver_heap_mib: int = Field(
         default=512,
@@ -45,8 +49,8 @@ class DrivenWorkload(TransactionsWorkload):
         default=15.0,
         ge=0,
         le=3600,
-        description="the warm-up goes on beyond plan.warm_up_s until the JVM compiles little, at most so long in"
-        " all; nothing with plan.warm_up_s = 0",
+        description="the warm-up goes on beyond plan.warm_up_s until the JVM compiles little, at most so long"
+        " in all; nothing with plan.warm_up_s = 0",
     )
     driver_properties: dict[str, Setting] = Field(
         default_factory=dict[str, Setting],
@@ -82,6 +86,6 @@ class DrivenWorkload(TransactionsWorkload):
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
         """The driver's keys without a driver."""
         if not self.driver:
-            for key in (*_DRIVER[1:], "driver_properties"):
+            for key in (*_OF_DRIVER, "driver_properties"):
                 yield (key,), "there is no workload.driver: the native engine sends the statements"
         yield from super().idle()

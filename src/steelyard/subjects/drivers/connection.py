@@ -22,6 +22,7 @@ from steelyard.subjects.drivers.java import engine_jar, java
 IN_PROCESS = "{folder}"
 """In a URL: a folder of the lab's, for a database within the engine's process."""
 
+
 @dataclass(frozen=True)
 class DriverConnection:
     """How an option's driver connects. properties: of the driver, secrets included: never for a bundle."""
