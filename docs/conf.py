@@ -165,7 +165,9 @@ _ENGINES_OWN = """\
   A reconnection replaces a connection of the measured load that ended for any reason, including a missed
   deadline
 - `engine`, of the Java engine, `pointN`, at the end of the warm-up: `warm_up_s`, its length; `quiet`, 1 or 0;
-  `compiled_methods_per_s` and `compiling_percent` (of a CPU) in its last half second
+  `compiled_methods_per_s` and `compiling_percent` (of a CPU) in its last half second. `pointN:GROUP`:
+  `cpu_ns_per_transaction` of the measured load, of `clients`, `other threads` of Java, and the `JVM`
+  (compiler, garbage collector)
 - a simulated machine (subject `dispatcher`), by group of threads and `total`: `cpu_ns_total` (reloads and
   switches within it), `wait_ns_total`, `sleep_ns_total`, `voluntary_switches_total`,
   `involuntary_switches_total`, `quantum_switches_total` (those at the end of a quantum),

@@ -26,9 +26,19 @@ def class_path(driver: str) -> list[str]:
     return [str(path) for path in (engine_jar(), *jars(driver, Path()))]
 
 
+def jdbc_of(driver: str, url: str) -> dict[str, Any]:
+    """The plan's part for a driver by its Maven coordinates."""
+    return _connection(class_path(driver), url)
+
+
 def jdbc(
     server: Server, jars_of_driver: list[str], user: str = "postgres", **properties: str
 ) -> dict[str, Any]:
+    found = _connection(jars_of_driver, f"jdbc:postgresql://127.0.0.1:{server.port}/postgres")
+    return {**found, "properties": {"user": user, "sslmode": "disable", **properties}}
+
+
+def _connection(jars_of_driver: list[str], url: str) -> dict[str, Any]:
     return {
         "java": str(java()),
         "class_path": jars_of_driver,
@@ -36,8 +46,8 @@ def jdbc(
         "heap_mib": 64,
         "warm_up_max_s": 15,
         "login_s": 10,
-        "url": f"jdbc:postgresql://127.0.0.1:{server.port}/postgres",
-        "properties": {"user": user, "sslmode": "disable", **properties},
+        "url": url,
+        "properties": {},
     }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from java_engine import PGJDBC, by_java, class_path, jdbc, needs_java
+from java_engine import PGJDBC, by_java, class_path, jdbc, jdbc_of, needs_java
 from laboratory import Lab
 from servers import Server, plan, postgres
 from steelyard import _core
@@ -223,7 +223,6 @@ def test_the_warm_up_ends_when_the_jvm_is_quiet_or_its_time_is_over(
     of = plan(server.endpoint(), warm_up_s=0.3, points=[1], arrival=rest)
     tables = by_java(of, {**jdbc(server, pgjdbc), "warm_up_max_s": max_s}).tables
     found = dict(zip(tables["samples"]["metric"], tables["samples"]["value"], strict=True))
-    assert set(tables["samples"]["entity"]) == {"point0"}
     assert found["quiet"] == quiet
     assert found["warm_up_s"] == 0.3 if not quiet else 1 <= found["warm_up_s"] <= max_s
     if quiet:
@@ -232,6 +231,26 @@ def test_the_warm_up_ends_when_the_jvm_is_quiet_or_its_time_is_over(
         assert found["compiled_methods_per_s"] > 0
     said = " ".join(tables["notices"]["text"])
     assert ("was not quiet after 0.3 s of warm-up at 1 clients" in said) == (not quiet)
+
+
+def test_cpu_within_the_process_is_by_group_of_threads() -> None:
+    """A database in the process works in the clients' threads."""
+    of = plan(
+        {},
+        statements=[{"name": "sum", "sql": "select sum(x) from system_range(1, 20000)"}],
+        transactions=[{"name": "sum", "weight": 1, "statements": ["sum"], "begin": False}],
+        points=[1, 2], measure_s=0.5,
+    )  # fmt: skip
+    tables = by_java(of, jdbc_of("com.h2database:h2:2.3.232", "jdbc:h2:mem:own")).tables
+    metrics = zip(*(tables["samples"][name] for name in ("entity", "metric", "value")), strict=True)
+    found = {entity: value for entity, metric, value in metrics if metric == "cpu_ns_per_transaction"}
+    groups = ("clients", "other threads", "JVM")
+    assert list(found) == [f"point{point}:{group}" for point in (0, 1) for group in groups]
+    assert min(found.values()) >= 0
+    # a thread has no more CPU than time
+    longest = max(tables["clients"]["mean_ns"])
+    assert 0 < found["point0:clients"] < 1.5 * longest
+    assert found["point0:clients"] > found["point0:other threads"]
 
 
 def test_a_jar_that_does_not_exist_is_named(tmp_path: Path) -> None:

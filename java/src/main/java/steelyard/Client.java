@@ -15,6 +15,8 @@ final class Client {
     long reconnections;
     long lost;
     String lostCause;
+    /** Of its thread in the last stretch of load. */
+    long cpuNs;
 
     private final Work work;
     private final Session session;

@@ -19,6 +19,7 @@ final class Engine {
     private final Report report;
     /** Of an open loop; null: the loop is closed. */
     private final Arrivals arrivals;
+    private final ThreadCpu cpu = new ThreadCpu();
     private List<Client> clients = new ArrayList<>();
     private List<Record> records = new ArrayList<>();
     private long countedBefore;
@@ -44,6 +45,7 @@ final class Engine {
                 alone(point);
             }
             report.keep(point, clients, records);
+            report.cpu(point, cpu.taken(), records);
             point++;
         }
         long begin = phase("cool-down", point - 1);
@@ -162,10 +164,12 @@ final class Engine {
         clients.forEach(unused -> records.add(new Record(work)));
     }
 
-    /** A measured stretch, and how long the JVM compiled in it. */
+    /** A measured stretch: how long the JVM compiled in it, and its CPU. */
     private void measured(int point, Window window) throws InterruptedException {
         long compiledMs = Compilation.timeMs();
+        long[] before = ThreadCpu.reading();
         load(point, "measure", window);
+        cpu.add(before, clients.stream().mapToLong(client -> client.cpuNs).sum());
         report.compiled(Compilation.timeMs() - compiledMs);
     }
 
@@ -179,7 +183,10 @@ final class Engine {
             Client client = clients.get(at);
             client.record = records.get(at);
             client.record.begin(window);
-            Thread thread = new Thread(() -> client.load(window, arrivals), "client-" + client.number);
+            Thread thread = new Thread(() -> {
+                client.load(window, arrivals);
+                client.cpuNs = ThreadCpu.ownNs();
+            }, "client-" + client.number);
             threads.add(thread);
             thread.start();
         }

@@ -15,6 +15,8 @@ import org.HdrHistogram.Histogram;
 final class Report {
     private static final double LOUD_SHARE = 0.1;
 
+    private static final List<String> GROUPS = List.of("clients", "other threads", "JVM");
+
     private final Work work;
     private final ObjectNode result = Lines.JSON.createObjectNode();
     private final List<String> phases = new ArrayList<>();
@@ -47,6 +49,15 @@ final class Report {
 
     void compiled(long ms) {
         compiledMs += ms;
+    }
+
+    /** ns: CPU of the measured load by group of threads. */
+    void cpu(int point, long[] ns, List<Record> records) {
+        long transactions = Math.max(1, records.stream().mapToLong(record -> record.clientDone).sum());
+        for (int group = 0; group < ns.length; group++) {
+            String entity = "point" + point + ":" + GROUPS.get(group);
+            row("samples", System.nanoTime(), entity, "cpu_ns_per_transaction", ns[group] / (double) transactions);
+        }
     }
 
     /** At the end of a load point's warm-up. */
