@@ -23,10 +23,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# these tests start Python hundreds of times: to compile each module anew would be most of their work
-if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path.home() / ".cache" / "steelyard" / "bytecode"))
-
 
 @pytest.fixture
 def lab() -> Iterator[Lab]:
