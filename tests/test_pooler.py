@@ -6,6 +6,7 @@ import pytest
 
 from laboratory import Lab
 from mariadb_server import needs_pgbouncer
+from steelyard.analysis.metrics.run_metrics import compute_run_metrics
 from steelyard.bundle.reader import Bundle
 
 pytestmark = pytest.mark.server
@@ -56,6 +57,16 @@ def test_the_clients_of_a_pooler_share_its_sessions(lab: Lab) -> None:
     }
     assert by_option["DIRECT"][0] == 6
     assert by_option["POOLED"][0] == 2 and by_option["POOLED"][1] > 0
+    # clients need server and pooler, so the cost of a transaction is that of both
+    evidence = bundle.evidence()
+    measured = compute_run_metrics(evidence)
+    rates = zip(*(evidence.rates[name] for name in ("run", "entity", "metric", "rate_per_s")), strict=True)
+    of_role = {(run, entity): rate for run, entity, metric, rate in rates if metric == "cpu_ns_total"}
+    for row, run in enumerate(measured.run):
+        both = of_role[run, "server"] + of_role.get((run, "pooler"), 0)
+        per_s = measured.values["throughput_per_s"][row]
+        assert measured.values["server_cpu_us_per_txn"][row] == pytest.approx(both / per_s / 1000)
+    assert {entity for _, entity in of_role} >= {"server", "pooler"}
     assert lab.ours() == [] and lab.traces() == []
 
 

@@ -41,8 +41,8 @@ class Cost:
     """A cost per transaction that follows from a counter.
 
     name: of the derived metric, with its unit: wal_bytes_per_txn. entity: entity of the counter; '': that of
-    the declaration. better: 'neither' for costs of the lab itself. zero_if_absent: a run without the counter
-    costs 0, if other runs have it.
+    the declaration. also: an entity whose counter is added in runs that have it. better: 'neither' for costs
+    of the lab itself. zero_if_absent: a run without the counter costs 0, if other runs have it.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Cost:
     entity: str = ""
     better: Literal["lower", "neither"] = "lower"
     zero_if_absent: bool = False
+    also: str = ""
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ Declared = Mapping[str, tuple[DeclaredMetric, ...]]
 
 def as_json(metrics: Iterable[DeclaredMetric]) -> list[dict[str, Any]]:
     """For JSON: values that differ from the defaults, and unit and kind."""
-    return [{**_told(metric), "kind": metric.kind, "unit": metric.unit} for metric in metrics]
+    return [{**_given(metric), "kind": metric.kind, "unit": metric.unit} for metric in metrics]
 
 
 def parsed(found: Mapping[str, Iterable[Mapping[str, Any]]]) -> Declared:
@@ -134,7 +135,7 @@ def built_in() -> Declared:
     return parsed(json.loads(BUILT_IN.read_text()))
 
 
-def _told(noun: Cost | DeclaredMetric) -> dict[str, Any]:
+def _given(noun: Cost | DeclaredMetric) -> dict[str, Any]:
     values = {field.name: getattr(noun, field.name) for field in fields(noun)}
     given = {name: value for name, value in values.items() if value not in ("", False, ())}
     if isinstance(noun, DeclaredMetric) and noun.costs:

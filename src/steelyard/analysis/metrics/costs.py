@@ -15,7 +15,8 @@ from steelyard.declared_metrics import COST_KINDS, Cost, CostKind, Declared, Dec
 class Source:
     """Where a metric per transaction comes from: a counter. scale: to the metric's unit.
 
-    absent: its value in runs without that counter, where others have it.
+    also: an entity whose counter is added where it is there. absent: its value in runs without that counter,
+    where others have it.
     """
 
     metric: Metric
@@ -25,6 +26,7 @@ class Source:
     counter: str
     scale: float = 1.0
     absent: float = np.nan
+    also: str = ""
 
 
 # Smallest effects: a smaller difference is never a reason, however surely it was measured. Each is about a
@@ -74,6 +76,7 @@ def _source(monitor: str, metric: DeclaredMetric, cost: Cost) -> Source:
         metric.name,
         scale,
         absent=0.0 if cost.zero_if_absent else np.nan,
+        also=cost.also,
     )
 
 

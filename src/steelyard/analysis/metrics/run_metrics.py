@@ -114,6 +114,9 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
     declared = _declared(evidence)
     for source in declared:
         rate = _summed(evidence.rates, row_of, source.monitor, source.entity, source.counter)
+        if source.also:
+            beside = _summed(evidence.rates, row_of, source.monitor, source.also, source.counter)
+            rate = rate + np.nan_to_num(beside)
         if np.isfinite(rate).any():
             rate = np.where(np.isnan(rate), source.absent, rate)
         cost = _divide(rate * source.scale, per_s)

@@ -20,7 +20,8 @@ def _metric(name: str, meaning: str, *costs: Cost) -> DeclaredMetric:
     return DeclaredMetric(name, "*", meaning, costs)
 
 
-_server = partial(Cost, entity="server")
+# clients of a server behind a pooler need both, so its costs are those of both
+_server = partial(Cost, entity="server", also="pooler")
 _METRICS = (
     _metric(
         "cpu_ns_total",
@@ -28,7 +29,9 @@ _METRICS = (
         _server("server_cpu_us_per_txn", "server CPU", "server CPU"),
         Cost("engine_cpu_us_per_txn", "load engine CPU", "CPU", "engine", better="neither"),
         # an option without pooler costs nothing
-        Cost("pooler_cpu_us_per_txn", "CPU of the pooler", "CPU", "pooler", zero_if_absent=True),
+        Cost(
+            "pooler_cpu_us_per_txn", "pooler's part of the server CPU", "CPU", "pooler", zero_if_absent=True
+        ),
     ),
     _metric(
         "user_cpu_ns_total",
