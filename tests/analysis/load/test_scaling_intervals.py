@@ -21,7 +21,7 @@ from steelyard.analysis.judgement.scaling import Scaling
 from steelyard.analysis.load.scaling import scaling
 from steelyard.analysis.statistics.profile_likelihood import parameter_intervals, peak_interval
 from steelyard.analysis.statistics.residuals import serial
-from steelyard.analysis.statistics.scaling_models import Observed, Usl, fit
+from steelyard.analysis.statistics.scaling_models import Observed, SharedCore, Usl, fit
 from steelyard.bundle.evidence.evidence import Topology
 from steelyard.cli.commands import cli
 from steelyard.study.errors import InputError
@@ -234,3 +234,15 @@ def test_the_measured_maximum_stands_beside_the_models_peak():
     assert "The measured maximum is 340/s, at 8 clients." in found.sentence
     rising = scaling("A", [1, 2, 4, 8, 16], [100.0, 180, 300, 340, 390], Topology())
     assert rising.maximum.last and "at 16 clients, the last point." in rising.sentence
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_parameter_on_which_no_rate_depends_has_an_interval_and_warns_of_nothing():
+    # all of the work is serial, so the share of a core counts for nothing; from a study of SQLite
+    n = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 64.0])
+    per_s = np.array([97301.0, 94525.0, 105333.0, 100268.0, 88141.0, 76841.0])
+    found = fit(SharedCore(2, 64), Observed(n, per_s, np.ones(6), relative=False))
+    ends = parameter_intervals(found)
+    assert all(low <= high for low, high in ends)
+    rate, serial_share, share_of_core = ends
+    assert rate[0] < 94000 < rate[1] and serial_share[1] == 1 and share_of_core == (0, 1)

@@ -85,7 +85,7 @@ class _Profile:
         All at once, an end a way: from the best outwards until RSS exceeds the limit, then between.
         """
         slopes = np.sqrt(self.observed.weights)[:, None] * self._curve(self.best[None, :])[1][0]
-        units = np.sqrt(self.limit / np.maximum((slopes**2).sum(axis=0), 1e-300))
+        units = np.sqrt(self.limit) / np.sqrt(np.maximum((slopes**2).sum(axis=0), 1e-300))
         low, high = bounds_of(self.model)
         held = np.repeat(list(parameters), 2)
         bounds = np.column_stack([low, high])[list(parameters)].ravel()
