@@ -196,9 +196,10 @@ def main() -> None:
             command = [sys.executable, "-c", _IMPORT, str(place), f"{folder}/{kind}.bundle"]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             seconds = time.monotonic() - began
-            most = int(done.stdout.split()[-1]) / 1024
+            *_, cpu_s, most = done.stdout.split()
             print(
-                f"{kind} {place.stat().st_size / 1e9:.2f} GB: {seconds:.1f} s, {most:.0f} MiB at most",
+                f"{kind} {place.stat().st_size / 1e9:.2f} GB: {seconds:.1f} s,"
+                f" {float(cpu_s):.1f} s of CPU, {int(most) / 1024:.0f} MiB at most",
                 flush=True,
             )
 
@@ -208,7 +209,8 @@ _IMPORT = """
 import resource, sys
 from steelyard.cli.commands import cli
 cli(["import", sys.argv[1], "-o", sys.argv[2]], standalone_mode=False)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss)
 """
 
 if __name__ == "__main__":

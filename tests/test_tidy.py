@@ -135,7 +135,7 @@ ROOMS = {
         anonymity mix
     """,
     "recordings": """
-        cells histograms mean model rows samples
+        cells histograms mean model packed rows samples
         probes source
         described report rulers schedule
         csv_tables text_columns events placed

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import random
+from datetime import datetime, timedelta
 from pathlib import Path
 
+import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recordings import layouts
 from recordings.layouts import LAYOUTS
+from steelyard.recordings.notices import cut_off
 from steelyard.recordings.registry import formats_of, known_formats, reports_in
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
@@ -57,21 +61,58 @@ def test_a_copy_from_a_mail_changes_nothing(tmp_path: Path, text: str) -> None:
     assert essence(read(tmp_path, quoted.encode())[0]) == plain
 
 
-@pytest.mark.parametrize("name", ["drivers/pgbench_log", "system/vmstat"])
-def test_of_a_gzip_file_that_was_cut_off_the_beginning_counts(tmp_path: Path, name: str) -> None:
-    lines = [f"{i % 4} {i} {900 + i % 77} 0 1772445600 {i}" for i in range(5000)]
+def packed(text: str, kind: str, folder: Path) -> bytes:
+    if kind == "gzip":
+        return gzip.compress(text.encode())
+    plain, place = folder / "plain", folder / "packed"
+    plain.write_text(text)
+    options = "columns = {'line': 'VARCHAR'}, delim = '|', quote = '', header = false, auto_detect = false"
+    duckdb.sql(
+        f"copy (from read_csv('{plain}', {options})) to '{place}'"
+        " (format csv, header false, compression zstd, quote '', delim '|')"
+    )
+    return place.read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zstd"])
+@pytest.mark.parametrize("name", ["drivers/pgbench_log", "system/vmstat", "system/sadf"])
+def test_of_a_packed_file_that_was_cut_off_the_beginning_counts(tmp_path: Path, name: str, kind: str) -> None:
+    numbers = random.Random(1)
+    moments = [datetime(2026, 3, 2) + timedelta(seconds=i) for i in range(60_000)]
+    counts = [numbers.randint(1, 10**9) for _ in moments]
+    lines = [f"{i % 4} {i} {n} 0 1772445600 {i}" for i, n in enumerate(counts)]
     if name == "system/vmstat":
         head, names, row, *_ = layouts.VMSTAT.splitlines()
-        lines = [
-            head,
-            names,
-            *(row.replace("10:00:00", f"10:{i // 60}:{i % 60:02}") for i in range(600, 3600)),
-        ]
-    packed = gzip.compress("\n".join(lines).encode())
-    (report,), source = read(tmp_path, packed[: len(packed) // 2], "report.txt.gz")
+        rows = zip(moments, counts, strict=True)
+        lines = [head, names, *(f"{row[:-19].replace('12281', str(n))}{at}" for at, n in rows)]
+    elif name == "system/sadf":
+        lines = ['{"sysstat": {"hosts": [{"nodename": "lab", "statistics": [']
+        for at, n in zip(moments, counts, strict=True):
+            lines.append(
+                f'{{"timestamp": {{"date": "{at:%Y-%m-%d}", "time": "{at:%H:%M:%S}", "interval": 1}},'
+            )
+            lines.append(f' "cpu-load": [{{"cpu": "all", "idle": {n % 100}.5}}]}},')
+    whole = packed("\n".join(lines) + "\n", kind, tmp_path)
+    (report,), source = read(tmp_path, whole[: len(whole) // 2], "report.txt.gz")
     (cut,) = [text for _, text in source.skipped.lines if text.startswith("[cut off here")]
-    assert report.format == name and "ended before" in cut
-    assert 0 < (report.work.transactions if report.work else len(report.samples)) < 18 * len(lines)
+    assert report.format == name and source.skipped.cut_off_at is not None
+    # nothing of the line at which the file was cut
+    values = set(report.samples.values_of("cs" if name == "system/vmstat" else "cpu_load_idle"))
+    assert values <= ({float(n) for n in counts} | {n % 100 + 0.5 for n in counts})
+    read_ = report.work.transactions if report.work else len(report.samples)
+    assert 0.3 * len(counts) < read_ < (17 if name == "system/vmstat" else 1) * 0.7 * len(counts), cut
+    text = cut_off("report.txt.gz", source.skipped)
+    assert text.startswith("report.txt.gz is cut off at line ") and text.endswith("was imported")
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zstd"])
+def test_a_whole_packed_file_is_not_called_cut_off(tmp_path: Path, kind: str) -> None:
+    text = layouts.VMSTAT + "".join(f"{layouts.VMSTAT.splitlines()[-1]}\n" for _ in range(9000))
+    content = packed(text, kind, tmp_path)
+    # two files, one behind the other, are one file
+    for several in (content, content + content):
+        _, source = read(tmp_path, several)
+        assert (source.skipped.cut_off_at, source.skipped.count) == (None, 0)
 
 
 def test_a_damaged_number_is_a_line_not_understood(tmp_path: Path) -> None:

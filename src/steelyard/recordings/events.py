@@ -12,8 +12,9 @@ from threading import Event, Thread
 import duckdb
 
 from steelyard.recordings.histograms import encoded
+from steelyard.recordings.packed import is_cut_off, is_packed
 from steelyard.recordings.report import Report, Work
-from steelyard.recordings.source import Source, is_cut_off, is_mail, is_packed, share_read
+from steelyard.recordings.source import Source, is_mail, share_read
 from steelyard.study.errors import InputError, brief
 
 Relation = Callable[[Path], str]

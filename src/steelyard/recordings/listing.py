@@ -8,6 +8,7 @@ from steelyard.printable import printable
 from steelyard.quantities import significant
 from steelyard.recordings.importing import Import
 from steelyard.recordings.model import questions
+from steelyard.recordings.notices import cut_off
 from steelyard.recordings.placed import PlacedRun
 from steelyard.recordings.registry import known_formats
 
@@ -28,6 +29,8 @@ def lines_of_import(found: Import) -> Iterator[str]:
     for run in found.runs:
         yield _run(run)
     for file, skipped in found.unread.items():
+        if text := cut_off(printable(file), skipped):
+            yield text
         many = "" if skipped.count <= _LINES_SHOWN else f", the first {_LINES_SHOWN}"
         yield f"{printable(file)}: {skipped.count:,} line{'s' * (skipped.count != 1)} not understood{many}:"
         for number, text in sorted(skipped.lines)[:_LINES_SHOWN]:

@@ -19,6 +19,7 @@ def add_notices(runs: Sequence[PlacedRun], unread: Mapping[str, Skipped]) -> Non
             report.notices.append(("one-run", text))
     first = runs[0].reports[0].notices
     first += [("not-understood", _not_understood(file, skipped)) for file, skipped in unread.items()]
+    first += [("cut-off", text) for file, skipped in unread.items() if (text := cut_off(file, skipped))]
     for run in runs:
         run.reports[0].notices += [n for n in (_modes(runs), _sampling(runs), _blocks(runs)) if n]
 
@@ -29,6 +30,13 @@ def _few(run: PlacedRun, runs: Sequence[PlacedRun]) -> str:
     series = any(report.work and report.work.by_second for report in run.reports)
     text = "one run alone: no interval across runs"
     return f"{text}; the seconds within it are no runs" if series else text
+
+
+def cut_off(file: str, skipped: Skipped) -> str:
+    """Where a file ends too early; empty for a whole one."""
+    if skipped.cut_off_at is None:
+        return ""
+    return f"{Path(file).name} is cut off at line {skipped.cut_off_at:,}: what comes before it was imported"
 
 
 def _not_understood(file: str, skipped: Skipped) -> str:

@@ -7,11 +7,7 @@ so does a banner of sysstat.
 
 from __future__ import annotations
 
-import gzip
-import io
-import os
 import re
-import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -22,6 +18,7 @@ from typing import IO
 import duckdb
 
 from steelyard.recordings.cells import has_decimal_commas
+from steelyard.recordings.packed import CUT_OFF, opened
 from steelyard.study.errors import InputError, brief
 
 HEAD_CHARACTERS = 1 << 16
@@ -45,9 +42,13 @@ Line = tuple[int, str]
 
 @dataclass
 class Skipped:
-    """Lines that no reader understood: their number, and the first lines_max of them."""
+    """Lines that no reader understood: their number, and the first lines_max of them.
+
+    cut_off_at: number of the line at which the file ends too early; None: it is whole.
+    """
 
     lines_max: int = 1000
+    cut_off_at: int | None = None
     count: int = 0
     lines: list[Line] = field(default_factory=list[Line])
     _in_part: set[int] = field(default_factory=set[int])
@@ -93,10 +94,12 @@ class Source:
             yield from self.inner
             return
         quoted, share = is_mail(self.path), share_read(self.path)
-        with closing(_opened(self.path)) as file:
+        with closing(opened(self.path)) as file:
             for number, raw in enumerate(_raw_lines(file), start=1):
                 if self.progress is not None and number % _STEP == 0:
                     self.progress(share())
+                if raw.startswith(CUT_OFF):
+                    self.skipped.cut_off_at = number
                 text = raw.decode("utf-8", "replace").rstrip("\r\n").replace("\0", "\ufffd")
                 if number == 1:
                     text = text.removeprefix("\ufeff")
@@ -198,88 +201,19 @@ def _bytes_read() -> int:
     return int(Path("/proc/self/io").read_text().split()[1])
 
 
-def is_packed(path: Path) -> str:
-    """`gzip`, `zstd`, or `none`, by the first bytes of the file. Raises InputError."""
-    with _plain(path) as file:
-        magic = file.read(4)
-    if magic[:2] == b"\x1f\x8b":
-        return "gzip"
-    return "zstd" if magic == b"\x28\xb5\x2f\xfd" else "none"
-
-
-def is_cut_off(path: Path) -> bool:
-    """Whether the file is gzip, and not whole. Raises InputError."""
-    if is_packed(path) != "gzip":
-        return False
-    try:
-        with gzip.open(path, "rb") as file:
-            while file.read(1 << 20):
-                pass
-    except (OSError, EOFError, zlib.error):
-        return True
-    return False
-
-
-def _plain(path: Path) -> IO[bytes]:
-    try:
-        # without O_NONBLOCK, opening a pipe without a writer would block
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise InputError(
-            f"{path}: cannot be read: it is no file", "name files, or give a folder with --by-folder"
-        )
-    return os.fdopen(handle, "rb")
-
-
-def _opened(path: Path) -> IO[bytes]:
-    packed = is_packed(path)
-    if packed == "gzip":
-        return gzip.open(path, "rb")  # pyright: ignore[reportReturnType]
-    return _ZstdLines(path) if packed == "zstd" else _plain(path)  # pyright: ignore[reportReturnType]
-
-
-class _ZstdLines(io.RawIOBase):
-    """Lines of a zstd file: DuckDB unpacks it, since Python's own library cannot."""
-
-    def __init__(self, path: Path) -> None:
-        self._duckdb = duckdb.connect()
-        try:
-            self._rows = self._duckdb.execute(
-                "select line from read_csv(?, compression = 'zstd', header = false, auto_detect = false,"
-                " delim = '\x01', quote = '', escape = '', strict_mode = false, null_padding = true,"
-                " columns = {'line': 'VARCHAR'})",
-                [str(path)],
-            )
-        except duckdb.Error as error:
-            raise InputError(f"{path}: not a whole zstd file: {brief(str(error), 120)}") from None
-        self._waiting: list[tuple[str | None]] = []
-
-    def readline(self, size: int | None = -1, /) -> bytes:
-        if not self._waiting:
-            self._waiting = self._rows.fetchmany(10_000)[::-1]
-        return ((self._waiting.pop()[0] or "") + "\n").encode() if self._waiting else b""
-
-    def close(self) -> None:
-        self._duckdb.close()
-        super().close()
-
-
 def _raw_lines(file: IO[bytes]) -> Iterator[bytes]:
     try:
         while line := file.readline(_LONGEST_LINE):
             yield line
     except (OSError, EOFError, duckdb.Error) as error:
         # cut off in the middle: what came before it counts
-        yield f"[cut off here: {brief(str(error))}]".encode()
+        yield CUT_OFF + f": {brief(str(error))}]".encode()
     except zlib.error as error:
         yield f"[damaged here: {error}]".encode()
 
 
 def is_mail(path: Path) -> bool:
     """Whether most lines begin with `>`."""
-    with closing(_opened(path)) as file:
+    with closing(opened(path)) as file:
         first = [line for line, _ in zip(_raw_lines(file), range(200), strict=False) if line.strip()]
     return bool(first) and sum(line.startswith(b">") for line in first) > 0.6 * len(first)

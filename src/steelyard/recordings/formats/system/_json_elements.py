@@ -35,6 +35,8 @@ class JsonElements:
         # depth of the array, 0: outside of it; inside an element all text belongs to it
         array = 0
         for number, text in self._source.lines():
+            if self._source.skipped.cut_off_at == number:
+                break
             start = 0
             for token in _TOKEN.finditer(text):
                 found = token[0]

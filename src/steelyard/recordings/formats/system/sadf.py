@@ -39,6 +39,7 @@ def read(source: Source) -> list[Report]:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{source.path}: not whole JSON of sadf: {error!r:.80}") from None
     if elements.cut_off_at is not None:
+        source.skipped.cut_off_at = elements.cut_off_at
         source.skip(elements.cut_off_at, "[cut off here: the JSON document is not whole]")
     return found
 
