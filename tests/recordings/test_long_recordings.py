@@ -11,13 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recordings import layouts
+from steelyard.analysis.comparison.block_table import estimated_runs
+from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.gauges import gauges
+from steelyard.bundle.series.read import read_series
 from steelyard.recordings.importing import import_files
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.samples import READINGS_MAX, Samples
 from steelyard.recordings.source import Source
 from steelyard.recordings.write import write_recording
+from steelyard.report.about.provenance import about_bundle
+from steelyard.report.charts.load.gauges import RECORDED
+from steelyard.report.presented.presented import present
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400), st.integers(16, 60))
@@ -84,6 +90,22 @@ def test_a_chart_shows_a_long_recording_to_its_end(tmp_path: Path) -> None:
     of_user = drawn["metric"] == "us_percent"
     # 6,000 s in 600 steps of 10 s, each a median
     assert (len(drawn["t_s"][of_user]), drawn["t_s"].max()) == (601, 6000)
+
+
+def test_a_chart_draws_recorded_shares_over_the_time_before_each_reading(tmp_path: Path) -> None:
+    place = tmp_path / "vmstat.txt"
+    place.write_text(vmstat(5))
+    found = import_files([str(place)], [], False, lambda _, __: None)
+    write_recording(found.recording, tmp_path / "out", "vmstat")
+    bundle = Bundle(tmp_path / "out")
+    series = read_series(bundle, estimated_runs(bundle.evidence()))
+    about = about_bundle(bundle)
+    drawn = RECORDED.figure(present(judge(bundle.evidence()), series, about))
+    assert drawn is not None
+    (panel,) = [panel for panel in drawn.panels if "us-percent" in panel.name]
+    corners = [(row["t_s"], row["value"]) for row in panel.spec["data"]["values"]]
+    # the row of second 1 counts from second 0 on
+    assert corners == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 4)]
 
 
 def test_a_recording_over_several_midnights_goes_on(tmp_path: Path) -> None:

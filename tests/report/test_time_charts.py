@@ -116,6 +116,24 @@ def test_waits_that_never_were_have_no_panel_and_the_caption_says_so() -> None:
     assert "No waits with 4 clients: no panel." in drawn.caption
 
 
+def test_a_reading_of_an_interval_is_drawn_over_the_time_before_it() -> None:
+    judgement, series, about = builders.two()
+    gauges_ = series.gauges
+    declared = {**gauges_, "of_interval": [True] * len(gauges_["t_s"])}
+    before = gauges.MEMORY.figure(present(judgement, replace(series, gauges=declared), about))
+    after = gauges.MEMORY.figure(present(judgement, series, about))
+    assert before is not None and after is not None
+    lines = [drawn.panels[0].spec["layer"][0]["mark"]["interpolate"] for drawn in (before, after)]
+    assert lines == ["step-after", "step-after"]
+    corners, readings = (drawn.panels[0].spec["data"]["values"] for drawn in (before, after))
+    for option in {row["option"] for row in readings}:
+        own = sorted((row["t_s"], row["shown"]) for row in readings if row["option"] == option)
+        step_s = own[1][0] - own[0][0]
+        drawn = [(row["t_s"], row["shown"]) for row in corners if row["option"] == option]
+        # a step begins where the interval of its reading began, and the last ends at the last reading
+        assert drawn == [*((at - step_s, value) for at, value in own), own[-1]]
+
+
 def test_a_limit_far_above_its_gauge_is_named_at_the_edge() -> None:
     judgement, series, about = builders.two()
     limits = [None if value != value else 16_384.0 for value in series.gauges["limit"]]

@@ -61,7 +61,8 @@ class DeclaredMetric:
     name: with its unit, and `_total` if it is a counter. entity: its object; `*` matches any text.
     meaning: one sentence. chart: the entity whose values are worth a chart; '': none. group: which figure
     has that chart. limit: `NAME_limit` is read as well, the largest value that the gauge can reach. fills:
-    the gauge is an amount that work can add to, and that should be released. latch: the column of the table
+    the gauge is an amount that work can add to, and that should be released. of_interval: a reading is the
+    mean of the time since the one before it. latch: the column of the table
     `latches` that the counter fills.
     """
 
@@ -73,6 +74,7 @@ class DeclaredMetric:
     group: GaugeGroup = ""
     limit: bool = False
     fills: bool = False
+    of_interval: bool = False
     latch: str = ""
 
     def __post_init__(self) -> None:

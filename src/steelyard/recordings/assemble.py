@@ -111,6 +111,8 @@ def _charted(runs: Sequence[PlacedRun]) -> dict[str, list[DeclaredMetric]]:
                         group="recorded",
                         limit=has,
                         fills=has,
+                        # shares of the CPUs' time
+                        of_interval=not has,
                     )
     return {monitor: list(metrics.values()) for monitor, metrics in found.items() if metrics}
 

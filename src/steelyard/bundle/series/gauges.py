@@ -42,7 +42,10 @@ _GAUGES = """
 
 
 def gauges(bundle: Bundle) -> Columns:
-    """Gauges that their monitors declare worth a chart, with their units and groups."""
+    """Gauges that their monitors declare worth a chart, with their units and groups.
+
+    of_interval: a value is the mean of the time since the one before it.
+    """
     charted = {
         (monitor, metric.chart, metric.name): metric
         for monitor, metrics in bundle.declared.items()
@@ -58,5 +61,6 @@ def gauges(bundle: Bundle) -> Columns:
         **found,
         "meaning": np.asarray([metric.meaning for metric in metrics], dtype=object),
         "unit": np.asarray([metric.unit for metric in metrics], dtype=object),
+        "of_interval": np.asarray([metric.of_interval for metric in metrics], dtype=object),
         "group": np.asarray([metric.group for metric in metrics], dtype=object),
     }

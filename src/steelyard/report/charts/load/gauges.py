@@ -12,6 +12,7 @@ from steelyard.report.about.about import About
 from steelyard.report.charts.domain import Domain, domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
 from steelyard.report.charts.marks import colour, dash, dots, paint, plain_axis, quantitative, view
+from steelyard.report.charts.steps import steps
 from steelyard.report.charts.zoom import SCALE, zoomable
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
@@ -96,9 +97,7 @@ def _lines(data: list[dict[str, Any]], palette: Palette) -> Spec:
     axis: Spec = {"format": ",.2~f", "tickCount": 4} if unit else plain_axis(tickCount=4)
     shown = domain_of((row["shown"] for row in drawn), limits)
     encoding: Spec = {
-        "x": quantitative("t_s", "s since the start of measure", scale=SCALE, axis={"tickCount": 6}),
         "y": quantitative("shown", unit or None, axis=axis, scale=shown.scale),
-        "detail": {"field": "option"},
         "color": colour(palette),
     }
     tip = [
@@ -108,13 +107,23 @@ def _lines(data: list[dict[str, Any]], palette: Palette) -> Spec:
     ]
     crowded = not palette.by_option
     mark = {"type": "line", "interpolate": "step-after", "opacity": 0.55 if crowded else 1, "clip": True}
-    layers: list[Spec] = [
-        {"mark": mark, "encoding": {**encoding, **({} if crowded else {"strokeDash": dash(palette)})}},
-        dots(encoding, tip, seen=len(drawn) <= _DOTS_MAX),
-        *_limits(limits, shown, unit),
-    ]
+    of_interval = bool(data[0].get("of_interval"))
+    seen = len(drawn) <= _DOTS_MAX
+    if of_interval:
+        drawn = steps(drawn, ("option",), until=True)
+    own = {} if crowded else {"strokeDash": dash(palette)}
+    line = {"x": _time("t_s"), **encoding, "detail": {"field": "piece" if of_interval else "option"}, **own}
+    point = dots({"x": _time("middle_s" if of_interval else "t_s"), **encoding}, tip, seen)
+    if of_interval:
+        # the last corner of a line is no value of its own
+        point = {"transform": [{"filter": "isValid(datum.middle_s)"}], **point}
+    layers: list[Spec] = [{"mark": mark, "encoding": line}, point, *_limits(limits, shown, unit)]
     times = [row["t_s"] for row in drawn]
     return zoomable(view(150, layers, paint(drawn, palette)), min(times), max(max(times), min(times) + 1))
+
+
+def _time(field: str) -> Spec:
+    return quantitative(field, "s since the start of measure", scale=SCALE, axis={"tickCount": 6})
 
 
 def _limits(limits: list[float], shown: Domain, unit: str) -> list[Spec]:
