@@ -103,7 +103,7 @@ def test_a_chart_draws_recorded_shares_over_the_time_before_each_reading(tmp_pat
     drawn = RECORDED.figure(present(judge(bundle.evidence()), series, about))
     assert drawn is not None
     (panel,) = [panel for panel in drawn.panels if "us-percent" in panel.name]
-    corners = [(row["t_s"], row["value"]) for row in panel.spec["data"]["values"]]
+    corners = [(row["t_s"], row["shown"]) for row in panel.spec["data"]["values"]]
     # the row of second 1 counts from second 0 on
     assert corners == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 4)]
 
