@@ -219,6 +219,13 @@ def test_lock_stat_in_both_versions(one: One) -> None:
     assert old["hold_mean_ns"] == 2000.0
 
 
+def test_perf_report_with_empty_columns_after_the_symbol(one: One) -> None:
+    heading = "# Overhead  Command  Shared Object         Symbol             IPC   [IPC Coverage]"
+    text = layouts.PERF_REPORT.replace("# Overhead  Command  Shared Object         Symbol", heading)
+    text = text.replace("futex_wake\n", "futex_wake         -      -            \n")
+    assert one(text).rows == one(layouts.PERF_REPORT).rows
+
+
 def test_perf_lock_contention(one: One) -> None:
     rows = one(layouts.PERF_LOCK).rows["locks"]
     assert [(r["type"], r["contended"], r["wait_total_ns"], r["wait_max_ns"]) for r in rows] == [

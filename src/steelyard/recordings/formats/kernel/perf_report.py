@@ -18,6 +18,8 @@ _COLUMNS = re.compile(r"#\s+(?:Children\s+Self|Overhead)\s")
 _ROW = re.compile(r"\s+(?:[\d.]+%\s+)?([\d.]+)%\s+(\S.*?)\s*")
 # a command may hold blanks, as threads of browsers do
 _SYMBOL = re.compile(r"(?:(\S.*?)\s{2,})?(\S.*?)\s+\[([.kugH])\] (\S.*)")
+# columns of newer versions, empty without the processor's branch records
+_IPC = re.compile(r"\s{2,}(-|[\d.]+)\s+(-|\[[^]]*\])\s*$")
 _TREE = re.compile(r"\s+(\||-|--|[|\s]*[-|].*|\d+\.\d+%--.*)")
 _TIMES = {"": 1, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 
@@ -40,6 +42,7 @@ def read(source: Source) -> list[Report]:
             continue
         elif found and total and (row := _ROW.fullmatch(text)) and (symbol := _SYMBOL.fullmatch(row[2])):
             command, _, kind, name = symbol.groups()
+            name = _IPC.sub("", name)
             function = name.replace(";", ":") + ("_[k]" if kind == "k" else "")
             count = round(total * float(row[1]) / 100)
             role = "idle" if command == "swapper" else ""
