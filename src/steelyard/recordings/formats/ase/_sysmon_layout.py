@@ -22,11 +22,11 @@ def columns_of(heading: Sequence[str], cells: list[str]) -> tuple[str, ...] | No
     if len(cells) == len(columns) - 1 and columns[-1] == "of_total" and re.match(r"[\d-]", cells[-1]):
         # a total has no share of itself
         columns = columns[:-1]
-    if columns[:3] == _COLUMNS[:3]:
-        shares = [cell.endswith("%") for cell in cells[:3]]
-        no_share = len(cells) > 3 and bool(re.match(r"[\d-]", cells[3])) and not cells[3].endswith("%")
-        if any(shares) or no_share:
-            return None
+    numbers = [(c, cell) for c, cell in zip(columns, cells, strict=False) if re.match(r"[\d-]", cell)]
+    counted = "of_total" in columns or columns[:3] == _COLUMNS[:3]
+    # shares have their sign, and nothing else has one
+    if counted and any(cell.endswith("%") != (column == "of_total") for column, cell in numbers):
+        return None
     return columns if len(cells) == len(columns) else None
 
 

@@ -29,7 +29,7 @@ COUNTERS = {
     "committed", "rollbacks", "transactions", "selects", "inserts", "updates", "deletes", "contextswitches",
 }  # fmt: skip
 NAMES = ("spinlockname", "cachename", "enginenumber", "name", "waiteventid", "instanceid")
-_SPINLOCK = re.compile(r"([^\s\d].*?)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)")
+_SPINLOCK = re.compile(r"([^\s\d]\S*(?: \S+)*?)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)")
 _SPINLOCK_COLUMNS = ("spinlockname", "grabs", "spins", "waits", "contention")
 _SPINLOCKS = re.compile(r"\s*SpinlockName\s*/\s*Grabs")
 _DONE = re.compile(r"\(\d+ rows? affected\)|\(return status = 0\)")

@@ -33,6 +33,9 @@ def read(source: Source) -> list[Report]:
     for number_, text in source.lines():
         if found := _AT.search(text):
             blocks.append((_moment(found), []))
+        elif "Usage information at" in text:
+            source.skip(number_, text)
+            blocks.append((None, []))
         else:
             blocks[-1][1].append((number_, text))
     times = [at for at, _ in blocks if at is not None]

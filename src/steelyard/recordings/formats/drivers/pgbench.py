@@ -50,7 +50,7 @@ _FACTS = re.compile(r"(scaling factor|query mode|number of threads|maximum numbe
 _KNOWN = re.compile(
     r"(pgbench \(|starting vacuum|transaction type|scaling factor|partition|query mode|number of threads"
     r"|maximum number"
-    r"|number of transactions (per client|retried|above|below|skipped)|total number of retries"
+    r"|number of transactions (per client|below)"
     r"|tps = .*including|SQL script|creating|generating|vacuuming|done in|dropping|client \d+ .*|rate limit"
     r"|\s- (number|latency|statement|weight)|end\.| - )"
 )

@@ -50,6 +50,6 @@ def read(source: Source) -> list[Report]:
             row = _PROPERTY.fullmatch(text.strip())
             if row and re.fullmatch(r"-?\d+(\.\d+)?", row[2].strip()):
                 report.sample(0, "properties", row[1], float(row[2]))
-            elif not (row or "Calculating results" in text):
+            elif not (row or re.fullmatch(r"\s*Calculating results[ .]*", text)):
                 source.skip(line, text)
     return [one for one in found if one.understood]

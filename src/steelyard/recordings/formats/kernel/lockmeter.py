@@ -51,6 +51,9 @@ def read(source: Source) -> list[Report]:
     for number, text in source.lines():
         if found := _DELTA.search(text):
             report.seconds = float(found[1])
+        if begun and (_SECTION.match(text) or _OVERFLOW.search(text) or not text.strip()):
+            source.skip(number - 1, begun)
+            begun = ""
         if found := _SECTION.match(text):
             section = found[1]
         elif re.search(r"\bNAME\s*$", text) and "TOTAL" in text:
@@ -71,9 +74,11 @@ def read(source: Source) -> list[Report]:
                 source.skip(number - 1, begun)
             begun = text.rstrip() + " "
         else:
+            if begun:
+                source.skip(number - 1, begun)
+                begun = ""
             if not _KNOWN.match(text) and not _DELTA.search(text):
-                source.skip(number, begun + text)
-            begun = ""
+                source.skip(number, text)
     if begun:
         source.skip(source.first, begun)
     return [report]
