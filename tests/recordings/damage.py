@@ -145,11 +145,14 @@ def wrong(whole: Said, damage: Damage, part: Said) -> list[str]:
         if not values <= allowed and not since_start:
             found.append(f"{key}: {sorted(values - allowed)} in place of {sorted(allowed)[:5]}")
     for name, count in part.counts.items():
-        if count > whole.counts[name] * (1 + 1e-9):
+        # a client is known by its name alone, which may be what is damaged
+        if count > whole.counts[name] * (1 + 1e-9) + (name == "clients"):
             found.append(f"{name}: {count} in place of {whole.counts[name]}")
     kept = _without(part, 1)
     lost = {key: values - kept.get(key, set()) for key, values in by_metric.items()}
-    lost = {key: values for key, values in lost.items() if values and not _MEANS.match(key[-1])}
+    of_clients = {key[-1:] for key in whole.numbers if key[1] == "clients"}
+    lost = {key: values for key, values in lost.items() if values and key not in of_clients}
+    lost = {key: values for key, values in lost.items() if not _MEANS.match(key[-1])}
     # the name of a metric may be what is damaged
     renamed = set[float]().union(*(kept[name] for name in kept.keys() - by_metric.keys()))
     lost = {key: values for key, values in lost.items() if not values <= renamed}

@@ -410,10 +410,8 @@ def test_zstd_is_read(tmp_path: Path) -> None:
     assert imported(tmp_path, str(place)).evidence().points["transactions"].tolist() == [3]
     vmstat = tmp_path / "vmstat.txt.gz"
     vmstat.write_bytes(gzip.compress(layouts.VMSTAT.encode()))
-    assert (
-        "100" not in refusal(str(tmp_path / "none"))
-        and steelyard_import(str(vmstat), "--dry-run").exit_code == 0
-    )
+    assert "no such file" in refusal(str(tmp_path / "none"))
+    assert steelyard_import(str(vmstat), "--dry-run").exit_code == 0
 
 
 SAMPLE = "bash  1 6402.{:06}:  5025125 cpu-clock:\n\tffff821fd411 down_write+0x21 ([kernel.kallsyms])\n\n"
