@@ -1,11 +1,12 @@
 """What a fleet of 1,000 load hosts costs the lab: time to start, spread of starts, time to merge, memory.
 
-The hosts are dask workers with the settings of `fleet up`. Their engines are stubs, threads of the worker:
-each waits for the common start, notes how late it began, sends an event per second for 10 s as an engine
-does, and gives a result of the size of a real one (60 s, three statements, four clients). With --per-process 1
-each worker is a process of its own, forked from one that has imported everything, so that 1,000 fit into
-memory; with more, the workers of a process share its interpreter. The scheduler is a process of its own. So
-the times are those of scheduler and lab, on the CPUs that both and all hosts share.
+The hosts are dask workers with the settings of `fleet up`. Their engines are stubs, threads of the
+worker: each waits for the common start, notes how late it began, sends an event per second for 10 s as
+an engine does, and gives a result of the size of a real one (60 s, three statements, four clients). With
+--per-process 1 each worker is a process of its own, forked from one that has imported everything, so
+that 1,000 fit into memory; with more, the workers of a process share its interpreter. The scheduler is a
+process of its own. So the times are those of scheduler and lab, on the CPUs that both and all hosts
+share.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import json
 import multiprocessing
 import os
 import resource
+import signal
 import tempfile
 import threading
 import time
@@ -35,14 +37,14 @@ from steelyard.fleet.certificates import security
 from steelyard.fleet.connection import Connection
 from steelyard.fleet.engine import FleetEngine
 from steelyard.fleet.on_host import HostResult
-from steelyard.fleet.up import AT_ONCE, SETTINGS
+from steelyard.fleet.up import SETTINGS
+from steelyard.host.processes.parent import end_with
 from steelyard.lab.engines.result import EngineResult
 from steelyard.study.fleet import SCHEDULER_FILE
 
 SECONDS, STATEMENTS, CLIENTS = 60, ("read", "write", "transaction"), 4
 TICKS = 10
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["fleet_scale"])
+BETWEEN_S = 0.04
 HISTOGRAMS = [histogram(3000, 1_000_000 + 50_000 * number) for number in range(16)]
 
 
@@ -150,41 +152,57 @@ async def hosts_of(address: str, names: list[str]) -> None:
         await asyncio.Event().wait()
 
 
+def nursery(address: str, names: list[str], per_process: int) -> None:
+    """The main of a process that forks those of the hosts: they end with it, and it with this program."""
+    if not end_with(os.getppid()):
+        return
+    own = os.getpid()
+    for first in range(0, len(names), per_process):
+        if os.fork() == 0:
+            if end_with(own):
+                asyncio.run(hosts_of(address, names[first : first + per_process]))
+            os._exit(0)
+        # many that connect at once hinder one another: `fleet up` has 32 on their way
+        time.sleep(BETWEEN_S)
+    signal.pause()
+
+
+def lone(folder: str) -> None:
+    """The main of the scheduler's process."""
+    if end_with(os.getppid()):
+        asyncio.run(scheduler(folder))
+
+
 def begun(target: Any, *arguments: Any) -> BaseProcess:
-    """A process that runs this coroutine, and ends with this one."""
-    process = FORKS.Process(target=run, args=(target, arguments), daemon=True)
+    """A process of its own."""
+    process = multiprocessing.get_context("spawn").Process(target=target, args=arguments, daemon=True)
     process.start()
     return process
 
 
-def run(target: Any, arguments: tuple[Any, ...]) -> None:
-    """The main of such a process."""
-    asyncio.run(target(*arguments))
-
-
-Processes = list[BaseProcess]
-
-
-def connected(folder: str, names: list[str], per_process: int) -> tuple[Connection, Processes]:
-    """Scheduler and hosts, when all hosts are there."""
+def connected(folder: str, names: list[str], per_process: int) -> tuple[Connection, int, int]:
+    """Connection, process of the scheduler, and process that holds those of the hosts, when all are there."""
     file = Path(folder) / SCHEDULER_FILE
-    started = [begun(scheduler, folder)]
+    alone = begun(lone, folder)
     while not file.exists():
         time.sleep(0.1)
     connection = Connection(json.loads(file.read_text())["address"], security({}))
+    hosts = begun(nursery, connection.scheduler, names, per_process)
     with Client(connection.scheduler) as client:
-        for first in range(0, len(names), per_process):
-            started.append(begun(hosts_of, connection.scheduler, names[first : first + per_process]))
-            # as `fleet up` does
-            client.wait_for_workers(max(1, first - AT_ONCE), timeout=600)
         client.wait_for_workers(len(names), timeout=600)
-    return connection, started
+    assert alone.pid is not None and hosts.pid is not None
+    return connection, alone.pid, hosts.pid
 
 
-def resident_mib(processes: Processes) -> float:
-    """Memory of their own, without what they share."""
-    pages = [Path(f"/proc/{process.pid}/smaps_rollup").read_text() for process in processes]
+def resident_mib(*processes: int) -> float:
+    """Memory of these processes, each page that several share counted once among all."""
+    pages = [Path(f"/proc/{process}/smaps_rollup").read_text() for process in processes]
     return sum(int(line.split()[1]) for text in pages for line in text.splitlines() if "Pss:" in line) / 1024
+
+
+def children(process: int) -> list[int]:
+    """Those of its main thread."""
+    return [int(pid) for pid in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 def measured(count: int, per_process: int) -> dict[str, float]:
@@ -192,7 +210,7 @@ def measured(count: int, per_process: int) -> dict[str, float]:
     names = [f"h{n}" for n in range(count)]
     with tempfile.TemporaryDirectory() as folder:
         start_s = time.monotonic()
-        connection, processes = connected(folder, names, per_process)
+        connection, scheduler_pid, nursery_pid = connected(folder, names, per_process)
         up_s = time.monotonic() - start_s
         before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         start_s = time.monotonic()
@@ -206,7 +224,8 @@ def measured(count: int, per_process: int) -> dict[str, float]:
             whole = engine.result(lambda _: None)
             run_s = time.monotonic() - start_s
             engine.stop()
-        scheduler_mib, hosts_mib = resident_mib(processes[:1]), resident_mib(processes[1:])
+        scheduler_mib = resident_mib(scheduler_pid)
+        hosts_mib = resident_mib(nursery_pid, *children(nursery_pid))
     after_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     own = whole.tables["host_samples"]
     late = sorted(value for value, name in zip(own["value"], own["metric"], strict=True) if name == "late_ns")

@@ -75,6 +75,7 @@ kind = "postgres"
 settings = {{ pooler = "pgbouncer" }}
 [workload]
 kind = "lookup"
+handle = "unnamed"
 rows = 200
 [plan]
 clients = [6]

@@ -77,7 +77,7 @@ async def _up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyn
                 say(f"{len(workers)} hosts are up: {', '.join(workers)}")
             while not stop.is_set():
                 if lost := _ended(workers):
-                    say(lost)
+                    say(lost[1])
                     # a study that runs must learn of this host before it loses the others
                     with suppress(TimeoutError):
                         await asyncio.wait_for(_no_clients(scheduler, stop), _LEAVE_S)
@@ -100,7 +100,9 @@ async def _all_there(
         for name in fleet.workers[len(workers) : there + AT_ONCE]:
             workers[name] = _worker(name, fleet.hosts[name], scheduler.address, certificate)
         if lost := _ended(workers):
-            raise InputError(lost)
+            name, cause = lost
+            by_hand = shlex.join(reaching(fleet.hosts[name], "-m", "steelyard.cli", "--version"))
+            raise InputError(cause, f"this must work without a question: {by_hand}")
         await asyncio.sleep(_LOOK_S)
         if len(scheduler.workers) > there:
             there, since_s = len(scheduler.workers), time.monotonic()
@@ -115,14 +117,14 @@ async def _no_clients(scheduler: Scheduler, stop: asyncio.Event) -> None:
         await asyncio.sleep(_LOOK_S)
 
 
-def _ended(workers: Mapping[str, subprocess.Popen[bytes]]) -> str:
-    """That a worker has ended, and with what words; '' while all run."""
+def _ended(workers: Mapping[str, subprocess.Popen[bytes]]) -> tuple[str, str] | None:
+    """The host of a worker that has ended, and with what words; None while all run."""
     for name, process in workers.items():
         if (code := process.poll()) is not None:
             assert process.stderr is not None
             tail = process.stderr.read().decode(errors="replace").strip().splitlines()[-3:]
-            return f"host {name}: its worker ended with exit code {code}: {' '.join(tail)}"
-    return ""
+            return name, f"host {name}: its worker ended with exit code {code}: {' '.join(tail)}"
+    return None
 
 
 @contextmanager
