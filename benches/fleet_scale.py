@@ -144,15 +144,17 @@ async def scheduler(folder: str) -> None:
             await asyncio.Event().wait()
 
 
-async def hosts_of(address: str, names: list[str]) -> None:
+async def hosts_of(folder: str, address: str, names: list[str]) -> None:
     """Workers of one process, for ever."""
-    with dask.config.set(dict(worker.SETTINGS)):
+    # as on a host of its own: workers that share a folder look through it for dead ones when they start
+    scratch = {"temporary-directory": f"{folder}/{names[0]}"}
+    with dask.config.set({**worker.SETTINGS, **scratch}):
         for name in names:
             await Worker(address, name=name, nthreads=1, dashboard=False, memory_limit=0, host="127.0.0.1")
         await asyncio.Event().wait()
 
 
-def nursery(address: str, names: list[str], per_process: int) -> None:
+def nursery(folder: str, address: str, names: list[str], per_process: int) -> None:
     """The main of a process that forks those of the hosts: they end with it, and it with this program."""
     if not end_with(os.getppid()):
         return
@@ -160,7 +162,7 @@ def nursery(address: str, names: list[str], per_process: int) -> None:
     for first in range(0, len(names), per_process):
         if os.fork() == 0:
             if end_with(own):
-                asyncio.run(hosts_of(address, names[first : first + per_process]))
+                asyncio.run(hosts_of(folder, address, names[first : first + per_process]))
             os._exit(0)
         # many that connect at once hinder one another: `fleet up` has 32 on their way
         time.sleep(BETWEEN_S)
@@ -187,7 +189,7 @@ def connected(folder: str, names: list[str], per_process: int) -> tuple[Connecti
     while not file.exists():
         time.sleep(0.1)
     connection = Connection(json.loads(file.read_text())["address"], security({}))
-    hosts = begun(nursery, connection.scheduler, names, per_process)
+    hosts = begun(nursery, folder, connection.scheduler, names, per_process)
     with Client(connection.scheduler) as client:
         client.wait_for_workers(len(names), timeout=600)
     assert alone.pid is not None and hosts.pid is not None
@@ -208,7 +210,7 @@ def children(process: int) -> list[int]:
 def measured(count: int, per_process: int) -> dict[str, float]:
     """One study's run over so many hosts."""
     names = [f"h{n}" for n in range(count)]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         start_s = time.monotonic()
         connection, scheduler_pid, nursery_pid = connected(folder, names, per_process)
         up_s = time.monotonic() - start_s
