@@ -18,6 +18,7 @@ import multiprocessing
 import os
 import resource
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -214,6 +215,7 @@ def measured(count: int, per_process: int) -> dict[str, float]:
         start_s = time.monotonic()
         connection, scheduler_pid, nursery_pid = connected(folder, names, per_process)
         up_s = time.monotonic() - start_s
+        print(f"{count} workers are there after {up_s:.0f} s", file=sys.stderr)
         before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         start_s = time.monotonic()
         with Bus(connection, names) as bus:
@@ -221,6 +223,7 @@ def measured(count: int, per_process: int) -> dict[str, float]:
             start_s = time.monotonic()
             clocks = bus.offsets()
             clocks_s = time.monotonic() - start_s
+            print(f"clocks were read in {clocks_s:.0f} s", file=sys.stderr)
             start_s = time.monotonic()
             engine = FleetEngine(bus, "load", {}, task=stub)
             whole = engine.result(lambda _: None)
