@@ -23,7 +23,9 @@ from steelyard.study.fleet import SCHEDULER_FILE
 
 _CONNECT_S = 30.0
 _BEAT_S = 2.0
-_ANSWER_S = 5.0
+# of silence; each host makes the lab itself slower to hear it
+_ANSWER_S, _ANSWER_OF_HOST_S, _ANSWER_S_MAX = 5.0, 0.005, 12.0
+_TICK_S = 0.25
 # a beat, a command and a fetch at the same time; a connection beyond the limit closes another, and is slow
 _CONNECTIONS_MIN, _CONNECTIONS_OF_HOST = 512, 3
 # with each host, and with all of them
@@ -44,6 +46,7 @@ class Bus:
         self._hosts = names
         self.lab = uuid4().hex
         self.failure = ""
+        self._answer_s = min(_ANSWER_S_MAX, _ANSWER_S + _ANSWER_OF_HOST_S * len(names))
         self._over = threading.Event()
         permit_files()
         with dask.config.set(_CONFIG):
@@ -108,13 +111,13 @@ class Bus:
         self._client.unsubscribe_topic(channel)
 
     def call(
-        self, operation: str, arguments: Mapping[str, Mapping[str, Any]], limit_s: float = _ANSWER_S
+        self, operation: str, arguments: Mapping[str, Mapping[str, Any]], limit_s: float | None = None
     ) -> dict[str, Any]:
         """Answers of hosts to a call, by host; arguments by host. Raises LoadFailed, which names a host.
 
-        limit_s: of silence. Where many hosts answer one after another, each answer begins it anew.
+        limit_s: of silence; default: 5 s, more for many hosts. Each answer of any host begins it anew.
         """
-        return self._client.sync(self._answers, operation, arguments, limit_s)
+        return self._client.sync(self._answers, operation, arguments, limit_s or self._answer_s)
 
     def offsets(self) -> dict[str, Offset]:
         """The offset of each host's clock, by its name. Raises LoadFailed, which names a host."""
@@ -132,9 +135,9 @@ class Bus:
             for _ in range(exchanges_max):
                 sent = time.monotonic_ns()
                 try:
-                    read = await asyncio.wait_for(remote.steelyard_clock(), _ANSWER_S)
+                    read = await asyncio.wait_for(remote.steelyard_clock(), self._answer_s)
                 except TimeoutError:
-                    raise self._silent([host], _ANSWER_S) from None
+                    raise self._silent([host], self._answer_s) from None
                 except OSError as error:
                     raise self.lost(host, str(error)) from None
                 exchanges.append((sent, read, time.monotonic_ns()))
@@ -146,11 +149,13 @@ class Bus:
         calls = {
             asyncio.create_task(self._answer(host, operation, own)): host for host, own in arguments.items()
         }
-        waiting = set(calls)
+        waiting, silent_s = set(calls), 0.0
         try:
             while waiting:
-                done, waiting = await asyncio.wait(waiting, timeout=limit_s, return_when=FIRST_COMPLETED)
-                if not done:
+                # time is counted in ticks of this loop: while it is busy itself, no host is late
+                done, waiting = await asyncio.wait(waiting, timeout=_TICK_S, return_when=FIRST_COMPLETED)
+                silent_s = 0.0 if done else silent_s + _TICK_S
+                if silent_s > limit_s:
                     raise self._silent([host for call, host in calls.items() if call in waiting], limit_s)
                 for call in done:
                     if isinstance(error := call.exception(), OSError):
@@ -206,4 +211,5 @@ class Bus:
                 self.failure = self.failure or f"the scheduler of the fleet was lost: {error}"
 
 
-assert 2 * (_BEAT_S + _ANSWER_S) < SILENCE_S
+# a host that answers must not miss the lab while that waits for another
+assert _BEAT_S + _ANSWER_S_MAX < SILENCE_S
