@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -15,7 +16,7 @@ from laboratory import Lab
 from steelyard.bundle.reader import Bundle
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study
-from steelyard.study.passwords import expand, password_written
+from steelyard.study.passwords import expand, from_environment, password_written
 
 STUDY = """\
 name = "mine"
@@ -237,3 +238,14 @@ def test_a_secret_at_the_cut_of_what_a_program_printed_is_not_kept_in_part(lab: 
     everything += str(Bundle(lab.bundle).columns("select cause from runs")["cause"])
     assert "xxxx" in everything
     assert "Canary" not in everything and "sesame" not in everything
+
+
+def test_a_secret_may_be_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "secret").write_text("q7z!\n")
+    monkeypatch.setenv("BANK_FILE", str(tmp_path / "secret"))
+    assert from_environment("BANK", "subject.dsn") == "q7z!"
+    monkeypatch.setenv("BANK", "first")
+    assert from_environment("BANK", "subject.dsn") == "first"
+    monkeypatch.setenv("OTHER_FILE", str(tmp_path / "none"))
+    with pytest.raises(InputError, match=r"OTHER_FILE: .*/none: No such file"):
+        from_environment("OTHER", "subject.dsn")

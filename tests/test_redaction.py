@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -76,6 +77,21 @@ def test_a_secret_that_the_study_names_is_blotted_out_in_every_form(secret: str)
 def test_secret_variables_of_programs_are_blotted_out_and_others_stay(secret: str) -> None:
     said = redact_text(f"cannot log in to db.lab with {secret}", study(PROGRAM))
     assert said == f"cannot log in to db.lab with {REDACTED}"
+
+
+def test_secrets_of_a_driver_are_blotted_out_also_those_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pin").write_text("q7z!\n")
+    monkeypatch.setenv("PIN_FILE", str(tmp_path / "pin"))
+    monkeypatch.setenv("KEEP", "visible")
+    driven = parse_study(
+        'name = "s"\nquestion = "?"\nsubject = { kind = "jdbc", dsn = "jdbc:h2:x" }\n'
+        '[workload]\nkind = "sql"\ndriver = "d.jar"\ndriver_properties = { password = "${PIN}", user = "${KEEP}" }\n'
+        '[workload.statements.one]\nsql = "select 1"\n',
+        "my.toml",
+    )
+    assert redact_text("visible cannot log in with q7z!", driven) == f"visible cannot log in with {REDACTED}"
 
 
 def test_cause_log_notices_and_errors_of_a_run_are_without_secrets() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import quote, unquote_plus
 
 from steelyard.study.errors import InputError
@@ -79,9 +80,24 @@ def expand(address: str) -> str:
 
 def from_environment(name: str, at: str) -> str:
     """The value of an environment variable in a study. at: its key there. Raises InputError."""
-    if (found := os.environ.get(name)) is None:
-        raise InputError(f"{at}: the environment variable {name} is not set", f"export {name}=...")
+    if (found := in_environment(name)) is None:
+        hint = f"export {name}=..., or {name}_FILE=PATH of a file that holds it"
+        raise InputError(f"{at}: the environment variable {name} is not set", hint)
     return found
+
+
+def in_environment(name: str) -> str | None:
+    """The value of a variable, or of the file that NAME_FILE names, without its last line end; None: neither.
+
+    Raises InputError for a file that cannot be read.
+    """
+    if name in os.environ or not (file := os.environ.get(f"{name}_FILE")):
+        return os.environ.get(name)
+    try:
+        return Path(file).read_text(encoding="utf-8").removesuffix("\n")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise InputError(f"{name}_FILE: {file}: {why}", f"name a file that holds {name}") from None
 
 
 def _passwords(address: str) -> Iterator[str]:

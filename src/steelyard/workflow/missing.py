@@ -12,8 +12,9 @@ from steelyard.lab.monitor_check import check_monitors
 from steelyard.lab.statement_check import check_statements
 from steelyard.study.errors import InputError, typed
 from steelyard.study.load_study import located
-from steelyard.study.passwords import VARIABLE
+from steelyard.study.passwords import VARIABLE, from_environment
 from steelyard.study.study import Study
+from steelyard.study.workloads.driven import DrivenWorkload
 from steelyard.study.workloads.program import ProgramWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import SubjectFailed, kind_of
@@ -61,10 +62,16 @@ def _unset_variables(prepared: PreparedStudy) -> Iterator[InputError]:
         if isinstance(option.workload, ProgramWorkload):
             own = option.workload.environment
             texts |= {(f"workload.environment.{name}", str(text)) for name, text in own.items()}
+        if isinstance(option.workload, DrivenWorkload):
+            texts.add(("workload.driver_url", option.workload.driver_url))
+            own = option.workload.driver_properties
+            texts |= {(f"workload.driver_properties.{name}", str(text)) for name, text in own.items()}
     for at, text in sorted(texts):
         for name in dict.fromkeys(VARIABLE.findall(text)):
-            if name not in os.environ:
-                yield InputError(f"{at}: the environment variable {name} is not set", f"export {name}=...")
+            try:
+                from_environment(name, at)
+            except InputError as error:
+                yield error
 
 
 def _refused_probes(study: Study) -> Iterator[InputError]:

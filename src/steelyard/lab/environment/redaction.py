@@ -11,13 +11,16 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, quote_plus, unquote_plus
 
+from steelyard.study.errors import InputError
 from steelyard.study.factors import settings_of
-from steelyard.study.passwords import VARIABLE, WORD, is_secret
+from steelyard.study.passwords import VARIABLE, WORD, in_environment, is_secret
 from steelyard.study.study import Study
+from steelyard.study.workloads.driven import DrivenWorkload
 from steelyard.study.workloads.program import ProgramWorkload
 
 if TYPE_CHECKING:
@@ -89,7 +92,9 @@ def redacted_run(run: Run, study: Study) -> Run:
 
 
 def _secrets_of_environment() -> set[str]:
-    values = [value for name, value in os.environ.items() if is_secret(name)]
+    names = {name for name in os.environ if is_secret(name)}
+    names |= {name.removesuffix("_FILE") for name in names}
+    values = [value for name in names if (value := _value(name))]
     # programs may print a value of several lines with a prefix on each line
     parts = {part for value in values for part in (value, *value.splitlines())}
     return {form for part in parts if len(part.strip()) >= _SECRET_CHARACTERS_MIN for form in _forms(part)}
@@ -106,10 +111,17 @@ def _in_one_line(cause: str) -> str:
 
 
 def _secrets_of(study: Study) -> set[str]:
-    """Values of the variables in the study's address and in secret variables of its programs."""
+    """Values of the variables in the study's addresses and in secrets of its programs and drivers."""
     named = {name for text in _naming(study) for name in VARIABLE.findall(text)}
-    found = {value for name in named if len(value := os.environ.get(name, "")) >= _NAMED_CHARACTERS_MIN}
+    found = {value for name in named if len(value := _value(name)) >= _NAMED_CHARACTERS_MIN}
     return {form for secret in found for form in _forms(secret)}
+
+
+def _value(name: str) -> str:
+    """Of a variable; '' where there is none, or its file has gone."""
+    with suppress(InputError):
+        return in_environment(name) or ""
+    return ""
 
 
 def _naming(study: Study) -> Iterator[str]:
@@ -118,11 +130,16 @@ def _naming(study: Study) -> Iterator[str]:
         for name, text in study.workload.environment.items():
             if is_secret(name):
                 yield str(text)
-        for name, factor in study.factors.items():
-            for settings in settings_of(name, factor).values():
-                yield from (
-                    str(text) for key, text in settings.items() if is_secret(key.removeprefix("env."))
-                )
+    if isinstance(study.workload, DrivenWorkload):
+        yield study.workload.driver_url
+        for name, text in study.workload.driver_properties.items():
+            if is_secret(name):
+                yield str(text)
+    for name, factor in study.factors.items():
+        for settings in settings_of(name, factor).values():
+            for key, text in settings.items():
+                if key == "driver_url" or is_secret(key.removeprefix("env.")):
+                    yield str(text)
 
 
 def _forms(secret: str) -> Iterator[str]:
