@@ -179,6 +179,18 @@ def test_what_the_java_engine_lacks_is_refused(
         by_java(plan(server.endpoint(), **changes), jdbc(server, pgjdbc))
 
 
+def test_a_heap_that_is_too_small_is_named(server: Server, pgjdbc: list[str]) -> None:
+    names = [f"s{number}" for number in range(300)]
+    of = plan(
+        server.endpoint(),
+        statements=[{"name": name, "sql": "select 1"} for name in names],
+        transactions=[{"name": "all", "weight": 1, "statements": names, "begin": False}],
+        measure_s=30,
+    )
+    with pytest.raises(LoadFailed, match=r"heap of the Java engine is full.*raise workload\.driver_heap_mib"):
+        by_java(of, {**jdbc(server, pgjdbc), "heap_mib": 32})
+
+
 def test_a_killed_jvm_is_a_failed_run(server: Server, pgjdbc: list[str]) -> None:
     of = plan(server.endpoint(), measure_s=30)
     engine = LoadProcess("jdbc", {**of, "jdbc": jdbc(server, pgjdbc)}, frozenset(os.sched_getaffinity(0)))

@@ -305,7 +305,7 @@ kind = "{kind}"
 [workload]
 kind = "order-entry"
 driver = "{driver}"
-driver_heap_mib = 64
+driver_heap_mib = 128
 conditions = "all"
 [plan]
 clients = [4]

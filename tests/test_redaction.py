@@ -87,7 +87,8 @@ def test_secrets_of_a_driver_are_blotted_out_also_those_in_a_file(
     monkeypatch.setenv("KEEP", "visible")
     driven = parse_study(
         'name = "s"\nquestion = "?"\nsubject = { kind = "jdbc", dsn = "jdbc:h2:x" }\n'
-        '[workload]\nkind = "sql"\ndriver = "d.jar"\ndriver_properties = { password = "${PIN}", user = "${KEEP}" }\n'
+        '[workload]\nkind = "sql"\ndriver = "d.jar"\n'
+        'driver_properties = { password = "${PIN}", user = "${KEEP}" }\n'
         '[workload.statements.one]\nsql = "select 1"\n',
         "my.toml",
     )

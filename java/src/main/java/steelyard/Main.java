@@ -24,6 +24,7 @@ public final class Main {
         PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
         System.setOut(System.err);
         Lines lines = new Lines(out);
+        Thread.setDefaultUncaughtExceptionHandler((thread, error) -> fail(lines, error));
         boolean prepares = arguments.length > 1 && arguments[0].equals("prepare");
         try {
             if (arguments[0].equals("query")) {
@@ -52,5 +53,15 @@ public final class Main {
         // a driver's threads may go on
         out.flush();
         Runtime.getRuntime().halt(0);
+    }
+
+    /** What no thread of ours expects. */
+    private static void fail(Lines lines, Throwable error) {
+        error.printStackTrace();
+        if (error instanceof OutOfMemoryError) {
+            lines.say(lines.event("failed").put("cause", "the heap of the Java engine is full (" + error.getMessage()
+                    + "): raise workload.driver_heap_mib"));
+        }
+        Runtime.getRuntime().halt(1);
     }
 }

@@ -22,6 +22,7 @@ final class Record {
         }
     }
 
+    /** By what is timed; null: none of it yet. Each is a quarter of a megabyte. */
     final Histogram[] histograms;
     /** By measured second, by what is timed: done, errors. */
     final List<long[][]> seconds = new ArrayList<>();
@@ -57,9 +58,6 @@ final class Record {
     Record(Work work) {
         this.work = work;
         histograms = new Histogram[work.timed.size()];
-        for (int at = 0; at < histograms.length; at++) {
-            histograms[at] = new Histogram(1, LONGEST_NS, 3);
-        }
         int kinds = work.transactions.length;
         kindDone = new long[kinds];
         kindErrors = new long[kinds];
@@ -87,7 +85,7 @@ final class Record {
     void timed(int number, long beginNs, long endNs) {
         if (window.measures(beginNs)) {
             second(beginNs)[number][0]++;
-            histograms[number].recordValue(Math.min(Math.max(endNs - beginNs, 1), LONGEST_NS));
+            took(number, endNs - beginNs);
         }
     }
 
@@ -118,7 +116,7 @@ final class Record {
     void neverBegan(long waitedNs) {
         if (window.measuredNs() > 0) {
             backlog++;
-            histograms[histograms.length - 1].recordValue(Math.min(Math.max(waitedNs, 1), LONGEST_NS));
+            took(histograms.length - 1, waitedNs);
         }
     }
 
@@ -158,11 +156,18 @@ final class Record {
     /** Of the client's transactions; 0: none was measured. */
     long p99Ns() {
         for (int at = histograms.length - 1; at >= 0; at--) {
-            if (histograms[at].getTotalCount() > 0) {
+            if (histograms[at] != null) {
                 return histograms[at].getValueAtPercentile(99);
             }
         }
         return 0;
+    }
+
+    private void took(int number, long ns) {
+        if (histograms[number] == null) {
+            histograms[number] = new Histogram(1, LONGEST_NS, 3);
+        }
+        histograms[number].recordValue(Math.min(Math.max(ns, 1), LONGEST_NS));
     }
 
     private void profile(long beginNs, long endNs) {

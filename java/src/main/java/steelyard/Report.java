@@ -106,7 +106,9 @@ final class Report {
         for (int number = 0; number < work.timed.size(); number++) {
             Histogram merged = new Histogram(1, Record.LONGEST_NS, 3);
             for (Record record : records) {
-                merged.add(record.histograms[number]);
+                if (record.histograms[number] != null) {
+                    merged.add(record.histograms[number]);
+                }
             }
             row("latency", point, work.timed.get(number), merged.getTotalCount(), encoded(merged));
         }
