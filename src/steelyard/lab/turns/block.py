@@ -108,7 +108,9 @@ class _Block:
         """Starts all, lets each load point take its turns, ends all; each option with its result."""
         loads = self._started()
         times = _Times(self._now_ns())
-        lanes = [self._lane(slot, load, opened) for slot, load in loads]
+        # each engine is there while the others have their turns
+        limit_s = sum(engine_limit_s(self._laboratory.study, slot, load) for slot, load in loads)
+        lanes = [self._lane(slot, load, limit_s, opened) for slot, load in loads]
         self._turned(0.0)
         for point in range(len(self._laboratory.study.plan.clients)):
             self._point(lanes, point)
@@ -185,7 +187,7 @@ class _Block:
             loads.append((slot, load))
         return loads
 
-    def _lane(self, slot: Slot, load: Load, opened: ExitStack) -> Lane:
+    def _lane(self, slot: Slot, load: Load, limit_s: float, opened: ExitStack) -> Lane:
         self.current, laboratory = slot, self._laboratory
         work = laboratory.works[slot.option.label]
         plan = {**engine_plan(laboratory.study, slot, work, load), "turns": True}
@@ -198,7 +200,7 @@ class _Block:
         monitoring.rest(True)
         monitoring.start(laboratory.placement.engine)
         lane = Lane(slot, load, engine, monitoring, self.origin_ns)
-        lane.start(len(self._slots) * engine_limit_s(laboratory.study, slot, load))
+        lane.start(limit_s)
         return lane
 
     def _point(self, lanes: Sequence[Lane], point: int) -> None:
