@@ -113,13 +113,7 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
     values |= _latencies(evidence.latency, row_of)
     declared = _declared(evidence)
     for source in declared:
-        rate = _summed(evidence.rates, row_of, source.monitor, source.entity, source.counter)
-        if source.also:
-            beside = _summed(evidence.rates, row_of, source.monitor, source.also, source.counter)
-            rate = rate + np.nan_to_num(beside)
-        if np.isfinite(rate).any():
-            rate = np.where(np.isnan(rate), source.absent, rate)
-        cost = _divide(rate * source.scale, per_s)
+        cost = _divide(_rate(evidence, row_of, source), per_s)
         # servers of two kinds may have the same cost, each counted by its own monitor
         known = values.get(source.metric.name, cost)
         values[source.metric.name] = np.where(np.isnan(known), cost, known)
@@ -195,6 +189,17 @@ def _latencies(latency: Columns, row_of: Mapping[tuple[int, int], int]) -> dict[
             for name, column in found.items():
                 column[row] = latency[name][i]
     return found
+
+
+def _rate(evidence: Evidence, row_of: Mapping[tuple[int, int], int], source: Source) -> Floats:
+    """What grows per second, by row, in the metric's unit."""
+    rate = _summed(evidence.rates, row_of, source.monitor, source.entity, source.counter)
+    if source.also:
+        also = _summed(evidence.rates, row_of, source.monitor, source.also, source.counter)
+        rate = rate + np.nan_to_num(also)
+    if np.isfinite(rate).any():
+        rate = np.where(np.isnan(rate), source.absent, rate)
+    return rate * source.scale
 
 
 def _summed(

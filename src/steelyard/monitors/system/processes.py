@@ -69,9 +69,7 @@ _METRICS = (
         "Bytes written directly, and of pages made dirty, which may never reach storage",
         _server("written_bytes_per_txn", "bytes written to storage", "storage"),
     ),
-    DeclaredMetric(
-        "memory_private_bytes", "*", "Anonymous memory", chart="server", group="memory", fills=True
-    ),
+    DeclaredMetric("memory_private_bytes", "*", "Anonymous memory", (), "server", "memory", fills=True),
     DeclaredMetric("memory_shared_bytes", "*", "Shared memory: the largest amount that one process touched"),
     DeclaredMetric(
         "memory_bytes", "*", "Private and shared memory", chart="server", group="memory", fills=True
