@@ -126,12 +126,12 @@ def test_a_turn_that_is_late_on_one_host_is_repeated_and_named(calm: Fleet) -> N
     until(lambda: len(calm.engines("load1")) == 2, 60)
     time.sleep(2)
     # an engine that stands still while the other option has its turn is late for its own
-    for _ in range(6):
+    for _ in range(5):
         for pid in calm.engines("load1")[:1]:
             os.kill(pid, signal.SIGSTOP)
-            time.sleep(0.4)
+            time.sleep(1)
             os.kill(pid, signal.SIGCONT)
-        time.sleep(0.3)
+        time.sleep(0.5)
     out, error = study.communicate(timeout=120)
     assert study.returncode == 0, out + error
     bundle = Bundle(calm.folder / "turns")

@@ -160,8 +160,8 @@ class FleetEngine:
             self._send_at(_LEAD_NS, {"do": "start"})
         elif late := {host: event["late_ms"] for host, event in found.items() if "late_ms" in event}:
             self._repeats.add(late, sum(event.get("all", 0) for event in found.values()))
-            self._took_ns.append(int(max(late.values()) * 1e6) + max(self._took_ns))
-            self._send_at(self._lead_of_turn_ns, {**self._turn, "again": True})
+            late_ns = int(max(late.values()) * 1e6)
+            self._send_at(max(self._lead_of_turn_ns, _SLOWEST_TIMES * late_ns), {**self._turn, "again": True})
         else:
             whole = _together(list(found.values()))
             on_event({**whole, "all": whole["all"] + self._repeats.over()} if name[0] == "turn" else whole)
