@@ -10,19 +10,24 @@ import json
 import os
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from fleet_hosts import STUDY, fleet
+# of the tests, which are no package
+hosts: Any = import_module("fleet_hosts")
 
 
 def measured(runs: int) -> dict[str, object]:
     """Spread of the first transactions of each run, ms."""
     # closed loop: each client begins at once; an arrival of an open loop comes when it comes
-    study = STUDY.replace('[workload.arrival]\nkind = "open"\nrate_per_s = 240\n', "")
+    study = hosts.STUDY.replace('[workload.arrival]\nkind = "open"\nrate_per_s = 240\n', "")
     before = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as folder, fleet(Path(folder)) as made:
+    spreads: list[float]
+    clocks: list[float]
+    with tempfile.TemporaryDirectory() as folder, hosts.fleet(Path(folder)) as made:
         bundle = made.run("start", measure_s=0.3, blocks=runs, study=study)
         spreads, clocks = (
             sorted(bundle.columns(f"select ({sql}) / 1e6 as ms from {table} group by run")["ms"].tolist())
