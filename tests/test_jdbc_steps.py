@@ -305,7 +305,7 @@ kind = "{kind}"
 [workload]
 kind = "order-entry"
 driver = "{driver}"
-driver_heap_mib = 128
+driver_heap_mib = 256
 conditions = "all"
 [plan]
 clients = [4]

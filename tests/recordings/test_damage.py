@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recordings.damage import NUMBER, Damage, damages, said_by, whole_file_damages, wrong
+from recordings.damaged_files import NUMBER, Damage, damages, said_by, whole_file_damages, wrong
 from recordings.layouts import LAYOUTS
 from steelyard.study.errors import InputError
 

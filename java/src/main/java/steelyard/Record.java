@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import org.HdrHistogram.Histogram;
+import org.HdrHistogram.IntCountsHistogram;
 
 /** What one client counts at one load point; written by its thread alone, read between stretches of load. */
 final class Record {
@@ -22,8 +22,8 @@ final class Record {
         }
     }
 
-    /** By what is timed; null: none of it yet. Each is a quarter of a megabyte. */
-    final Histogram[] histograms;
+    /** By what is timed; null: none of it yet. Each grows with its longest value: 60 KiB where that is 16 ms. */
+    final IntCountsHistogram[] histograms;
     /** By measured second, by what is timed: done, errors. */
     final List<long[][]> seconds = new ArrayList<>();
     final long[] kindDone;
@@ -57,7 +57,7 @@ final class Record {
 
     Record(Work work) {
         this.work = work;
-        histograms = new Histogram[work.timed.size()];
+        histograms = new IntCountsHistogram[work.timed.size()];
         int kinds = work.transactions.length;
         kindDone = new long[kinds];
         kindErrors = new long[kinds];
@@ -165,7 +165,7 @@ final class Record {
 
     private void took(int number, long ns) {
         if (histograms[number] == null) {
-            histograms[number] = new Histogram(1, LONGEST_NS, 3);
+            histograms[number] = new IntCountsHistogram(3);
         }
         histograms[number].recordValue(Math.min(Math.max(ns, 1), LONGEST_NS));
     }
