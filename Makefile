@@ -15,7 +15,7 @@ demo: $(BUILT)
 # every part runs, whatever became of those before it; one that failed fails the whole
 test: $(BUILT)
 	@failed=0; set -x; \
-	$(RUN)/pytest tests --numprocesses 3 --dist loadfile || failed=1; \
+	$(RUN)/pytest tests --numprocesses 4 --dist loadfile || failed=1; \
 	cargo test --quiet --no-fail-fast --package steelyard-engine --package steelyard-load --package steelyard-dispatch --package steelyard-latch --package steelyard-probe || failed=1; \
 	cargo test --quiet --package steelyard-latch --features loom --release --test models || failed=1; \
 	exit $$failed

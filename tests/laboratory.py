@@ -17,6 +17,8 @@ from pathlib import Path
 from small import SMALL as SMALL
 from small import small_study as small_study
 
+_DOUBLES = Path(__file__).parent / "doubles"
+
 
 @contextmanager
 def alone() -> Iterator[None]:
@@ -55,6 +57,7 @@ class Lab:
 
     folder: Path
     prefix: tuple[str, ...] = ()  # a program that starts another under its own conditions
+    draws: bool = False  # charts of reports
     processes: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
@@ -71,7 +74,7 @@ class Lab:
             start_new_session=True,
             # a shell that runs the tests in the background has them ignore Ctrl-C
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-            env={**os.environ, "TMPDIR": str(self.folder), **environment},
+            env={**os.environ, "TMPDIR": str(self.folder), **self._modules(), **environment},
         )
         self.processes.append(process)
         return process
@@ -103,6 +106,10 @@ class Lab:
         while not condition():
             assert time.monotonic() < deadline, f"never: {why}"
             time.sleep(0.02)
+
+    def _modules(self) -> dict[str, str]:
+        paths = [] if self.draws else [str(_DOUBLES)]
+        return {"PYTHONPATH": os.pathsep.join([*paths, *filter(None, [os.environ.get("PYTHONPATH")])])}
 
     def runs(self) -> int:
         return len(list(self.bundle.glob("runs/[0-9]*")))

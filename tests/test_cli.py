@@ -23,7 +23,7 @@ from steelyard.workflow.resolution import resolution_finding
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     """A finished study of the null subject."""
-    lab = Lab(tmp_path_factory.mktemp("cli"))
+    lab = Lab(tmp_path_factory.mktemp("cli"), draws=True)
     done = lab.run("run", small_study(lab.folder), "--bundle", lab.bundle, "--json")
     assert done.returncode == 0, done.stderr
     (lab.folder / "judgement.json").write_text(done.stdout)

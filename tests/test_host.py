@@ -110,7 +110,11 @@ def swappiness() -> Iterator[str]:
 @pytest.fixture
 def sleeper() -> Iterator[int]:
     """A process with a child."""
-    process = subprocess.Popen(["sh", "-c", "sleep 60 & wait"], start_new_session=True)
+    process = subprocess.Popen(
+        ["sh", "-c", "sleep 60 & echo; wait"], start_new_session=True, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.readline()  # the child is there
     yield process.pid
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
