@@ -180,7 +180,7 @@ def test_what_the_java_engine_lacks_is_refused(
 
 
 def test_a_heap_that_is_too_small_is_named(server: Server, pgjdbc: list[str]) -> None:
-    names = [f"s{number}" for number in range(300)]
+    names = [f"s{number}" for number in range(1_000)]
     of = plan(
         server.endpoint(),
         statements=[{"name": name, "sql": "select 1"} for name in names],
