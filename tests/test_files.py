@@ -152,7 +152,7 @@ def test_an_export_to_a_place_that_is_a_folder_is_bad_input(tmp_path: Path) -> N
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     """A finished study of the null subject."""
-    lab = Lab(tmp_path_factory.mktemp("files"))
+    lab = Lab(tmp_path_factory.mktemp("files"), draws=True)
     done = lab.run("run", small_study(lab.folder), "--bundle", lab.bundle)
     assert done.returncode == 0, done.stderr
     return lab
@@ -162,7 +162,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Lab:
 def test_a_page_that_does_not_fit_leaves_the_old_one_and_nothing_else(made: Lab) -> None:
     page = (made.bundle / "report.html").read_bytes()
     before = sorted(made.bundle.rglob("*"))
-    small = Lab(made.folder, prefix=("prlimit", "--fsize=100000"))
+    small = Lab(made.folder, prefix=("prlimit", "--fsize=100000"), draws=True)
     done = small.run("report", made.bundle)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "report.html: the report could not be written: File too large" in done.stderr
@@ -174,7 +174,7 @@ def test_a_page_that_does_not_fit_leaves_the_old_one_and_nothing_else(made: Lab)
 
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="prlimit of util-linux is needed")
 def test_pictures_that_do_not_fit_end_in_a_sentence(made: Lab) -> None:
-    small = Lab(made.folder, prefix=("prlimit", "--fsize=3000"))
+    small = Lab(made.folder, prefix=("prlimit", "--fsize=3000"), draws=True)
     done = small.run("report", made.bundle, "--images", made.folder / "pictures")
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert "cannot be written: File too large" in done.stderr

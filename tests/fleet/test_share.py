@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from servers import plan, stub
+from servers import plan, postgres, stub
 from steelyard import _core
 from steelyard.fleet.clocks import SAME
 from steelyard.fleet.merge import Part, merged
@@ -139,6 +139,27 @@ def test_a_turn_that_an_engine_learns_of_too_late_is_repeated_and_counts_once(se
     assert sum(result.tables["transactions"]["count"]) == counted
     assert sum(result.tables["clients"]["transactions"]) == counted
     assert result.tables["latency"]["count"][-1] == counted
+
+
+def test_hosts_insert_keys_that_no_other_host_has() -> None:
+    numbers = {"a": {"kind": "unique"}, "b": {"kind": "sequence", "start": 10, "step": -3}}
+    insert = {"name": "insert", "sql": "insert into ids values (:a, :b, :c)", "parameters": numbers}
+    asked = {
+        "statements": [insert],
+        "transactions": [
+            {"name": "insert", "weight": 1.0, "begin": False, "statements": [], "values": {},
+             "steps": [{"do": "draw", "value": "c", "from": {"kind": "unique"}},
+                       {"do": "statement", "name": "insert"}]}
+        ],
+        "points": [4],
+    }  # fmt: skip
+    with postgres() as real:
+        real.ask("create table ids (a bigint unique, b bigint unique, c bigint unique)")
+        whole = together(shares(plan(real.endpoint(), **asked), 3))
+        assert whole.tables["errors"]["code"] == []
+        # each counts where it begins: a client's last may begin after the end
+        counted = sum(whole.tables["transactions"]["count"])
+        assert 10 < counted <= real.ask("select count(*) from ids") <= counted + 4
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ use rand::rngs::SmallRng;
 use rand_distr::{Distribution, Zipf};
 
 use crate::plan::generator::Generator;
+use crate::plan::share::Share;
 use crate::shared_memory::Shared;
 use crate::statements::value::Value;
 
@@ -50,6 +51,14 @@ impl Source {
         }
     }
 
+    /// Leaves the part of a counter's numbers that no other host takes.
+    pub fn divide(&mut self, share: Share) {
+        if let Self::Counter { start, step, .. } = self {
+            *start = start.wrapping_add(step.wrapping_mul(share.host as i64));
+            *step = step.wrapping_mul(share.hosts as i64);
+        }
+    }
+
     /// Puts the next value in place of this one.
     pub fn draw(&self, rng: &mut SmallRng, value: &mut Value) {
         match self {
@@ -83,7 +92,10 @@ mod tests {
     use super::*;
 
     fn drawn(generator: &Generator, count: usize) -> Vec<String> {
-        let source = Source::new(generator);
+        taken(&Source::new(generator), count)
+    }
+
+    fn taken(source: &Source, count: usize) -> Vec<String> {
         let mut rng = SmallRng::seed_from_u64(7);
         (0..count)
             .map(|_| {
@@ -129,6 +141,20 @@ mod tests {
     #[test]
     fn sequence_never_repeats() {
         assert_eq!(drawn(&Generator::Sequence { start: 5, step: 3 }, 3), ["5", "8", "11"]);
+    }
+
+    #[test]
+    fn hosts_divide_a_sequence() {
+        let mut all: Vec<i64> = (0..3)
+            .flat_map(|host| {
+                let mut source = Source::new(&Generator::Sequence { start: 5, step: -2 });
+                source.divide(Share { host, hosts: 3 });
+                taken(&source, 4)
+            })
+            .map(|text| text.parse().unwrap())
+            .collect();
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        assert_eq!(all, (0..12).map(|n| 5 - 2 * n).collect::<Vec<_>>());
     }
 
     #[test]

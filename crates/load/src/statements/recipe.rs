@@ -120,6 +120,15 @@ impl Recipe {
         })
     }
 
+    /// Those of its values and of its steps.
+    pub fn sources_mut(&mut self) -> impl Iterator<Item = &mut Source> {
+        let drawn = self.steps.iter_mut().filter_map(|step| match step {
+            Step::Draw { source, .. } => Some(source),
+            _ => None,
+        });
+        self.values.iter_mut().map(|(_, source)| source).chain(drawn)
+    }
+
     /// Number of the statement at a step, if it is one.
     pub fn statement_at(&self, step: usize) -> Option<usize> {
         match self.steps.get(step) {

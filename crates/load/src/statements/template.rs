@@ -120,6 +120,10 @@ impl Template {
         &self.sources
     }
 
+    pub fn sources_mut(&mut self) -> impl Iterator<Item = &mut Source> {
+        self.sources.iter_mut().map(|(_, source)| source)
+    }
+
     /// Place of the value for each occurrence in the text, in order, where values are bound.
     pub fn occurrences(&self) -> &[usize] {
         &self.occurrences

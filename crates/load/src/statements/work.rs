@@ -11,6 +11,7 @@ use crate::plan::transaction::Transaction;
 use crate::plan::{Handle, Plan};
 use crate::shared_memory::Shared;
 use crate::statements::capture::Capture;
+use crate::statements::distributions::Source;
 use crate::statements::program::Take;
 use crate::statements::queues::Queues;
 use crate::statements::recipe::{Ingredients, Recipe, names, queues};
@@ -47,7 +48,7 @@ pub struct Work {
 impl Work {
     pub fn new(plan: Plan, dialect: Dialect) -> Result<Self, PlanError> {
         let names = names(&plan);
-        let templates: Vec<Template> = plan
+        let mut templates: Vec<Template> = plan
             .statements
             .iter()
             .map(|statement| Template::new(statement, &names, plan.parameters, dialect))
@@ -59,6 +60,9 @@ impl Work {
             weight += transaction.weight;
             transactions.push(Recipe::new(&from, transaction, &mut takes, weight)?);
         }
+        let own_numbers = |source: &mut Source| source.divide(plan.own());
+        templates.iter_mut().flat_map(Template::sources_mut).for_each(own_numbers);
+        transactions.iter_mut().flat_map(Recipe::sources_mut).for_each(own_numbers);
         let own = templates.iter().map(|template| template.sources().len()).max().unwrap_or_default();
         let capture = Capture::open(&plan)?;
         let places = (names.len() + own).max(capture.as_ref().map_or(0, Capture::values_max));
