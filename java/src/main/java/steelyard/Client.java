@@ -239,7 +239,7 @@ final class Client {
         return meanMs > 0 && exponential ? -meanMs * Math.log(1 - pauses.share()) : meanMs;
     }
 
-    private static void sleepUntil(long endNs) {
+    static void sleepUntil(long endNs) {
         for (long left = endNs - System.nanoTime(); left > 0; left = endNs - System.nanoTime()) {
             LockSupport.parkNanos(left);
         }

@@ -61,7 +61,7 @@ final class Draw {
     void statement(Template template) {
         tag = switch (work.text) {
             case "distinct" -> texts.range(0, work.texts - 1);
-            case "unique" -> work.nextTag.getAndIncrement();
+            case "unique" -> work.share.number(work.nextTag.getAndIncrement());
             default -> 0;
         };
         fill(template.ownPlaces, template.sources);

@@ -11,17 +11,23 @@ import java.util.List;
 /** One run: its load points, in one stretch of load each or in turns by the lab's commands. */
 final class Engine {
     private static final long TICK_NS = 1_000_000_000;
+    /** Before a common start: clients' threads begin and wait. */
+    private static final long THREADS_NS = 50_000_000;
 
     private final JsonNode plan;
     private final Work work;
     private final Target target;
     private final Lines lines;
     private final Report report;
+    private final CommonStart starts;
     /** Of an open loop; null: the loop is closed. */
     private final Arrivals arrivals;
     private final ThreadCpu cpu = new ThreadCpu();
     private List<Client> clients = new ArrayList<>();
     private List<Record> records = new ArrayList<>();
+    /** As they were before the last turn, of an engine among several. */
+    private List<Record> recordsBefore = List.of();
+    private final ThreadCpu cpuBefore = new ThreadCpu();
     private long countedBefore;
     private long errorsBefore;
 
@@ -31,6 +37,7 @@ final class Engine {
         work = new Work(plan);
         target = new Target(plan.path("jdbc"));
         report = new Report(work);
+        starts = new CommonStart(work.share, lines);
         arrivals = work.ratePerS > 0 ? new Arrivals(work) : null;
     }
 
@@ -39,9 +46,9 @@ final class Engine {
         int point = 0;
         for (JsonNode count : plan.path("points")) {
             if (plan.path("turns").asBoolean()) {
-                turns(point, count.asInt());
+                turns(point, work.share.clients(count.asInt()));
             } else {
-                connect(point, count.asInt());
+                connect(point, work.share.clients(count.asInt()));
                 alone(point);
             }
             report.keep(point, clients, records);
@@ -61,7 +68,7 @@ final class Engine {
         long begin = phase("connect", point, count);
         clients.forEach(Client::disconnect);
         for (int number = clients.size(); number < count; number++) {
-            clients.add(new Client(number, work, target));
+            clients.add(new Client((int) work.share.number(number), work, target));
         }
         clients = new ArrayList<>(clients.subList(0, count));
         for (Client client : clients) {
@@ -72,15 +79,17 @@ final class Engine {
         report.phase("connect", point, count, begin, System.nanoTime());
     }
 
-    private void alone(int point) throws InterruptedException {
+    private void alone(int point) throws IOException, InterruptedException {
         anew();
         long begin = phase("warm-up", point);
         double warmUpMs = plan.path("warm_up_s").asDouble() * 1000;
         if (warmUpMs > 0) {
+            Client.sleepUntil(starts.next(point));
             warmUp(point, warmUpMs);
         }
-        Window window = Window.of(0, plan.path("measure_s").asDouble() * 1000);
+        Window window = Window.at(starts.next(point), 0, plan.path("measure_s").asDouble() * 1000);
         report.phase("warm-up", point, clients.size(), begin, window.measureNs());
+        Client.sleepUntil(window.startNs() - THREADS_NS);
         phase("measure", point);
         measured(point, window);
         report.phase("measure", point, clients.size(), window.measureNs(), window.endNs());
@@ -114,7 +123,12 @@ final class Engine {
                 lines.say(lines.event("connected").put("point", point).put("t_ns", System.nanoTime()));
             } else {
                 double measureMs = command.path("measure_ms").asDouble();
-                Window window = Window.of(command.path("settle_ms").asDouble(), measureMs);
+                keepOrRestore(command);
+                long beginNs = starts.ofTurn(point, command);
+                if (beginNs < 0) {
+                    continue;
+                }
+                Window window = Window.at(beginNs, command.path("settle_ms").asDouble(), measureMs);
                 // the lab's clock of a run in turns begins here
                 measureNs = measureNs == 0 && measureMs > 0 ? window.measureNs() : measureNs;
                 turn(point, window, measureMs > 0);
@@ -123,6 +137,18 @@ final class Engine {
         long measured = records.isEmpty() ? 0 : records.get(0).measuredNs();
         report.phase("warm-up", point, count, Math.min(startNs, measureNs), measureNs);
         report.phase("measure", point, count, measureNs, measureNs + measured);
+    }
+
+    /** Before a turn at an instant: what a repeated one counted is gone. */
+    private void keepOrRestore(JsonNode command) {
+        if (command.path("again").asBoolean()) {
+            records = recordsBefore;
+            cpu.set(cpuBefore);
+        }
+        if (command.hasNonNull("at_ns")) {
+            recordsBefore = records.stream().map(Record::copy).toList();
+            cpuBefore.set(cpu);
+        }
     }
 
     private void turn(int point, Window window, boolean measures) throws SQLException, InterruptedException {

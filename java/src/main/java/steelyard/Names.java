@@ -59,7 +59,7 @@ final class Names {
 
     /** The generator of a step: one for all clients, which share what it counts. Throws PlanError. */
     Source source(JsonNode generator) {
-        return work.stepSources.computeIfAbsent(generator, Source::of);
+        return work.stepSources.computeIfAbsent(generator, of -> Source.of(of, work.share));
     }
 
     Queues queues() {

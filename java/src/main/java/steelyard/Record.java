@@ -1,6 +1,7 @@
 package steelyard;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -19,6 +20,12 @@ final class Record {
 
         Failures(String message) {
             this.message = message;
+        }
+
+        Failures copy() {
+            Failures same = new Failures(message);
+            same.count = count;
+            return same;
         }
     }
 
@@ -67,10 +74,40 @@ final class Record {
         kindMessage = new String[kinds];
     }
 
+    /** What was counted until now, of a turn that may be repeated; not what is kept for one stretch of load. */
+    Record copy() {
+        Record same = new Record(work);
+        for (int at = 0; at < histograms.length; at++) {
+            same.histograms[at] = histograms[at] == null ? null : histograms[at].copy();
+        }
+        for (long[][] second : seconds) {
+            same.seconds.add(Arrays.stream(second).map(long[]::clone).toArray(long[][]::new));
+        }
+        System.arraycopy(kindDone, 0, same.kindDone, 0, kindDone.length);
+        System.arraycopy(kindErrors, 0, same.kindErrors, 0, kindErrors.length);
+        System.arraycopy(kindRetries, 0, same.kindRetries, 0, kindRetries.length);
+        System.arraycopy(kindRolledBack, 0, same.kindRolledBack, 0, kindRolledBack.length);
+        System.arraycopy(kindCode, 0, same.kindCode, 0, kindCode.length);
+        System.arraycopy(kindMessage, 0, same.kindMessage, 0, kindMessage.length);
+        errors.forEach((code, failures) -> same.errors.put(code, failures.copy()));
+        same.done = done;
+        same.clientDone = clientDone;
+        same.failed = failed;
+        same.sumNs = sumNs;
+        same.firstHalf = firstHalf;
+        same.backlog = backlog;
+        same.beganNs = beganNs;
+        same.all = all;
+        same.allErrors = allErrors;
+        same.window = window;
+        same.earlierNs = earlierNs;
+        return same;
+    }
+
     void begin(Window next) {
         earlierNs += window.measuredNs();
         window = next;
-        java.util.Arrays.fill(parts, 0);
+        Arrays.fill(parts, 0);
         sumMs = 0;
         squaresMs2 = 0;
         while (seconds.size() * 1_000_000_000L < earlierNs + next.measuredNs()) {

@@ -10,7 +10,7 @@ interface Source {
     void draw(SmallRandom random, Value value);
 
     /** The generator of a plan. Throws PlanError for a kind that it does not know. */
-    static Source of(JsonNode generator) {
+    static Source of(JsonNode generator, Share share) {
         String kind = generator.path("kind").asText();
         long low = generator.path("low").asLong();
         long high = generator.path("high").asLong();
@@ -20,8 +20,8 @@ interface Source {
             case "nurand" -> new NuRand(
                     generator.path("a").asLong(), low, high, generator.path("constant").asLong(), whole(low, high));
             case "sequence" -> new Counter(
-                    new AtomicLong(), generator.path("start").asLong(), generator.path("step").asLong());
-            case "unique" -> new Counter(new AtomicLong(), 1, 1);
+                    new AtomicLong(), generator.path("start").asLong(), generator.path("step").asLong(), share);
+            case "unique" -> new Counter(new AtomicLong(), 1, 1, share);
             case "text" -> new Text(generator.path("length").asInt());
             case "choice" -> Choice.of(generator.path("values"));
             default -> throw new PlanError("no generator `" + kind + "`");
@@ -51,11 +51,11 @@ interface Source {
         }
     }
 
-    record Counter(AtomicLong next, long start, long step) implements Source {
+    record Counter(AtomicLong next, long start, long step, Share share) implements Source {
         @Override
         public void draw(SmallRandom random, Value value) {
             value.kind = Kind.LONG;
-            value.number = start + step * next.getAndIncrement();
+            value.number = start + step * share.number(next.getAndIncrement());
         }
     }
 

@@ -28,7 +28,7 @@ final class Template {
     private final List<String> pieces = new ArrayList<>();
     private final List<Integer> places = new ArrayList<>();
 
-    Template(JsonNode statement, List<String> given, boolean binds) {
+    Template(JsonNode statement, List<String> given, boolean binds, Share share) {
         name = statement.path("name").asText();
         Map<String, JsonNode> generators = new TreeMap<>();
         statement.path("parameters").fields().forEachRemaining(one -> generators.put(one.getKey(), one.getValue()));
@@ -41,7 +41,7 @@ final class Template {
             JsonNode generator = generators.get(names.get(at));
             if (generator != null) {
                 placeOf[at] = given.size() + own.size();
-                own.add(Source.of(generator));
+                own.add(Source.of(generator, share));
             } else if ((placeOf[at] = given.indexOf(names.get(at))) < 0) {
                 throw new PlanError("statements." + name + ": `:" + names.get(at) + "` has no entry under parameters");
             }

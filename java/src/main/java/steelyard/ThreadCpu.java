@@ -41,6 +41,13 @@ final class ThreadCpu {
         jvmNs += Math.max(0, after[0] - before[0] - clients - others);
     }
 
+    /** Those of the other. */
+    void set(ThreadCpu other) {
+        clientsNs = other.clientsNs;
+        othersNs = other.othersNs;
+        jvmNs = other.jvmNs;
+    }
+
     /** By group, in the order of the class's comment; and begins anew. */
     long[] taken() {
         long[] found = {clientsNs, othersNs, jvmNs};

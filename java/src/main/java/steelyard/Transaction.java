@@ -33,7 +33,7 @@ final class Transaction {
     /** Its number in what is timed; -1: it is not timed by itself. */
     int timed = -1;
 
-    Transaction(JsonNode given, List<String> names, List<String> shared) {
+    Transaction(JsonNode given, List<String> names, List<String> shared, Share share) {
         name = given.path("name").asText();
         takes = Taking.of(given, shared);
         Taking.names(given, received);
@@ -51,7 +51,7 @@ final class Transaction {
         Map<String, JsonNode> generators = values(given);
         values = generators.keySet();
         places = values.stream().mapToInt(shared::indexOf).toArray();
-        sources = generators.values().stream().map(Source::of).toArray(Source[]::new);
+        sources = generators.values().stream().map(one -> Source.of(one, share)).toArray(Source[]::new);
     }
 
     boolean begins() {

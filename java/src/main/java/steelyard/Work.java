@@ -22,6 +22,7 @@ final class Work {
         PER_USE
     }
 
+    final Share share;
     final Handle handle;
     final Template[] templates;
     final Transaction[] transactions;
@@ -58,6 +59,7 @@ final class Work {
     private final double weight;
 
     Work(JsonNode plan) {
+        share = Share.of(plan);
         handle = switch (plan.path("handle").asText()) {
             case "none" -> Handle.NONE;
             case "named" -> Handle.NAMED;
@@ -95,12 +97,12 @@ final class Work {
         shared = List.copyOf(given);
         boolean binds = plan.path("parameters").asText().equals("client");
         List<Template> found = new ArrayList<>();
-        plan.path("statements").forEach(one -> found.add(new Template(one, shared, binds)));
+        plan.path("statements").forEach(one -> found.add(new Template(one, shared, binds, share)));
         templates = found.toArray(Template[]::new);
         places = shared.size() + found.stream().mapToInt(one -> one.sources.length).max().orElse(0);
         List<String> names = found.stream().map(one -> one.name).toList();
         List<Transaction> kinds = new ArrayList<>();
-        plan.path("transactions").forEach(one -> kinds.add(new Transaction(one, names, shared)));
+        plan.path("transactions").forEach(one -> kinds.add(new Transaction(one, names, shared, share)));
         transactions = kinds.toArray(Transaction[]::new);
         queues = new Queues(transactions);
         weight = kinds.stream().mapToDouble(one -> one.weight).sum();
