@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ _PARTS = 4
 # an engine needs about so many files beside one for each client
 _FILES_BESIDE = 64
 _FAR_NS = 1_000_000
+# Maven's own limit and a margin
+_DRIVER_S = 330.0
 
 
 def checked(fleet: Fleet, folder: Path) -> dict[str, Any]:
@@ -58,6 +60,19 @@ def refuse_unlike(facts: Mapping[str, Mapping[str, Any]]) -> None:
             f"hosts of the fleet have another version than this machine ({__version__}): {found}",
             f"pip install 'steelyard[fleet]=={__version__}' on each host",
         )
+
+
+def refuse_without_drivers(bus: Bus, drivers: Collection[str]) -> None:
+    """Raises InputError, which names the host, where one lacks Java, the engine or a JDBC driver.
+
+    Each host fetches Maven coordinates here, before the first run.
+    """
+    for driver in sorted(drivers):
+        lacks = bus.call("driver", dict.fromkeys(bus.hosts, {"driver": driver}), _DRIVER_S)
+        for host, refusal in lacks.items():
+            if refusal:
+                cause, hint = refusal
+                raise InputError(f"host {host}: {cause}", f"on {host}: {hint}", ("workload", "driver"))
 
 
 def text(found: Mapping[str, Any]) -> str:

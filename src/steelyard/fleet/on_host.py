@@ -27,6 +27,8 @@ from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.monitors import Target, made
 from steelyard.run_tables.rows import Columns
+from steelyard.study.errors import InputError
+from steelyard.subjects.drivers.connection import with_own_programs
 
 _RATES_HZ = {"host": 1.0, "processes": 1.0}
 
@@ -138,4 +140,13 @@ def take(part: bytes) -> int:
     return len(part)
 
 
-_OPERATIONS: tuple[Callable[..., Any], ...] = (beat, runs, command, stop, clock, take)
+async def driver(driver: str) -> tuple[str, str] | None:
+    """What this host lacks to load by a JDBC driver, and how to mend it; coordinates are fetched."""
+    try:
+        await asyncio.to_thread(with_own_programs, {"driver": driver})
+    except InputError as missing:
+        return str(missing), missing.hint
+    return None
+
+
+_OPERATIONS: tuple[Callable[..., Any], ...] = (beat, runs, command, stop, clock, take, driver)

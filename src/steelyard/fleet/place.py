@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from steelyard.fleet.bus import Bus
-from steelyard.fleet.check import refuse_unlike
+from steelyard.fleet.check import refuse_unlike, refuse_without_drivers
 from steelyard.fleet.connection import Connection
 from steelyard.fleet.engine import FleetEngine
 from steelyard.lab.engines.place import Place
@@ -16,10 +16,14 @@ from steelyard.study.fleet import Fleet
 
 
 @contextmanager
-def place_of(fleet: Fleet, connection: Connection) -> Generator[Place]:
-    """The place, while the context lasts. Raises InputError when the fleet is not up."""
+def place_of(fleet: Fleet, connection: Connection, drivers: Collection[str]) -> Generator[Place]:
+    """The place, while the context lasts. drivers: of JDBC, that each host needs: coordinates or paths.
+
+    Raises InputError when the fleet is not up, or a host lacks a driver.
+    """
     with Bus(connection, fleet.with_role("load")) as bus:
         refuse_unlike(bus.facts)
+        refuse_without_drivers(bus, drivers)
         yield FleetPlace(bus)
 
 

@@ -47,6 +47,12 @@ def check(study: Study, options: Sequence[Option]) -> None:
             raise InputError("the subject jdbc needs the URL of its server", hint, ("subject",))
         if not url.startswith("jdbc:"):
             raise InputError(f"{url}: a URL of JDBC begins with jdbc:", at=("subject",))
+        if study.load_fleet is not None and (IN_PROCESS in url or not _HOST.search(url)):
+            raise InputError(
+                f"{url}: a database in the load engine's process is loaded by one host",
+                "start the database's own server and give its URL, or leave the fleet out",
+                ("fleet", "hosts"),
+            )
         if study.sql_monitors and (IN_PROCESS in url or _IN_MEMORY.search(url)):
             raise InputError(
                 "monitors by SQL: a database in the load engine's process has no second connection",

@@ -14,6 +14,8 @@ from steelyard.lab.engines.place import Place, ThisMachine
 from steelyard.study.errors import InputError
 from steelyard.study.fleet import Fleet
 from steelyard.study.fleet_file import fleet_of
+from steelyard.subjects.drivers.connection import driven
+from steelyard.subjects.drivers.jars import located
 from steelyard.workflow.prepare import PreparedStudy
 
 
@@ -29,7 +31,9 @@ def engines_of(prepared: PreparedStudy, connection: Callable[[Fleet], Any]) -> A
     fleet = prepared.study.load_fleet
     if fleet is None:
         return nullcontext(ThisMachine())
-    return of_fleet("place").place_of(fleet, connection(fleet))
+    workloads = filter(None, map(driven, prepared.options))
+    drivers = {located(workload.driver, prepared.folder) for workload in workloads}
+    return of_fleet("place").place_of(fleet, connection(fleet), drivers)
 
 
 def fleet_up(file: Path, say: Callable[[str], None]) -> None:

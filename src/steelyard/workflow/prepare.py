@@ -24,7 +24,7 @@ from steelyard.subjects import check, kind_of
 from steelyard.subjects.in_turns import data_s, why_one_after_another
 from steelyard.subjects.run_time import expected_run_s
 from steelyard.workloads import work_of
-from steelyard.workloads.load_plan import anywhere, check_load
+from steelyard.workloads.load_plan import anywhere, check_division, check_load
 
 _NEEDED_TO_SEE = {"host", "processes"}
 # to compute the verdict and write the page
@@ -99,6 +99,8 @@ class PreparedStudy:
                 if name not in published():
                     raise InputError(f'no recording "{name}"{nearest(name, published())}', at=("overlay",))
             check(study, found)
+            for option in found:
+                check_division(study, option, work_of(option.workload), somewhere)
             boots_apart = not kind_of(study).boots_itself
             if boots_apart:
                 found = with_absent_arguments(found)

@@ -12,6 +12,12 @@ from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.workloads import Scripted, Work
 
+# by key of the engine's plan, what lets several hosts divide it
+_DIVISIBLE = {
+    "points": "more clients in plan.clients, or fewer hosts with the role load",
+    "transactions_max": "remove plan.transactions: measure_s ends the phase",
+}
+
 
 def anywhere(protocol: str) -> dict[str, Any]:
     """A placeholder for the target of the load, which is known only when the subject has started."""
@@ -71,6 +77,20 @@ def check_load(study: Study, option: Option, work: Work, target: Mapping[str, An
             "change the level, or exclude the combination with [[exclude]]",
             ("factors",),
         ) from None
+
+
+def check_division(study: Study, option: Option, work: Work, target: Mapping[str, Any]) -> None:
+    """Checks whether the load hosts of the study can divide the load of an option. Raises InputError."""
+    fleet = study.load_fleet
+    if fleet is None or option.workload.load_keys() is None:
+        return
+    share = {"host": 0, "hosts": len(fleet.with_role("load"))}
+    try:
+        _core.load_check(json.dumps({**target, **load_plan(study, option, work), "share": share}))
+    except _core.PlanError as error:
+        field, _, cause = str(error).partition(": ")
+        hint = _DIVISIBLE.get(field, "give one host alone the role load")
+        raise InputError(f"option {option.label}: {cause}", hint, ("fleet", "hosts")) from None
 
 
 def _texts(work: Work) -> list[dict[str, Any]]:

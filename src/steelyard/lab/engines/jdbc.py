@@ -7,15 +7,24 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from steelyard.subjects.drivers.connection import command
+from steelyard.lab.engines.registry import LoadFailed
+from steelyard.study.errors import InputError
+from steelyard.subjects.drivers.connection import command, with_own_programs
 
 
 def run(plan: str, _say: Callable[[str], Any], lines: Any) -> str:
     """Runs the plan in Java. Does not return: the engine itself writes events and result.
 
-    lines: the input of this process, of which a command may have been read with the plan.
+    lines: the input of this process, of which a command may have been read with the plan. On a host of a fleet,
+    Java and the jars are its own. Raises LoadFailed where they are missing.
     """
-    jdbc = json.loads(plan)["jdbc"]
+    given = json.loads(plan)
+    jdbc = given["jdbc"]
+    if "share" in given:
+        try:
+            jdbc = with_own_programs(jdbc)
+        except InputError as missing:
+            raise LoadFailed(str(missing)) from None
     # a plan may hold a password: it must not be a file that others can read
     descriptor = os.memfd_create("plan", 0)
     with os.fdopen(os.dup(descriptor), "wb") as file:

@@ -16,7 +16,7 @@ from steelyard.study.passwords import VARIABLE, from_environment
 from steelyard.study.plan import Option
 from steelyard.study.workloads.driven import DrivenWorkload
 from steelyard.subjects import Load, SubjectFailed
-from steelyard.subjects.drivers.jars import jars
+from steelyard.subjects.drivers.jars import jars, located
 from steelyard.subjects.drivers.java import engine_jar, java
 
 IN_PROCESS = "{folder}"
@@ -25,7 +25,10 @@ IN_PROCESS = "{folder}"
 
 @dataclass(frozen=True)
 class DriverConnection:
-    """How an option's driver connects. properties: of the driver, secrets included: never for a bundle."""
+    """How an option's driver connects. properties: of the driver, secrets included: never for a bundle.
+
+    driver: for other machines, whose jars are elsewhere.
+    """
 
     url: str
     properties: Mapping[str, str]
@@ -35,6 +38,7 @@ class DriverConnection:
     heap_mib: int = 512
     warm_up_max_s: float = 15.0
     java: Path = field(default_factory=java)
+    driver: str = ""
 
     @classmethod
     def of(
@@ -50,6 +54,7 @@ class DriverConnection:
         return cls(
             url, {**properties, **own}, found, workload.driver_class,
             workload.driver_login_s, workload.driver_heap_mib, workload.driver_warm_up_max_s,
+            driver=located(workload.driver, folder),
         )  # fmt: skip
 
     @property
@@ -58,6 +63,7 @@ class DriverConnection:
         return {
             "java": str(self.java),
             "class_path": [str(path) for path in self.class_path],
+            "driver": self.driver,
             "driver_class": self.driver_class,
             "login_s": self.login_s,
             "heap_mib": self.heap_mib,
@@ -115,6 +121,12 @@ def by_driver(load: Load, connection: DriverConnection) -> Load:
         "sources": {**load.facts.get("sources", {}), **dict.fromkeys(settings, "study")},
     }
     return replace(load, engine="jdbc", plan={**load.plan, "jdbc": connection.plan}, facts=facts)
+
+
+def with_own_programs(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan of another machine, with Java, the engine and the driver's jars of this one. Raises InputError."""
+    found = [engine_jar(), *jars(plan["driver"], Path())]
+    return {**plan, "java": str(java()), "class_path": [str(path) for path in found]}
 
 
 def command(plan: Mapping[str, Any]) -> list[str]:

@@ -28,6 +28,11 @@ _DEPENDENCY = (
 )
 
 
+def located(driver: str, folder: Path) -> str:
+    """The driver for a machine that does not have the study: coordinates, or the absolute path of a jar."""
+    return driver if _COORDINATES.fullmatch(driver) else str((folder / driver).expanduser().resolve())
+
+
 def jars(driver: str, folder: Path, more: tuple[str, ...] = ()) -> list[Path]:
     """The jars of a driver and of further Maven coordinates. folder: that of the study.
 

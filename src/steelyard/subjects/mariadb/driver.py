@@ -15,7 +15,11 @@ def sent_by_driver(load: Load, option: Option, folder: Path) -> Load:
     server = load.server
     if server is None or driven(option) is None:
         return load
+    if not server.socket:
+        properties = {"user": server.user, "password": server.password or ""}
+        url = f"jdbc:mariadb://{server.host}:{server.port}/{server.database}"
+        return by_driver(load, DriverConnection.of(option, url, folder, properties))
     # https://mariadb.com/docs/connectors/mariadb-connector-j/about-mariadb-connector-j
-    properties = {"user": server.user, "localSocket": server.socket or ""}
+    properties = {"user": server.user, "localSocket": server.socket}
     url = f"jdbc:mariadb://localhost/{server.database}"
     return by_driver(load, DriverConnection.of(option, url, folder, properties, (NATIVE_ACCESS,)))

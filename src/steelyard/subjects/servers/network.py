@@ -50,12 +50,12 @@ def check_reach(
     whole = [workload for workload in workloads if workload.in_rounds or not workload.steady]
     if whole and len(fleet.with_role("load")) > 1:
         raise InputError("one host plays the rounds or sessions of this workload", "remove the others", at)
-    if study.subject.kind == "jdbc" or any(getattr(workload, "driver", "") for workload in workloads):
-        raise InputError("the load of a JDBC driver comes from one host", "remove [fleet]", at)
-    if study.subject.dsn is not None and fleet.server is not None:
+    # every URL of a driver is an address, also one of a single option
+    runs_already = study.subject.dsn is not None or study.subject.kind == "jdbc"
+    if runs_already and fleet.server is not None:
         hint = "leave the role server out: CPU and waits of a server at an address are not measured"
-        raise InputError("subject.dsn is a server that runs already: no host starts it", hint, at)
-    if study.subject.dsn is not None:
+        raise InputError(f"the server of {name} runs already: no host starts it", hint, at)
+    if runs_already:
         return
     if not listens:
         hint = "give the address of a server as subject.dsn" if has_address else "remove [fleet]"
