@@ -115,7 +115,9 @@ def test_a_host_sends_what_the_native_engine_sends_with_the_same_share(
 ) -> None:
     own = plan(server.endpoint(), **WORK, points=[2], **share(1, 2))
     commands = iter([CONNECT, turn(), NEXT])
-    native = json.loads(_core.load_run(json.dumps(own), lambda _: None, lambda _: json.dumps(next(commands)())))
+    native = json.loads(
+        _core.load_run(json.dumps(own), lambda _: None, lambda _: json.dumps(next(commands)()))
+    )
     expected = drawn(server)
     java = Javas(server, pgjdbc, own).result([CONNECT, turn(), NEXT])
     found = drawn(server)

@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 
 from fleet_hosts import ALL_IN_ONE, APART, DB, LAB, LOADS, Fleet, command_of, fleet, until
+from java_engine import PGJDBC, needs_java
 from namespaces import permitted
+from steelyard import _core
 from steelyard.bundle.reader import Bundle
 
 pytestmark = [
@@ -95,6 +97,26 @@ kind = "lookup"
 rows = 200
 [plan]
 clients = [2]
+warm_up_s = 0.2
+measure_s = {measure_s}
+cool_down_s = 0.1
+blocks = {blocks}
+disturbed = "keep"
+"""
+DRIVER = """
+name = "driver"
+question = "Do other hosts load by a driver?"
+[subject]
+kind = "postgres"
+[workload]
+kind = "lookup"
+handle = "named"
+rows = 200
+driver = "JARS"
+driver_heap_mib = 64
+driver_warm_up_max_s = 1
+[plan]
+clients = [CLIENTS]
 warm_up_s = 0.2
 measure_s = {measure_s}
 cool_down_s = 0.1
@@ -247,6 +269,42 @@ def test_other_hosts_load_it_by_password_alone(apart: Fleet, of_all: Path, own: 
     assert not bundle.environment["server"]["settings"].get("requirepass")
     until(lambda: not [pid for pid in apart.net.processes(DB) if program in command_of(pid)], 20)
     clean(apart, of_all)
+
+
+@needs_java
+def test_other_hosts_load_it_by_a_jdbc_driver(apart: Fleet, of_all: Path) -> None:
+    bundle = apart.run("driver", study=DRIVER.replace("JARS", PGJDBC).replace("CLIENTS", "6"))
+    own = bundle.duckdb
+    hosts = own.execute(
+        "select host, clients, transactions, histogram from host_load order by host"
+    ).fetchall()
+    assert [host for host, *_ in hosts] == list(LOADS)
+    assert all(clients == 2 and done > 0 for _, clients, done, _ in hosts)
+    ((count, whole),) = own.execute(
+        "select count, histogram from latency where statement = 'transaction'"
+    ).fetchall()
+    assert sum(done for _, _, done, _ in hosts) == count
+    merged = _core.histogram_merge([histogram for *_, histogram in hosts])
+    at = [0.5, 0.99, 0.999]
+    assert _core.histogram_quantiles(merged, at) == _core.histogram_quantiles(whole, at)
+    clean(apart, of_all)
+
+
+@pytest.mark.parametrize(
+    ("jars", "clients", "cause"),
+    [
+        ("/nowhere/driver.jar", "6", "there is no file /nowhere/driver.jar"),
+        (PGJDBC, "2", "2 clients cannot be divided among 3 hosts"),
+    ],
+)
+def test_what_hosts_cannot_do_by_a_driver_is_an_error_of_the_study(
+    apart: Fleet, jars: str, clients: str, cause: str
+) -> None:
+    text = DRIVER.replace("JARS", jars).replace("CLIENTS", clients)
+    refused = apart.begin("refused", study=text)
+    _, error = refused.communicate(timeout=60)
+    assert refused.returncode == 2, error
+    assert cause in " ".join(error.split())
 
 
 def test_sqlite_is_loaded_within_its_host(tmp_path: Path, temporary: Path) -> None:

@@ -68,7 +68,7 @@ def refuse_without_drivers(bus: Bus, drivers: Collection[str]) -> None:
     Each host fetches Maven coordinates here, before the first run.
     """
     for driver in sorted(drivers):
-        lacks = bus.call("driver", dict.fromkeys(bus.hosts, {"driver": driver}), _DRIVER_S)
+        lacks = bus.call("driver", {host: {"driver": driver} for host in bus.hosts}, _DRIVER_S)
         for host, refusal in lacks.items():
             if refusal:
                 cause, hint = refusal

@@ -15,8 +15,8 @@ from steelyard.subjects.drivers.connection import command, with_own_programs
 def run(plan: str, _say: Callable[[str], Any], lines: Any) -> str:
     """Runs the plan in Java. Does not return: the engine itself writes events and result.
 
-    lines: the input of this process, of which a command may have been read with the plan. On a host of a fleet,
-    Java and the jars are its own. Raises LoadFailed where they are missing.
+    lines: the input of this process, of which a command may have been read with the plan. On a host of a
+    fleet, Java and the jars are its own. Raises LoadFailed where they are missing.
     """
     given = json.loads(plan)
     jdbc = given["jdbc"]

@@ -124,7 +124,7 @@ def by_driver(load: Load, connection: DriverConnection) -> Load:
 
 
 def with_own_programs(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan of another machine, with Java, the engine and the driver's jars of this one. Raises InputError."""
+    """The plan of another machine, with Java and the jars of this one. Raises InputError."""
     found = [engine_jar(), *jars(plan["driver"], Path())]
     return {**plan, "java": str(java()), "class_path": [str(path) for path in found]}
 
