@@ -22,13 +22,12 @@ from distributed import get_worker, secede
 from steelyard import __version__
 from steelyard.fleet.beats import beat, end_without
 from steelyard.fleet.lab_process import LabProcesses
+from steelyard.lab.engines.jdbc import missing
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.monitors import Target, made
 from steelyard.run_tables.rows import Columns
-from steelyard.study.errors import InputError
-from steelyard.subjects.drivers.connection import with_own_programs
 
 _RATES_HZ = {"host": 1.0, "processes": 1.0}
 
@@ -142,11 +141,7 @@ def take(part: bytes) -> int:
 
 async def driver(driver: str) -> tuple[str, str] | None:
     """What this host lacks to load by a JDBC driver, and how to mend it; coordinates are fetched."""
-    try:
-        await asyncio.to_thread(with_own_programs, {"driver": driver})
-    except InputError as missing:
-        return str(missing), missing.hint
-    return None
+    return await asyncio.to_thread(missing, driver)
 
 
 _OPERATIONS: tuple[Callable[..., Any], ...] = (beat, runs, command, stop, clock, take, driver)

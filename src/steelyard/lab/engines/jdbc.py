@@ -32,3 +32,14 @@ def run(plan: str, _say: Callable[[str], Any], lines: Any) -> str:
     os.set_inheritable(descriptor, True)
     arguments = [*command(jdbc), f"/proc/self/fd/{descriptor}"]
     os.execv(arguments[0], arguments)
+
+
+def missing(driver: str) -> tuple[str, str] | None:
+    """What this machine lacks to load by a driver, and how to mend it. driver: coordinates, which are
+    fetched, or the path of a jar.
+    """
+    try:
+        with_own_programs({"driver": driver})
+    except InputError as refusal:
+        return str(refusal), refusal.hint
+    return None
