@@ -202,6 +202,16 @@ def test_a_schedule_says_blocks_and_load_points(tmp_path: Path) -> None:
     assert found.evidence().points["clients"].tolist() == [8, 16]
 
 
+def test_load_points_of_one_block_are_one_run(tmp_path: Path) -> None:
+    files(tmp_path, {"s1.txt": pgbench(900, 8), "s2.txt": pgbench(1000, 16)})
+    runs = "".join(
+        f'[[runs]]\noption = "T"\nblock = 1\nclients = {8 * i}\nfiles = ["s{i}.txt"]\n' for i in (1, 2)
+    )
+    files(tmp_path, {"schedule.toml": runs})
+    found = imported(tmp_path, str(tmp_path / "schedule.toml")).evidence().points
+    assert (found["run"].tolist(), found["clients"].tolist()) == ([1, 1], [8, 16])
+
+
 def test_a_schedule_with_an_unknown_key_names_its_line(tmp_path: Path) -> None:
     files(tmp_path, {"schedule.toml": 'name = "x"\n[options.A]\nfile = ["a.txt"]\n'})
     assert "schedule.toml:2: options.A.files: " in refusal(str(tmp_path / "schedule.toml"))
@@ -228,6 +238,27 @@ def test_a_table_of_results_with_its_mapping(tmp_path: Path, suffix: str) -> Non
     ratios = {c.metric: c.ratio for c in found.comparisons if c.option == "column"}
     assert ratios["throughput_per_s"] == pytest.approx(1.5)
     assert ratios["p99_ns"] == pytest.approx(4.5 / 5.5)
+
+
+def tabled(folder: Path, rows: str, unit: str) -> str:
+    mapping = '[[tables]]\nfile = "r.csv"\noption = "engine"\nblock = "run"\nmetrics = [\n' + (
+        f'  {{ column = "n", metric = "throughput", unit = "{unit}" }},\n]\n'
+    )
+    files(folder, {"r.csv": f"engine,run,n\n{rows}", "schedule.toml": mapping})
+    return str(folder / "schedule.toml")
+
+
+def test_a_throughput_of_a_table_is_converted_from_its_unit(tmp_path: Path) -> None:
+    found = judged(imported(tmp_path, tabled(tmp_path, "a,1,6000\nb,1,3000\n", "1/min")))
+    values = [e.value for e in found.estimates if e.metric == "throughput_per_s"]
+    assert sorted(values) == pytest.approx([50, 100])
+    assert 'throughput in "1/week"' in refusal(tabled(tmp_path, "a,1,6000\n", "1/week"))
+
+
+@pytest.mark.parametrize("block", ["x", "1.7", "0", ""])
+def test_a_row_without_a_block_of_its_table_is_not_understood(tmp_path: Path, block: str) -> None:
+    said = refusal(tabled(tmp_path, f"a,{block},6000\n", "1/s"))
+    assert "no row was understood" in said and "Traceback" not in said
 
 
 def test_a_schedule_names_the_factors_of_labels(tmp_path: Path) -> None:

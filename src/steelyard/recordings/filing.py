@@ -66,7 +66,8 @@ def by_schedule(schedule: Schedule, folder: Path) -> list[Filed]:
         began = _moment(run.began) if run.began else None
         for pattern in run.files:
             for path in _files(pattern, folder, f"runs.{number}"):
-                group = f"run {run.option} {run.block} {run.clients}"
+                # its load points are one run
+                group = f"run {run.option} {run.block}"
                 found.append(Filed(path, run.option, group, run.block, run.clients, began, run.seconds))
     return [_chosen(one, schedule.choices, folder) for one in found]
 

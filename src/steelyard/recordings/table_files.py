@@ -21,6 +21,7 @@ _READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".jsonl": "read_json
             ".json": "read_json"}  # fmt: skip
 _ROWS_MAX = 1_000_000
 _LENGTH_S = 100.0
+_PERIODS_S = {"s": 1, "min": 60, "h": 3600}
 
 
 def runs_of_table(table: TableFile, place: Path, unread: dict[str, Skipped]) -> list[PlacedRun]:
@@ -32,11 +33,12 @@ def runs_of_table(table: TableFile, place: Path, unread: dict[str, Skipped]) -> 
     for line, row in enumerate(rows, start=1):
         try:
             option, clients, report = _report(table, place, line, row)
+            said = _block(row[table.block]) if table.block else None
         except ValueError as error:
             skipped.add(line, f"row {line}: {error}")
             continue
         seen = counted[option, clients] = counted.get((option, clients), 0) + 1
-        block = int(number(str(row[table.block])) or 0) if table.block else seen
+        block = said or seen
         run = runs.setdefault((option, block), PlacedRun(option, block, [], []))
         if any(n == clients for n, _ in run.points):
             raise InputError(f"{place}: a second row of {option}, block {block}, clients {clients}")
@@ -58,7 +60,7 @@ def _rows(table: TableFile, place: Path) -> list[Mapping[str, Any]]:
     more = ", all_varchar = true" if reader == "read_csv" else ""
     with closing(duckdb.connect(config={"memory_limit": "300MB"})) as connection:
         try:
-            cursor = connection.execute(f"from {reader}(?{more}) limit {_ROWS_MAX}", [str(place)])
+            cursor = connection.execute(f"from {reader}(?{more}) limit {_ROWS_MAX + 1}", [str(place)])
             names = [column[0] for column in cursor.description or ()]
             found: list[Mapping[str, Any]] = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
         except duckdb.Error as error:
@@ -66,6 +68,8 @@ def _rows(table: TableFile, place: Path) -> list[Mapping[str, Any]]:
     for column in _columns(table):
         if column not in names:
             raise InputError(f'{place}: no column "{column}"{nearest(column, names)}')
+    if len(found) > _ROWS_MAX:
+        raise InputError(f"{place}: more than {_ROWS_MAX:,} rows", "split the file, or take every n-th row")
     return found
 
 
@@ -93,7 +97,7 @@ def _report(
         if metric.metric == "throughput":
             seconds = report.seconds or _LENGTH_S
             report.seconds = seconds
-            report.work = Work(round(value * seconds))
+            report.work = Work(round(value * seconds / _period_s(table, place)))
             if not table.seconds:
                 text_ = f"only rates are known; counts are those of {_LENGTH_S:g} s"
                 report.notices.append(("rates-alone", text_))
@@ -103,6 +107,23 @@ def _report(
         raise ValueError("no number")
     # a code is limited part by part
     return "_".join(part[:24] for part in code_of(text).split("_")), clients, report
+
+
+def _period_s(table: TableFile, place: Path) -> int:
+    """The time to which a throughput refers; without `/` it is a count in the interval, per second."""
+    unit = next(metric.unit for metric in table.metrics if metric.metric == "throughput")
+    _, slash, period = unit.rpartition("/")
+    if slash and period not in _PERIODS_S:
+        raise InputError(f'{place}: throughput in "{unit}"', "use a unit per s, min or h, such as 1/min")
+    return _PERIODS_S[period] if slash else 1
+
+
+def _block(cell: Any) -> int:
+    """Raises ValueError."""
+    value = _number(cell)
+    if value is None or value != int(value) or value < 1:
+        raise ValueError(f"the block is no whole number from 1: {cell}")
+    return int(value)
 
 
 def _number(cell: Any) -> float | None:
