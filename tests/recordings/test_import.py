@@ -544,3 +544,22 @@ def test_what_the_script_captures_here_is_imported_without_a_schedule(tmp_path: 
     assert shown.exit_code == 0, (shown.output, shown.exception)
     assert "a, block 1: " in shown.stdout and "b, block 1: " in shown.stdout
     assert "not understood" not in shown.stdout
+
+
+def test_reports_of_oracle_that_overlap_or_are_of_two_servers_are_refused(tmp_path: Path) -> None:
+    later = layouts.AWR.replace("10:10:00", "10:15:00").replace("10:00:00", "10:05:00")
+    files(tmp_path / "overlap" / "A", {"one.txt": layouts.AWR, "two.txt": later})
+    assert "overlaps with" in refusal(str(tmp_path / "overlap"), "--by-folder")
+    files(tmp_path / "two" / "A", {"one.txt": layouts.AWR, "two.txt": later.replace("LAB/lab", "LAB/other")})
+    assert "two servers in one folder: LAB/lab, LAB/other" in refusal(str(tmp_path / "two"), "--by-folder")
+
+
+def test_reports_of_which_one_alone_names_its_zone_are_refused(tmp_path: Path) -> None:
+    later = layouts.AWR.replace("10:10:00", "10:25:00").replace("10:00:00", "10:15:00")
+    files(tmp_path, {"one.txt": layouts.AWR, "two.txt": later})
+    schedule = (
+        '[options.A]\nfiles = ["one.txt", "two.txt"]\n'
+        '[[choices]]\nfiles = "two.txt"\nutc_offset_minutes = 60\n'
+    )
+    files(tmp_path, {"schedule.toml": schedule})
+    assert "one clock names its zone" in refusal(str(tmp_path / "schedule.toml"))

@@ -161,6 +161,7 @@ def _check_servers(reports: Sequence[Report]) -> None:
         key=lambda r: (r.format, r.began.replace(tzinfo=None) if r.began else datetime.min),
     )
     for a, b in itertools.pairwise(timed):
+        _check_zones(a, b)
         if a.format == b.format and a.ended and b.began and b.began + timedelta(seconds=_SLACK_S) < a.ended:
             raise InputError(
                 f"{b.place}: overlaps with {a.place}: the same time would count twice",
@@ -179,15 +180,20 @@ def _attach(runs: Sequence[PlacedRun], others: Sequence[Report]) -> None:
             raise InputError(f"{report.place}: its times are those of none of the {len(runs)} runs", _SAY)
 
 
-def _during(report: Report, run: PlacedRun) -> Report | None:
-    """The part of a monitor's report within a run. Raises InputError where times are missing."""
-    if report.began is None or run.began is None or run.seconds is None:
-        raise InputError(f"{report.place}: tells no times, and there are several runs", _SAY)
-    if (report.began.tzinfo is None) != (run.began.tzinfo is None):
+def _check_zones(report: Report, other: Report | PlacedRun) -> None:
+    """Raises InputError where only one of two times names its zone."""
+    if report.began and other.began and (report.began.tzinfo is None) != (other.began.tzinfo is None):
         raise InputError(
             f"{report.place}: one clock names its zone, the other does not",
             'give the offset in a schedule: [[choices]] files = "..." utc_offset_minutes = 0',
         )
+
+
+def _during(report: Report, run: PlacedRun) -> Report | None:
+    """The part of a monitor's report within a run. Raises InputError where times are missing."""
+    if report.began is None or run.began is None or run.seconds is None:
+        raise InputError(f"{report.place}: tells no times, and there are several runs", _SAY)
+    _check_zones(report, run)
     shift = (report.began - run.began).total_seconds()
     inside = report.samples.within(-_SLACK_S - shift, run.seconds + _SLACK_S - shift)
     if not inside:

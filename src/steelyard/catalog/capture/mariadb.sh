@@ -9,7 +9,10 @@ shift 5
 folder=$option/block-$block
 mkdir -p "$folder"
 export LC_ALL=C
-if command -v vmstat >/dev/null; then vmstat -t 1 "$((seconds + 1))" >"$folder/vmstat.txt" & fi
+started=
+trap 'for job in $started; do kill "$job" 2>/dev/null || true; done' EXIT
+trap 'exit 130' INT TERM
+if command -v vmstat >/dev/null; then vmstat -t 1 "$((seconds + 1))" >"$folder/vmstat.txt" & started="$started $!"; fi
 sysbench "$test" --threads="$clients" --time="$seconds" --events=0 --report-interval=1 --percentile=99 "$@" run \
     >"$folder/sysbench.txt"
 wait

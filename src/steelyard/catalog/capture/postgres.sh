@@ -9,8 +9,11 @@ shift 4
 folder=$option/block-$block
 mkdir -p "$folder"
 export LC_ALL=C
-cd "$folder"
-if command -v vmstat >/dev/null; then vmstat -t 1 "$((seconds + 1))" >vmstat.txt & fi
-pgbench -c "$clients" -T "$seconds" -P 1 -l "$@" >pgbench.txt 2>&1 || { cat pgbench.txt; exit 1; }
+started=
+trap 'for job in $started; do kill "$job" 2>/dev/null || true; done' EXIT
+trap 'exit 130' INT TERM
+if command -v vmstat >/dev/null; then vmstat -t 1 "$((seconds + 1))" >"$folder/vmstat.txt" & started="$started $!"; fi
+pgbench -c "$clients" -T "$seconds" -P 1 -l --log-prefix="$folder/pgbench_log" "$@" >"$folder/pgbench.txt" 2>&1 ||
+    { cat "$folder/pgbench.txt"; exit 1; }
 wait
-ls
+ls "$folder"

@@ -28,6 +28,7 @@ _ANCHORS = re.compile(
 _BEGINS = re.compile(r"^(WORKLOAD REPOSITORY report for|STATSPACK .*[Rr]eport for)")
 _SNAP = re.compile(r"\s*(Begin|End) Snap:\s+(\d+)\s+(\d\d)-([A-Za-z]{3})-(\d\d) (\d\d):(\d\d):(\d\d)")
 _ELAPSED = re.compile(r"\s*Elapsed:\s+([\d,.]+) \(mins\)")
+_SERVER = re.compile(r"\bDB/Inst: *(\S+)")
 _NOTE = re.compile(r"\s*(->|~~|-----)")
 _MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
 _Row = tuple[int, str, dict[str, str]]
@@ -65,6 +66,8 @@ def _report(source: Source, first: int, rows: list[_Row], other: list[Line]) -> 
     report = Report("oracle/awr", source.place(first))
     ends: dict[str, datetime] = {}
     for number_, text in [*other, *((n, t) for n, t, _ in rows if _SNAP.match(t) or _ELAPSED.match(t))]:
+        if server := _SERVER.search(text):
+            report.server = server[1]
         if (snap := _SNAP.match(text)) and (at := _moment(snap)):
             ends[snap[1]] = at
         elif found := _ELAPSED.match(text):
