@@ -5,8 +5,8 @@ stay open (named) and prepared for each use; a loop as general benchmark program
 call, setObject, columns by name) and the least that JDBC takes (one statement kept, no latencies), both in
 jdbc_loops/Loop.java; and the native engine. All are connected to one server, share all CPUs with it and take
 turns of 100 ms, the others stopped; a ratio pairs two drivers of one round. CPU of the driver's process
-alone, user and system, after a warm-up, without that of the JVM's compilers: they end some time, and had
-still 0.6 to 1.4 us per transaction after 8 s. Goal: the engine's CPU to that of the general loop.
+alone, user and system, after a warm-up, without that of the JVM's compilers, which end later: after 8 s
+they still took 0.6 to 1.4 us per transaction. Goal: the engine's CPU to that of the general loop.
 
 With --allocation: the engine on a driver without a server (jdbc_loops/StubDriver.java), so that bytes per
 transaction of a client's thread, and its CPU, are the engine's own. Goal: at most one byte.
@@ -41,8 +41,8 @@ BYTES_MAX = 1.0
 _CASE = Case("lookup, 8 clients", 8, "named", "prepared", 0.0)
 _PGJDBC = "org.postgresql:postgresql:42.7.4"
 _LOOPS = Path(__file__).parent / "jdbc_loops"
-# of all drivers together: the JVMs compile until then; the engine's own warm-up has no reason to go on
-_WARM_UP_S = 20.0
+# of all drivers together, 15 s each: with 4 s each the engine's code was not compiled yet and cost 1 us more
+_WARM_UP_S = 75.0
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 

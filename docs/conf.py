@@ -219,7 +219,7 @@ def _sets_page() -> str:
     lines = [
         "# Monitor sets",
         "",
-        "Queries for `[monitors.NAME] set = ...`; how to use them: [any server](../howto/any-server.md).",
+        "Queries for `[monitors.NAME] set = ...`; see [monitors by SQL](../howto/monitors-by-sql.md).",
         "With `by` there is one series per row.",
         "",
     ]

@@ -141,8 +141,9 @@ def test_a_factor_that_moves_the_server_moves_the_cpus_that_count() -> None:
     assert (found["server"], found["engine"]) == (frozenset({2, 3}), frozenset({0}))
 
 
-part = st.floats(0.0, 1.0)
-many = st.floats(0.0, 64.0)
+# in CPUs, as nanoseconds of 1 s give them: a product of the smallest floats would be 0
+part = st.integers(0, 10**9).map(lambda ns: ns / 1e9)
+many = st.integers(0, 64 * 10**9).map(lambda ns: ns / 1e9)
 
 
 @given(outside=part, own=part, waited=many, stolen=part, throttled=part, more=st.floats(0.0, 10.0))

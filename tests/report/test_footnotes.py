@@ -12,12 +12,12 @@ from steelyard.report.presented.presented import present
 
 def _of(judgement: Judgement, *notices: Notice) -> list[Footnote]:
     bare = replace(judgement, comparisons=(), notices=notices)
-    return footnotes(bare, replace(builders.two()[2], notices=()))
+    return footnotes(bare)
 
 
 def test_equal_warnings_of_several_options_and_metrics_are_one_footnote() -> None:
     text = "proven to differ from NONE, but perhaps by less than the 3 % that matters"
-    judgement, _, about = builders.scaling()
+    judgement = builders.scaling()[0]
     first, second = judgement.comparisons[:2]
     warned = replace(
         judgement,
@@ -28,7 +28,7 @@ def test_equal_warnings_of_several_options_and_metrics_are_one_footnote() -> Non
             replace(first, notices=(Notice("may-be-small", text, "C", detail="throughput: 1.01 to 1.05"),)),
         ),
     )
-    (note,) = footnotes(warned, replace(about, notices=()))
+    (note,) = footnotes(warned)
     assert note.sentence == (
         f"B (throughput: 1.02 to 1.07 and server CPU: 0.93 to 0.98) and C (throughput: 1.01 to 1.05): {text}"
     )
@@ -47,7 +47,7 @@ def test_each_option_bears_the_mark_of_the_gathered_footnote() -> None:
         judgement, notices=tuple(Notice("steal", "stolen", o, detail="5 %") for o in ("NAMED", "NONE"))
     )
     out = io.StringIO()
-    print_verdict(present(warned, Series(), replace(about, notices=())), Console(file=out, width=100))
+    print_verdict(present(warned, Series(), about), Console(file=out, width=100))
     assert "NAMED[1]" in out.getvalue()
     assert "NONE[1]" in out.getvalue()
     assert out.getvalue().count("stolen") == 1
@@ -89,7 +89,7 @@ def test_each_number_of_a_notice_has_its_mark_and_the_others_have_none() -> None
         Notice("another-study", "another study ran"),
         Notice("c", "of one", "NONE"),
     )
-    shown = present(replace(judgement, notices=notices), Series(), replace(about, notices=()))
+    shown = present(replace(judgement, notices=notices), Series(), about)
     assert [(note.text, note.number) for note in shown.footnotes] == [
         ("waited for a CPU", 1),
         ("another study ran", None),

@@ -184,5 +184,14 @@ def _lab_notices(evidence: Evidence) -> list[Notice]:
     for (code, text), numbers in runs.items():
         seen = tuple(sorted({n for n in numbers if n > 0}))
         options = {option_of.get(n, "") for n in seen}
-        found.append(Notice(code, text, options.pop() if len(options) == 1 else "", seen))
+        option = options.pop() if len(options) == 1 else ""
+        of = sum(option in ("", other) for other in option_of.values())
+        found.append(Notice(code, text, option, seen, _some_of(seen, of)))
     return found
+
+
+def _some_of(seen: Sequence[int], runs: int) -> str:
+    """Of a notice that not all runs have."""
+    if not 0 < len(seen) < runs:
+        return ""
+    return f"run {seen[0]}" if len(seen) == 1 else f"{len(seen)} of {runs} runs"

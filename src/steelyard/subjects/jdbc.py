@@ -161,7 +161,7 @@ KIND = Kind(
         "host": "this machine's",
     },
     turns=True,
-    set_up_s=3.0,
+    set_up_s=0.5,
     drivers=True,
     sql_monitors=True,
 )

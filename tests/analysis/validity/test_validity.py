@@ -226,4 +226,17 @@ def test_what_the_lab_wrote_is_passed_on_once_with_its_runs():
     text = "nothing to read"
     evidence = of_b(Truth(), notices=[(1, "monitor-unavailable", text), (2, "monitor-unavailable", text)])
     (notice,) = judge(evidence).notices
-    assert notice == Notice("monitor-unavailable", text, "", (1, 2))
+    runs = len(evidence.runs["run"])
+    assert notice == Notice("monitor-unavailable", text, "", (1, 2), f"2 of {runs} runs")
+    everywhere = [(run, "monitor-unavailable", text) for run in evidence.runs["run"].tolist()]
+    (notice,) = judge(of_b(Truth(), notices=everywhere)).notices
+    assert (notice.subject, notice.detail) == ("", "")
+
+
+def test_a_notice_of_some_runs_of_one_option_names_it_and_them():
+    runs = of_b(Truth()).runs
+    ours = [run for run, option in zip(runs["run"].tolist(), runs["option"], strict=True) if option == "B"]
+    (notice,) = judge(of_b(Truth(), notices=[(ours[1], "probe-lost", "lost")])).notices
+    assert (notice.subject, notice.detail) == ("B", f"run {ours[1]}")
+    (notice,) = judge(of_b(Truth(), notices=[(run, "probe-lost", "lost") for run in ours])).notices
+    assert (notice.subject, notice.detail) == ("B", "")

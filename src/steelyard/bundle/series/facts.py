@@ -1,4 +1,4 @@
-"""Facts of a study's runs: their number, start, cost of the monitors, notices."""
+"""Facts of a study's runs: their number, start, cost of the monitors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class MonitorCost:
 class RunFacts:
     """done: runs that count. void, disturbed: runs that do not. all_runs: with the others of their blocks.
 
-    started_at: of the first, UTC, ISO 8601; '' where there is none. notices: of the lab: code, text, runs.
+    started_at: of the first, UTC, ISO 8601; '' where there is none.
     load_points: numbers of clients that were connected. in_turns: the options of a block took turns.
     """
 
@@ -55,7 +55,6 @@ class RunFacts:
     all_runs: int
     started_at: str
     monitors: tuple[MonitorCost, ...]
-    notices: tuple[tuple[str, str, tuple[int, ...]], ...]
     load_points: tuple[int, ...] = ()
     in_turns: bool = False
 
@@ -63,10 +62,6 @@ class RunFacts:
 def run_facts(bundle: Bundle) -> RunFacts:
     """The facts of all runs. Raises InputError."""
     execute = bundle.duckdb.execute
-    notices = execute(
-        "select code, text, list(distinct run order by run) filter (run > 0) from notices"
-        " group by code, text order by 1, 2"
-    ).fetchall()
     points = execute("select distinct clients from measures join used_runs using (run) order by 1").fetchall()
     by_status = dict(execute("select status, count(*) from runs group by status").fetchall())
     return RunFacts(
@@ -81,5 +76,4 @@ def run_facts(bundle: Bundle) -> RunFacts:
         ),
         load_points=tuple(int(n) for (n,) in points),
         in_turns=bool(execute("select count(*) from turns").fetchall()[0][0]),
-        notices=tuple((code, text, tuple(runs or ())) for code, text, runs in notices),
     )

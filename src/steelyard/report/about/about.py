@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from steelyard.analysis.judgement.results import Notice
 from steelyard.bundle.series.facts import MonitorCost
 
 
@@ -49,7 +48,7 @@ class About:
     of clients count, one and many; work_is: one of what they do; who_works: whose CPU counts. kernels: what
     each says of itself, where several were booted. schemas: size of the data by option, where
     options differ in it. next_command: what to type next, here; page_command: the same, in the folder of
-    the report. notices: of the lab. resets_server: before each run; a server at an address is used as it
+    the report. resets_server: before each run; a server at an address is used as it
     is. load_points: numbers of clients that were connected; empty: those of the plan.
     in_turns: the options of a block took turns.
     """
@@ -81,7 +80,6 @@ class About:
     factors: tuple[FactorFacts, ...] = ()
     option_levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     schemas: Mapping[str, str] = field(default_factory=dict[str, str])
-    notices: tuple[Notice, ...] = ()
     resets_server: bool = True
     load_points: tuple[int, ...] = ()
     in_turns: bool = False

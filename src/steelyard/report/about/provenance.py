@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.analysis.judgement.results import Notice
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.facts import run_facts
 from steelyard.quantities import duration, quantity
@@ -65,7 +64,6 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
         resets_server=not study.subject.dsn,
         load_points=facts.load_points,
         in_turns=facts.in_turns,
-        notices=tuple(Notice(code, text, runs=runs) for code, text, runs in facts.notices),
     )
 
 

@@ -9,7 +9,6 @@ from itertools import count
 
 from steelyard.analysis.judgement.results import Judgement, Notice
 from steelyard.quantities import listed, span_of
-from steelyard.report.about.about import About
 
 # what may overturn the verdict, the gravest first
 _SEVERE = (
@@ -78,15 +77,15 @@ class Footnote:
         return f"{listed(named)}{each}: {self.text}"
 
 
-def footnotes(judgement: Judgement, about: About) -> list[Footnote]:
-    """Notices of the analysis, of the lab and of comparisons.
+def footnotes(judgement: Judgement) -> list[Footnote]:
+    """Notices of the study and of comparisons.
 
     By what matters to the verdict: severe ones first, limits of the machine last; of the others those of the
     whole study before those of single options. Those of options are numbered in that order.
     """
     warnings = (notice for item in judgement.comparisons for notice in item.notices)
     alike: dict[tuple[str, str], list[Notice]] = {}
-    for notice in (*judgement.notices, *about.notices, *warnings):
+    for notice in (*judgement.notices, *warnings):
         alike.setdefault((notice.code, _RUNS.sub("", notice.text)), []).append(notice)
     found = [_gathered(notices) for notices in alike.values()]
     numbers = count(1)

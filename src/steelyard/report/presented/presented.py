@@ -118,7 +118,7 @@ def present(
     overlays: Sequence[tuple[str, Sequence[Scaling]]] = (),
 ) -> Presented:
     """Makes it once. series: `Series()` for what shows no chart."""
-    notes = footnotes(judgement, about)
+    notes = footnotes(judgement)
     ranking = ranked(judgement, notes)
     return Presented(
         judgement=judgement,

@@ -23,6 +23,7 @@ final class Engine {
     /** Of an open loop; null: the loop is closed. */
     private final Arrivals arrivals;
     private final ThreadCpu cpu = new ThreadCpu();
+    private final Compilation compilation = new Compilation();
     private List<Client> clients = new ArrayList<>();
     private List<Record> records = new ArrayList<>();
     /** As they were before the last turn, of an engine among several. */
@@ -190,13 +191,13 @@ final class Engine {
         clients.forEach(unused -> records.add(new Record(work)));
     }
 
-    /** A measured stretch: how long the JVM compiled in it, and its CPU. */
+    /** A measured stretch: what the JVM compiled in it, and its CPU. */
     private void measured(int point, Window window) throws InterruptedException {
-        long compiledMs = Compilation.timeMs();
+        long compiledNs = compilation.ns();
         long[] before = ThreadCpu.reading();
         load(point, "measure", window);
         cpu.add(before, clients.stream().mapToLong(client -> client.cpuNs).sum());
-        report.compiled(Compilation.timeMs() - compiledMs);
+        report.compiled(compilation.ns() - compiledNs);
     }
 
     /** Every client in its thread until the window's end. */

@@ -24,7 +24,7 @@ final class Report {
     private final ArrayNode began = Lines.JSON.createArrayNode();
     private long connections;
     private long connectNs;
-    private long compiledMs;
+    private long compiledNs;
     private long measuredNs;
     private List<Client> clients = List.of();
 
@@ -47,8 +47,8 @@ final class Report {
         connectNs += tookNs;
     }
 
-    void compiled(long ms) {
-        compiledMs += ms;
+    void compiled(long ns) {
+        compiledNs += ns;
     }
 
     /** ns: CPU of the measured load by group of threads. */
@@ -70,7 +70,7 @@ final class Report {
         row("samples", now, entity, "quiet", end.isQuiet() ? 1.0 : 0.0);
         if (!end.isQuiet()) {
             row("notices", "jit", String.format(Locale.ROOT, "the JVM was not quiet after %.1f s of warm-up at %d clients:"
-                    + " in the last half second it compiled %.0f methods per second, for %.0f %% of the time (quiet:"
+                    + " in the last half second it compiled %.0f methods per second, with %.0f %% of a CPU (quiet:"
                     + " fewer than %.0f, less than %.0f %%): raise workload.driver_warm_up_max_s", end.seconds(), count,
                     end.methodsPerS(), 100 * end.share(), WarmUp.METHODS_PER_S, 100 * WarmUp.SHARE));
         }
@@ -127,8 +127,8 @@ final class Report {
     }
 
     ObjectNode result() {
-        if (compiledMs > LOUD_SHARE * measuredNs / 1e6) {
-            row("notices", "jit", "the JVM still compiled for more than 10 % of the measured time: measure for longer"
+        if (compiledNs > LOUD_SHARE * measuredNs) {
+            row("notices", "jit", "the JVM's compilers used more than 10 % of a CPU in the measured time: measure for longer"
                     + " (plan.measure_s), so that it matters less");
         }
         ObjectNode engine = result.putObject("engine");

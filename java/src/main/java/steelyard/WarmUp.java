@@ -2,8 +2,8 @@ package steelyard;
 
 /**
  * Load that is not measured: for a time at least, then until the JVM is quiet, or a time is over. Quiet: in each of the
- * last two half seconds it compiled fewer methods per second than METHODS_PER_S, for less than SHARE of the time.
- * Both count: a large method takes seconds, and its time is known when it is done.
+ * last two half seconds it compiled fewer methods per second than METHODS_PER_S, with less than SHARE of a CPU.
+ * Both count: a large method takes seconds, and many small ones take little CPU.
  */
 final class WarmUp {
     static final double METHODS_PER_S = 20;
@@ -16,7 +16,7 @@ final class WarmUp {
         void run(double lengthMs) throws InterruptedException;
     }
 
-    /** How it ended: its length, methods compiled per second and the share of time in the last half second. */
+    /** How it ended: its length, methods compiled per second and the share of a CPU that this took in the last half second. */
     record End(double seconds, double methodsPerS, double share, boolean isQuiet) {}
 
     private final double leastMs;
@@ -36,11 +36,11 @@ final class WarmUp {
         while (warmedMs < leastMs || quiet < QUIET_LOOKS && warmedMs < mostMs) {
             double lengthMs = Math.min(LOOK_MS, (warmedMs < leastMs ? leastMs : mostMs) - warmedMs);
             long methods = compilation.methods();
-            long timeMs = Compilation.timeMs();
+            long ns = compilation.ns();
             load.run(lengthMs);
             warmedMs += lengthMs;
             methodsPerS = (compilation.methods() - methods) * 1000 / lengthMs;
-            share = (Compilation.timeMs() - timeMs) / lengthMs;
+            share = (compilation.ns() - ns) / (lengthMs * 1e6);
             quiet = methodsPerS < METHODS_PER_S && share < SHARE ? quiet + 1 : 0;
         }
         return new End(warmedMs / 1000, methodsPerS, share, quiet >= QUIET_LOOKS);
