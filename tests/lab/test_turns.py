@@ -20,7 +20,9 @@ from rich.console import Console
 
 from evidence import study_of
 from laboratory import SMALL, Lab
+from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.read import read_series
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab.observe.probes import not_in_turns
 from steelyard.lab.turns.own_time import Turn, own_samples
@@ -244,6 +246,9 @@ def test_a_study_in_turns_has_runs_as_long_as_their_turns(lab: Lab) -> None:
     rates = bundle.evidence().rates
     busy = rates["rate_per_s"][(rates["entity"] == "server") & (rates["metric"] == "cpu_ns_total")]
     assert len(busy) == 4 and (busy > 0).all() and (busy < 1.2e9).all()
+    # on the axis of all runs each has its 0.6 s, whatever the others of its block took
+    drawn = read_series(bundle, estimated_runs(bundle.evidence())).throughput
+    assert drawn["t_s"].tolist() == pytest.approx([0, 0.6, 1.2, 1.8])
     assert not lab.ours()
     # what the machine permits may have changed since
     shutil.rmtree(lab.bundle / "runs" / "0004")

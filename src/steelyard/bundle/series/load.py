@@ -12,11 +12,17 @@ from steelyard.study.workloads.program import ProgramWorkload, time_unit_ns
 _POINTS = 3000
 
 # the runs one after another on one axis: study time without the pauses between; a simulated run lasts
-# as long as by its own clock, which is faster than ours
+# as long as by its own clock, which is faster than ours. Of runs in turns only what was measured has a
+# place: the rest of a run is time of the others in its block
 _CLOCK = """
-    select run, option, sum(length_s) over (order by run) - length_s as begin_s from (
-        select run, option, greatest(any_value(seconds), coalesce(max(end_ns) / 1e9, 0)) as length_s
-        from used_runs left join measures using (run) group by run, option
+    select run, option, sum(length_s) over (order by run) - length_s - skipped_s as begin_s from (
+        select run, option, bool_or(in_turns) as turns,
+            case when turns then coalesce(min(start_ns), 0) / 1e9 else 0 end as skipped_s,
+            case when turns then coalesce(max(end_ns) - min(start_ns), 0) / 1e9
+                else greatest(any_value(seconds), coalesce(max(end_ns) / 1e9, 0)) end as length_s
+        from (select *, run in (select run from turns) as in_turns from used_runs)
+            left join measures using (run)
+        group by run, option
     )
 """
 

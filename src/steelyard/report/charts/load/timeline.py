@@ -46,8 +46,8 @@ def figure(presented: Presented) -> Figure | None:
     if cpu:
         panels.append(Panel("timeline-cpu", "CPU, % of one core", _cpu(cpu, runs, end, palette)))
     turns = (
-        " In a block the options took turns: a run stands here with its own time, though the runs of a block"
-        " were measured at the same time."
+        " In a block the options took turns: each run has its measured time here, although the runs of a"
+        " block were measured at the same time."
     )
     named = " Labels name the option of each run." if len(runs) <= _LABELS_MAX else ""
     return Figure(
@@ -174,7 +174,7 @@ def _last(data: Rows, roles: list[str], shown: Domain) -> Rows:
 def _time(name: str) -> Spec:
     return quantitative(
         name,
-        "time in the study (min:s)",
+        "time of the runs, one after another (min:s)",
         scale=SCALE,
         axis={"labelExpr": _CLOCK, "tickCount": 8, "labelOverlap": True},
     )
