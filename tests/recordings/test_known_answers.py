@@ -143,6 +143,20 @@ def test_awr_takes_exact_counts_and_leaves_rounded_ones_open(one: One) -> None:
     assert latches["wide latch"] == {"latch": "wide latch"}
 
 
+def test_a_row_of_awr_without_all_its_cells_is_left_out_and_said(tmp_path: Path) -> None:
+    place = tmp_path / "latches.txt"
+    place.write_text(
+        "Latch Sleep Breakdown\n\nLatch Name| Get Requests| Misses| Sleeps| Spin Gets\n"
+        "whole| 1000| 40| 3| 37|\ncut off| 1000| 40\n"
+    )
+    source = Source(place)
+    (report,) = reports_in(source)
+    assert report.rows["latches"] == [
+        {"latch": "whole", "gets": 1000, "misses": 40, "sleeps": 3, "spin_gets": 37}
+    ]
+    assert [line for _, line in source.skipped.lines] == ["cut off| 1000| 40"]
+
+
 def test_awr_as_html(one: One) -> None:
     report = one(layouts.AWR_HTML)
     assert report.seconds == 600.0

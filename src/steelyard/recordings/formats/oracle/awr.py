@@ -172,7 +172,7 @@ def _piped(lines: list[Line]) -> Iterator[_Row]:
     """Tables with `|` between the cells; `Title: Name| Gets` begins one."""
     columns: list[str] = []
     for number_, text in lines:
-        cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
+        cells = [cell.strip() for cell in text.strip().removeprefix("|").removesuffix("|").split("|")]
         if len(cells) < 2:
             columns = []
         elif any(
@@ -180,9 +180,8 @@ def _piped(lines: list[Line]) -> Iterator[_Row]:
             for cell in [cells[0].rpartition(": ")[2].strip()]
         ):
             columns = [slug(cell) for cell in [cells[0].rpartition(": ")[2], *cells[1:]]]
-        elif columns and len(cells) <= len(columns):
-            padded = cells + [""] * (len(columns) - len(cells))
-            yield number_, text, dict(zip(columns, padded, strict=True))
+        elif len(cells) == len(columns):
+            yield number_, text, dict(zip(columns, cells, strict=True))
 
 
 class _Tables(HTMLParser):
