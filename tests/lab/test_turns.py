@@ -222,9 +222,10 @@ def test_a_study_in_turns_has_runs_as_long_as_their_turns(lab: Lab) -> None:
     assert done.returncode == 0, done.stderr
     bundle = Bundle(lab.bundle)
     measured = bundle.columns(
-        "select run, (end_ns - start_ns) / 1e6 as ms from phases where phase = 'measure'"
-    )
-    assert measured["ms"].tolist() == pytest.approx([600] * 4)
+        "select run, (end_ns - start_ns) / 1e9 as s from phases where phase = 'measure' order by run"
+    )["s"].tolist()
+    # turns are made longer for the slow transactions of a busy machine, for both options of a block
+    assert measured[::2] == measured[1::2] and all(0.599 < s < 3 for s in measured), measured
     turns = bundle.columns(
         "select run, count(*) as n, sum(transactions) as done from turns group by run order by run"
     )
@@ -246,9 +247,12 @@ def test_a_study_in_turns_has_runs_as_long_as_their_turns(lab: Lab) -> None:
     rates = bundle.evidence().rates
     busy = rates["rate_per_s"][(rates["entity"] == "server") & (rates["metric"] == "cpu_ns_total")]
     assert len(busy) == 4 and (busy > 0).all() and (busy < 1.2e9).all()
-    # on the axis of all runs each has its 0.6 s, whatever the others of its block took
+    # on the axis of all runs each has its measured time, whatever the others of its block took
     drawn = read_series(bundle, estimated_runs(bundle.evidence())).throughput
-    assert drawn["t_s"].tolist() == pytest.approx([0, 0.6, 1.2, 1.8])
+    begins = [
+        min(t for t, of in zip(drawn["t_s"], drawn["run"], strict=True) if of == run) for run in range(1, 5)
+    ]
+    assert begins == pytest.approx([sum(measured[:run]) for run in range(4)])
     assert not lab.ours()
     # what the machine permits may have changed since
     shutil.rmtree(lab.bundle / "runs" / "0004")
