@@ -332,6 +332,19 @@ PGJDBC = {{ driver = "{PGJDBC}" }}
     assert "take turns" in done.stderr
 
 
+def test_a_property_that_the_driver_does_not_list_is_named(server: Server, pgjdbc: list[str]) -> None:
+    given = jdbc(server, pgjdbc)
+    properties = {**given["properties"], "prepareTreshold": "1", "PREPARETHRESHOLD": "2", "loginTimeout": "3"}
+    notices = by_java(plan(server.endpoint()), {**given, "properties": properties}).tables["notices"]
+    said = [
+        text for code, text in zip(notices["code"], notices["text"], strict=True) if code == "driver-property"
+    ]
+    assert [text.partition(" (")[0] for text in said] == [
+        "the driver does not list the property PREPARETHRESHOLD",
+        "the driver does not list the property prepareTreshold",
+    ]
+
+
 @pytest.mark.parametrize(
     ("lines", "cause"),
     [

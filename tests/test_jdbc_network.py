@@ -153,14 +153,14 @@ def refuse_wrong_counts(lab: Lab, name: str, client: Client, port: int) -> None:
     url = client.url.format(port=port)
     properties = {"user": client.user, "password": client.password}
     own = DriverConnection(url, properties, [engine_jar(), *jars(client.driver, lab.folder)])
-    own.prepare([TABLE, *ROWS], {}, 60)
+    own.prepare([TABLE, *ROWS], {}, 60, url)
     file = lab.folder / "study.toml"
     file.write_text(
         STUDY.format(url=url, driver=client.driver, user=client.user, clients=CLIENTS), encoding="utf-8"
     )
     done = lab.run("run", file, "--bundle", lab.bundle, PASSWORD=client.password)
     assert done.returncode == 0, done.stderr
-    sums = own.prepare([], {"sum": "select sum(balance) from account"}, 60)
+    sums = own.prepare([], {"sum": "select sum(balance) from account"}, 60, url)
     bundle = Bundle(lab.bundle)
     counts = bundle.columns("select run, sum(transactions) as n, sum(errors) as e from clients group by run")
     assert min(counts["n"]) > 0

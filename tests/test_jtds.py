@@ -170,7 +170,7 @@ def test_a_wrong_password_of_ase_is_an_error_of_the_study(lab: Lab) -> None:
         file.write_text(STUDY.format(port=server.port, driver=JTDS, clients=1, levels=levels, more=""))
         done = lab.run("run", file, "--bundle", lab.bundle, TDS_PASSWORD="wrong")
     assert done.returncode == 2
-    assert "the driver cannot connect: Login failed" in " ".join(done.stderr.split())
+    assert "/shop: Login failed" in " ".join(done.stderr.split())
     assert not lab.ours() and not lab.traces()
 
 

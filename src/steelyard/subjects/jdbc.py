@@ -77,7 +77,8 @@ class Jdbc:
         SubjectFailed.
         """
         given = self._bench.study.subject
-        url = VARIABLE.sub(lambda name: from_environment(name[1], "the URL"), _url(self._bench.study, option))
+        shown_url = _url(self._bench.study, option)
+        url = VARIABLE.sub(lambda name: from_environment(name[1], "the URL"), shown_url)
         own = IN_PROCESS in url
         if own:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -86,7 +87,7 @@ class Jdbc:
         connection = DriverConnection.of(option, url, self._bench.study_folder, {})
         limit_s = self._bench.study.plan.set_up_limit_s if own else _PREPARE_S
         statements = load_statements(self._bench.work) if own else []
-        found = connection.prepare(statements, given.facts, limit_s)
+        found = connection.prepare(statements, given.facts, limit_s, shown_url)
         facts = {
             "origin": "a database in the load engine's process" if own else "a running server at an address",
             "version": found["version"],

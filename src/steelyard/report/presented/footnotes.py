@@ -15,6 +15,7 @@ _SEVERE = (
     "disturbed",
     "server-error",
     "errors",
+    "driver-property",
     "engine-saturated",
     "backlog",
     "steal",

@@ -73,11 +73,12 @@ class DriverConnection:
         }
 
     def prepare(
-        self, statements: Sequence[str], facts: Mapping[str, str], limit_s: float
+        self, statements: Sequence[str], facts: Mapping[str, str], limit_s: float, shown_url: str
     ) -> Mapping[str, Any]:
         """Executes SQL once, and returns version, driver, properties and facts (name to value).
 
-        Raises InputError where the driver cannot connect, SubjectFailed where SQL or Java fail.
+        shown_url: the URL without secrets. Raises InputError where the driver cannot connect, SubjectFailed
+        where SQL or Java fail.
         """
         plan = {"jdbc": {**self.plan, "statements": list(statements), "facts": dict(facts)}}
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
@@ -102,7 +103,7 @@ class DriverConnection:
         if event["event"] == "unreachable":
             hint = "check the URL, the server, user and password, and that the driver's jar fits the URL"
             hint += "; workload.driver_login_s is the time that a login may take"
-            raise InputError(f"the driver cannot connect: {cause}", hint)
+            raise InputError(f"the driver cannot connect to {shown_url}: {cause}", hint)
         raise SubjectFailed(cause)
 
 

@@ -42,8 +42,12 @@ def jars(driver: str, folder: Path, more: tuple[str, ...] = ()) -> list[Path]:
         return _fetched((driver, *more))
     jar = (folder / driver).expanduser()
     if not jar.is_file():
-        hint = "write the path of a jar, or Maven coordinates such as org.postgresql:postgresql:42.7.4"
-        raise InputError(f"workload.driver: there is no file {jar}", hint, ("workload", "driver"))
+        hint = (
+            "write the path of a jar as seen from the study's folder, or Maven coordinates such as"
+            " org.postgresql:postgresql:42.7.4; of a built-in study make a file beside the jar:"
+            " steelyard studies NAME > mine.toml"
+        )
+        raise InputError(f"there is no file {jar}", hint, ("workload", "driver"))
     return [jar, *(_fetched(more) if more else ())]
 
 
@@ -53,7 +57,7 @@ def _fetched(coordinates: tuple[str, ...]) -> list[Path]:
         maven = shutil.which("mvn")
         if maven is None:
             hint = "install Maven (Debian: maven), or give the path of the driver's jar"
-            raise InputError("workload.driver: Maven coordinates need Maven", hint, ("workload", "driver"))
+            raise InputError("Maven coordinates need Maven", hint, ("workload", "driver"))
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place.parent) as draft:
             _fetch(maven, coordinates, Path(draft))
@@ -72,7 +76,7 @@ def _fetch(maven: str, coordinates: tuple[str, ...], draft: Path) -> None:
     if done.returncode:
         first = next((line for line in done.stdout.splitlines() if "ERROR" in line), done.stderr)
         raise InputError(
-            f"workload.driver: Maven cannot fetch {', '.join(coordinates)}: {brief(first.strip(), 300)}",
+            f"Maven cannot fetch {', '.join(coordinates)}: {brief(first.strip(), 300)}",
             "check the coordinates (group:artifact:version) and the network, or give the path of a jar",
             ("workload", "driver"),
         )

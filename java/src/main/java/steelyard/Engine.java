@@ -62,6 +62,7 @@ final class Engine {
         begin = phase("disconnect", point - 1);
         clients.forEach(Client::disconnect);
         report.phase("disconnect", point - 1, clients.size(), begin, System.nanoTime());
+        target.unlisted().forEach(report::unlisted);
         return report.result();
     }
 

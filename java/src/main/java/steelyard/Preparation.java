@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
-import java.sql.DriverManager;
 import java.sql.DriverPropertyInfo;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -34,8 +33,7 @@ final class Preparation {
             jdbc.path("facts").fields().forEachRemaining(one -> facts.put(one.getKey(), value(statement, one.getValue())));
         }
         ObjectNode properties = found.putObject("properties");
-        DriverPropertyInfo[] known = DriverManager.getDriver(target.url).getPropertyInfo(target.url, target.properties);
-        for (DriverPropertyInfo one : known == null ? new DriverPropertyInfo[0] : known) {
+        for (DriverPropertyInfo one : target.listed()) {
             if (one.value != null && !one.name.toLowerCase(java.util.Locale.ROOT).contains("password")) {
                 properties.put(one.name, one.value);
             }

@@ -47,6 +47,12 @@ final class Report {
         connectNs += tookNs;
     }
 
+    /** A property of the study that the driver does not list. */
+    void unlisted(String name) {
+        row("notices", "driver-property", "the driver does not list the property " + name
+                + " (getPropertyInfo) and may ignore it: check its name");
+    }
+
     void compiled(long ns) {
         compiledNs += ns;
     }

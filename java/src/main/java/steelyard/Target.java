@@ -3,9 +3,14 @@ package steelyard;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.DriverPropertyInfo;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Properties;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -14,6 +19,8 @@ import java.util.concurrent.TimeoutException;
 /** Where connections go: the URL and the driver's properties, as the plan's `jdbc` has them. */
 final class Target {
     private static final int GRACE_S = 1;
+    /** Those of DriverManager, which not every driver lists. */
+    private static final List<String> LOGIN = List.of("user", "password");
 
     final String url;
     final Properties properties = new Properties();
@@ -37,6 +44,21 @@ final class Target {
         } catch (ClassNotFoundException missing) {
             throw new Unreachable("workload.driver_class: no class " + name + " in the driver's jar");
         }
+    }
+
+    /** Properties that the driver lists, with their values here; empty: it lists none. */
+    DriverPropertyInfo[] listed() throws SQLException {
+        DriverPropertyInfo[] listed = DriverManager.getDriver(url).getPropertyInfo(url, properties);
+        return listed == null ? new DriverPropertyInfo[0] : listed;
+    }
+
+    /** Properties that were given and are not listed: drivers ignore what they do not know. */
+    List<String> unlisted() throws SQLException {
+        Set<String> known = new HashSet<>(LOGIN);
+        DriverPropertyInfo[] listed = listed();
+        Arrays.stream(listed).forEach(one -> known.add(one.name));
+        return properties.stringPropertyNames().stream()
+                .filter(name -> listed.length > 0 && !known.contains(name)).sorted().toList();
     }
 
     /** Throws SQLException: after login_s at the latest, also by a driver that knows no limit. */
