@@ -264,6 +264,20 @@ def test_the_verdict_names_the_run_that_lost_most_cpu_time_not_the_largest_share
     assert "the server's tasks together waited" in found.sentence
 
 
+def test_a_block_that_was_run_again_is_one_notice() -> None:
+    redone = {
+        "run": [6, 5, 9], "block": [3, 3, 5], "cause": ["y", "x", "z"], "studies": [0, 0, 0],
+        "used": [False, False, True],
+    }  # fmt: skip
+    evidence = replace(beside_others(share=0.0), redone={n: np.asarray(v) for n, v in redone.items()})
+    found = [n for n in judge(evidence).notices if n.code == "block-redone"]
+    assert [(notice.runs, notice.text.partition("; ")[0]) for notice in found] == [
+        ((5, 6), "block 3 was run again, as runs 5 and 6 were disturbed: in run 5 x"),
+        ((9,), "block 5 was run again, as run 9 was disturbed: z"),
+    ]
+    assert "it counts, as the repetition" in found[1].text and "it counts" not in found[0].text
+
+
 def test_another_study_beside_a_run_that_was_redone_is_in_its_notice() -> None:
     redone = {"run": [5, 6], "block": [3, 3], "cause": ["x", "y"], "studies": [1, 0], "used": [False, False]}
     evidence = replace(
@@ -334,7 +348,9 @@ def test_a_disturbed_block_is_run_again_within_the_limit_and_both_attempts_are_k
     assert re.search("2 of 4 count: blocks with [12] disturbed runs? were run again", page)
     # the limit is used up: what is kept is said, and by the same rule as in the lab
     flat = " ".join(done.stdout.split())
-    assert "Disturbed: in run" in flat and "block 1 was run again, as run 1 was disturbed" in flat
+    assert "Disturbed: in run" in flat and re.search(
+        "block 1 was run again, as runs? 1 (was|and 2 were) disturbed", flat
+    )
     same_in_lab_and_verdict(bundle)
 
 

@@ -5,7 +5,7 @@ The rule is that of the lab (run_tables/disturbance.py), whatever plan.disturbed
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -134,16 +134,21 @@ def _redone(evidence: Evidence, judged: Disturbed) -> list[Notice]:
     }
     table = evidence.redone
     columns = (table[name].tolist() for name in ("run", "block", "cause", "used"))
-    return [
-        Notice(
-            "block-redone",
-            f"block {block} was run again, as run {run} was disturbed: {causes.get(run, cause)};"
-            f" {'it counts, as the repetition was disturbed more; ' if used else ''}"
-            "every attempt is in the bundle",
-            runs=(int(run),),
-        )
-        for run, block, cause, used in zip(*columns, strict=True)
-    ]
+    blocks: dict[tuple[int, bool], list[tuple[int, str]]] = {}
+    for run, block, cause, used in zip(*columns, strict=True):
+        blocks.setdefault((block, used), []).append((int(run), causes.get(int(run), str(cause))))
+    return [_of_block(block, used, sorted(attempt)) for (block, used), attempt in blocks.items()]
+
+
+def _of_block(block: int, used: bool, attempt: Sequence[tuple[int, str]]) -> Notice:
+    """attempt: its disturbed runs, each with the cause."""
+    runs = tuple(run for run, _ in attempt)
+    first, cause = attempt[0]
+    were = f"run {first} was" if len(runs) == 1 else f"runs {ranges(runs)} were"
+    which = "" if len(runs) == 1 else f"in run {first} "
+    counts = "it counts, as the repetition was disturbed more; " if used else ""
+    text = f"block {block} was run again, as {were} disturbed: {which}{cause};"
+    return Notice("block-redone", f"{text} {counts}every attempt is in the bundle", runs=runs)
 
 
 def _another_study(evidence: Evidence) -> list[Notice]:
