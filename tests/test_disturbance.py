@@ -464,14 +464,19 @@ def test_another_study_is_seen_by_its_guard_and_named_before_a_study_begins(lab:
 
 
 def test_a_load_average_counts_while_others_run_now(tmp_path: Path) -> None:
+    def put(text: str) -> None:
+        """At once, as the kernel does: a reader never meets half of it."""
+        (tmp_path / "new").write_text(text)
+        (tmp_path / "new").rename(tmp_path / "loadavg")
+
     def said(text: str) -> str:
-        (tmp_path / "loadavg").write_text(text)
+        put(text)
         return busy_machine(tmp_path)
 
     assert said("99.00 9.00 9.00 7/122 4711\n").startswith("load average 99.0 on ")
     # what waits for a disk runs at times only
-    (tmp_path / "loadavg").write_text("99.00 9.00 9.00 1/122 4711\n")
-    more = threading.Timer(0.05, (tmp_path / "loadavg").write_text, ["99.00 9.00 9.00 3/122 4711\n"])
+    put("99.00 9.00 9.00 1/122 4711\n")
+    more = threading.Timer(0.05, put, ["99.00 9.00 9.00 3/122 4711\n"])
     more.start()
     assert busy_machine(tmp_path).startswith("load average 99.0 on ")
     more.join()
