@@ -311,6 +311,7 @@ def test_a_database_in_the_engines_process_has_the_studys_data(lab: Lab, driver:
     ((option, facts),) = bundle.environment["servers"].items()
     assert bundle.setting(option, "fact.rows") == "1"
     assert driver.split(":")[1][:2] in facts["version"].lower()
+    assert {path.name for path in lab.folder.iterdir()} == {"study.toml", lab.bundle.name}
 
 
 def test_a_property_of_the_driver_is_a_factor_and_options_take_turns(lab: Lab) -> None:

@@ -143,8 +143,10 @@ def query_command(plan: Mapping[str, Any]) -> list[str]:
 
 
 def _java(plan: Mapping[str, Any], *options: str) -> list[str]:
-    # without its file of counters, whose writing may wait for the disk
-    return [plan["java"], *options, "-XX:-UsePerfData", "-cp", ":".join(plan["class_path"]), "steelyard.Main"]
+    # without its file of counters, whose writing may wait for the disk; Derby would leave derby.log where
+    # the user is
+    own = ("-XX:-UsePerfData", "-Dderby.stream.error.field=java.lang.System.err")
+    return [plan["java"], *options, *own, "-cp", ":".join(plan["class_path"]), "steelyard.Main"]
 
 
 def _expanded(key: str, value: Setting) -> str:
