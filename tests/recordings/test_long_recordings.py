@@ -121,3 +121,17 @@ def test_a_recording_over_several_midnights_goes_on(tmp_path: Path) -> None:
     assert [s.at_s for s in report.samples if s.metric == "user_percent"] == [
         3600.0 * i for i in range(1, 91)
     ]
+
+
+def test_the_second_section_of_a_whole_day_is_of_the_same_day(tmp_path: Path) -> None:
+    times = [f"{minutes // 60:02}:{minutes % 60:02}:01" for minutes in range(0, 1440, 10)]
+    cpu = ["        CPU     %user     %nice   %system   %iowait    %steal     %idle"]
+    cpu += ["        all     10.00      0.00      1.00      0.00      0.00     89.00"] * 143
+    queue = ["      runq-sz  plist-sz   ldavg-1   ldavg-5  ldavg-15   blocked"]
+    queue += [f"            {i}       100      0.10      0.10      0.10         0" for i in range(143)]
+    sections = ("\n".join(map("".join, zip(times, rows, strict=True))) for rows in (cpu, queue))
+    place = tmp_path / "sar.txt"
+    place.write_text("Linux 6.1.0 (vm) \t2026-03-02 \t_x86_64_\t(2 CPU)\n\n" + "\n\n".join(sections) + "\n")
+    (report,) = reports_in(Source(place))
+    assert report.seconds == 143 * 600
+    assert [s.at_s for s in report.samples if s.metric == "runq_sz"] == [600.0 * i for i in range(1, 144)]

@@ -79,8 +79,10 @@ def readings(source: Source, report: Report) -> Iterator[Reading]:
     """Rows under headings with a time; fills began and facts of the report. Averages are not read."""
     heading: _Heading | None = None
     day: date | None = None
-    heading_s = first_s = last_s = -1.0
-    midnights = 0
+    heading_s = first_s = end_s = -1.0
+    # sar prints one section after another, each from the beginning: each passes midnight by itself
+    clocks: dict[_Heading, _Clock] = {}
+    clock = _Clock(heading_s)
     comma = source.decimal_comma
     for line, text in source.lines():
         if banner := BANNER.match(text):
@@ -97,16 +99,14 @@ def readings(source: Source, report: Report) -> Iterator[Reading]:
             if _is_heading(cells):
                 heading = _Heading.of(cells)
                 heading_s = second if heading_s < 0 else heading_s
+                clock = clocks.setdefault(heading, _Clock(heading_s))
                 continue
-            second += midnights * _DAY_S
-            if second < max(last_s, heading_s) - _DAY_S / 2:
-                midnights += 1
-                second += _DAY_S
+            second = clock.after_midnights(second)
             if first_s < 0:
                 first_s = second
                 if day is not None:
                     report.began = datetime.combine(day, time()) + timedelta(seconds=second)
-            last_s = second
+            end_s = max(end_s, second)
             reading = _reading(second - first_s, heading, cells, comma)
             if reading is None:
                 source.skip(line, text)
@@ -114,11 +114,28 @@ def readings(source: Source, report: Report) -> Iterator[Reading]:
                 yield reading
         elif "RESTART" not in text and text.strip():
             source.skip(line, text)
-    if last_s > first_s >= 0:
-        report.seconds = last_s - first_s
+    if end_s > first_s >= 0:
+        report.seconds = end_s - first_s
     # the first heading has the time at which the first interval began
     if first_s >= heading_s >= 0:
         report.begin_earlier(first_s - heading_s)
+
+
+@dataclass
+class _Clock:
+    """The time of day of one section's rows. last_s: of its last row, at first when the recording began."""
+
+    last_s: float
+    midnights: int = 0
+
+    def after_midnights(self, second: float) -> float:
+        """Seconds since the midnight before the recording; a time before the last one is the next day's."""
+        second += self.midnights * _DAY_S
+        if second < self.last_s - _DAY_S / 2:
+            self.midnights += 1
+            second += _DAY_S
+        self.last_s = second
+        return second
 
 
 def _second(found: re.Match[str]) -> float:
