@@ -18,6 +18,9 @@ settings.load_profile("lab")
 # images of containers often set it: each of the thousands of processes would compile all modules anew
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# threads of numpy and scipy for large matrices spin for a tenth of a second in each process that starts them
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # nohup and background shells leave these ignored, and what is ignored stays so in every process started
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
