@@ -25,7 +25,7 @@ from steelyard.bundle.storage.checksum import seal
 from steelyard.bundle.writer import BundleWriter
 from steelyard.study.errors import InputError
 
-SEEDS = range(120)  # benches/damage.py tries 10,000
+SEEDS = range(48)  # benches/damage.py tries 10,000
 PARTS = 4
 
 

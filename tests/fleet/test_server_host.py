@@ -287,6 +287,11 @@ def test_other_hosts_load_it_by_a_jdbc_driver(apart: Fleet, of_all: Path) -> Non
     merged = _core.histogram_merge([histogram for *_, histogram in hosts])
     at = [0.5, 0.99, 0.999]
     assert _core.histogram_quantiles(merged, at) == _core.histogram_quantiles(whole, at)
+    of_clients = own.execute(
+        "select host, value from host_samples where metric = 'cpu_ns_per_transaction'"
+        " and entity = 'point0:clients' order by host"
+    ).fetchall()
+    assert [host for host, _ in of_clients] == list(LOADS) and all(cpu_ns > 0 for _, cpu_ns in of_clients)
     clean(apart, of_all)
 
 

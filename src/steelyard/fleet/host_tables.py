@@ -25,17 +25,17 @@ def host_tables(parts: Sequence[Part], after: Mapping[str, Offset]) -> dict[str,
             drift_after_ns=later.at_ns - part.clock.at_ns,
         )
         _add_load(load, part)
-        own = part.own.samples
-        columns = (own[name] for name in ("t_ns", "monitor", "entity", "metric", "value"))
-        for t_ns, monitor, entity, metric, value in zip(*columns, strict=True):
-            samples.add(
-                host=part.host,
-                t_ns=part.clock.to_lab(t_ns),
-                monitor=monitor,
-                entity=entity,
-                metric=metric,
-                value=value,
-            )
+        for own in (part.own.samples, part.own.result.tables["samples"]):
+            columns = (own[name] for name in ("t_ns", "monitor", "entity", "metric", "value"))
+            for t_ns, monitor, entity, metric, value in zip(*columns, strict=True):
+                samples.add(
+                    host=part.host,
+                    t_ns=part.clock.to_lab(t_ns),
+                    monitor=monitor,
+                    entity=entity,
+                    metric=metric,
+                    value=value,
+                )
     return {"hosts": hosts.columns(), "host_load": load.columns(), "host_samples": samples.columns()}
 
 
