@@ -52,7 +52,7 @@ clean:
 
 src/steelyard/_jdbc.jar: java/pom.xml $(shell find java/src -name '*.java')
 	mvn --quiet --batch-mode --file java/pom.xml package
-	cp java/target/jdbc-engine.jar $@
+	install --mode=644 java/target/jdbc-engine.jar $@
 
 .tools/bin/uv:
 	$(PYTHON) -m venv .tools

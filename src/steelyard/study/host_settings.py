@@ -13,10 +13,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from steelyard.study.errors import nearest
-from steelyard.study.key_types import Setting
+
+if TYPE_CHECKING:  # the guard of each study imports this module, and pydantic would be most of its start
+    from steelyard.study.key_types import Setting
 
 # sessions of the server, whose threads have no control group of their own
 SESSIONS = "report"
