@@ -1,15 +1,13 @@
 """Valkey's own counters: commands, CPU of its threads, keys, memory, I/O threads.
 
 https://valkey.io/commands/info
+The client is imported inside: each study reads the declarations of all monitors, and this import takes 0.1 s.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-
-from valkey import Valkey as Client
-from valkey import ValkeyError
 
 from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
@@ -90,6 +88,8 @@ class ValkeyMonitor:
         """Connects; raises Unavailable."""
         if not target.dsn.startswith("unix://"):
             raise Unavailable("the subject has no Valkey address (use subject.kind = 'valkey')")
+        from valkey import Valkey as Client
+
         # its types are not complete
         self._client = Client.from_url(  # pyright: ignore[reportUnknownMemberType]
             target.dsn, decode_responses=True, socket_timeout=_TIMEOUT_S
@@ -115,6 +115,8 @@ class ValkeyMonitor:
         self._client = None
 
     def _shown(self) -> Mapping[str, Any]:
+        from valkey import ValkeyError
+
         try:
             return self._client.info(*_SECTIONS)
         except ValkeyError as error:
