@@ -1,4 +1,4 @@
-# One command each: demo, test, check. A C compiler, a Rust toolchain and Python 3.11+ are needed;
+# One command each: demo, test, test-quick, test-slow, check. A C compiler, a Rust toolchain and Python 3.11+ are needed;
 # everything else is fetched into .venv and .tools.
 
 PYTHON ?= python3
@@ -7,18 +7,46 @@ RUN := .venv/bin
 # the engine for JDBC drivers is built where Java and Maven are installed
 BUILT := .venv/built $(if $(and $(shell command -v javac),$(shell command -v mvn)),src/steelyard/_jdbc.jar)
 
-.PHONY: demo test check format bench docs clean
+IN_PARALLEL := --numprocesses 4 --dist worksteal
+PYTEST ?=
+PYTHON_TESTS = $(RUN)/pytest tests/quick tests/live $(IN_PARALLEL) $(PYTEST)
+# every setting of every server with values that harm: two halves side by side, about 12 minutes on two cores
+ATTACK = $(RUN)/pytest -s tests/slow/attack.py -k "postgresql or pgbouncer" & half=$$!; \
+	$(RUN)/pytest -s tests/slow/attack.py -k "not postgresql and not pgbouncer" || failed=1; \
+	wait $$half || failed=1
+CRATES := $(addprefix --package steelyard-,engine load dispatch latch probe confine)
+
+.PHONY: demo build test test-quick test-python test-slow attack check format bench docs clean
 
 demo: $(BUILT)
 	$(RUN)/steelyard run demo
 
+build: $(BUILT)
+
+# without servers, JVMs and browsers
+test-quick: $(BUILT)
+	$(RUN)/pytest tests/quick $(IN_PARALLEL) $(PYTEST)
+
+test-python: $(BUILT)
+	$(PYTHON_TESTS)
+
 # every part runs, whatever became of those before it; one that failed fails the whole
 test: $(BUILT)
 	@failed=0; set -x; \
-	$(RUN)/pytest tests --numprocesses 4 --dist loadfile || failed=1; \
-	cargo test --quiet --no-fail-fast --package steelyard-engine --package steelyard-load --package steelyard-dispatch --package steelyard-latch --package steelyard-probe || failed=1; \
-	cargo test --quiet --package steelyard-latch --features loom --release --test models || failed=1; \
+	$(PYTHON_TESTS) || failed=1; \
+	cargo test --quiet --no-fail-fast $(CRATES) || failed=1; \
 	exit $$failed
+
+# boots, simulations, fleets, browsers, every server by every handle, each interleaving of the latches; and the attack
+test-slow: $(BUILT)
+	@failed=0; set -x; \
+	$(RUN)/pytest tests/slow $(IN_PARALLEL) $(PYTEST) || failed=1; \
+	cargo test --quiet --package steelyard-latch --features loom --release --test models || failed=1; \
+	$(ATTACK); \
+	exit $$failed
+
+attack: $(BUILT)
+	@failed=0; $(ATTACK); exit $$failed
 
 check: $(BUILT)
 	@failed=0; set -x; \

@@ -30,10 +30,14 @@ processes = 5
 """
 
 
-def small_study(folder: Path, subject: str = "null", blocks: int = 2, measure_s: float = 0.3) -> Path:
-    """A study file that runs in seconds."""
+def small_study(
+    folder: Path, subject: str = "null", blocks: int = 2, measure_s: float = 0.3, think_ms: float = 5
+) -> Path:
+    """A study file that runs in seconds; clients that pause leave the CPUs to others."""
     path = folder / "small.toml"
-    path.write_text(SMALL.format(subject=subject, blocks=blocks, measure_s=measure_s))
+    text = SMALL.format(subject=subject, blocks=blocks, measure_s=measure_s)
+    pause = f"\narrival.think_ms = {think_ms}" if think_ms else ""
+    path.write_text(text.replace("rows = 1000", f"rows = 1000{pause}"))
     return path
 
 

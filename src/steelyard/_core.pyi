@@ -270,6 +270,16 @@ def calibrate_switches(cpu: int, sets: Sequence[int], repetitions: int) -> str:
 def calibrate_memory(cpu: int, size_bytes: int, repetitions: int) -> str:
     """Latency of a chase in random order over so many bytes, as JSON like `switch` above. Raises OSError."""
 
+def confine_thread(write: Sequence[str], bind: Sequence[int], connect: Sequence[int]) -> None:
+    """Restricts the calling thread for ever, and with it all processes that it starts (Landlock).
+
+    write: files and folders that they may write; bind, connect: TCP ports. Raises OSError for a path that
+    does not exist, and where the kernel has no Landlock.
+    """
+
+def confinement() -> str:
+    """What this kernel's Landlock restricts: `files and network`, `files` (from 5.19), or '' for nothing."""
+
 class Probe:
     """Kernel probes over all CPUs (crates/probe/src/plan.rs); records nothing before `open`.
 

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 mod calibrate;
 mod caller;
+mod confine;
 mod dispatch;
 mod error;
 mod histogram;
@@ -20,5 +21,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     latch::register(module)?;
     dispatch::register(module)?;
     probe::register(module)?;
+    confine::register(module)?;
     calibrate::register(module)
 }

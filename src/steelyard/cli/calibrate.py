@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,7 @@ def command(cpu: int | None, repetitions: int, quick: bool, as_json: bool) -> No
     else:
         _print(found)
     if found.direct is None or found.memory_latency is None:
-        raise click.exceptions.Exit(Exit.STUDY_FAILED)
+        sys.exit(Exit.STUDY_FAILED)
 
 
 def _print(found: Calibration) -> None:

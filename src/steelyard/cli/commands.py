@@ -112,8 +112,6 @@ def run() -> None:
     except InputError as error:
         complain(str(error), error.hint)
         sys.exit(Exit.BAD_INPUT)
-    except click.exceptions.Exit as leave:
-        sys.exit(leave.exit_code)
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.ClickException as error:

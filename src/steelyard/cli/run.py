@@ -116,9 +116,11 @@ def command(
         ("latch_count_s", latch_count, _DIAGNOSTIC_S),
     )
     probes = {key: value for key, enabled, value in requested if enabled}
+    made, left_out = scripts_study(pgbench, scale, against) if pgbench else ("", ())
     chosen = adjusted(
         study or "--pgbench",
-        made=scripts_study(pgbench, scale, against) if pgbench else "",
+        made=made,
+        notes=left_out,
         blocks=blocks,
         clients=clients,
         measure_s=measure,

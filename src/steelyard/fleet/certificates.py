@@ -27,7 +27,9 @@ def make_certificate(folder: Path) -> None:
     try:
         subprocess.run(command, check=True, capture_output=True)
     except FileNotFoundError:
-        raise InputError("openssl is not installed: it makes the fleet's certificate") from None
+        raise InputError(
+            "openssl is not installed: it makes the fleet's certificate", "apt-get install -y openssl"
+        ) from None
     except subprocess.CalledProcessError as error:
         raise InputError(f"openssl: {error.stderr.decode(errors='replace').strip()}") from None
     (folder / _KEY).chmod(0o600)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import dask.config
@@ -49,7 +50,11 @@ def up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyncio.Eve
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if fleet.tls:
         make_certificate(folder)
-    with dask.config.set(dict(SETTINGS)):
+    # distributed would leave a folder of its own where its temporary files lie
+    with (
+        TemporaryDirectory(prefix="steelyard-fleet-") as scratch,
+        dask.config.set({**SETTINGS, "temporary-directory": scratch}),
+    ):
         asyncio.run(_up(fleet, folder, say, stop or asyncio.Event()))
 
 

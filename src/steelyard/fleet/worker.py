@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import dask.config
@@ -34,7 +35,11 @@ SETTINGS: Mapping[str, Any] = {
 def main() -> None:
     """Runs the worker that standard input describes."""
     setup = json.loads(sys.stdin.buffer.readline())
-    with dask.config.set(dict(SETTINGS)):
+    # distributed would leave a folder of its own among the host's temporary files
+    with (
+        TemporaryDirectory(prefix=f"steelyard-worker-{os.getpid()}-") as scratch,
+        dask.config.set({**SETTINGS, "temporary-directory": scratch}),
+    ):
         asyncio.run(_work(setup))
     # a task of a lost lab may still hold a thread: its engine ends with this process
     os._exit(0)

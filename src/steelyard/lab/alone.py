@@ -62,7 +62,7 @@ def run_alone(laboratory: Laboratory, slot: Slot, attempt: int) -> Run:
     try:
         laboratory.host.change(slot.option)
         load = started(subject, slot.option)
-        facts = redact(load.facts)
+        facts = redact(load.facts, laboratory.study)
         laboratory.admit(slot.option.label, facts)
         tables, cause = _load(laboratory, slot, load, origin_ns)
         tps = work_done(tables, slot.option.workload.lower_is_better)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -24,7 +25,8 @@ from steelyard.study.scripts import commands_of
 from steelyard.study.study import Study
 from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.study.workloads.statements import Statement, StatementWorkload
-from steelyard.subjects import Bench, Kind, Load, Subject, started
+from steelyard.subjects import Bench, Kind, Load, Subject, SubjectFailed, started
+from steelyard.subjects.servers.by_address import reading, refuse_writes, written
 from steelyard.workloads import Work
 from steelyard.workloads.replay.capture_file import read_capture
 
@@ -32,27 +34,36 @@ from steelyard.workloads.replay.capture_file import read_capture
 _CONNECT_S = 15.0
 # of a capture's executions: a replay that loses more measures something else
 _LOST_SHARE = 0.5
+_WRITES = "25006"
 
 
 def check_statements(bench: Bench, kind: Kind, subject: Subject) -> None:
     """Raises InputError for statements that the server refuses, with its words; SubjectFailed.
 
     One start of the server per version, schema and session; whatever else goes wrong is left to the runs to
-    report.
+    report. At an address without consent, statements that write are refused before they do.
     """
     if not kind.statement_errors or not bench.work.statements:
         return
+    reads = bench.study.subject.dsn is not None and not bench.study.subject.writes
+    if reads:
+        refuse_writes(written(bench.works.values()).values())
     for alike in _alike(bench.options):
         try:
             load = started(subject, alike[0])
             check_loaded(bench.study, bench.work, load)
+            if reads and load.server:
+                load = replace(load, server=reading(load.server))
             for option in _distinct(bench, alike):
                 # the same server for every option: what a driver sends is first tried by its runs
                 refused = _refused(bench, kind, option, load) if load.engine == "load" else []
+                if reads:
+                    refuse_writes(sorted({row["statement"] for row in refused if row["code"] == _WRITES}))
                 if refused and not _is_minor(option, refused):
                     raise _error(bench, kind, option, refused)
-        except (TimedOut, _core.LoadError, *kind.driver_errors):
-            continue
+        except (TimedOut, _core.LoadError, *kind.driver_errors) as error:
+            if reads:
+                raise SubjectFailed(f"whether the statements write could not be tried: {error}") from error
         finally:
             subject.stop()
 

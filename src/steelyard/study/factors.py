@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.host_settings import check_setting, idle
+from steelyard.study.host_settings import check_setting, file_of, idle
+from steelyard.study.kernel_files import why_refused
 from steelyard.study.key_types import Setting
+from steelyard.study.passwords import secret_written
 from steelyard.study.schema_levels import check_schema_levels
 from steelyard.study.study import Factor, Scope, Study
 from steelyard.study.validation_errors import explain
@@ -85,6 +87,13 @@ def check_factors(study: Study) -> None:
                 )
     _check_fixed(study, "server", study.subject.settings, ("subject", "settings"))
     _check_fixed(study, "session", study.subject.session, ("subject", "session"))
+    for at, key, value in (*settings_given(study, "server"), *settings_given(study, "session")):
+        if secret_written(key, value):
+            raise InputError(
+                f"{key}: a password in the study would be copied into every bundle",
+                "leave it out: settings have no ${NAME}; a connection may name a passfile",
+                at,
+            )
     for key, value in study.host.items():
         _check_host_setting(key, value, ("host", key))
     _check_fixed(study, "host", study.host, ("host",))
@@ -157,6 +166,8 @@ def _check_host_setting(key: str, value: Setting, at: Sequence[str]) -> None:
         check_setting(key, value)
     except ValueError as error:
         raise InputError(str(error), at=at) from None
+    if reason := why_refused(file_of(key)):
+        raise InputError(f"no study can set {key}: {reason}", "remove it", at)
 
 
 def check_host(
@@ -221,10 +232,12 @@ def settings_of(name: str, factor: Factor) -> dict[str, Mapping[str, Setting]]:
 
 
 def place_of_setting(study: Study, levels: Mapping[str, str], scope: Scope, key: str) -> tuple[str, ...]:
-    """Where the study gives a combination of levels this setting of scope server or session."""
+    """Where the study gives a combination of levels this setting of a server, session or client."""
     for name, factor in study.factors.items():
         if factor.scope == scope and key in settings_of(name, factor)[levels[name]]:
             return ("factors", name, "levels", levels[name])
+    if scope == "client":
+        return ("workload", key)
     return ("subject", "session" if scope == "session" else "settings", key)
 
 

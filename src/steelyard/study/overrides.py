@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,11 @@ _UNTIL_PERCENT_MIN, _UNTIL_PERCENT_MAX = 0.01, 100.0
 
 @dataclass(frozen=True)
 class Adjusted:
-    """A study as it will run. origin: its name in messages; lost: what --quick costs, '' without it."""
+    """A study as it will run. origin: its name in messages; notes: sentences that its plan ends with."""
 
     text: str
     origin: str
-    lost: str = ""
+    notes: Sequence[str] = ()
 
 
 def adjusted(
@@ -45,11 +45,12 @@ def adjusted(
     probes: Mapping[str, Any] | None = None,
     quick: bool = False,
     made: str = "",
+    notes: Sequence[str] = (),
     fleet: Path | None = None,
 ) -> Adjusted:
     """The study with these changes. Raises InputError.
 
-    made: a text that stands for a study file; `name` is then what messages call it.
+    made: a text that stands for a study file; `name` is then its name in messages. notes: on that text.
     until: half-width of the intervals that ends the study (plan.stop), as `1%`.
     subject: selects the built-in study `NAME-SUBJECT`, which has the same question for another server:
     settings and levels differ between servers, so a study has a variant for each.
@@ -76,19 +77,18 @@ def adjusted(
     if until is not None:
         changes["stop"] = {**_stop(study), "half_width_percent": _half_width_percent(until)}
     _check(changes)
-    lost = ""
     if quick:
         shorter = quick_changes(study.plan, changes)
-        lost = quick_text(study.plan.model_copy(update=changes), shorter)
+        notes = [*notes, f"quick: {quick_text(study.plan.model_copy(update=changes), shorter)}"]
         changes |= shorter
     if not changes and not probes and fleet is None:
-        return Adjusted(text, name, lost)
+        return Adjusted(text, name, notes)
     raw = tomllib.loads(text)
     raw["plan"] = {**raw.get("plan", {}), **changes}
     if fleet is not None:
         raw["fleet"] = fleet_of(fleet).model_dump(exclude_defaults=True)
     raw["probes"] = {**raw.get("probes", {}), **(probes or {})}
-    return Adjusted(tomli_w.dumps(raw), name, lost)
+    return Adjusted(tomli_w.dumps(raw), name, notes)
 
 
 def _variant(name: str, subject: str | None) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, unquote_plus
 
+from pydantic import BaseModel
+
 from steelyard.study.errors import InputError
 
 VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -32,11 +34,24 @@ _HARMLESS = frozenset(
         "md5_password_warnings",
         "ssl_passphrase_command_supports_reload",
         "passfile",
+        "max_password_errors",
+        "default_password_lifetime",
+        "innodb_default_encryption_key_id",
+        # names of files and classes
+        "ssl_key",
+        "sslpasswordcallback",
+        "accesstokencallbackclass",
+        "passwordcharacterencoding",
         # the working directory of a shell
         "pwd",
         "oldpwd",
     }
 )
+
+# a secret word may name a switch or a counter: default_password_lifetime, innodb_ft_min_token_size
+_SWITCH = re.compile(r"on|off|yes|no|true|false|\d{1,3}", re.IGNORECASE)
+# values of these names may be without a secret: a connection by passfile, archiving by cp
+_JUDGED_BY_VALUE = re.compile(r"conninfo|(?<!passphrase)_command$", re.IGNORECASE)
 
 _PARAMETER = re.compile(r"[?&;#]")
 # a key within the value of another key: options=-c x.password=..., host=h;password=...
@@ -63,6 +78,32 @@ def password_written(address: str) -> bool:
     Also one that the server's own parser would not find: its author means a password.
     """
     return any(not only_variables(text) for text in _passwords(address.strip()))
+
+
+def secret_written(name: str, value: object) -> bool:
+    """Whether a setting, property or variable holds a secret other than as ${NAME}.
+
+    By its name; or its value holds a password as an address does, or as `password=...`.
+    """
+    text = str(value)
+    if is_secret(name) and not _JUDGED_BY_VALUE.search(name):
+        return not (only_variables(text) or _SWITCH.fullmatch(text))
+    return ("=" in text or "://" in text) and password_written(text)
+
+
+def variables(study: BaseModel) -> set[str]:
+    """The NAME of each ${NAME} in a study, in any key: their values are secrets."""
+    return set(VARIABLE.findall(study.model_dump_json()))
+
+
+def parts(address: str) -> Iterator[str]:
+    """The password and the parameters' values of an address that is a secret as a whole.
+
+    Also their pieces: parsers take the end of a password that is not encoded for a host.
+    """
+    for key, value in _keyed(address):
+        if key:
+            yield from (value, unquote_plus(value), *re.split("[@/:]", value))
 
 
 def expand(address: str) -> str:
@@ -102,21 +143,24 @@ def in_environment(name: str) -> str | None:
 
 def _passwords(address: str) -> Iterator[str]:
     """The texts at the place of a password, and under every name of a secret."""
-    if oracle := _ORACLE.match(address):
-        # user/password@//host, or @//host alone
-        yield oracle[1]
-        settings = _parameters(address)
-    elif _is_url(address):
-        yield _user_password(address.split("://", maxsplit=1)[-1])
-        settings = _parameters(address)
-    else:
-        settings = _settings(address)
-    for key, value in settings:
+    for key, value in _keyed(address):
         if is_secret(key):
             yield value
         else:
             within = _WITHIN.finditer(unquote_plus(value))
             yield from (match[2] for match in within if is_secret(match[1]))
+
+
+def _keyed(address: str) -> Iterator[tuple[str, str]]:
+    if oracle := _ORACLE.match(address):
+        # user/password@//host, or @//host alone
+        yield "password", oracle[1]
+    elif _is_url(address):
+        yield "password", _user_password(address.split("://", maxsplit=1)[-1])
+    else:
+        yield from _settings(address)
+        return
+    yield from _parameters(address)
 
 
 def _is_url(address: str) -> bool:

@@ -71,22 +71,26 @@ def instead_of_script(text: str, file: str) -> str:
     return f"{way}\n\n{text}"
 
 
-def scripts_study(scripts: Sequence[str], scale: int, against: Path | None) -> str:
+def scripts_study(scripts: Sequence[str], scale: int, against: Path | None) -> tuple[str, tuple[str, ...]]:
     """A study of scripts of pgbench as TOML: the server as it is, and with the settings of a file.
 
-    against: a file in the form of postgresql.conf; None: the server as it is, alone. Raises InputError.
+    Second: a sentence per line of the file that is left out. against: a file in the form of postgresql.conf;
+    None: the server as it is, alone. Raises InputError.
     """
     study: dict[str, Any] = {
         "name": "pgbench",
         "question": f"What does {' and '.join(scripts)} do on this server?",
         "workload": {"kind": "pgbench", "script": list(scripts), "scale": scale},
     }
+    left_out: tuple[str, ...] = ()
     if against is not None:
+        found = settings_of(against)
+        left_out = found.left_out
         code = re.sub(r"[^A-Za-z0-9.+-]", "-", against.stem)[:24] or "FILE"
         study["question"] = f"Is {against.name} better for {' and '.join(scripts)}?"
-        levels = {_AS_IS: {}, "other" if code == _AS_IS else code: settings_of(against)}
+        levels = {_AS_IS: {}, "other" if code == _AS_IS else code: found.settings}
         study["factors"] = {"settings": {"scope": "server", "levels": levels}}
-    return _SUBJECT + tomli_w.dumps(study)
+    return _SUBJECT + tomli_w.dumps(study), left_out
 
 
 def as_transaction(name: str, commands: Sequence[str], parameters: Mapping[str, Mapping[str, Any]]) -> str:

@@ -48,6 +48,11 @@ class Subject(Strict):
         description="of a PostgreSQL at an address: reload makes the data in a schema of the lab's own,"
         " steelyard_load, and loads it for each run; for workloads whose data grow (order-entry, brokerage)",
     )
+    writes: bool = Field(
+        default=False,
+        description="of a PostgreSQL, MariaDB or MySQL at an address: its data may change; without it, a"
+        " study whose statements write is refused before they do",
+    )
     durability: Literal["server", "off"] = Field(
         default="server",
         description="server: as the server's own defaults have it; off: commits do not wait for storage, and"
@@ -80,6 +85,8 @@ class Subject(Strict):
             )
         if self.restore == "reload" and not self.dsn:
             raise ValueError("restore: the lab restores the data of a server that it starts; leave it out")
+        if self.writes and not self.dsn:
+            raise ValueError("writes: a server that the lab starts needs no consent; leave it out")
         return self
 
 

@@ -22,6 +22,7 @@ from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.study.workloads.workload import Workload
 from steelyard.subjects.servers.network import check_reach
+from steelyard.subjects.servers.option_settings import refuse_lab_properties
 from steelyard.subjects.servers.room import Footprint
 from steelyard.workloads import Work
 
@@ -251,6 +252,7 @@ def check(study: Study, options: Sequence[Option]) -> None:
         raise InputError(f"{kind.name} has no durability to switch off", at=("subject", "durability"))
     if not kind.drivers and any(getattr(option.workload, "driver", "") for option in options):
         raise InputError(f"{kind.name} takes no JDBC driver", "leave it out", ("workload", "driver"))
+    refuse_lab_properties(study, options)
     if study.subject.facts and study.subject.kind != "jdbc":
         raise InputError("facts by SQL belong to the subject jdbc", "leave it out", ("subject", "facts"))
     if study.sql_monitors and not kind.sql_monitors:

@@ -155,7 +155,10 @@ KIND = Kind(
     make=Jdbc,
     check=check,
     takes=(StatementWorkload,),
-    lacks=dict.fromkeys(("bindir", "settings"), "set it by driver_properties, or on the server"),
+    lacks={
+        **dict.fromkeys(("bindir", "settings"), "set it by driver_properties, or on the server"),
+        "writes": "leave it out: what a driver sends is not tried before the first run",
+    },
     scopes={
         "session": "settings of a session",
         "client": "the workload's and the driver's",

@@ -1,7 +1,7 @@
 """Any program that reports a score: N instances at once, left to the scheduler or one processor set each.
 
 It has no server: the engine `programs` starts the instances and reads their scores. Processes that an
-instance starts inherit a mark in their environment, and are ended with the run, also after a failure.
+instance starts inherit a mark, and are ended with the run, also after a failure.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from steelyard.host.cpus.processor_sets import divide
-from steelyard.host.processes.process_mark import VARIABLE, Mark, end_marked
+from steelyard.host.processes.process_mark import VARIABLE, Mark, end_marked, imprint, with_mark
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting
@@ -135,31 +136,40 @@ class Command:
             return
         known = self._folders()
         command = [filled(word, known) for word in workload.prepare]
+        # no run withdraws this promise: the guard keeps it at the end of the study
+        mark = Mark()
+        self._bench.guard.stop_marked(mark)
         # only the variables that are the same for all instances and options
         variables = {
             name: filled(str(text), known)
             for name, text in workload.environment.items()
             if names_in(str(text)) <= known.keys()
         }
-        try:
-            done = subprocess.run(
-                command,
-                cwd=self._beside(
-                    filled(workload.folder, known) if names_in(workload.folder) <= {*known} else "."
-                ),
-                env={**os.environ, **variables, VARIABLE: self._mark.value},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=workload.deadline_s,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise SubjectFailed(f"workload.prepare: not finished after {workload.deadline_s:g} s") from None
-        except OSError as error:
-            raise SubjectFailed(f"workload.prepare: {command[0]}: {error.strerror}") from None
-        if done.returncode:
-            tail = _end_of(done.stdout + done.stderr)
-            raise SubjectFailed(f"workload.prepare ended with exit code {done.returncode}: {tail}")
+        # not a pipe: a process that `prepare` leaves running would hold it open
+        with tempfile.TemporaryFile() as output:
+            try:
+                done = subprocess.run(
+                    command,
+                    cwd=self._beside(
+                        filled(workload.folder, known) if names_in(workload.folder) <= {*known} else "."
+                    ),
+                    env={**with_mark(mark.value), **variables},
+                    preexec_fn=lambda: imprint(mark.value),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    timeout=workload.deadline_s,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired:
+                late = f"not finished after {workload.deadline_s:g} s"
+                raise SubjectFailed(f"workload.prepare: {late}") from None
+            except OSError as error:
+                raise SubjectFailed(f"workload.prepare: {command[0]}: {error.strerror}") from None
+            if done.returncode:
+                output.seek(0)
+                tail = _end_of(output.read())
+                raise SubjectFailed(f"workload.prepare ended with exit code {done.returncode}: {tail}")
 
     def _folders(self) -> Mapping[str, Setting]:
         shipped = resources.files("steelyard.catalog") / "programs"

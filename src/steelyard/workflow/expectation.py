@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from steelyard.host.processes.confinement import unconfined
 from steelyard.monitors.sql.queries import queries_of
 from steelyard.report.terminal.plan import Expected
 from steelyard.subjects import kind_of
 from steelyard.subjects.in_turns import room_of_servers, servers_of
+from steelyard.subjects.servers.by_address import written
+from steelyard.subjects.servers.option_settings import folders_of
 from steelyard.workflow.busy_machine import busy_machine, slowdown
 from steelyard.workflow.prepare import PreparedStudy, expected_s
+from steelyard.workloads import work_of
 
 
 def expectation(prepared: PreparedStudy) -> Expected:
@@ -26,6 +30,11 @@ def expectation(prepared: PreparedStudy) -> Expected:
         prepared.refused,
         busy,
         held="" if checksums is None else checksums(study, prepared.options),
+        writes=", ".join(written(work_of(option.workload) for option in prepared.options).values())
+        if study.subject.writes
+        else "",
+        folders=folders_of(study, prepared.options),
+        unconfined=unconfined() if kind_of(study).listens and not study.subject.dsn else "",
         unverified=[
             f"{name}: the set {query.shipped_as} is {query.mark}"
             for name, query in queries_of(study).items()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.lab.doctor.permissions import refused_probes
-from steelyard.lab.environment.redaction import redact_text
+from steelyard.lab.environment.redaction import redact_text, without_secrets
 from steelyard.lab.monitor_check import check_monitors
 from steelyard.lab.statement_check import check_statements
 from steelyard.study.errors import InputError, typed
@@ -102,7 +102,7 @@ def _refused_by_server(prepared: PreparedStudy) -> Iterator[InputError]:
         kind = kind_of(study)
         subject = kind.make(bench)
         try:
-            with located(prepared.text, prepared.origin):
+            with located(prepared.text, prepared.origin), without_secrets(study):
                 if study.subject.dsn:
                     subject.start(prepared.options[0])
                 check_statements(bench, kind, subject)

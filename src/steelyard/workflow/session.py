@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -37,7 +37,7 @@ def run_study(chosen: Adjusted, bundle: Path | None, dry_run: bool = False, as_j
         return
     check_temporary_folder()
     with site_of(chosen.text, chosen.origin) as site:
-        _print_plan(site, chosen.lost)
+        _print_plan(site, chosen.notes)
         path = bundle or Path(f"{site.prepared.study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")
         _finish(partial(start, site, path), site.prepared, path, as_json)
 
@@ -53,7 +53,7 @@ def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
             problems.append(error)
     try:
         with site_of(chosen.text, chosen.origin) as site:
-            _print_plan(site, chosen.lost)
+            _print_plan(site, chosen.notes)
             problems += site.missing()
     except InputError as error:
         problems.insert(0, error)
@@ -63,10 +63,10 @@ def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
         sys.exit(Exit.BAD_INPUT)
 
 
-def _print_plan(site: Site, lost: str) -> None:
+def _print_plan(site: Site, notes: Iterable[str]) -> None:
     print_plan(site.prepared.study, site.prepared.options, site.expected(), Console(stderr=True))
-    if lost:
-        say(f"quick: {lost}")
+    for note in notes:
+        say(note)
 
 
 def resume_study(bundle: Path, study: str | None, as_json: bool = False) -> None:

@@ -11,7 +11,7 @@ from steelyard.host.processes.guard import GuardLost
 from steelyard.lab.engines.place import Place
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.environment.environment import environment
-from steelyard.lab.environment.redaction import redact_text
+from steelyard.lab.environment.redaction import redact_text, without_secrets
 from steelyard.lab.finished_run import Run
 from steelyard.lab.laboratory import Laboratory, Progress
 from steelyard.lab.machine.boots import Boot
@@ -90,7 +90,7 @@ class Here:
     def runs(self, progress: Progress, admit: Admit) -> Generator[Runs]:
         """On this machine."""
         prepared, study = self.prepared, self.prepared.study
-        with self.engines(prepared) as place, bench_of(prepared) as bench:
+        with without_secrets(study), self.engines(prepared) as place, bench_of(prepared) as bench:
             kind, taking_turns = kind_of(study), not prepared.one_after_another
             subjects = [kind.make(own) for own in _benches(bench, taking_turns)]
             host = Host(bench.guard, bench.placement, Boot.now() if prepared.boots else None)

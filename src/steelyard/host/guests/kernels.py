@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from steelyard.study.errors import InputError
+from steelyard.user_cache import cache_folder, closed
 
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 _DEPENDS = re.compile(rb"(?:^|\0)depends=([^\0]*)\0")
@@ -140,7 +141,10 @@ def _at(image: Path) -> Kernel:
 
 
 def _unpacked(package: str) -> Kernel:
-    place = _cache() / package
+    try:
+        place = closed(cache_folder("kernels")) / package
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"kernels cannot be kept: {error}", _HINT) from None
     if not place.exists():
         draft = place.with_name(f".{package}.{os.getpid()}")
         shutil.rmtree(draft, ignore_errors=True)
@@ -171,7 +175,3 @@ def _do(command: Sequence[str], folder: Path) -> None:
         raise InputError(
             f"{' '.join(command)}: {output[-1] if output else f'exit code {done.returncode}'}", _HINT
         )
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steelyard" / "kernels"

@@ -17,7 +17,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Collection, Iterable
+import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -25,12 +26,13 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from steelyard.host.cpus.control_group import dissolve
-from steelyard.host.kernel.setting import value_of, write
+from steelyard.host.kernel.setting import Saved, put_back
 from steelyard.host.kernel.uprobes import take_away
 from steelyard.host.processes.process_mark import Mark, end_marked
 
 _GUARDS_MAX = 20
 _END_S = 60.0
+_LATE_S = 5.0
 
 
 class GuardLost(Exception):
@@ -65,9 +67,9 @@ class Guard:
         """Promises that the folder is removed."""
         return self._promise({"remove": str(folder)})
 
-    def write_back(self, path: Path, old: str, new: Collection[str]) -> int:
-        """Promises that the file gets its old value back, if it has one of the new values by then."""
-        return self._promise({"write": str(path), "old": old, "new": sorted(new)})
+    def write_back(self, saved: Mapping[Path, Saved]) -> int:
+        """Promises that coupled files get their old values back, if no other program changed one by then."""
+        return self._promise({"write": {str(path): asdict(its) for path, its in saved.items()}})
 
     def dissolve(self, group: Path) -> int:
         """Promises that the control group is removed, and its processes are moved to the parent group."""
@@ -155,17 +157,6 @@ class Guard:
             _warn(f"the guard (process {process.pid}) still undoes changes after {_END_S:.0f} s")
 
 
-def _write_back(path: Path, old: str, new: Collection[str]) -> None:
-    try:
-        if (now := value_of(path)) in new:
-            write(path, old)
-        elif now != old:
-            own = " or ".join(new)
-            _warn(f"{path}: left at {now}: changed by another program from the study's {own}; it was {old}")
-    except OSError as error:
-        _warn(f"{path}: could not be set back to {old}: {error.strerror}")
-
-
 def _warn(text: str) -> None:
     # the terminal may be gone with the lab
     with suppress(OSError):
@@ -186,17 +177,26 @@ def _keep(lines: Iterable[str]) -> list[dict[str, Any]]:
     return list(standing.values())
 
 
+def _remove(folder: Path) -> None:
+    # a program that ends only now may still write into it
+    deadline = time.monotonic() + _LATE_S
+    while folder.exists() and time.monotonic() < deadline:
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(0.02)
+
+
 def _undo(change: dict[str, Any]) -> None:
     if "marked" in change:
         end_marked(Mark(**change["marked"]), signal.Signals(change["signal"]))
     elif "remove" in change:
-        shutil.rmtree(change["remove"], ignore_errors=True)
+        _remove(Path(change["remove"]))
     elif "dissolve" in change:
         dissolve(Path(change["dissolve"]))
     elif "probes" in change:
         take_away(change["probes"])
     elif "write" in change:
-        _write_back(Path(change["write"]), change["old"], change["new"])
+        for problem in put_back({Path(path): Saved(**its) for path, its in change["write"].items()}):
+            _warn(problem)
 
 
 def main(pipe: TextIO = sys.stdin) -> None:

@@ -1,13 +1,16 @@
 """Finds and ends all processes of a program that the lab started.
 
-A process has a mark in its environment from its start. Children of PostgreSQL overwrite that memory with
-their titles, so three more criteria count: a program of the server's installation whose working folder is
-the server's data folder, the process that the lab started, and descendants of all these.
+A process has a mark from its start, in two places. One is its environment, which `env -i` clears, and which
+PostgreSQL's children overwrite with their titles. The other is a resource limit without effect, which PAM
+resets (`su`, `sudo`). Descendants inherit both. Three more criteria count: a program of the server's
+installation whose working folder is the server's data folder, the process that the lab started, and
+descendants of all these.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -16,12 +19,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import uuid4
 
-from steelyard.host.processes.shared_memory import free, orphans, shared_memory
+from steelyard.host.processes.shared_memory import free, shared_memory
 
 VARIABLE = "STEELYARD_MARK"
 # PostgreSQL ends within a fraction of this; end_marked removes the rest
 _GRACE_S = 3.0
 _KILL_S = 5.0
+_LOOKS_MAX = 10
+# without effect since Linux 2.4.25 (getrlimit(2)); kept by exec, setsid and setuid
+_RLIMIT_LOCKS = 10
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,6 @@ class Mark:
 
     value: of the variable in their environment. home: their working folder, with programs: the folder of
     their executables. pid: the started process, once known, with born: its start time in ticks.
-    uid: a user that runs only servers of studies; 0: none.
     """
 
     value: str = field(default_factory=lambda: uuid4().hex)
@@ -38,12 +43,11 @@ class Mark:
     programs: str = ""
     pid: int = 0
     born: int = 0
-    uid: int = 0
 
     @classmethod
-    def of_server(cls, home: Path, program: Path, uid: int) -> Mark:
+    def of_server(cls, home: Path, program: Path) -> Mark:
         """For a server whose processes work in home."""
-        return cls(home=str(home.resolve()), programs=str(program.resolve().parent), uid=uid)
+        return cls(home=str(home.resolve()), programs=str(program.resolve().parent))
 
     def started(self, pid: int) -> Mark:
         """The mark, now that the process is known."""
@@ -58,6 +62,17 @@ def with_mark(value: str, without: Callable[[str], bool] = lambda _: False) -> M
     return {**{name: text for name, text in os.environ.items() if not without(name)}, VARIABLE: value}
 
 
+def imprint(mark: str) -> None:
+    """Gives this process, and thus its descendants, the mark as a resource limit: between fork and exec."""
+    # a hard limit may forbid it: then the other criteria count
+    with suppress(ValueError):
+        resource.setrlimit(_RLIMIT_LOCKS, (_limit(mark), resource.getrlimit(_RLIMIT_LOCKS)[1]))
+
+
+def _limit(mark: str) -> int:
+    return int(mark[:15], 16)
+
+
 def born(pid: int) -> int:
     """When a process began, in ticks since boot; 0 when it is gone (proc_pid_stat(5), field 22)."""
     try:
@@ -66,21 +81,37 @@ def born(pid: int) -> int:
         return 0
 
 
-def marked(mark: Mark) -> list[int]:
-    """Running processes with the mark, and their descendants."""
+def marked(mark: Mark, halt: bool = False) -> list[int]:
+    """Running processes with the mark, and their descendants.
+
+    halt: stops each process with the mark where it is, so that it starts no others.
+    """
+    found: list[int] = []
+    for _ in range(_LOOKS_MAX):
+        pids = _running()
+        # a process that ended while this looked may have left a child that began meanwhile
+        if (found := _marked_of(pids, mark, halt)) or pids == _running():
+            break
+    return found
+
+
+def _running() -> list[int]:
+    # the newest first: one that starts another and ends at once is still there when it is looked at
+    return sorted((int(entry.name) for entry in Path("/proc").glob("[0-9]*")), reverse=True)
+
+
+def _marked_of(pids: Iterable[int], mark: Mark, halt: bool) -> list[int]:
     parents: dict[int, int] = {}
     found: set[int] = set()
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        pid = int(entry.name)
+    for pid in pids:
         with suppress(OSError, IndexError):
             state, parent = _stat(pid)[:2]
             if state in "ZX":
                 continue
             parents[pid] = int(parent)
-        if _carries(entry, mark) or (mark.pid == pid and mark.born == born(pid)):
+        if _carries(Path(f"/proc/{pid}"), mark) or (mark.pid == pid and mark.born == born(pid)):
             found.add(pid)
+            _send({pid} - {os.getpid()} if halt else (), signal.SIGSTOP)
     grown = True
     while grown:
         more = {pid for pid, parent in parents.items() if parent in found} - found
@@ -103,12 +134,11 @@ def end_marked(mark: Mark, how: signal.Signals = signal.SIGKILL) -> None:
         _send(pids, signal.SIGCONT)
         _await_end(mark, time.monotonic() + _GRACE_S)
     deadline = time.monotonic() + _KILL_S
-    while (pids := marked(mark)) and time.monotonic() < deadline:
+    while (pids := marked(mark, halt=True)) and time.monotonic() < deadline:
         memory |= shared_memory(pids)
         _send(pids, signal.SIGKILL)
         time.sleep(0.005)
-    # memory of processes that were killed earlier is found by its owner only
-    free(memory | orphans(mark.uid) if mark.uid else memory)
+    free(memory)
 
 
 def _await_end(mark: Mark, deadline: float) -> None:
@@ -125,6 +155,9 @@ def _send(pids: Iterable[int], number: signal.Signals) -> None:
 def _carries(entry: Path, mark: Mark) -> bool:
     with suppress(OSError):
         if f"{VARIABLE}={mark.value}".encode() in (entry / "environ").read_bytes().split(b"\0"):
+            return True
+    with suppress(OSError):
+        if b" %d " % _limit(mark.value) in (entry / "limits").read_bytes():
             return True
     if not mark.home:
         return False

@@ -13,6 +13,7 @@ from typing import Any
 
 from steelyard.host.cpus.placement import place
 from steelyard.host.finding import Finding
+from steelyard.host.processes.confinement import confinement
 from steelyard.lab.doctor.permissions import (
     capabilities,
     cpu_stalled_us,
@@ -43,6 +44,7 @@ def diagnose(jitter_s: float = 2.0) -> list[Finding]:
     return [
         *(finding for kind in kinds() for finding in kind.findings()),
         _user(),
+        confinement(),
         _cores(),
         *_noise(jitter_s, facts),
         _governor(facts["cpu"]),

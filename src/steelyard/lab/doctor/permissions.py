@@ -135,7 +135,7 @@ def tracefs() -> Finding:
 
 
 def host_settings() -> Iterator[Finding]:
-    """Each kind of host setting, by a trial on a child process."""
+    """Each kind of host setting: processes by a trial on a child, files by opening them."""
     own = f"; the kernel's default is {own_slice_ms():g} ms" if own_slice_ms() else ""
     for name, use, settings in (
         ("host: slices", f"slice_ms of 0.1 to 100{own}", {"server.slice_ms": 0.1}),

@@ -1,6 +1,7 @@
 """Starts instances of a program at the same moment and waits for them: forked first, released together.
 
-Each instance has its CPUs, its process group and its output files before it starts; it ends with the lab.
+Each instance has its CPUs, its process group and its output files before it starts. It ends with this
+process, which has no other children.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.host.processes.parent import end_with
+from steelyard.host.processes.process_mark import VARIABLE, Mark, end_marked, imprint
 
 _NOT_STARTED = 127
+_REAP_MS = 1000.0
 
 
 @dataclass(frozen=True)
@@ -76,24 +79,25 @@ class Instances:
     def next_end(self, deadline_ns: int) -> Ended | None:
         """The next instance that ends; None at the deadline."""
         while True:
-            for pid, number in list(self._pids.items()):
-                done, status, usage = os.wait4(pid, os.WNOHANG)
-                if done:
-                    end_ns = time.monotonic_ns()
-                    del self._pids[pid]
-                    os.close(self._ends.pop(pid))
-                    with suppress(ProcessLookupError):
-                        # processes left behind in its group would disturb the next load point
-                        os.killpg(pid, signal.SIGKILL)
-                    cpu_ns = round((usage.ru_utime + usage.ru_stime) * 1e9)
-                    return Ended(number, os.waitstatus_to_exitcode(status), end_ns, cpu_ns)
+            # any child: orphans that this process adopted would stay as zombies
+            pid, status, usage = os.wait4(-1, os.WNOHANG)
+            if pid in self._pids:
+                end_ns = time.monotonic_ns()
+                os.close(self._ends.pop(pid))
+                with suppress(ProcessLookupError):
+                    # processes left behind in its group would disturb the other instances
+                    os.killpg(pid, signal.SIGKILL)
+                cpu_ns = round((usage.ru_utime + usage.ru_stime) * 1e9)
+                return Ended(self._pids.pop(pid), os.waitstatus_to_exitcode(status), end_ns, cpu_ns)
+            if pid:
+                continue
             left_ms = (deadline_ns - time.monotonic_ns()) / 1e6
             if left_ms <= 0:
                 return None
             ended = select.poll()
             for end in self._ends.values():
                 ended.register(end, select.POLLIN)
-            ended.poll(left_ms)
+            ended.poll(min(left_ms, _REAP_MS))
 
     @property
     def running(self) -> list[int]:
@@ -101,17 +105,19 @@ class Instances:
         return sorted(self._pids.values())
 
     def kill(self) -> None:
-        """Ends all running instances, with their process groups."""
+        """Ends all running instances, and all processes that instances left behind."""
+        end_descendants()
         for pid in self._pids:
-            with suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        for pid in self._pids:
-            os.waitpid(pid, 0)
+            # one that has become another user's process may still run
+            os.waitpid(pid, os.WNOHANG)
             os.close(self._ends[pid])
         self._pids.clear()
         self._ends.clear()
+
+
+def end_descendants() -> None:
+    """Ends all descendants of this process."""
+    end_marked(Mark().started(os.getpid()))
 
 
 def _become(number: int, instance: Instance, parent: int, held: int, gate: int, failure: int) -> Any:
@@ -138,6 +144,7 @@ def _become(number: int, instance: Instance, parent: int, held: int, gate: int, 
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
         environment = {**os.environ, **instance.environment}
+        imprint(environment.get(VARIABLE, "0"))
         os.close(gate)
         os.read(held, 1)
         doing = f"cannot start {instance.command[0]}"

@@ -23,6 +23,7 @@ from typing import Any
 
 from steelyard.host.cpus.placement import pin
 from steelyard.host.processes.parent import end_with
+from steelyard.host.processes.process_mark import Mark, end_marked
 from steelyard.lab.engines.registry import ENGINES, LoadFailed
 from steelyard.lab.engines.result import EngineResult
 
@@ -30,7 +31,8 @@ _SILENCE_S = 30.0
 _BEAT_S = 1.0
 _LOOK_S = 0.5
 _PART_BYTES = 1 << 16
-_TAIL_BYTES = 2000
+# longer than the kept part: secrets are removed before the end is cut out
+_TAIL_BYTES = 64_000
 
 
 class LoadProcess:
@@ -50,6 +52,7 @@ class LoadProcess:
             start_new_session=True,
         )
         self.pid = self._process.pid
+        self._mark = Mark().started(self.pid)
         self._plan = json.dumps(plan).encode() + b"\n"
         self._takes_commands = bool(plan.get("turns") or plan.get("share"))
         self._planned = threading.Event()
@@ -101,8 +104,8 @@ class LoadProcess:
             raise LoadFailed("the load engine has ended") from None
 
     def stop(self) -> None:
-        """Ends the engine now; has no effect when it has ended."""
-        self._process.kill()
+        """Ends the engine now, with its descendants; has no effect when it has ended."""
+        end_marked(self._mark, signal.SIGTERM)
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             assert stream is not None

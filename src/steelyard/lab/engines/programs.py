@@ -7,14 +7,17 @@ An instance that fails, hangs, or prints no score fails the run, with the end of
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from steelyard.lab.engines.instances import Instance, Instances
+from steelyard.host.processes.parent import adopt_orphans, end_with
+from steelyard.lab.engines.instances import Instance, Instances, end_descendants
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
 from steelyard.run_tables.rows import Rows
@@ -32,6 +35,10 @@ def run(plan_json: str, say: Say) -> str:
     score and time (pattern or json_path; None: the run time), scores (further ones by name), exit_code,
     deadline_s, cool_down_s.
     """
+    # orphans of instances stay descendants of this process: it ends them, also after the end of the lab
+    signal.signal(signal.SIGTERM, _end)
+    adopt_orphans()
+    end_with(os.getppid(), signal.SIGTERM)
     plan = json.loads(plan_json)
     tables = {name: Rows(name) for name in ("phases", "scores", "further_scores")}
     for point in range(len(plan["instances"])):
@@ -43,6 +50,11 @@ def run(plan_json: str, say: Say) -> str:
     end_ns = time.monotonic_ns()
     tables["phases"].add(point=last, clients=instances, phase="cool-down", start_ns=start_ns, end_ns=end_ns)
     return EngineResult("programs", {name: rows.columns() for name, rows in tables.items()}).to_json()
+
+
+def _end(*_: object) -> None:
+    end_descendants()
+    os._exit(1)
 
 
 def _point(plan: Mapping[str, Any], point: int, tables: Mapping[str, Rows], say: Say) -> None:

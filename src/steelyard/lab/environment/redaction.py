@@ -1,27 +1,25 @@
 """Removes secrets from everything that is stored, because bundles are shared.
 
 In doubt it removes too much. Known places: values under secret names, DSNs and URIs, connection strings,
-SQL, command lines, PEM keys, the values of secret environment variables, and those that the study names
-as ${NAME} in its address and in secret variables of its programs.
+SQL, command lines, PEM keys, the values of secret environment variables, and the value of each variable that
+the study names as ${NAME}, whatever it is for.
 """
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import quote, quote_plus, unquote_plus
+from urllib.parse import unquote_plus
 
 from steelyard.study.errors import InputError
-from steelyard.study.factors import settings_of
-from steelyard.study.passwords import VARIABLE, WORD, in_environment, is_secret
+from steelyard.study.passwords import WORD, in_environment, is_secret, parts, variables
 from steelyard.study.study import Study
-from steelyard.study.workloads.driven import DrivenWorkload
-from steelyard.study.workloads.program import ProgramWorkload
 
 if TYPE_CHECKING:
     from steelyard.lab.finished_run import Run
@@ -58,31 +56,49 @@ _RECORD = re.compile(r"\n(?![ \t])")
 
 _LOG_CHARACTERS_MAX = 4000
 _OUTPUT_CHARACTERS_MAX = 300
-_SECRET_CHARACTERS_MIN = 6  # shorter values of the environment would redact common words
-_NAMED_CHARACTERS_MIN = 4  # of those that the study names
+# shorter ones would redact common words: values of the environment, lines and parts of a value
+_SECRET_CHARACTERS_MIN = 6
+_NAMED_CHARACTERS_MIN = 4  # of values that the study names
+_CUT_CHARACTERS_MIN = 500  # the Java engine's messages
 
 
-def redact(obj: Any) -> Any:
+def redact(obj: Any, study: Study | None = None) -> Any:
     """A copy of obj without secrets, as JSON types: mappings, lists, strings; others as text."""
-    return _Redactor(_secrets_of_environment()).clean(obj)
+    return _Redactor(study).clean(obj)
 
 
 def redact_text(text: str, study: Study) -> str:
     """The output of a server or program, without secrets, also without the study's."""
-    return _Redactor({*_secrets_of_environment(), *_secrets_of(study)}).printed(text)
+    return _Redactor(study).printed(text)
+
+
+@contextmanager
+def without_secrets(study: Study) -> Generator[None]:
+    """An InputError from within repeats no secret of the study."""
+    try:
+        yield
+    except InputError as error:
+        hidden = _Redactor(study).hidden
+        raise InputError(hidden(str(error)), hidden(error.hint), error.at) from None
 
 
 def redacted_run(run: Run, study: Study) -> Run:
-    """The run without secrets in its cause, its log, its notices and its errors' messages.
+    """The run without secrets in its cause, its log, its notices, its errors' messages, and the names that
+    monitors by SQL read.
 
     Log and cause are cut to their end only now: a part of a secret would not be recognized.
     """
-    redactor = _Redactor({*_secrets_of_environment(), *_secrets_of(study)})
+    redactor = _Redactor(study)
     tables = dict(run.tables)
-    for table, column in (("notices", "text"), ("errors", "message")):
+    for table, column in (("notices", "text"), ("errors", "message"), ("latches", "latch")):
         if table in tables:
-            texts = [redactor.printed(str(text)) for text in tables[table][column]]
-            tables[table] = {**tables[table], column: texts}
+            clean = redactor.hidden if table == "latches" else redactor.printed
+            tables[table] = {**tables[table], column: [clean(str(text)) for text in tables[table][column]]}
+    if study.sql_monitors and (samples := tables.get("samples")):
+        cleaned = {entity: redactor.hidden(str(entity)) for entity in set(samples["entity"])}
+        rows = zip(samples["monitor"], samples["entity"], strict=True)
+        entities = [cleaned[entity] if name in study.sql_monitors else entity for name, entity in rows]
+        tables["samples"] = {**samples, "entity": entities}
     return replace(
         run,
         cause=_in_one_line(redactor.printed(run.cause)),
@@ -91,13 +107,17 @@ def redacted_run(run: Run, study: Study) -> Run:
     )
 
 
-def _secrets_of_environment() -> set[str]:
+def _secrets(study: Study | None) -> set[str]:
+    """Values of the environment under secret names, and under those that the study names."""
     names = {name for name in os.environ if is_secret(name)}
     names |= {name.removesuffix("_FILE") for name in names}
-    values = [value for name in names if (value := _value(name))]
-    # programs may print a value of several lines with a prefix on each line
-    parts = {part for value in values for part in (value, *value.splitlines())}
-    return {form for part in parts if len(part.strip()) >= _SECRET_CHARACTERS_MIN for form in _forms(part)}
+    least = dict.fromkeys(names, _SECRET_CHARACTERS_MIN)
+    if study is not None:
+        least |= dict.fromkeys(variables(study), _NAMED_CHARACTERS_MIN)
+    found = {value for name, n in least.items() if len(value := _value(name)) >= n}
+    # programs print a value line by line, with a prefix on each; drivers print an address part by part
+    pieces = {piece for value in found for piece in (*value.splitlines(), *parts(value))}
+    return found | {piece for piece in pieces if len(piece.strip()) >= _SECRET_CHARACTERS_MIN}
 
 
 def _end(log: str) -> str:
@@ -110,59 +130,49 @@ def _in_one_line(cause: str) -> str:
     return f"{sentence} {' | '.join(output[-_OUTPUT_CHARACTERS_MAX:].splitlines())}".strip()
 
 
-def _secrets_of(study: Study) -> set[str]:
-    """Values of the variables in the study's addresses and in secrets of its programs and drivers."""
-    named = {name for text in _naming(study) for name in VARIABLE.findall(text)}
-    found = {value for name in named if len(value := _value(name)) >= _NAMED_CHARACTERS_MIN}
-    return {form for secret in found for form in _forms(secret)}
-
-
 def _value(name: str) -> str:
-    """Of a variable; '' where there is none, or its file has gone."""
+    """Of a variable, without blanks around it; '' where there is none, or its file has gone."""
     with suppress(InputError):
-        return in_environment(name) or ""
+        return (in_environment(name) or "").strip()
     return ""
 
 
-def _naming(study: Study) -> Iterator[str]:
-    yield study.subject.dsn or ""
-    if isinstance(study.workload, ProgramWorkload):
-        for name, text in study.workload.environment.items():
-            if is_secret(name):
-                yield str(text)
-    if isinstance(study.workload, DrivenWorkload):
-        yield study.workload.driver_url
-        for name, text in study.workload.driver_properties.items():
-            if is_secret(name):
-                yield str(text)
-    for name, factor in study.factors.items():
-        for settings in settings_of(name, factor).values():
-            for key, text in settings.items():
-                if key == "driver_url" or is_secret(key.removeprefix("env.")):
-                    yield str(text)
+def _form(char: str) -> str:
+    """Pattern of a character of a secret: as it is, or as escaped in addresses, SQL, JSON and XML.
 
-
-def _forms(secret: str) -> Iterator[str]:
-    """A secret as it is, and as encoded in addresses, SQL and JSON."""
-    yield secret
-    yield secret.replace("'", "''")
-    yield re.sub(r"([\\'\s])", r"\\\1", secret)
-    yield json.dumps(secret)[1:-1]
-    yield json.dumps(secret, ensure_ascii=False)[1:-1]
-    for encoded in (quote(secret), quote(secret, safe=""), quote_plus(secret)):
-        yield encoded
-        yield re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), encoded)
+    Each by itself: languages differ in which characters they escape.
+    """
+    encoded = "".join(f"%{byte:02x}" for byte in os.fsencode(char))
+    forms = {char, json.dumps(char)[1:-1], html.escape(char), encoded, "+" if char == " " else char}
+    doubled = "{1,2}" if char in "'\"`" else ""
+    return rf"\\?(?:{'|'.join(map(re.escape, forms))}){doubled}"
 
 
 class _Redactor:
-    def __init__(self, secrets: Iterable[str]) -> None:
-        longest_first = sorted(secrets, key=len, reverse=True)
-        # REDACTED comes first: a secret that is a part of this word must not be replaced within it
-        self._secrets = re.compile("|".join(map(re.escape, (REDACTED, *longest_first))))
+    def __init__(self, study: Study | None) -> None:
+        self._longest_first = sorted(_secrets(study), key=len, reverse=True)
+        patterns = ("".join(map(_form, secret)) for secret in self._longest_first)
+        # REDACTED comes first: a secret that is a part of this word must not be replaced within it.
+        # Databases print names in upper case
+        self._secrets = re.compile("|".join((re.escape(REDACTED), *patterns)), re.IGNORECASE)
+
+    def hidden(self, text: str) -> str:
+        """A text without known values; other texts that look like secrets stay."""
+        text = self._secrets.sub(REDACTED, text)
+        if len(text) < _CUT_CHARACTERS_MIN:
+            return text
+        # engines cut long messages: the start of a secret may be left at the end
+        starts = (
+            secret[:length]
+            for secret in self._longest_first
+            for length in range(len(secret) - 1, _NAMED_CHARACTERS_MIN - 1, -1)
+        )
+        start = next(filter(text.endswith, starts), "")
+        return text.removesuffix(start) + REDACTED if start else text
 
     def printed(self, text: str) -> str:
         """Several records, cleaned one by one: a quoted value does not extend into the next record."""
-        text = _PEM.sub(REDACTED, self._secrets.sub(REDACTED, text))
+        text = _PEM.sub(REDACTED, self.hidden(text))
         return "\n".join(self._text(record) for record in _RECORD.split(text))
 
     def clean(self, obj: Any) -> Any:
@@ -201,8 +211,7 @@ class _Redactor:
         return cleaned
 
     def _text(self, text: str) -> str:
-        text = self._secrets.sub(REDACTED, text)
-        text = _PEM.sub(REDACTED, text)
+        text = _PEM.sub(REDACTED, self.hidden(text))
         text = _ENCODED.sub(_parameter, text)
         text = _URI.sub(rf"\1{REDACTED}@", text)
         for pattern in (_ASSIGNED, _STATED, _FLAG):

@@ -1,44 +1,39 @@
 """Host settings: applied before clients connect, read back, undone after a run or a block in turns.
 
 Settings of processes end with the processes. Settings of the machine are registered with the guard
-before they change, so that they are undone even when the lab is killed.
+before they change, with all settings that the kernel couples with them: so they are undone even when the
+lab is killed.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
 from steelyard.host.cpus.control_group import ControlGroup, dissolve
 from steelyard.host.cpus.placement import Placement
 from steelyard.host.cpus.scheduling import NotTaken, impose
-from steelyard.host.kernel.setting import hold, value_of, write
+from steelyard.host.kernel.setting import Saved, hold, put_back, settle, value_of, values_of
 from steelyard.host.kernel.uprobes import new_group, take_away
 from steelyard.host.processes.cpu_hogs import Hogs
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.machine.boots import Boot
-from steelyard.study.host_settings import SESSIONS, HostSettings, Schedule, Share, host_settings
+from steelyard.study.host_settings import SESSIONS, Schedule, Share, host_settings
+from steelyard.study.kernel_files import coupled
 from steelyard.study.plan import Option
 from steelyard.subjects import SubjectFailed
 
 
-@dataclass(frozen=True)
-class _Change:
-    """A value of the machine that options change. held: the descriptor that locks its file.
+@dataclass
+class _Coupled:
+    """Files of the machine that the kernel couples. given: the values of the current option."""
 
-    values: those that the file may have by now; new: the last one written.
-    """
-
-    name: str
-    path: Path
-    old: str
-    new: str
-    values: frozenset[str]
-    held: int
-    promise: int
+    saved: dict[Path, Saved]
+    given: dict[Path, str] | None = None
+    promise: int = 0
 
 
 class Host:
@@ -53,7 +48,8 @@ class Host:
         self.boots = boot is not None
         self._guard = guard
         self._placement = placement
-        self._changes: dict[Path, _Change] = {}
+        self._coupled: list[_Coupled] = []
+        self._locks: list[int] = []
         self._hogs: Hogs | None = None
         self._groups: dict[Path, int] = {}
         self._settled: set[tuple[str, int]] = set()
@@ -66,15 +62,19 @@ class Host:
         """
         if self._boot is not None:
             self._boot.check(option)
-        files = {path: (name, " ".join(value.split())) for name, path, value in _settings(option).files}
-        own = {path: (change.name, change.old) for path, change in self._changes.items()}
-        for path, (name, value) in (own | files).items():
+        files = {
+            path: (name, " ".join(value.split())) for name, path, value in host_settings(option.host).files
+        }
+        for path, (name, value) in files.items():
             try:
-                self._write(name, path, value)
-            except BlockingIOError:
-                raise SubjectFailed(f"{name}: another study on this machine is changing it") from None
+                self._hold(path)
             except OSError as error:
                 raise SubjectFailed(f"option {option.label}: {name} = {value}: {error.strerror}") from None
+        for group in self._coupled:
+            given = {path: value for path, (_, value) in files.items() if path in group.saved}
+            for path, problem in self._give(group, given).items():
+                name, value = files[path]
+                raise SubjectFailed(f"option {option.label}: {name} = {value}: {problem}")
 
     def settle(self, option: Option, pids: Mapping[str, int]) -> dict[str, int]:
         """Applies the option's scheduling to the running processes, and starts its CPU hogs.
@@ -82,7 +82,7 @@ class Host:
         pids: root process by role; returned with that of the hogs. Call it before clients connect:
         processes started later inherit the settings. Raises SubjectFailed for a refused setting.
         """
-        settings = _settings(option)
+        settings = host_settings(option.host)
         role = "hogs"
         try:
             if settings.hogs and self._hogs is None:
@@ -127,9 +127,13 @@ class Host:
             take_away(group)
             self._guard.forget(promise)
         self._probes.clear()
-        undone = reversed(self._changes.values())
-        problems = [text for change in undone if (text := self._undo(change))]
-        self._changes.clear()
+        problems = [text for group in reversed(self._coupled) for text in put_back(group.saved)]
+        for group in self._coupled:
+            self._guard.forget(group.promise)
+        self._coupled.clear()
+        for lock in self._locks:
+            os.close(lock)
+        self._locks.clear()
         if problems:
             raise SubjectFailed("; ".join(problems))
 
@@ -140,52 +144,35 @@ class Host:
         group.make()
         group.join(pid)
 
-    def _write(self, name: str, path: Path, new: str) -> None:
-        change = self._changes.get(path) or self._begun(name, path, new)
-        if (found := value_of(path)) not in (change.old, *change.values):
-            raise SubjectFailed(f"another program changed {name} to {found} during the study")
-        if new not in change.values:
-            change = self._promised(change, new)
-        self._changes[path] = replace(change, new=new)
-        if found == new:
-            return
-        write(path, new)
-        if (found := value_of(path)) != new:
-            write(path, change.old)
-            raise SubjectFailed(f"the machine did not take {name} = {new}: it has {found}")
+    def _hold(self, path: Path) -> None:
+        if not any(path in group.saved for group in self._coupled):
+            files = coupled(path)
+            for each in files:
+                self._locks.append(hold(each))
+            self._coupled.append(_Coupled({each: Saved(value_of(each)) for each in files}))
 
-    def _begun(self, name: str, path: Path, new: str) -> _Change:
-        held = hold(path)
-        old, values = value_of(path), frozenset((new,))
-        change = _Change(name, path, old, old, values, held, self._guard.write_back(path, old, values))
-        self._changes[path] = change
-        return change
+    def _give(self, group: _Coupled, given: dict[Path, str]) -> dict[Path, str]:
+        """Restores the old values, then writes those of an option. The problem by file."""
+        found = values_of(group.saved)
+        if given == group.given and found == found | given:
+            return {}
+        if problems := put_back(group.saved):
+            raise SubjectFailed("; ".join(problems))
+        group.given = given
+        if not given:
+            return {}
+        self._expect(group, given)
+        refused = settle(given)
+        self._expect(group, values_of(group.saved))
+        return refused
 
-    def _promised(self, change: _Change, new: str) -> _Change:
-        """With a further value, which the guard knows before it forgets the earlier promise."""
-        values = change.values | {new}
-        promise = self._guard.write_back(change.path, change.old, values)
-        self._guard.forget(change.promise)
-        return replace(change, values=values, promise=promise)
-
-    def _undo(self, change: _Change) -> str:
-        """Restores the old value. The problem as a sentence; '' when the value was still the run's."""
-        try:
-            found = value_of(change.path)
-            if found in change.values:
-                write(change.path, change.old)
-            elif found != change.old:
-                return (
-                    f"{change.name} was set to {change.new} for the run, but another program changed it to"
-                    f" {found}: left unchanged; before the run it was {change.old}"
-                )
-        except OSError as error:
-            return f"{change.name} could not be set back to {change.old}: {error.strerror}"
-        finally:
-            os.close(change.held)
-            self._guard.forget(change.promise)
-        return ""
-
-
-def _settings(option: Option) -> HostSettings:
-    return host_settings(option.host)
+    def _expect(self, group: _Coupled, values: Mapping[Path, str]) -> None:
+        """Promises to undo these values before the files have them, and any value of the other files."""
+        saved = {
+            path: Saved(its.old, sorted({its.old, *its.ours, values[path]}) if path in values else ())
+            for path, its in group.saved.items()
+        }
+        if saved != group.saved:
+            promise, group.saved = self._guard.write_back(saved), saved
+            self._guard.forget(group.promise)
+            group.promise = promise

@@ -1,6 +1,7 @@
-"""Host settings that this machine and user refuse, found by a trial on a child process.
+"""Host settings that this machine and user refuse. Nothing on the machine changes.
 
-A file is tried by writing its present value into it. Nothing else on the machine changes.
+Scheduling and control groups are tried on a child process. A file is opened for writing and not written: the
+value counts only in a run.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from uuid import uuid4
 
-from steelyard.host.cpus.control_group import ControlGroup, dissolve
+from steelyard.host.cpus.control_group import ControlGroup
 from steelyard.host.cpus.scheduling import NotTaken, impose, schedule_of
 from steelyard.host.finding import privileged
-from steelyard.host.kernel.setting import value_of, write
+from steelyard.host.kernel.setting import value_of
+from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError
 from steelyard.study.host_settings import Schedule, Share, host_settings
 from steelyard.study.key_types import Setting
@@ -95,18 +98,13 @@ def _refused_file(name: str, path: Path, value: str) -> Refusal | None:
     try:
         # an unchanged value needs no permission
         if value_of(path) != " ".join(value.split()):
-            _write_back(path)
+            os.close(os.open(path, os.O_WRONLY))
     except FileNotFoundError:
         mount = "; sudo mount -t debugfs nodev /sys/kernel/debug" if "/debug/" in str(path) else ""
         return Refusal(name, f"{path} does not exist", f"use a kernel that has it{mount}")
     except OSError as error:
         return Refusal(name, f"{path}: {error.strerror}", f"{privileged()}, outside a container")
     return None
-
-
-@cache
-def _write_back(path: Path) -> None:
-    write(path, value_of(path))
 
 
 @cache
@@ -120,7 +118,8 @@ def refused_schedule(schedule: Schedule) -> tuple[Refusal, ...]:
         if name == "policy":
             only = replace(only, rt_priority=schedule.rt_priority)
         try:
-            _try(only)
+            with _sleeper() as pid:
+                impose(pid, only)
         except NotTaken as misfit:
             found.append(Refusal(name, str(misfit).partition(": ")[2], _HINTS[name]))
     return tuple(found)
@@ -130,18 +129,17 @@ def refused_schedule(schedule: Schedule) -> tuple[Refusal, ...]:
 def refused_share(share: Share) -> tuple[Refusal, ...]:
     """The attributes that the kernel refuses for a control group."""
     found: list[Refusal] = []
-    for name, value in share.given():
-        group: ControlGroup | None = None
-        try:
-            group = ControlGroup(replace(Share(), **{name: value}), f"steelyard-trial-{os.getpid()}")
-            group.make()
-            with _sleeper() as pid:
-                group.join(pid)
-        except NotTaken as misfit:
-            found.append(Refusal(name, str(misfit).partition(": ")[2], _HINTS["share"]))
-        finally:
-            for folder in group.folders if group is not None else ():
-                dissolve(folder)
+    with Guard() as guard:
+        for name, value in share.given():
+            try:
+                group = ControlGroup(replace(Share(), **{name: value}), f"steelyard-{uuid4().hex}-trial")
+                for folder in group.folders:
+                    guard.dissolve(folder)
+                group.make()
+                with _sleeper() as pid:
+                    group.join(pid)
+            except NotTaken as misfit:
+                found.append(Refusal(name, str(misfit).partition(": ")[2], _HINTS["share"]))
     return tuple(found)
 
 
@@ -156,23 +154,15 @@ _HINTS = {
 }
 
 
-def _try(schedule: Schedule) -> None:
-    with _sleeper() as pid:
-        impose(pid, schedule)
-
-
 @contextmanager
 def _sleeper() -> Generator[int]:
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"],
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield process.pid
-    finally:
-        process.kill()
-        process.wait()
+    # ends with the pipe, and so with us
+    command = [sys.executable, "-I", "-S", "-c", "import sys; sys.stdin.read()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process.pid
+        finally:
+            process.kill()
 
 
 def own_slice_ms() -> float:

@@ -182,7 +182,7 @@ class _Block:
                 load = started(subject, slot.option)
             running.add(server)
             self._loads[label] = load
-            self.facts[label] = redact(load.facts)
+            self.facts[label] = redact(load.facts, self._laboratory.study)
             self._laboratory.admit(label, self.facts[label])
             loads.append((slot, load))
         return loads

@@ -1,4 +1,8 @@
-"""A monitor's connection to PostgreSQL: named, and configured not to disturb the measurement."""
+"""A monitor's connection to PostgreSQL: named, and configured not to disturb the measurement.
+
+Behind a pooler the session belongs to others as well: settings end with the transaction of each reading, and
+no statement stays prepared.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +14,44 @@ from steelyard.monitors import Target, Unavailable
 
 APPLICATION_NAME = "steelyard-monitor"
 
-_SESSION = (
-    # a reading that takes longer is cancelled: other monitors wait for it
-    "set statement_timeout = '2s'",
-    "set jit = off",
+# whatever the server's defaults are
+_BEGIN = b"begin isolation level read committed, read only, not deferrable"
+# a reading that takes longer is cancelled: other monitors wait for it
+_OWN = (
+    b"select set_config('statement_timeout', '2s', true), set_config('lock_timeout', '0', true),"
+    b" set_config('jit', 'off', true)"
 )
-_TRACK_OFF = "set pg_stat_statements.track = 'none'"  # superusers only
+_TRACK_OFF = b", set_config('pg_stat_statements.track', 'none', true)"  # superusers only
 
 
-def connect(target: Target) -> psycopg.Connection[Any]:
+class Connection(psycopg.Connection[Any]):
+    """Each reading is a transaction of its own."""
+
+    settings = _OWN
+
+    def read(self, sql: bytes, end: bytes = b"commit") -> psycopg.Cursor[Any]:
+        """The rows of one query, in one round trip. Raises psycopg.Error."""
+        try:
+            with self.pipeline():
+                self.execute(_BEGIN)
+                self.execute(self.settings)
+                cursor = self.execute(sql)
+                self.execute(end)
+            return cursor
+        finally:
+            self.rollback()  # sends nothing unless the query failed
+
+    def leave_statements_alone(self) -> bool:
+        """Keeps the monitor's queries out of pg_stat_statements; False when this is not permitted."""
+        self.settings += _TRACK_OFF
+        try:
+            self.read(b"select")
+        except psycopg.Error:
+            self.settings = _OWN
+        return self.settings != _OWN
+
+
+def connect(target: Target) -> Connection:
     """Connects in autocommit and adds the backend to target.own_backends.
 
     Raises Unavailable with the reason; no message contains the dsn.
@@ -26,11 +59,12 @@ def connect(target: Target) -> psycopg.Connection[Any]:
     if not target.dsn:
         raise Unavailable("the subject has no PostgreSQL address (use subject.kind = 'postgres')")
     try:
-        connection = psycopg.connect(
+        connection = Connection.connect(
             target.dsn,
             autocommit=True,
             application_name=APPLICATION_NAME,
             connect_timeout=5,
+            prepare_threshold=None,
             client_encoding="utf8",  # a database in SQL_ASCII would return text as bytes
         )
     except psycopg.ProgrammingError:
@@ -44,23 +78,13 @@ def connect(target: Target) -> psycopg.Connection[Any]:
             "max_connections and pg_hba.conf)"
         ) from error
     try:
-        for statement in _SESSION:
-            connection.execute(statement)
+        connection.read(b"select")
     except psycopg.Error as error:
         connection.close()
         raise Unavailable(f"not a supported PostgreSQL: {message_of(error)}") from error
     if "server" in target.pids:  # on another machine the same pid is another process
         target.own_backends.add(connection.info.backend_pid)
     return connection
-
-
-def leave_statements_alone(connection: psycopg.Connection[Any]) -> bool:
-    """Keeps the monitor's queries out of pg_stat_statements; False when this is not permitted."""
-    try:
-        connection.execute(_TRACK_OFF)
-    except psycopg.Error:
-        return False
-    return True
 
 
 def disconnect(connection: psycopg.Connection[Any] | None, target: Target) -> None:

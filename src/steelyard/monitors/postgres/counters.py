@@ -16,7 +16,7 @@ import psycopg
 
 from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
-from steelyard.monitors.postgres.connection import connect, disconnect, leave_statements_alone, message_of
+from steelyard.monitors.postgres.connection import Connection, connect, disconnect, message_of
 from steelyard.monitors.postgres.counter_views import ENTRIES, PARTS, PASSES, PLANS, TEXTS, Part
 
 _WAL = Cost("wal_bytes_per_txn", "WAL", "log")
@@ -72,7 +72,7 @@ _ENTRIES_SHARE = 1 / 400
 _ENTRIES_PERIOD_S_MIN, _ENTRIES_PERIOD_S_MAX = 0.9, 2.0
 
 
-_STATEMENTS_STATE = """
+_STATEMENTS_STATE = b"""
     select e.extnamespace::regnamespace::text,
         current_setting('pg_stat_statements.max', true) is not null,
         current_setting('pg_stat_statements.track_planning', true) = 'on'
@@ -93,7 +93,7 @@ class PostgresMonitor:
 
     def __init__(self) -> None:
         self._target = Target()
-        self._connection: psycopg.Connection[Any] | None = None
+        self._connection: Connection | None = None
         self._query = b""
         self._entries_query = b""
         self._entries_due_s = 0.0
@@ -142,7 +142,7 @@ class PostgresMonitor:
         if self._connection is None:
             raise Unavailable("the connection is closed")
         try:
-            cursor = self._connection.execute(query, prepare=True)
+            cursor = self._connection.read(query)
             row: Sequence[Any] | None = cursor.fetchone()
         except psycopg.errors.QueryCanceled:
             return []  # too slow this time; the next reading may be in time
@@ -157,14 +157,14 @@ class PostgresMonitor:
                 samples.append(Sample(entity, metric, float(value) - own_share))
         return samples
 
-    def _joined(self, connection: psycopg.Connection[Any], parts: Iterable[Part], version: int) -> bytes:
+    def _joined(self, connection: Connection, parts: Iterable[Part], version: int) -> bytes:
         """One select over all parts that exist in this server and are readable; empty if none."""
         usable: list[Part] = []
         for part in parts:
             if not part.since <= version < part.before:
                 continue
             try:
-                connection.execute(part.sql().encode())
+                connection.read(part.sql().encode())
             except psycopg.Error as error:
                 if connection.broken:
                     raise
@@ -175,9 +175,9 @@ class PostgresMonitor:
         rows = (f"({part.sql()}) as part{i}" for i, part in enumerate(usable))
         return ("select * from " + " cross join ".join(rows)).encode() if usable else b""
 
-    def _statements(self, connection: psycopg.Connection[Any]) -> tuple[list[Part], list[Part]]:
+    def _statements(self, connection: Connection) -> tuple[list[Part], list[Part]]:
         """Parts of pg_stat_statements: counters for each reading, entries for fewer."""
-        row = connection.execute(_STATEMENTS_STATE).fetchone()
+        row = connection.read(_STATEMENTS_STATE).fetchone()
         schema, loaded, plans = row or (None, False, False)
         # not reported as missing: loading it would itself change the server's costs
         if not loaded:
@@ -187,7 +187,7 @@ class PostgresMonitor:
                 "statements: not installed in this database (create extension pg_stat_statements)"
             )
             return [], []
-        if not leave_statements_alone(connection):
+        if not connection.leave_statements_alone():
             self._missing.append(
                 "statements: the monitor's own queries are among the entries (monitor as a superuser, or "
                 "grant set on parameter pg_stat_statements.track)"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 import psycopg
 
@@ -12,23 +11,24 @@ from steelyard.declared_metrics import Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
 from steelyard.monitors.postgres.connection import (
     APPLICATION_NAME,
+    Connection,
     connect,
     disconnect,
-    leave_statements_alone,
     message_of,
 )
 
 RUNNING = "CPU:running"  # no wait event: on the CPU, waiting for it, or in a spin loop
 
 # The function behind pg_stat_activity, without the view's joins.
+# pgbouncer with application_name_add_host appends " - HOST:PORT" to the name.
 _QUERY = f"""
     select wait_event_type, wait_event, count(*)
     from pg_stat_get_activity(null)
     where backend_type = 'client backend' and state = 'active'
-      and application_name <> '{APPLICATION_NAME}'
-    group by 1, 2"""
+      and application_name not like '{APPLICATION_NAME}%'
+    group by 1, 2""".encode()
 
-_ALLOWED = """
+_ALLOWED = b"""
     select coalesce(bool_or(pg_has_role(oid, 'member')), false)
         or (select rolsuper from pg_roles where rolname = current_user),
         current_setting('track_activities') = 'on'
@@ -60,7 +60,7 @@ class PostgresWaitsMonitor:
 
     def __init__(self) -> None:
         self._target = Target()
-        self._connection: psycopg.Connection[Any] | None = None
+        self._connection: Connection | None = None
         self._samples: Counter[str] = Counter()
         self._readings = 0
 
@@ -71,7 +71,7 @@ class PostgresWaitsMonitor:
         self._readings = 0
         self._connection = connection = connect(target)
         try:
-            allowed, tracked = connection.execute(_ALLOWED).fetchone() or (False, False)
+            allowed, tracked = connection.read(_ALLOWED).fetchone() or (False, False)
         except psycopg.Error as error:
             self.close()
             raise Unavailable(f"the server stopped answering: {message_of(error)}") from error
@@ -82,14 +82,14 @@ class PostgresWaitsMonitor:
                 if allowed
                 else "this user cannot see the waits of other sessions (grant pg_monitor to it)"
             )
-        leave_statements_alone(connection)
+        connection.leave_statements_alone()
 
     def read(self) -> Iterable[Sample]:
         """Totals since open; none when the server did not answer in time; raises Unavailable."""
         if self._connection is None:
             raise Unavailable("the connection is closed")
         try:
-            rows = self._connection.execute(_QUERY, prepare=True).fetchall()
+            rows = self._connection.read(_QUERY).fetchall()
         except psycopg.errors.QueryCanceled:
             return []
         except psycopg.Error as error:

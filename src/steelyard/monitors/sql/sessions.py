@@ -12,6 +12,9 @@ from steelyard.monitors.mariadb import counters as mariadb
 from steelyard.monitors.postgres import connection as postgres
 from steelyard.monitors.session import LIMIT_S, ROWS_MAX, QueryFailed, Rows, Session
 
+# of this statement alone: a proxy gives the session to others as well
+_OF_STATEMENT = f"set statement max_statement_time = {LIMIT_S}, tx_read_only = 1 for "
+
 
 def session_of(target: Target) -> Session:
     """A new connection to the server under load. Raises Unavailable."""
@@ -29,12 +32,11 @@ class _Postgres:
         self._target = target
         # with a time limit of LIMIT_S
         self._connection = postgres.connect(target)
-        postgres.leave_statements_alone(self._connection)
-        self._connection.execute("set default_transaction_read_only = on")
+        self._connection.leave_statements_alone()
 
     def query(self, sql: str) -> Rows:
         try:
-            cursor = self._connection.execute(sql.encode(), prepare=True)
+            cursor = self._connection.read(sql.encode(), b"rollback")
             if cursor.description is None:
                 raise QueryFailed("it returns no rows: write a select")
             names = [column.name for column in cursor.description]
@@ -53,16 +55,13 @@ class _MariaDB:
     def __init__(self, target: Target) -> None:
         try:
             self._connection = mariadb.connect(target.dsn)
-            with self._connection.cursor() as cursor:
-                cursor.execute(f"set max_statement_time = {LIMIT_S}")
-                cursor.execute("set session transaction read only")
         except pymysql.MySQLError as error:
             raise Unavailable(f"cannot connect: {mariadb.message_of(error)}") from error
 
     def query(self, sql: str) -> Rows:
         try:
             with self._connection.cursor() as cursor:
-                cursor.execute(sql)
+                cursor.execute(_OF_STATEMENT + sql)
                 if not cursor.description:
                     raise QueryFailed("it returns no rows: write a select")
                 names = [str(column[0]) for column in cursor.description]

@@ -25,7 +25,9 @@ class Expected:
     one_after_another: why the options of a block do not take turns; '': they do. servers: how many are up at
     the same time, and what they need, as text; '' for one. refused: what this machine
     refuses of the study. busy: what else the machine does; '': nothing. held: what the lab makes the same in
-    all options; '': nothing. unverified: monitors whose set was not verified, one sentence each.
+    all options; '': nothing. folders: beside their data, which the servers may write. unconfined: why the
+    kernel does not confine servers; '': it does. writes: statements that write at an address, with their
+    tables; '': none. unverified: monitors whose set was not verified, one sentence each.
     """
 
     seconds: float | None
@@ -35,6 +37,9 @@ class Expected:
     refused: Sequence[str] = ()
     busy: str = ""
     held: str = ""
+    folders: Sequence[str] = ()
+    unconfined: str = ""
+    writes: str = ""
     unverified: Sequence[str] = ()
 
 
@@ -56,6 +61,12 @@ def print_plan(study: Study, options: Sequence[Option], expected: Expected, cons
         say("factor", f"{name} ({factor.scope}): {', '.join(factor.levels)}")
     if expected.held:
         say("held", expected.held)
+    if expected.writes:
+        say("writes", expected.writes)
+    if expected.folders:
+        say("folders", f"servers may also write into {', '.join(expected.folders)}")
+    if expected.unconfined:
+        say("warning", expected.unconfined)
     for sentence in expected.refused:
         say("refused", sentence)
     for sentence in expected.unverified:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import Field, model_validator
 
 from steelyard.study.key_types import Setting
-from steelyard.study.passwords import is_secret, only_variables, password_written
+from steelyard.study.passwords import password_written, secret_written
 from steelyard.study.workloads.transactions import TransactionsWorkload
 from steelyard.study.workloads.workload import KeyPath
 
@@ -63,7 +63,7 @@ class DrivenWorkload(TransactionsWorkload):
         if password_written(self.driver_url):
             raise ValueError("driver_url holds a password: write ${NAME}, a variable of the environment")
         for key, value in self.driver_properties.items():
-            if is_secret(key) and not only_variables(str(value)):
+            if secret_written(key, value):
                 raise ValueError(f"driver_properties.{key}: write ${{NAME}}, a variable of the environment")
         return self
 

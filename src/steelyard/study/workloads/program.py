@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from steelyard.study.errors import nearest
 from steelyard.study.key_types import JsonPath, KeyName, Label, Setting, Strict
-from steelyard.study.passwords import VARIABLE, from_environment, is_secret, only_variables
+from steelyard.study.passwords import VARIABLE, from_environment, secret_written
 from steelyard.study.workloads.workload import KeyPath, Workload
 
 # variables that the lab fills in
@@ -162,7 +162,7 @@ class ProgramWorkload(Workload):
     @classmethod
     def _no_secret(cls, environment: _Variables) -> _Variables:
         for name, text in environment.items():
-            if is_secret(name) and not only_variables(str(text)):
+            if secret_written(name, text):
                 raise ValueError(
                     f"{name}: a secret in the study would be copied into every bundle; write ${{NAME}} in its"
                     " place and set NAME in the environment"

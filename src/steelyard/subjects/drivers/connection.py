@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -44,15 +43,15 @@ class DriverConnection:
     def of(
         cls, option: Option, url: str, folder: Path, properties: Mapping[str, str], more: tuple[str, ...] = ()
     ) -> DriverConnection:
-        """For an option with a driver. properties: of the subject, before the study's own; folder: of the
-        study; more: coordinates of jars beside the driver's. Raises InputError.
+        """For an option with a driver. properties: of the subject, in place of the study's own; folder: of
+        the study; more: coordinates of jars beside the driver's. Raises InputError.
         """
         workload = driven(option)
         assert workload is not None
         own = {key: _expanded(key, value) for key, value in workload.driver_properties.items()}
         found = [engine_jar(), *jars(workload.driver, folder, more)]
         return cls(
-            url, {**properties, **own}, found, workload.driver_class,
+            url, {**own, **properties}, found, workload.driver_class,
             workload.driver_login_s, workload.driver_heap_mib, workload.driver_warm_up_max_s,
             driver=located(workload.driver, folder),
         )  # fmt: skip
@@ -81,22 +80,19 @@ class DriverConnection:
         where SQL or Java fail.
         """
         plan = {"jdbc": {**self.plan, "statements": list(statements), "facts": dict(facts)}}
-        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            json.dump(plan, file)
-            file.flush()
-            try:
-                done = subprocess.run(
-                    [*_java(self.plan, f"-Xmx{self.heap_mib}m", "-XX:+UseSerialGC"), "prepare", file.name],
-                    capture_output=True, text=True, timeout=limit_s, check=False, stdin=subprocess.DEVNULL,
-                )  # fmt: skip
-            except subprocess.TimeoutExpired:
-                raise SubjectFailed(
-                    f"the driver did not connect and prepare within {limit_s:.0f} s"
-                ) from None
+        java = _java(self.plan, f"-Xmx{self.heap_mib}m", "-XX:+UseSerialGC")
+        try:
+            # the plan may hold a password: a file would stay when the lab is killed
+            done = subprocess.run(
+                [*java, "prepare", "/proc/self/fd/0"], input=json.dumps(plan),
+                capture_output=True, text=True, timeout=limit_s, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise SubjectFailed(f"the driver did not connect and prepare within {limit_s:.0f} s") from None
         try:
             event = cast("dict[str, Any]", json.loads(done.stdout.splitlines()[-1]))
         except (IndexError, ValueError):
-            raise SubjectFailed(f"Java ended with {done.returncode}: {done.stderr.strip()[-500:]}") from None
+            raise SubjectFailed(f"Java ended with {done.returncode}: {done.stderr.strip()}") from None
         if event["event"] == "prepared":
             return event
         cause = str(event["cause"])

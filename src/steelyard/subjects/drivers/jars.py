@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from steelyard.study.errors import InputError, brief
+from steelyard.user_cache import cache_folder, closed
 
 # sockets of Unix as Java's own, for PostgreSQL's driver; MariaDB's takes JNA
 UNIX_SOCKETS = "com.kohlschutter.junixsocket:junixsocket-core:2.10.1"
@@ -52,13 +51,16 @@ def jars(driver: str, folder: Path, more: tuple[str, ...] = ()) -> list[Path]:
 
 
 def _fetched(coordinates: tuple[str, ...]) -> list[Path]:
-    place = _cache() / "+".join(coordinates).replace(":", "_")
+    try:
+        place = closed(cache_folder("drivers")) / "+".join(coordinates).replace(":", "_")
+    except (OSError, RuntimeError) as error:
+        hint = "set XDG_CACHE_HOME to a folder that only you can write to"
+        raise InputError(f"jars cannot be kept: {error}", hint, ("workload", "driver")) from None
     if not place.exists():
         maven = shutil.which("mvn")
         if maven is None:
             hint = "install Maven (Debian: maven), or give the path of the driver's jar"
             raise InputError("Maven coordinates need Maven", hint, ("workload", "driver"))
-        place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place.parent) as draft:
             _fetch(maven, coordinates, Path(draft))
             (Path(draft) / "jars").rename(place)
@@ -83,12 +85,7 @@ def _fetch(maven: str, coordinates: tuple[str, ...], draft: Path) -> None:
 
 
 def _dependency(coordinates: str) -> str:
-    group, artifact, version = map(escape, coordinates.split(":"))
+    group, artifact, version = coordinates.split(":")
     # its jar is a list of others
     kind = "<type>pom</type>" if coordinates == UNIX_SOCKETS else ""
     return _DEPENDENCY.format(group, artifact, version, kind)
-
-
-def _cache() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "steelyard" / "drivers"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from functools import cached_property
 from typing import Any
 
 import pymysql
@@ -23,9 +24,13 @@ from steelyard.subjects.mariadb.session import (
     session_statements,
     variables,
 )
+from steelyard.subjects.servers.by_address import check_shared
 
 _CONNECT_S = 10
 _ANSWER_S = 30.0
+_ATTEMPTS = 3
+# ProxySQL answers `select connection_id()` itself; a login has 32 bits of it
+_SESSION = "select connection_id() & 4294967295"
 
 
 class ForeignMariaDB:
@@ -37,9 +42,12 @@ class ForeignMariaDB:
     def start(self, option: Option) -> Load:
         """The server at the address, whose tables must exist. Raises InputError, SubjectFailed."""
         dsn = expand(self._bench.study.subject.dsn or "")
-        address = parse(dsn)
+        address = self._address
 
         def read_back() -> tuple[dict[str, str], dict[str, str]]:
+            # before a session is set: it may be another's
+            if self._shared:
+                check_shared(self._bench.study, self._bench.options)
             with closing(_connect(address)) as connection:
                 self._check_tables(connection, address.database)
                 read_back_session(connection, self._bench.study, option)
@@ -67,7 +75,8 @@ class ForeignMariaDB:
             ca_file=address.ca_file,
             dsn=dsn,
             session=session_statements(option),
-            inspect=INSPECT,
+            # a client of a proxy cannot choose the session that it would inspect
+            inspect={} if self._shared else INSPECT,
             interruption=interruption,
         )
         return Load(
@@ -83,6 +92,14 @@ class ForeignMariaDB:
     def join(self, option: Option) -> Load:
         """The same for every option: the server at the address."""
         return self.start(option)
+
+    @cached_property
+    def _address(self) -> Address:
+        return parse(expand(self._bench.study.subject.dsn or ""))
+
+    @cached_property
+    def _shared(self) -> bool:
+        return any(_shares_sessions(self._address) for _ in range(_ATTEMPTS))
 
     def _check_tables(self, connection: pymysql.Connection[Any], database: str) -> None:
         with connection.cursor() as cursor:
@@ -107,6 +124,18 @@ class ForeignMariaDB:
     def stop(self) -> str:
         """Nothing to do: the server keeps running, and its log is not available."""
         return ""
+
+
+def _shares_sessions(address: Address) -> bool:
+    """Whether the sessions are those of a proxy, which gives them to others as well. Reads alone."""
+    with closing(_connect(address)) as first, closing(_connect(address)) as second:
+        sessions: tuple[Any, ...] = (first, second, first)
+        seen: list[int] = []
+        for session in sessions:
+            with session.cursor() as cursor:
+                cursor.execute(_SESSION)
+                seen += cursor.fetchone()
+        return seen != [session.thread_id() for session in sessions] or seen[0] == seen[1]
 
 
 def _connect(address: Address) -> pymysql.Connection[Any]:

@@ -9,15 +9,14 @@ from typing import Any
 
 import pymysql
 
-from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError
-from steelyard.subjects import SubjectFailed
+from steelyard.subjects import Bench
 from steelyard.subjects.mariadb.binaries import beside
 from steelyard.subjects.mariadb.session import error_text
 from steelyard.subjects.servers.account import Account
-from steelyard.subjects.servers.daemon import finish
 from steelyard.subjects.servers.directory import refuse_links
 from steelyard.subjects.servers.room import Footprint, Size
+from steelyard.subjects.servers.templates import make_data
 from steelyard.workloads import Work
 
 # the server itself, a session's thread and buffers, system tables with temporary ones and undo
@@ -71,27 +70,24 @@ def check_directory(work: Work) -> None:
     refuse_links(directory, "dump the database with mysqldump", _AT)
 
 
-def make_directory(
-    server: Path, data: Path, account: Account, guard: Guard, scratch: Path, limit_s: float
-) -> None:
-    """Runs mariadb-install-db in the new folder `data`. scratch: for its temporary files.
+def make_directory(bench: Bench, account: Account, server: Path, data: Path, scratch: Path) -> None:
+    """Makes the data directory `data` with mariadb-install-db or from its template.
 
-    Raises SubjectFailed.
+    scratch: for temporary files. Raises SubjectFailed.
     """
-    account.private(data)
-    made = finish(
-        guard,
+    make_data(
+        bench,
         account,
-        [
-            beside(server, "mariadb-install-db"), "--no-defaults", f"--datadir={data}",
-            "--auth-root-authentication-method=socket", f"--auth-root-socket-user={account.caller}",
-            "--skip-test-db", f"--tmpdir={scratch}",
-        ],
+        server,
+        beside(server, "mariadb-install-db"),
+        (
+            "--no-defaults", "--auth-root-authentication-method=socket",
+            f"--auth-root-socket-user={account.caller}", "--skip-test-db",
+        ),
+        (f"--datadir={data}", f"--tmpdir={scratch}"),
         data,
-        limit_s,
+        [scratch],
     )  # fmt: skip
-    if made.returncode:
-        raise SubjectFailed(f"mariadb-install-db failed: {(made.stderr or made.stdout).strip()[-500:]}")
 
 
 def admit(connection: pymysql.Connection[Any], user: str) -> None:

@@ -9,13 +9,15 @@ import pymysql
 from steelyard.subjects.servers.network import Listening
 
 LOAD_USER = "steelyard_load"
+# replication and events of copied data do not start
+_QUIET = ("--skip-slave-start", "--event-scheduler=OFF")
 
 
 def arguments(network: Listening) -> list[str]:
-    """Of the server: it listens on the address of its host, or on its socket alone."""
+    """Of the server: it listens on the address of its host, or on its socket alone; no replication."""
     if not network.address:
-        return ["--skip-networking"]
-    return [f"--bind-address={network.address}", f"--port={network.port}"]
+        return [*_QUIET, "--skip-networking"]
+    return [*_QUIET, "--skip-networking=OFF", f"--bind-address={network.address}", f"--port={network.port}"]
 
 
 def admit_hosts(connection: pymysql.Connection[Any], network: Listening) -> None:

@@ -27,6 +27,7 @@ from steelyard.subjects.mariadb.data_file import load_file
 from steelyard.subjects.mariadb.driver import sent_by_driver
 from steelyard.subjects.mariadb.facts import number, sources_of
 from steelyard.subjects.mariadb.interruption import continuity
+from steelyard.subjects.mariadb.own_session import own_session
 from steelyard.subjects.mariadb.schema_levels import apply_schema
 from steelyard.subjects.mariadb.session import (
     INSPECT,
@@ -39,15 +40,17 @@ from steelyard.subjects.mariadb.session import (
 from steelyard.subjects.mariadb.settings_before_start import check_settings
 from steelyard.subjects.mariadb.settings_read_back import taken, written
 from steelyard.subjects.mariadb.workload_tables import load, load_statements
-from steelyard.subjects.postgres.binaries import identity_of, named_bindirs
+from steelyard.subjects.postgres.binaries import named_bindirs
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.connections import check_connections
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
 from steelyard.subjects.servers.directory import copied, copy_files
 from steelyard.subjects.servers.network import listening
+from steelyard.subjects.servers.option_settings import folders_of, refuse_lab_settings
 from steelyard.subjects.servers.running import Running
 from steelyard.subjects.servers.schema_levels import place_of
+from steelyard.subjects.servers.templates import identity_of
 from steelyard.workloads import work_of
 
 _DATABASE = "steelyard"
@@ -68,6 +71,7 @@ _DURABILITY_OFF: dict[str, Setting] = {"innodb_flush_log_at_trx_commit": 0, "inn
 
 def check(study: Study, options: Sequence[Option]) -> None:
     """Checks that the programs of every version exist and accept the settings. Raises InputError."""
+    refuse_lab_settings(study, "session", "mariadb")
     if study.subject.dsn:
         check_foreign(study)
         return
@@ -103,6 +107,7 @@ class MariaDB:
         self._costs: dict[Path, dict[str, float]] = {}
         self._running: Running | None = None
         self._network = listening(bench.study, _PORT)
+        self._folders = folders_of(bench.study, bench.options)
         check_socket(self._socket)
 
     def start(self, option: Option) -> Load:
@@ -166,8 +171,7 @@ class MariaDB:
         shutil.rmtree(draft, ignore_errors=True)
         limit_s = self._bench.study.plan.set_up_limit_s
         if self._bench.work.directory is None:
-            account, guard = self._account, self._bench.guard
-            make_directory(server, draft, account, guard, self._own, limit_s)
+            make_directory(self._bench, self._account, server, draft, self._own)
         else:
             copied(self._bench.work.directory, draft, self._account)
             self._launch(server, draft, {**_DEFAULTS, "skip_grant_tables": True})
@@ -245,25 +249,22 @@ class MariaDB:
             arguments += [f"--performance-schema-instrument=wait/synch/{kind}/%=ON" for kind in _LATCHES]
         return self._server.start(
             [
-                server, "--no-defaults", f"--datadir={data}", f"--socket={self._socket}",
-                f"--pid-file={data / 'pid'}", "--skip-log-bin", f"--tmpdir={self._own}",
-                *network.arguments(self._network), *arguments,
+                server, "--no-defaults", "--skip-log-bin", f"--tmpdir={self._own}", *arguments,
+                # the last of several values counts: the lab's
+                f"--datadir={data}", f"--socket={self._socket}", f"--pid-file={data / 'pid'}",
+                "--secure-file-priv=", *network.arguments(self._network),
             ],
-            self._answers,
-            data,
+            self._answers, data, self._socket, self._network, self._folders,
         )  # fmt: skip
 
     def _answers(self) -> bool:
         with suppress(pymysql.MySQLError, TimedOut):
-            within(_CONNECT_S, "connecting", lambda: self._connect("").close())
+            within(_CONNECT_S, "connecting", lambda: own_session(self._socket, self._user).close())
             return True
         return False
 
     def _connect(self, database: str, flags: int = 0) -> pymysql.Connection[Any]:
-        return pymysql.connect(
-            unix_socket=str(self._socket), user=self._user, database=database or None,
-            connect_timeout=2, client_flag=flags,
-        )  # fmt: skip
+        return own_session(self._socket, self._user, database, flags, self._server.identity)
 
 
 def _error(log: str) -> str:

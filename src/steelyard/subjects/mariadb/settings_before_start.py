@@ -6,7 +6,6 @@ It also accepts the beginning of a name or of a word: neither is a setting of th
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from collections.abc import Sequence
@@ -18,8 +17,9 @@ from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.subjects.mariadb.binaries import find_server
 from steelyard.subjects.mariadb.settings_read_back import written
+from steelyard.subjects.servers.option_settings import refuse_lab_settings
+from steelyard.subjects.servers.trial import tried
 
-_TRIAL_S = 30.0
 _ERROR = re.compile(r"\[ERROR\] (?:Buffered error: )?(?:\S*mariadbd: )?(.*)")
 _SETTING = re.compile(r"^([a-z][\w-]+)  +(.*)$", re.MULTILINE)
 # before the values, the text explains each setting
@@ -28,29 +28,26 @@ _WORD = re.compile(r"[a-z][a-z-]+")
 
 
 def check_settings(study: Study, options: Sequence[Option]) -> None:
-    """Checks name and value of each server setting with the option's version. Raises InputError."""
-    tried: set[tuple[str | None, str]] = set()
+    """Checks name and value of each server setting with the option's version. Raises InputError.
+
+    Settings that are the lab's never reach a program.
+    """
+    refuse_lab_settings(study, "server", "mariadb")
+    seen: set[tuple[str | None, str]] = set()
     for option in options:
         for name, value in option.server.items():
             key = option.bindir, f"{name}={written(value)}"
-            if key not in tried:
-                tried.add(key)
+            if key not in seen:
+                seen.add(key)
                 if refusal := _refusal(find_server(option.bindir), name, written(value)):
                     raise InputError(refusal, "", place_of_setting(study, option.levels, "server", name))
+    refuse_lab_settings(study, "server", "mariadb", lambda _: False)
 
 
 def _refusal(program: Path, name: str, value: str) -> str:
     """Why the program does not take the setting; '' where it does."""
     option = name.replace("-", "_").lower()
-    shown = subprocess.run(
-        [program, "--no-defaults", f"--{option.replace('_', '-')}={value}", "--help", "--verbose"],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        cwd="/",
-        env={**os.environ, "LC_ALL": "C"},
-        timeout=_TRIAL_S,
-    )
+    shown = _shown(program, f"--{option.replace('_', '-')}={value}")
     values = _VALUES.split(shown.stdout, maxsplit=1)[-1]
     known = {found[1].replace("-", "_"): found[2].strip() for found in _SETTING.finditer(values)}
     if error := _ERROR.search(shown.stderr):
@@ -66,14 +63,11 @@ def _refusal(program: Path, name: str, value: str) -> str:
 
 
 def _known(program: Path) -> list[str]:
-    shown = subprocess.run(
-        [program, "--no-defaults", "--help", "--verbose"],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        cwd="/",
-        timeout=_TRIAL_S,
-    )
-    return [
-        found[1].replace("-", "_") for found in _SETTING.finditer(_VALUES.split(shown.stdout, maxsplit=1)[-1])
-    ]
+    values = _VALUES.split(_shown(program).stdout, maxsplit=1)[-1]
+    return [found[1].replace("-", "_") for found in _SETTING.finditer(values)]
+
+
+def _shown(program: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The program's help, with the values that it would have."""
+    # even for its help the program opens the tables of a data directory for writing: none is there
+    return tried([program, "--no-defaults", *arguments, "--datadir=/nonexistent", "--help", "--verbose"])

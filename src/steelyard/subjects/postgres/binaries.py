@@ -8,13 +8,13 @@ import shutil
 import stat
 import subprocess
 from functools import cache
-from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
 from steelyard.study.errors import InputError, brief
 from steelyard.study.factors import settings_given
 from steelyard.study.study import Study
+from steelyard.subjects.servers.templates import identity_of
 
 _ANSWER_S = 30.0
 
@@ -86,11 +86,10 @@ def version_of(bindir: Path) -> str:
     return found[0]
 
 
-def identity_of(program: Path) -> str:
-    """Identifies a build, also among builds of one version: eight digits from path, size and date."""
-    program = program.resolve()
-    found = program.stat()
-    return sha256(f"{program} {found.st_size} {found.st_mtime_ns}".encode()).hexdigest()[:8]
+def major_of(bindir: Path) -> int:
+    """The major version, such as 18. Raises InputError."""
+    found = re.match(r"\d+", version_of(bindir))
+    return int(found[0]) if found else 0
 
 
 def reachable(bindir: Path) -> Path:

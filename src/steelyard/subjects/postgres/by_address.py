@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any
 
 import psycopg
 
@@ -16,8 +18,15 @@ from steelyard.subjects.postgres.facts import facts_of
 from steelyard.subjects.postgres.interruption import continuity
 from steelyard.subjects.postgres.lwlocks import tranche_names
 from steelyard.subjects.postgres.session import INSPECT, read_back_session, session_statements, turn_end
+from steelyard.subjects.servers.by_address import check_shared
 
 _ANSWER_S = 30.0
+_LOOKS_SINCE = 140_000
+_ATTEMPTS = 3
+_SESSION = (
+    "select pg_backend_pid(), extract(epoch from now()), extract(epoch from backend_start)"
+    " from pg_stat_activity where pid = pg_backend_pid()"
+)
 
 
 class ForeignPostgres:
@@ -33,7 +42,8 @@ class ForeignPostgres:
             check(dsn)
             server = within(_ANSWER_S, "connecting to subject.dsn", lambda: self._server(dsn, option))
             server = replace(server, interruption=continuity(dsn))
-            return Load(server=server, facts={"origin": "a running server at an address", **facts_of(dsn)})
+            facts = facts_of(partial(session_at, dsn))
+            return Load(server=server, facts={"origin": "a running server at an address", **facts})
         except TimedOut as error:
             raise InputError(f"subject.dsn: {error}", "check the address, and that the server runs") from None
         except psycopg.OperationalError as error:
@@ -51,8 +61,10 @@ class ForeignPostgres:
         return self.start(option)
 
     def _server(self, dsn: str, option: Option) -> Server:
-        # of a database in SQL_ASCII psycopg gives bytes for texts
-        with psycopg.connect(dsn, connect_timeout=10, autocommit=True, client_encoding="UTF8") as connection:
+        # before a session is set: it may be another's
+        if self._shared:
+            check_shared(self._bench.study, self._bench.options)
+        with session_at(dsn) as connection:
             info = connection.info
             self._check_tables(connection)
             read_back_session(connection, self._bench.study, option)
@@ -74,10 +86,16 @@ class ForeignPostgres:
                 ca_file=parameters.get("sslrootcert"),
                 dsn=dsn,
                 latch_names=tranche_names,
-                session=session_statements(option),
-                inspect=INSPECT,
-                turn_end=turn_end(connection),
+                session=(*_ends(connection, self._shared), *session_statements(option)),
+                # a client of a pooler cannot choose the session that it would inspect
+                inspect={} if self._shared else INSPECT,
+                turn_end="" if self._shared else turn_end(connection),
             )
+
+    @cached_property
+    def _shared(self) -> bool:
+        dsn = expand(self._bench.study.subject.dsn or "")
+        return any(_shares_sessions(dsn) for _ in range(_ATTEMPTS))
 
     def _check_tables(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
         missing = [
@@ -97,3 +115,34 @@ class ForeignPostgres:
     def stop(self) -> str:
         """Nothing to do: the server keeps running, and its log is not available."""
         return ""
+
+
+def _ends(connection: psycopg.Connection[Any], shared: bool) -> tuple[str, ...]:
+    """SQL of each client, so that a statement does not outlive its client; () where a session is shared."""
+    known = connection.info.server_version >= _LOOKS_SINCE and not shared
+    return ("set client_connection_check_interval = '1s'",) if known else ()
+
+
+def session_at(dsn: str) -> psycopg.Connection[Any]:
+    """A session that leaves nothing behind. Raises psycopg.Error."""
+    # of a database in SQL_ASCII psycopg gives bytes for texts
+    return psycopg.connect(
+        dsn, connect_timeout=10, autocommit=True, client_encoding="UTF8", prepare_threshold=None
+    )
+
+
+def _shares_sessions(dsn: str) -> bool:
+    """Whether the backends are those of a pooler, which gives them to others as well. Reads alone."""
+
+    def ask(connection: psycopg.Connection[Any]) -> tuple[Any, ...]:
+        return connection.execute(_SESSION).fetchone() or (None,) * 3
+
+    with session_at(dsn) as first:
+        pid, now, _ = ask(first)
+        # a pooler invents the pid of the login
+        if pid != first.info.backend_pid:
+            return True
+        with session_at(dsn) as second:
+            other, _, began = ask(second)
+            pids = {pid, other, ask(first)[0], second.info.backend_pid}
+            return began < now or len(pids) != 2

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
-from steelyard.subjects.postgres.binaries import find_bindir, version_of
+from steelyard.subjects.postgres.binaries import find_bindir, major_of
 from steelyard.workloads import work_of
 
 # https://www.postgresql.org/docs/18/release-18.html: initdb enables them by default
@@ -55,5 +54,4 @@ def _wanted(study: Study, options: Sequence[Option]) -> str:
 
 
 def _default(bindir: Path) -> str:
-    major = re.match(r"\d+", version_of(bindir))
-    return "on" if major and int(major[0]) >= _ON_SINCE else "off"
+    return "on" if major_of(bindir) >= _ON_SINCE else "off"

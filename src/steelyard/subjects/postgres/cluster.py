@@ -6,14 +6,16 @@ user of the machine is admitted. Hosts of a fleet connect by TCP, with a passwor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from steelyard.host.processes.guard import Guard
-from steelyard.subjects import SubjectFailed
+from steelyard.study.key_types import Setting
+from steelyard.subjects import Bench
+from steelyard.subjects.postgres.settings_read_back import written
 from steelyard.subjects.servers.account import Account
-from steelyard.subjects.servers.daemon import finish
+from steelyard.subjects.servers.network import Listening
 from steelyard.subjects.servers.room import Footprint, Size
+from steelyard.subjects.servers.templates import make_data
 
 # background processes, a session that has cached its catalogue, an empty cluster
 FOOTPRINT = Footprint(
@@ -29,26 +31,23 @@ FOOTPRINT = Footprint(
 )
 
 SUPERUSER = "postgres"
+_INITDB = ("--username", SUPERUSER, "--auth", "peer", "--encoding", "UTF8", "--no-locale", "--no-sync")
 _MAP = "steelyard"
+# subscriptions and jobs of copied data do not run; archive_mode keeps its cost, and WAL reaches no archive
+_QUIET: Mapping[str, Setting] = {
+    "max_logical_replication_workers": 0,
+    "cron.launch_active_jobs": False,
+    "archive_command": "/bin/true",
+}
 
 
-def make_cluster(
-    bindir: Path, data: Path, account: Account, guard: Guard, limit_s: float, more: Sequence[str]
-) -> None:
-    """Runs initdb in the new folder `data`, with more arguments. Raises SubjectFailed."""
-    account.private(data)
-    made = finish(
-        guard,
-        account,
-        [
-            bindir / "initdb", "--pgdata", data, "--username", SUPERUSER, "--auth", "peer",
-            "--encoding", "UTF8", "--no-locale", "--no-sync", *more,
-        ],
-        data,
-        limit_s,
-    )  # fmt: skip
-    if made.returncode:
-        raise SubjectFailed(f"initdb failed: {made.stderr.strip() or made.stdout.strip()}")
+def make_cluster(bench: Bench, account: Account, bindir: Path, data: Path, more: Sequence[str]) -> None:
+    """Makes the data directory `data` with initdb, or from its template. Raises SubjectFailed.
+
+    more: further arguments of initdb.
+    """
+    options = (*_INITDB, *more)
+    make_data(bench, account, bindir / "postgres", bindir / "initdb", options, (f"--pgdata={data}",), data)
 
 
 def admit(data: Path, account: Account, networks: Sequence[str] = ()) -> None:
@@ -58,3 +57,19 @@ def admit(data: Path, account: Account, networks: Sequence[str] = ()) -> None:
     (data / "pg_hba.conf").write_text("\n".join(rules) + "\n", encoding="utf-8")
     lines = [f'{_MAP} "{name}" {SUPERUSER}' for name in account.admitted]
     (data / "pg_ident.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def server_arguments(
+    settings: Mapping[str, Setting], data: Path, socket: Path, network: Listening
+) -> list[str]:
+    """Arguments of `postgres` for these settings; the lab's own come last, because the last value counts."""
+    own: dict[str, Setting] = {
+        **settings,
+        **_QUIET,
+        "data_directory": str(data),
+        "port": network.port,
+        "listen_addresses": network.address,
+        "unix_socket_directories": str(socket.parent),
+        "unix_socket_permissions": "0700",
+    }
+    return ["-D", str(data), *(f"--{name}={written(value)}" for name, value in own.items())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -11,13 +12,24 @@ from steelyard.host.processes.limits import within
 _ANSWER_S = 30.0
 
 
-def facts_of(dsn: str) -> dict[str, Any]:
+# the lab's own sessions set some: the server's value is then the one that a reset gives
+_SETTINGS = """
+    select name,
+        case when source <> 'session' then current_setting(name, true)
+            else reset_val || coalesce(unit, '') end,
+        case when source <> 'session' then source when reset_val = boot_val then 'default'
+            else 'command line' end
+    from pg_settings order by name"""
+
+
+def facts_of(connect: Callable[[], psycopg.Connection[Any]]) -> dict[str, Any]:
     """A server's version and every setting that the user may see.
 
-    settings: name to value with its unit, as SHOW prints it. sources: name to source, of settings that
-    differ from the default. Raises psycopg.Error, TimedOut when the server does not answer.
+    connect: opens a session. settings: name to value with its unit, as SHOW prints it. sources: name to
+    source, of settings that differ from the default. Raises psycopg.Error, TimedOut when the server does not
+    answer.
     """
-    return within(_ANSWER_S, "reading the server's settings", lambda: _facts(dsn))
+    return within(_ANSWER_S, "reading the server's settings", lambda: _facts(connect))
 
 
 def number(dsn: str, sql: str) -> int:
@@ -43,13 +55,10 @@ def fatal(log: str) -> str:
     return next((line for line in reversed(log.splitlines()) if "FATAL" in line or "ERROR" in line), log)
 
 
-def _facts(dsn: str) -> dict[str, Any]:
-    # a database in SQL_ASCII would return text as bytes
-    with psycopg.connect(dsn, autocommit=True, connect_timeout=5, client_encoding="utf8") as connection:
+def _facts(connect: Callable[[], psycopg.Connection[Any]]) -> dict[str, Any]:
+    with connect() as connection:
         version = connection.execute("select version()").fetchone()
-        rows = connection.execute(
-            "select name, current_setting(name, true), source from pg_settings order by name"
-        ).fetchall()
+        rows = connection.execute(_SETTINGS).fetchall()
         number = connection.info.server_version
     return {
         "version": f"{number // 10_000}.{number % 10_000}",

@@ -26,10 +26,9 @@ from steelyard.subjects.servers.account import Account
 from steelyard.subjects.servers.daemon import Daemon
 from steelyard.subjects.servers.network import listening
 
-_POOLER = "pooler"
-_OLD_KEY = "front"
+POOLER = "pooler"
 _POOLERS = ("none", "pgbouncer")
-_PREFIX = "pgbouncer."
+PREFIX = "pgbouncer."
 _PORT = 6432
 # since 1.21 it supports named statements across shared sessions
 _NAMED_STATEMENTS_SINCE = (1, 21)
@@ -44,12 +43,6 @@ _DEFAULTS: dict[str, Setting] = {
 def check_pooler(study: Study, options: Sequence[Option]) -> None:
     """Checks that the pooler is installed and supports each option's statements. Raises InputError."""
     for option in options:
-        if _OLD_KEY in option.server:
-            raise InputError(
-                f'the setting "{_OLD_KEY}" is now "{_POOLER}"',
-                'pooler = "pgbouncer"',
-                _where(study, option),
-            )
         pooler, settings, _ = divided(option.server)
         if pooler not in _POOLERS:
             raise InputError(
@@ -58,7 +51,7 @@ def check_pooler(study: Study, options: Sequence[Option]) -> None:
         if pooler == "none":
             if settings:
                 raise InputError(
-                    f"{_PREFIX}{next(iter(settings))} has no effect in {option.label}: it has no pooler",
+                    f"{PREFIX}{next(iter(settings))} has no effect in {option.label}: it has no pooler",
                     'pooler = "pgbouncer"',
                     _where(study, option),
                 )
@@ -84,9 +77,9 @@ def check_pooler(study: Study, options: Sequence[Option]) -> None:
 
 def divided(settings: Mapping[str, Setting]) -> tuple[str, dict[str, Setting], dict[str, Setting]]:
     """The pooler, its settings, and those of the server behind it."""
-    pooler = str(settings.get(_POOLER, "none"))
-    own = {k.removeprefix(_PREFIX): v for k, v in settings.items() if k.startswith(_PREFIX)}
-    rest = {k: v for k, v in settings.items() if k != _POOLER and not k.startswith(_PREFIX)}
+    pooler = str(settings.get(POOLER, "none"))
+    own = {k.removeprefix(PREFIX): v for k, v in settings.items() if k.startswith(PREFIX)}
+    rest = {k: v for k, v in settings.items() if k != POOLER and not k.startswith(PREFIX)}
     return pooler, own, rest
 
 
@@ -105,12 +98,13 @@ class Pooler:
         """Starts it unless it runs, reads its settings back; the server for clients. Raises SubjectFailed."""
         settings = {**_DEFAULTS, **requested}
         file = self._bench.folder / "pgbouncer.ini"
+        # the last of several values counts: the lab's
         fixed = {
+            **settings,
             "listen_port": self._network.port,
             "unix_socket_dir": self._sockets,
             "unix_socket_mode": "0700",
             **self._admission(),
-            **settings,
         }
         lines = [
             "[databases]",
@@ -125,7 +119,10 @@ class Pooler:
         # independent of the caller's umask: only the server's user can enter the folder
         file.chmod(0o644)
         if self._pid is None:
-            self._pid = self._process.start([_program(), file], self._answers, self._sockets)
+            socket = self._sockets / f".s.PGSQL.{self._network.port}"
+            self._pid = self._process.start(
+                [_program(), file], self._answers, self._sockets, socket, self._network
+            )
         self._read_back(settings, option)
         # a client cannot choose the session that it would inspect
         reached = {"port": self._network.port, "password": self._network.password}
@@ -214,7 +211,6 @@ def _where(study: Study, option: Option) -> tuple[str, ...]:
     for name, factor in study.factors.items():
         level = factor.levels[option.levels[name]]
         keys = level if isinstance(level, dict) else (factor.setting or name,)
-        if factor.scope == "server" and any(k in (_POOLER, _OLD_KEY) or k.startswith(_PREFIX) for k in keys):
+        if factor.scope == "server" and any(k == POOLER or k.startswith(PREFIX) for k in keys):
             return ("factors", name, "levels", option.levels[name])
-    key = _OLD_KEY if _OLD_KEY in study.subject.settings else _POOLER
-    return ("subject", "settings", key)
+    return ("subject", "settings", POOLER)

@@ -15,7 +15,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.passwords import expand
 from steelyard.study.plan import Option
 from steelyard.subjects import Bench, Load, Subject, SubjectFailed
-from steelyard.subjects.postgres.by_address import ForeignPostgres
+from steelyard.subjects.postgres.by_address import ForeignPostgres, session_at
 from steelyard.subjects.postgres.facts import number
 from steelyard.subjects.postgres.workload_tables import load
 
@@ -80,7 +80,7 @@ class ReloadedPostgres(ForeignPostgres):
         return ""
 
     def _reserved(self, dsn: str) -> psycopg.Connection[Any]:
-        own = psycopg.connect(expand(dsn), autocommit=True, connect_timeout=10, client_encoding="UTF8")
+        own = session_at(expand(dsn))
         row = own.execute(_LOCK).fetchone()
         if row is None or not row[0]:
             own.close()

@@ -5,12 +5,11 @@ from __future__ import annotations
 import shutil
 import signal
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psycopg
-from psycopg.conninfo import make_conninfo
 
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError
@@ -22,13 +21,19 @@ from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, Sub
 from steelyard.subjects.postgres import session
 from steelyard.subjects.postgres.binaries import (
     find_bindir,
-    identity_of,
+    major_of,
     named_bindirs,
     reachable,
     version_of,
 )
 from steelyard.subjects.postgres.checksums import checksum_arguments, checksums
-from steelyard.subjects.postgres.cluster import FOOTPRINT, SUPERUSER, admit, make_cluster
+from steelyard.subjects.postgres.cluster import (
+    FOOTPRINT,
+    SUPERUSER,
+    admit,
+    make_cluster,
+    server_arguments,
+)
 from steelyard.subjects.postgres.data_directory import check_directory, copy_directory, rename_database
 from steelyard.subjects.postgres.data_file import load_file, psql, restoring
 from steelyard.subjects.postgres.driver import sent_by_driver
@@ -36,11 +41,11 @@ from steelyard.subjects.postgres.facts import facts_of, fatal, number, sessions
 from steelyard.subjects.postgres.findings import findings, latch_program
 from steelyard.subjects.postgres.interruption import continuity
 from steelyard.subjects.postgres.lwlocks import tranche_names
+from steelyard.subjects.postgres.own_session import answers, own_dsn, own_session
 from steelyard.subjects.postgres.pooler import Pooler, check_pooler, divided
 from steelyard.subjects.postgres.reloaded import at_address
 from steelyard.subjects.postgres.schema_levels import apply_schema
 from steelyard.subjects.postgres.settings_before_start import check_settings
-from steelyard.subjects.postgres.settings_read_back import written
 from steelyard.subjects.postgres.workload_tables import load, load_statements
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
@@ -48,8 +53,10 @@ from steelyard.subjects.servers.connections import check_connections
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
 from steelyard.subjects.servers.directory import copy_files
 from steelyard.subjects.servers.network import listening
+from steelyard.subjects.servers.option_settings import folders_of, refuse_lab_settings
 from steelyard.subjects.servers.running import Running
 from steelyard.subjects.servers.schema_levels import place_of
+from steelyard.subjects.servers.templates import identity_of
 from steelyard.workloads import work_of
 
 TEMPLATE = "steelyard_template"
@@ -68,6 +75,7 @@ _LOADING: dict[str, Setting] = {**DEFAULTS, **_NO_FLUSH, "autovacuum": False, "m
 
 def check(study: Study, options: Sequence[Option]) -> None:
     """Checks that the programs of every version exist and accept the settings. Raises InputError."""
+    refuse_lab_settings(study, "session", "postgresql")
     if study.subject.dsn:
         check_foreign(study)
         return
@@ -98,6 +106,8 @@ class Postgres:
         self._database = TEMPLATE if bench.work.read_only else _DATABASE
         self._costs: dict[Path, dict[str, float]] = {}
         self._running: Running | None = None
+        self._version = 0
+        self._folders = folders_of(bench.study, bench.options)
         self._network = listening(bench.study, _PORT)
         self._account.admit(bench.folder)
         self._sockets = self._account.private(bench.folder / "sockets")
@@ -109,7 +119,8 @@ class Postgres:
             home=self._sockets,
             limit_s=bench.study.plan.set_up_limit_s,
         )
-        check_socket(self._sockets / f".s.PGSQL.{self._network.port}")
+        self._socket = self._sockets / f".s.PGSQL.{self._network.port}"
+        check_socket(self._socket)
 
     def start(self, option: Option) -> Load:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
@@ -125,10 +136,11 @@ class Postgres:
         assert running is not None
         pooler, pooler_settings, settings = divided(running.settings)
         # a template must have no session while it is copied
-        dsn = self._dsn(TEMPLATE if self._bench.work.read_only else "postgres")
+        own = TEMPLATE if self._bench.work.read_only else "postgres"
+        dsn = self._dsn(own)
 
         def read_back() -> str:
-            with psycopg.connect(dsn, autocommit=True, connect_timeout=_SQL_S) as connection:
+            with self._session(own) as connection:
                 session.refuse_not_taken(connection, settings, option)
                 session.read_back_session(connection, self._bench.study, option)
                 return session.turn_end(connection)
@@ -152,7 +164,7 @@ class Postgres:
             sessions=partial(sessions, self._dsn(self._database)),
         )
         schema = {"schema": self._costs[running.data]} if option.schema else {}
-        facts = {"origin": str(running.programs), **facts_of(dsn), **schema}
+        facts = {"origin": str(running.programs), **facts_of(partial(self._session, own)), **schema}
         if pooler != "none":
             server = self._pooler.before(server, pooler_settings, option)
         load = Load(server=server, facts=facts)
@@ -178,11 +190,11 @@ class Postgres:
 
     def _set_back(self) -> None:
         if not self._bench.work.read_only:
-            with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
+            with self._session("postgres") as connection:
                 connection.execute(f"drop database if exists {_DATABASE}")
                 strategy = " strategy file_copy" if connection.info.server_version >= 150000 else ""
                 connection.execute(f"create database {_DATABASE} template {TEMPLATE}{strategy}")
-        with psycopg.connect(self._dsn(self._database), autocommit=True) as connection:
+        with self._session(self._database) as connection:
             row = connection.execute("show shared_preload_libraries").fetchone()
             if row and "pg_stat_statements" in str(row[0]):
                 connection.execute("create extension if not exists pg_stat_statements")
@@ -203,7 +215,7 @@ class Postgres:
         shutil.rmtree(draft, ignore_errors=True)
         if bench.work.directory is None:
             more = checksum_arguments(bench.study, bench.options, bindir)
-            make_cluster(bindir, draft, self._account, bench.guard, bench.study.plan.set_up_limit_s, more)
+            make_cluster(bench, self._account, bindir, draft, more)
         else:
             copy_directory(bench.work.directory, draft, self._account)
         admit(draft, self._account, self._network.networks)
@@ -227,19 +239,19 @@ class Postgres:
     def _load(self, bindir: Path) -> None:
         bench = self._bench
         # one that is renamed may be called postgres, and must have no session
-        with psycopg.connect(self._dsn("template1"), autocommit=True) as connection:
+        with self._session("template1") as connection:
             if bench.work.directory is None:
                 connection.execute(f"create database {TEMPLATE}")
             else:
                 rename_database(connection, bench.work.database, TEMPLATE)
-        with psycopg.connect(self._dsn(TEMPLATE), autocommit=True) as connection:
+        with self._session(TEMPLATE) as connection:
             session.set_password(connection, SUPERUSER, self._network.password)
             run = self._finish
             load(connection, bench.work, bench.folder, lambda file: load_file(connection, file, bindir, run))
             connection.execute("checkpoint")
 
     def _alter(self, bindir: Path, data: Path, option: Option) -> None:
-        with psycopg.connect(self._dsn(TEMPLATE), autocommit=True) as connection:
+        with self._session(TEMPLATE) as connection:
             self._costs[data] = apply_schema(
                 connection,
                 self._bench.study,
@@ -249,26 +261,17 @@ class Postgres:
 
     def _launch(self, bindir: Path, data: Path, settings: dict[str, Setting]) -> int:
         """Starts the server and waits until it answers; its pid."""
-        options = {
-            **settings,
-            "port": self._network.port,
-            "listen_addresses": self._network.address,
-            "unix_socket_directories": str(self._sockets),
-            "unix_socket_permissions": "0700",
-        }
-        arguments = [f"--{name}={written(value)}" for name, value in options.items()]
-        return self._server.start([bindir / "postgres", "-D", data, *arguments], self._answers, data)
+        self._version = major_of(bindir)
+        command = [bindir / "postgres", *server_arguments(settings, data, self._socket, self._network)]
+        return self._server.start(
+            command, lambda: answers(self._dsn("postgres")), data, self._socket, self._network, self._folders
+        )
 
-    def _answers(self) -> bool:
-        with suppress(psycopg.OperationalError):
-            psycopg.connect(self._dsn("postgres"), connect_timeout=2).close()
-            return True
-        return False
+    def _session(self, database: str) -> psycopg.Connection[Any]:
+        return own_session(self._dsn(database), self._server.identity)
 
     def _dsn(self, database: str) -> str:
-        # of a database in SQL_ASCII psycopg gives bytes for texts
-        at = {"host": str(self._sockets), "port": str(self._network.port), "user": SUPERUSER}
-        return make_conninfo("", **at, dbname=database, client_encoding="UTF8")
+        return own_dsn(self._socket, database, self._version)
 
 
 KIND = Kind(

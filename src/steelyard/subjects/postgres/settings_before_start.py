@@ -6,9 +6,7 @@ a setting or the folder.
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,18 +15,23 @@ from steelyard.study.factors import place_of_setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.subjects.postgres.binaries import find_bindir, reachable
-from steelyard.subjects.postgres.pooler import divided
+from steelyard.subjects.postgres.pooler import POOLER, PREFIX, divided
 from steelyard.subjects.postgres.settings_read_back import written
-from steelyard.subjects.servers.account import arguments_of_nobody
+from steelyard.subjects.servers.option_settings import refuse_lab_settings
+from steelyard.subjects.servers.trial import tried
 
 _NOWHERE = "/nonexistent"
-_TRIAL_S = 30.0
 _REFUSED = re.compile(r'FATAL:  (.*parameter "([^"]+)".*)')
 _HINT = re.compile(r"HINT:  (.*)")
 
 
 def check_settings(study: Study, options: Sequence[Option]) -> None:
-    """Checks name and value of each server setting with the option's version. Raises InputError."""
+    """Checks name and value of each server setting with the option's version. Raises InputError.
+
+    Settings that are the lab's never reach a program.
+    """
+    refuse_lab_settings(study, "server", "postgresql")
+    types: dict[str, str] = {}
     requested: dict[tuple[str | None, str], Option] = {}
     for option in options:
         _, _, settings = divided(option.server)
@@ -43,36 +46,29 @@ def check_settings(study: Study, options: Sequence[Option]) -> None:
                 raise InputError(
                     cause, hint, place_of_setting(study, option.levels, "server", setting.partition("=")[0])
                 )
+        types |= _known(program)
+    refuse_lab_settings(study, "server", "pgbouncer", lambda _: False, PREFIX)
+    refuse_lab_settings(
+        study,
+        "server",
+        "postgresql",
+        lambda name: types.get(name, "STRING") != "STRING" or name == POOLER or name.startswith(PREFIX),
+    )
 
 
 def _refusal(program: Path, setting: str) -> tuple[str, str] | None:
-    tried = subprocess.run(
-        [program, "-D", _NOWHERE, f"--{setting}"],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        cwd="/",
-        env={**os.environ, "LC_ALL": "C"},
-        timeout=_TRIAL_S,
-        **arguments_of_nobody(),
-    )
-    if not (found := _REFUSED.search(tried.stderr)):
+    shown = tried([program, "-D", _NOWHERE, f"--{setting}"])
+    if not (found := _REFUSED.search(shown.stderr)):
         return None
     cause, name = found[1], found[2]
     if cause.startswith("unrecognized"):
         return f'this server has no setting "{name}"{nearest(name, _known(program))}', ""
-    hint = _HINT.search(tried.stderr)
+    hint = _HINT.search(shown.stderr)
     return cause, hint[1] if hint else ""
 
 
-def _known(program: Path) -> list[str]:
-    """Names of most settings (postgres --describe-config: one line per setting, columns by tabs)."""
-    shown = subprocess.run(
-        [program, "--describe-config"],
-        capture_output=True,
-        text=True,
-        cwd="/",
-        timeout=_TRIAL_S,
-        **arguments_of_nobody(),
-    )
-    return [line.partition("\t")[0] for line in shown.stdout.splitlines()]
+def _known(program: Path) -> dict[str, str]:
+    """Types of most settings (postgres --describe-config: name, context, group, type, ... by tabs)."""
+    shown = tried([program, "--describe-config"])
+    rows = [line.split("\t") for line in shown.stdout.splitlines()]
+    return {row[0].lower(): row[3] for row in rows}

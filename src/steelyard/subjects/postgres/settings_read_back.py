@@ -42,8 +42,10 @@ def not_taken(
 
     in_session: set by this session. At its start a server accepts any name with a dot, even an unknown one.
     """
+    # the lab's own session is not subject to the option's defaults
+    value = "setting" if in_session else "reset_val"
     rows = connection.execute(
-        "select name, setting, unit, vartype, boot_val, source from pg_settings"
+        f"select name, {value}, unit, vartype, boot_val, source from pg_settings".encode()
     ).fetchall()
     known = {name.lower(): Shown(*row) for name, *row in rows}
     for name, value in requested.items():
@@ -88,7 +90,7 @@ def taken(requested: Setting, shown: Shown) -> bool:
     if shown.kind == "enum" and _truth(want) is not None and _truth(want) == _truth(has):
         return True
     # the server writes names of time zones and encodings in its own case
-    return want.lower() == has.lower()
+    return want.lower() == has.strip().lower()
 
 
 def _truth(word: str) -> bool | None:

@@ -41,11 +41,6 @@ class Account:
         return {} if self.user is None else _as(self.user.pw_uid, self.user.pw_gid)
 
     @property
-    def own_uid(self) -> int:
-        """Id of the user if it runs only servers of studies; 0: servers run as the caller."""
-        return 0 if self.user is None else self.user.pw_uid
-
-    @property
     def owner(self) -> str:
         """Name of the user that the servers run as."""
         return self.caller if self.user is None else self.user.pw_name

@@ -2,10 +2,69 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
 from steelyard.study.errors import InputError
-from steelyard.study.factors import settings_given
+from steelyard.study.factors import place_of_setting, settings_given
+from steelyard.study.plan import Option
+from steelyard.study.scripts import commands_of
 from steelyard.study.study import Study
-from steelyard.workloads import work_of
+from steelyard.subjects import Server
+from steelyard.workloads import Work, work_of
+
+_READS = re.compile(r"[\s(]*(select|with|values|table|show|explain|desc|describe)\b", re.IGNORECASE)
+# within a reading text; a read-only transaction allows the functions (lo_ before PostgreSQL 16) and the file
+_WRITES = re.compile(
+    r"\b(insert|merge)\s+into\b|\bdelete\s+from\b|\bupdate\s+\S+\s+set\b|\b(lo_|dblink)\w*\s*\("
+    r"|\binto\s+(out|dump)file\b",
+    re.IGNORECASE,
+)
+_TABLE = re.compile(
+    r"\b(?:into(?!\s+(?:out|dump)file)|update|delete\s+from|table|truncate|copy)\s+"
+    r"(?:(?:only|table|if|not|exists)\s+)*((?:\"[^\"]+\"|`[^`]+`|[\w.])+)",
+    re.IGNORECASE,
+)
+
+# at its beginning, or a function that acts on the session
+_OF_SESSION = re.compile(
+    r"(?:set(?!\s+(?:local|transaction))|reset|prepare|deallocate|discard|listen|declare|load"
+    r"|create\s+(?:local\s+|global\s+|or\s+replace\s+)*temp(?:orary)?)\b"
+    r"|.*\b(?:set_config|pg_(?:try_)?advisory_lock(?:_shared)?|get_lock)\s*\(",
+    re.IGNORECASE | re.DOTALL,
+)
+# sent before the trial's own BEGIN, by protocol: ends with its transaction, also behind a pooler
+_READ_ONLY = {"postgres": "begin read only", "mysql": "set transaction read only"}
+
+
+def reading(server: Server) -> Server:
+    """The server, whose sessions begin with a read-only transaction."""
+    return replace(server, session=(*server.session, _READ_ONLY[server.protocol]))
+
+
+def written(works: Iterable[Work]) -> dict[str, str]:
+    """The statements whose texts write, by name: each with its table, as far as its text names one."""
+    found: dict[str, str] = {}
+    for work in works:
+        if work.read_only:
+            continue
+        for name, statement in work.statements.items():
+            commands = commands_of(statement.sql)
+            if writing := [one for one in commands if not _READS.match(one) or _WRITES.search(one)]:
+                table = _TABLE.search("; ".join(writing))
+                found[name] = f"{name} ({table[1]})" if table else name
+    return found
+
+
+def refuse_writes(statements: Iterable[str]) -> None:
+    """Raises InputError for statements that write without consent."""
+    if named := ", ".join(statements):
+        raise InputError(
+            f"statements write, or may write, on a server at an address: {named}",
+            "writes = true under [subject], on a server whose data may change",
+            ("subject", "dsn"),
+        )
 
 
 def check_foreign(study: Study) -> None:
@@ -19,6 +78,8 @@ def check_foreign(study: Study) -> None:
     grows, reloads = bool(work_of(study.workload).grows), study.subject.restore == "reload"
     if reloads and study.subject.kind != "postgres":
         raise InputError("restore = 'reload' is for PostgreSQL", "leave dsn out", ("subject", "restore"))
+    if reloads and not study.subject.writes:
+        refuse_writes(["the schema of restore = 'reload'"])
     if grows and not reloads:
         instead = (
             ', or restore = "reload": in a schema of its own' if study.subject.kind == "postgres" else ""
@@ -52,5 +113,27 @@ def check_foreign(study: Study) -> None:
             raise InputError(
                 f"{key} cannot be set for a server that the lab did not start (subject.dsn)",
                 "use engine., hogs. and settings of this machine",
+                at,
+            )
+
+
+def check_shared(study: Study, options: Sequence[Option]) -> None:
+    """Raises InputError for what belongs to one session, where a pooler gives it to several clients."""
+    for option in options:
+        handle = getattr(option.workload, "handle", "none")
+        found = [(name, place_of_setting(study, option.levels, "session", name)) for name in option.session]
+        if handle not in ("none", "unnamed"):
+            at = place_of_setting(study, option.levels, "client", "handle")
+            found.append((f"handle = '{handle}'", at))
+        for name, statement in work_of(option.workload).statements.items():
+            if any(map(_OF_SESSION.match, commands_of(statement.sql))):
+                found.append((name, ("workload", "statements", name)))
+        if study.subject.restore == "reload":
+            found.append(("restore = 'reload'", ("subject", "restore")))
+        for needs, at in found:
+            raise InputError(
+                f"option {option.label}: {needs} needs a session of its own, but the pooler at"
+                " subject.dsn shares sessions",
+                'name the server itself in dsn, or leave this out (handle = "unnamed" or "none")',
                 at,
             )

@@ -1,4 +1,4 @@
-"""A server process of the lab: marked, registered with the guard, on the server's CPUs, with its log."""
+"""A server process of the lab: marked, confined, registered with the guard, on the server's CPUs, logged."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from steelyard.host.cpus.placement import pin
+from steelyard.host.processes.confinement import confined
 from steelyard.host.processes.guard import Guard
-from steelyard.host.processes.process_mark import Mark, end_marked, with_mark
+from steelyard.host.processes.process_mark import Mark, end_marked, imprint, marked, with_mark
 from steelyard.study.errors import InputError
-from steelyard.study.passwords import is_secret
+from steelyard.study.passwords import is_secret, variables
 from steelyard.subjects import Bench, SubjectFailed
 from steelyard.subjects.servers.account import Account
+from steelyard.subjects.servers.identity import Identity, listening_elsewhere
+from steelyard.subjects.servers.network import Listening
 
 _START_S = 60.0
 _END_S = 30.0
@@ -52,23 +56,40 @@ class Daemon:
         self._process: subprocess.Popen[bytes] | None = None
         self._mark = Mark()
         self._promise = 0
+        self.identity = Identity(name, bench.folder)
 
-    def start(self, command: Sequence[str | Path], answers: Callable[[], bool], home: Path) -> int:
+    def start(
+        self,
+        command: Sequence[str | Path],
+        answers: Callable[[], bool],
+        home: Path,
+        socket: Path,
+        network: Listening,
+        folders: Iterable[str | Path] = (),
+    ) -> int:
         """Starts it and waits until it answers; its pid. home: the working folder of its processes.
 
-        Raises SubjectFailed.
+        It listens on `socket` and on the network's address alone, and writes into home, the folder of the
+        socket and `folders` alone. Raises SubjectFailed.
         """
-        self._mark = Mark.of_server(home, Path(command[0]), self._account.own_uid)
+        self._mark = Mark.of_server(home, Path(command[0]))
         self._promise = self._bench.guard.stop_marked(self._mark, self._ends_by)
+        identity = Identity(self._name, home)
+        identity.write(self._account)
         with os.fdopen(_private(self._log), "wb") as log:
-            self._process = process = subprocess.Popen[bytes](
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                **_apart(self._account, self._mark),
+            self._process = process = confined(
+                lambda: subprocess.Popen[bytes](
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    **_apart(self._account, self._mark, socket.parent, variables(self._bench.study)),
+                ),
+                [home, socket.parent, *map(Path, folders)],
+                [network.port] if network.address else [],
             )
         self._mark = self._mark.started(process.pid)
+        self.identity = replace(identity, pid=process.pid)
         self._bench.guard.started(self._promise, self._mark)
         pin(process.pid, self._bench.placement.server)
         deadline = time.monotonic() + _START_S
@@ -76,9 +97,18 @@ class Daemon:
             if process.poll() is not None:
                 raise SubjectFailed(f"{self._name} did not start: {self._reason(self.stop())}")
             if answers():
+                self.compare_listening({str(socket), *network.places})
                 return process.pid
             time.sleep(0.02)
         raise SubjectFailed(f"{self._name} did not answer within {_START_S:.0f} s: {self.stop()}")
+
+    def compare_listening(self, meant: Iterable[str]) -> None:
+        """Stops it if it listens anywhere else: SubjectFailed. meant: paths, and `address:port`."""
+        if elsewhere := listening_elsewhere(marked(self._mark), meant):
+            self.stop()
+            raise SubjectFailed(
+                f"{self._name} listens where it is not meant to, and was stopped: {elsewhere}"
+            )
 
     def wait(self) -> None:
         """Waits until it has ended by itself. Raises SubjectFailed when it does not."""
@@ -103,6 +133,8 @@ class Daemon:
             self._process.wait()
             self._process = None
             self._bench.guard.forget(self._promise)
+            with suppress(OSError):
+                self.identity.forget()
         try:
             with self._log.open("rb") as log:
                 log.seek(max(0, self._log.stat().st_size - _LOG_TAIL))
@@ -118,37 +150,50 @@ def finish(
     home: Path,
     limit_s: float,
     stdin: BinaryIO | None = None,
+    folders: Iterable[Path] = (),
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program that creates a server's data to its end; its output.
 
     The guard ends it if the lab ends meanwhile. home: the working folder of its processes; stdin: its
-    standard input.
+    standard input. It writes into home and `folders` alone.
     Raises SubjectFailed when it takes longer than limit_s.
     """
-    with _promised(guard, Mark.of_server(home, Path(command[0]), account.own_uid)) as mark:
-        try:
-            return subprocess.run(
+    with _promised(guard, Mark.of_server(home, Path(command[0]))) as mark:
+        process = confined(
+            lambda: subprocess.Popen(
                 command,
-                capture_output=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 text=True,
                 errors="replace",
-                check=False,
-                timeout=limit_s,
                 stdin=subprocess.DEVNULL if stdin is None else stdin,
-                **_apart(account, mark),
-            )
-        except subprocess.TimeoutExpired:
-            name = Path(command[0]).name
-            raise SubjectFailed(f"{name} took longer than {limit_s:g} s (plan.set_up_limit_s)") from None
+                **_apart(account, mark, home),
+            ),
+            [home, *folders],
+        )
+        with process:
+            try:
+                output, words = process.communicate(timeout=limit_s)
+            except subprocess.TimeoutExpired:
+                name = Path(command[0]).name
+                raise SubjectFailed(f"{name} took longer than {limit_s:g} s (plan.set_up_limit_s)") from None
+            finally:
+                process.kill()
+        return subprocess.CompletedProcess(command, process.returncode, output, words)
 
 
-def _apart(account: Account, mark: Mark) -> dict[str, Any]:
-    """Arguments that start a server's program: separate from the lab, as its account, with its mark."""
+def _apart(account: Account, mark: Mark, scratch: Path, named: Container[str] = ()) -> dict[str, Any]:
+    """Arguments that start a server's program: separate from the lab, as its account, with its mark.
+
+    named: variables of the study.
+    """
+    kept = with_mark(mark.value, without=lambda name: is_secret(name) or name.removesuffix("_FILE") in named)
     return {
         "cwd": "/",
         "start_new_session": True,
         # the study's SQL may read the server's environment
-        "env": with_mark(mark.value, without=is_secret),
+        "env": {**kept, "TMPDIR": str(scratch)},
+        "preexec_fn": lambda: imprint(mark.value),
         **account.arguments,
     }
 
@@ -158,9 +203,12 @@ def _promised(guard: Guard, mark: Mark) -> Generator[Mark]:
     promise = guard.stop_marked(mark)
     try:
         yield mark
-    finally:
+    except BaseException:
+        # it may start only now: the guard ends it at last
         end_marked(mark)
-        guard.forget(promise)
+        raise
+    end_marked(mark)
+    guard.forget(promise)
 
 
 def _private(log: Path) -> int:

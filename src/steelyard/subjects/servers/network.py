@@ -26,6 +26,14 @@ class Listening:
     password: str | None = field(default=None, repr=False)
 
     @property
+    def places(self) -> Sequence[str]:
+        """Where a server listens by TCP, as `address:port`. Raises OSError for an unknown name."""
+        if not self.address:
+            return []
+        found = socket.getaddrinfo(self.address, self.port, type=socket.SOCK_STREAM)
+        return [f"{place[0]}:{self.port}" for *_, place in found]
+
+    @property
     def networks(self) -> Sequence[str]:
         """The clients as networks of one address, or as names."""
         return [_network(client) for client in self.clients]

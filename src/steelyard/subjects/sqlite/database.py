@@ -22,6 +22,7 @@ from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, SubjectFailed
+from steelyard.subjects.servers.option_settings import refuse_lab_settings
 from steelyard.subjects.servers.schema_levels import place_of
 from steelyard.subjects.sqlite.schema_levels import apply_schema
 from steelyard.subjects.sqlite.workload_tables import load, load_statements
@@ -53,6 +54,7 @@ def check(study: Study, options: Sequence[Option]) -> None:
     known = _known()
     for at, key, value in settings_given(study, "server"):
         _check_setting(key, value, known, at)
+    refuse_lab_settings(study, "server", "sqlite", _OPENING.__contains__)
     if work_of(study.workload).directory is not None:
         hint = "data_file takes an SQLite file, which is copied"
         raise InputError("SQLite has no data directory", hint, ("workload", "data_directory"))

@@ -22,7 +22,9 @@ from steelyard.study.workloads.key_value import KeyValueWorkload
 from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.daemon import Daemon, check_socket
+from steelyard.subjects.servers.identity import FILE
 from steelyard.subjects.servers.network import listening
+from steelyard.subjects.servers.option_settings import refuse_lab_settings
 from steelyard.subjects.valkey.program import find_server, version_of
 from steelyard.subjects.valkey.settings import taken, written
 
@@ -31,22 +33,11 @@ _BATCH = 1000  # keys per command of the load
 _PORT = 6379
 # in memory only: no saves at unpredictable times; a title would overwrite the mark in the environment
 _DEFAULTS: dict[str, Setting] = {"save": "", "appendonly": "no", "set-proc-title": "no"}
-# reserved for the lab: where the server listens, which users may connect, how it ends
-_RESERVED = frozenset(
-    ("port", "tls-port", "bind", "unixsocket", "unixsocketperm", "dir", "daemonize", "supervised", "logfile",
-     "pidfile", "cluster-enabled", "replicaof", "slaveof", "requirepass", "user", "aclfile", "include")
-)  # fmt: skip
 
 
 def check(study: Study, _options: Sequence[Option]) -> None:
     """Checks that every version is installed and no setting is reserved for the lab. Raises InputError."""
-    for at, key, _ in settings_given(study, "server"):
-        if key.lower() in _RESERVED:
-            raise InputError(
-                f'"{key}" is set by the lab, which uses a private socket',
-                "leave it out",
-                at,
-            )
+    refuse_lab_settings(study, "server", "valkey", lambda _: False)
     given = [(at, str(bindir)) for at, _, bindir in settings_given(study, "version")]
     for at, bindir in given or [(("subject", "bindir"), study.subject.bindir)]:
         try:
@@ -77,6 +68,7 @@ class Valkey:
         settings = {**_DEFAULTS, **option.server}
         pid = self._launch(server, settings)
         try:
+            within(_ANSWER_S, "identifying the server", self._identify)
             shown = within(_ANSWER_S, "reading the settings back", lambda: self._read_back(settings, option))
             within(_ANSWER_S, "listening for other hosts", self._listen)
             limit_s = self._bench.study.plan.set_up_limit_s
@@ -124,12 +116,19 @@ class Valkey:
         arguments = [word for name, value in settings.items() for word in (f"--{name}", written(value))]
         return self._server.start(
             [
-                self._reachable(server), "--port", "0", "--unixsocket", self._socket,
-                "--unixsocketperm", "700", "--dir", self._own, *arguments,
+                # the last of several values counts: the lab's
+                self._reachable(server), *arguments, "--port", "0", "--unixsocket", self._socket,
+                "--unixsocketperm", "700", "--dir", self._own,
             ],
-            self._answers,
-            self._own,
+            self._answers, self._own, self._socket, self._network,
         )  # fmt: skip
+
+    def _identify(self) -> None:
+        """Before the first command that changes something. Raises SubjectFailed."""
+        with self._connect() as client:
+            data = str(client.config_get("dir")["dir"])
+            nonce = (Path(data) / FILE).read_text(encoding="utf-8") if (Path(data) / FILE).exists() else ""
+            self._server.identity.check(self._socket, data, nonce)
 
     def _reachable(self, server: Path) -> Path:
         """For root a copy in the study's folder: the server's user may not reach a virtual environment."""
@@ -166,6 +165,7 @@ class Valkey:
         with self._connect() as client:
             client.config_set("bind", network.address)
             client.config_set("port", network.port)
+        self._server.compare_listening({str(self._socket), *network.places})
 
     def _fill(self, option: Option) -> None:
         workload = option.workload

@@ -17,6 +17,9 @@ final class Lines {
     private static final String END = "";
 
     private final PrintStream out;
+    // made at the start: a full heap has no room for it
+    private final byte[] heapIsFull = (event("failed").put("cause", "the heap of the Java engine is full:"
+            + " raise workload.driver_heap_mib") + "\n").getBytes(StandardCharsets.UTF_8);
     private final BlockingQueue<String> commands = new LinkedBlockingQueue<>();
 
     Lines(PrintStream out) {
@@ -31,6 +34,14 @@ final class Lines {
         String line = event.toString();
         synchronized (out) {
             out.println(line);
+            out.flush();
+        }
+    }
+
+    /** Reports a full heap without an allocation. */
+    void heapIsFull() {
+        synchronized (out) {
+            out.write(heapIsFull, 0, heapIsFull.length);
             out.flush();
         }
     }

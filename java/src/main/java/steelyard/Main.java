@@ -57,10 +57,15 @@ public final class Main {
 
     /** What no thread of ours expects. */
     private static void fail(Lines lines, Throwable error) {
-        error.printStackTrace();
-        if (error instanceof OutOfMemoryError) {
-            lines.say(lines.event("failed").put("cause", "the heap of the Java engine is full (" + error.getMessage()
-                    + "): raise workload.driver_heap_mib"));
+        String why = error.getMessage();
+        boolean memory = error instanceof OutOfMemoryError && why != null;
+        if (memory && (why.startsWith("Java heap space") || why.startsWith("GC overhead"))) {
+            lines.heapIsFull();
+        } else {
+            error.printStackTrace();
+            if (memory) {
+                lines.say(lines.event("failed").put("cause", "the Java engine is out of memory: " + why));
+            }
         }
         Runtime.getRuntime().halt(1);
     }

@@ -56,8 +56,10 @@ def read(source: Source) -> list[Report]:
 
 
 def _names(columns: list[str]) -> list[str]:
-    """Names of the columns without the timestamp's, which is that of its zone."""
-    last = columns.index("id") + 1
+    """Column names without the timestamp's. Raises ValueError for an unknown one between `us` and `id`."""
+    first, last = columns.index("us"), columns.index("id") + 1
+    if unknown := [name for name in columns[first:last] if name not in _CPU]:
+        raise ValueError(f"no column of a CPU is named {unknown[0]!r}")
     return columns[:last] + [name for name in columns[last:] if name in _CPU]
 
 
@@ -79,7 +81,7 @@ def _keep(report: Report, busy: Mean, row: _Row, number: int) -> None:
     at_s = (at - report.began).total_seconds() if at and report.began else float(number)
     if at_s:
         report.seconds = at_s if at else None
-    cut = next(i for i, name in enumerate(names) if name in _CPU)
+    cut = names.index("us")
     report.samples.add_row(at_s, "host", names[:cut], values[:cut])
     report.samples.add_row(at_s, "cpu all", [_CPU[name] for name in names[cut:]], values[cut:])
     # from what is idle: the printed parts are rounded, and may add up to more than 100

@@ -1,0 +1,29 @@
+"""Kernel settings that are coupled, and those that no study may change: catalog/settings/linux.toml."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+
+def coupled(path: Path) -> set[Path]:
+    """The files of this machine that the kernel changes or checks together with this one, and itself."""
+    for expression, patterns in _lists()["coupled"].items():
+        if found := re.fullmatch(expression, str(path)):
+            return {path, *(f for pattern in patterns for f in Path("/").glob(found.expand(pattern)[1:]))}
+    return {path}
+
+
+def why_refused(path: Path | None) -> str:
+    """Why no study may change this file, as a clause; '' where it may."""
+    refused = _lists()["refused"].items()
+    return next((reason for reason, name in refused if re.fullmatch(name, str(path), re.VERBOSE)), "")
+
+
+@cache
+def _lists() -> dict[str, Any]:
+    return tomllib.loads((resources.files("steelyard.catalog") / "settings" / "linux.toml").read_text())

@@ -1,0 +1,100 @@
+"""Data directories as a server's program creates them, kept in the user's cache and copied by later studies.
+
+A template belongs to one build, its options and one boot of the machine: `initdb` also looks at shared
+memory and the time zone. A copy counts only if names, modes, sizes and dates are as they were noted when the
+template was made; to read all bytes would cost half of what a copy saves.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import uuid4
+
+from steelyard.subjects import Bench, SubjectFailed
+from steelyard.subjects.servers.account import Account
+from steelyard.subjects.servers.daemon import finish
+from steelyard.subjects.servers.directory import copy_files
+from steelyard.user_cache import cache_folder, closed
+
+# 40 to 120 MB each
+_KEPT_MAX = 8
+
+
+def make_data(
+    bench: Bench,
+    account: Account,
+    server: Path,
+    program: Path,
+    options: Sequence[str],
+    places: Sequence[str],
+    data: Path,
+    folders: Sequence[Path] = (),
+) -> None:
+    """Creates the data directory `data` of a server: from its template, or by the program.
+
+    options: arguments of the program; places: those that name folders of this study. It writes into data and
+    `folders` alone. A template that is missing, not whole or open to other users is made anew. Raises
+    SubjectFailed.
+    """
+    # without a cache, or with one that others write to, nothing is kept
+    with suppress(OSError, RuntimeError, ValueError):
+        template = _template(account, server, program, options)
+        noted = (template / "contents").read_text()
+        copy_files(closed(template) / "data", data)
+        # another study may have replaced the template meanwhile
+        if noted == (template / "contents").read_text() and noted.endswith(f"\n{_contents(data)}"):
+            return
+    shutil.rmtree(data, ignore_errors=True)
+    account.private(data)
+    limit_s = bench.study.plan.set_up_limit_s
+    made = finish(bench.guard, account, [program, *options, *places], data, limit_s, folders=folders)
+    if made.returncode:
+        raise SubjectFailed(f"{program.name} failed: {(made.stderr.strip() or made.stdout.strip())[-500:]}")
+    with suppress(OSError, RuntimeError, ValueError):
+        _keep(data, _template(account, server, program, options))
+
+
+def identity_of(program: Path) -> str:
+    """Identifies a build, also among builds of one version: eight digits from path, size and date."""
+    program = program.resolve()
+    found = program.stat()
+    return sha256(f"{program} {found.st_size} {found.st_mtime_ns}".encode()).hexdigest()[:8]
+
+
+def _template(account: Account, server: Path, program: Path, options: Sequence[str]) -> Path:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+    build = f"{identity_of(server)} {identity_of(program)} {options} {account.user}"
+    zone = Path("/etc/localtime")
+    at = f"{os.environ.get('TZ')} {zone.resolve()} {zone.exists() and zone.stat().st_mtime_ns}"
+    key = f"{build} {boot} {at}"
+    return closed(cache_folder("templates")) / f"{program.name}-{sha256(key.encode()).hexdigest()[:16]}"
+
+
+def _contents(data: Path) -> str:
+    """A line for each file and folder: its name, owner, mode, date and, of a file, its size."""
+    # sizes of folders depend on the file system, as do fractions of a second
+    return "\n".join(
+        f"{place.relative_to(data)} {found.st_uid} {found.st_mode:o} {int(found.st_mtime)}"
+        f" {found.st_size if stat.S_ISREG(found.st_mode) else 0}"
+        for place in (data, *sorted(data.rglob("*")))
+        for found in [place.lstat()]
+    )
+
+
+def _keep(data: Path, template: Path) -> None:
+    # the draft is renamed before its clean-up, which ignores a missing folder
+    with TemporaryDirectory(dir=template.parent) as draft:
+        copy_files(data, kept := Path(draft) / "data")
+        (kept.parent / "contents").write_text(f"{uuid4()}\n{_contents(kept)}")
+        # another study that copies the old one notices, and makes its own
+        shutil.rmtree(template, ignore_errors=True)
+        kept.parent.rename(template)
+    for old in sorted(template.parent.iterdir(), key=os.path.getmtime)[:-_KEPT_MAX]:
+        shutil.rmtree(old, ignore_errors=True)

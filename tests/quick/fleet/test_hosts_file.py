@@ -1,0 +1,141 @@
+"""The file of hosts, and studies whose subject other hosts cannot load."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steelyard import __version__
+from steelyard.fleet.check import refuse_unlike
+from steelyard.study.errors import InputError
+from steelyard.study.fleet_file import fleet_of
+from steelyard.study.overrides import adjusted
+from steelyard.subjects.servers.network import listening
+from steelyard.workflow.prepare import PreparedStudy
+
+HOSTS = """
+[fleet.hosts.db]
+address = "127.0.0.1"
+roles = ["server", "lab"]
+[fleet.hosts.load1]
+address = "127.0.0.2"
+roles = ["load"]
+[fleet.hosts.load2]
+address = "one.example"
+roles = ["load"]
+"""
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> Path:
+    (tmp_path / "hosts.toml").write_text(HOSTS)
+    return tmp_path / "hosts.toml"
+
+
+def prepared(study: str, hosts: Path) -> PreparedStudy:
+    own = adjusted(study, fleet=hosts)
+    return PreparedStudy.of(own.text, own.origin)
+
+
+def test_the_study_keeps_the_hosts_of_the_file_and_its_folder(hosts: Path) -> None:
+    fleet = prepared("demo", hosts).study.fleet
+    assert fleet is not None
+    assert fleet == fleet_of(hosts)
+    assert fleet.with_role("load") == ["load1", "load2"]
+    assert fleet.folder == str(hosts.parent / "fleet")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ('roles = ["load"]', 'roles = ["lab"]', "no host has the role load"),
+        (
+            'roles = ["load"]',
+            'roles = ["load", "server"]',
+            "more than one host has the role server: db, load1",
+        ),
+        ('address = "127.0.0.2"', "", 'missing key "address"'),
+        ("[fleet.", "[flett.", r"has no \[fleet\]"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_name(hosts: Path, old: str, new: str, error: str) -> None:
+    hosts.write_text(HOSTS.replace(old, new, 1 if "server" in new else -1))
+    with pytest.raises(InputError, match=error) as refused:
+        fleet_of(hosts)
+    assert str(hosts) in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("study", "error"),
+    [
+        ("complex-queries", "one host plays the rounds or sessions"),
+        ("kernel-mode-sqlite", "other hosts cannot load SQLite that the lab starts"),
+        ("child-latches", "other hosts cannot load"),
+    ],
+)
+def test_what_other_hosts_cannot_load_is_refused(hosts: Path, study: str, error: str) -> None:
+    with pytest.raises(InputError, match=error):
+        prepared(study, hosts)
+
+
+def test_a_server_needs_a_host_of_its_role(hosts: Path) -> None:
+    hosts.write_text(HOSTS.replace('roles = ["server", "lab"]', 'roles = ["lab"]'))
+    with pytest.raises(InputError, match="no host has the role server"):
+        prepared("demo", hosts)
+
+
+def test_the_server_is_elsewhere_where_its_host_is_not_that_of_the_lab(hosts: Path) -> None:
+    assert fleet_of(hosts).server is None
+    hosts.write_text(HOSTS.replace('roles = ["server", "lab"]', 'roles = ["server"]'))
+    fleet = fleet_of(hosts)
+    assert (fleet.server, fleet.workers, fleet.apart) == ("db", ["db", "load1", "load2"], True)
+
+
+def test_one_host_with_server_and_load_takes_every_subject(hosts: Path) -> None:
+    alone = HOSTS.partition("[fleet.hosts.load1]")[0]
+    hosts.write_text(alone.replace('roles = ["server", "lab"]', 'roles = ["server", "load"]'))
+    for study in ("pooler", "complex-queries", "io-threads"):
+        fleet = adjusted(study, fleet=hosts)
+        assert "fleet" in fleet.text
+    found = prepared("complex-queries", hosts).study
+    assert found.fleet is not None and found.load_fleet is None
+    assert listening(found, 5432).address == ""
+
+
+def test_a_server_at_an_address_is_started_by_no_host(hosts: Path, tmp_path: Path) -> None:
+    hosts.write_text(HOSTS.replace('roles = ["server", "lab"]', 'roles = ["server"]'))
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'name = "a"\nquestion = "b?"\n[subject]\nkind = "postgres"\ndsn = "postgresql://u@192.0.2.1/d"\n'
+        '[workload]\nkind = "sql"\nstatements.one.sql = "select 1"\n'
+    )
+    with pytest.raises(InputError, match="the server of PostgreSQL runs already: no host starts it"):
+        prepared(str(study), hosts)
+
+
+def test_a_server_admits_the_hosts_alone_each_time_with_another_password(hosts: Path) -> None:
+    study = prepared("demo", hosts).study
+    first, second = listening(study, 5432), listening(study, 5432)
+    assert first.address == "127.0.0.1"
+    assert list(first.networks) == ["127.0.0.1/32", "127.0.0.2/32", "one.example"]
+    assert first.password != second.password and len(first.password or "") > 20
+    assert first.password not in repr(first)
+
+
+def test_without_a_fleet_a_server_listens_nowhere_but_on_its_socket() -> None:
+    own = adjusted("demo")
+    study = PreparedStudy.of(own.text, own.origin).study
+    assert (listening(study, 5432).address, listening(study, 5432).password) == ("", None)
+
+
+def test_an_address_of_another_machine_is_refused(hosts: Path) -> None:
+    hosts.write_text(HOSTS.replace("127.0.0.1", "192.0.2.1"))
+    with pytest.raises(InputError, match=r"192\.0\.2\.1 is no address of this machine"):
+        listening(prepared("demo", hosts).study, 5432)
+
+
+def test_hosts_of_another_version_are_refused_by_name() -> None:
+    refuse_unlike({"load1": {"version": __version__}})
+    with pytest.raises(InputError, match=r"0\.0\.1 on load2"):
+        refuse_unlike({"load1": {"version": __version__}, "load2": {"version": "0.0.1"}})

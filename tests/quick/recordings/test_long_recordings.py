@@ -1,0 +1,137 @@
+"""Long recordings: readings beyond a limit are averaged, figures are of all, and the report says so."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import layouts
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.analysis.comparison.block_table import estimated_runs
+from steelyard.analysis.judge import judge
+from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.gauges import gauges
+from steelyard.bundle.series.read import read_series
+from steelyard.recordings.importing import import_files
+from steelyard.recordings.registry import reports_in
+from steelyard.recordings.samples import READINGS_MAX, Samples
+from steelyard.recordings.source import Source
+from steelyard.recordings.write import write_recording
+from steelyard.report.about.provenance import about_bundle
+from steelyard.report.charts.load.gauges import RECORDED
+from steelyard.report.presented.presented import present
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400), st.integers(16, 60))
+def test_averaging_keeps_the_sum_and_the_last_time_of_each_series(values: list[float], most: int) -> None:
+    found = Samples(most)
+    for i, value in enumerate(values):
+        found.add_row(float(i), "cpu all", ["us", "switches_total"], [value, float(i)])
+    assert len(found) <= most
+    rates = [s for s in found if s.metric == "us"]
+    total = sum(
+        s.value * n
+        for s, n in zip(rates, np.array(found._number)[found.code == 0], strict=True)  # pyright: ignore
+    )
+    assert total == pytest.approx(sum(values), rel=1e-9, abs=1e-3)
+    # a counter is not averaged: what it counted until then
+    assert all(s.value == s.at_s for s in found if s.metric == "switches_total")
+    assert max(s.at_s for s in found) == len(values) - 1
+
+
+def test_few_readings_are_kept_as_they_are() -> None:
+    found = Samples(100)
+    for i in range(50):
+        found.add_row(i, "host", ["a", "b"], [i, -i])
+    assert [s.value for s in found if s.metric == "b"] == [-i for i in range(50)]
+    assert found.averaged_s == 0
+
+
+def vmstat(rows: int) -> str:
+    """A reading a second: `us` counts up to 50 and begins again, `cs` grows."""
+    heading, names, *_ = layouts.VMSTAT.splitlines()
+    began = datetime(2026, 3, 2)
+    body = (
+        f"1 0 0 1000 10 20 0 0 5 6 700 {i} {i % 50} 10 {90 - i % 50} 0 0 {began + timedelta(seconds=i)}"
+        for i in range(rows)
+    )
+    return "\n".join([heading, names, *body]) + "\n"
+
+
+def test_a_long_recording_is_averaged_and_says_so(tmp_path: Path) -> None:
+    place = tmp_path / "vmstat.txt"
+    place.write_text(vmstat(90_001))
+    (run,) = import_files([str(place)], [], False, lambda _, __: None).recording.runs
+    table = run.tables["samples"]
+    assert len(table["value"]) < READINGS_MAX < 90_000 * 17
+    of_switches = np.array(table["metric"]) == "cs"
+    at_s, switches = np.array(table["t_ns"])[of_switches] / 1e9, np.array(table["value"])[of_switches]
+    # the first row counts since the boot; then four rows are one reading, at the time of the last
+    assert [*zip(at_s[:3], switches[:3], strict=True)] == [(1.0, 1.0), (5.0, 3.5), (9.0, 7.5)]
+    assert at_s[-1] == 90_000
+    (text,) = [text for text in run.tables["notices"]["text"] if "more than" in text]
+    assert text == (
+        "system/vmstat: more than 1,500,000 readings: the bundle keeps their means over 4 s, figures are"
+        " of all"
+    )
+    assert [*run.tables["further_scores"]["value"]] == [pytest.approx(24.5 + 10)]
+
+
+def test_a_chart_shows_a_long_recording_to_its_end(tmp_path: Path) -> None:
+    place = tmp_path / "vmstat.txt"
+    place.write_text(vmstat(6001))
+    found = import_files([str(place)], [], False, lambda _, __: None)
+    write_recording(found.recording, tmp_path / "out", "vmstat")
+    drawn = gauges(Bundle(tmp_path / "out"))
+    of_user = drawn["metric"] == "us_percent"
+    # 6,000 s in 600 steps of 10 s, each a median
+    assert (len(drawn["t_s"][of_user]), drawn["t_s"].max()) == (601, 6000)
+
+
+def test_a_chart_draws_recorded_shares_over_the_time_before_each_reading(tmp_path: Path) -> None:
+    place = tmp_path / "vmstat.txt"
+    place.write_text(vmstat(5))
+    found = import_files([str(place)], [], False, lambda _, __: None)
+    write_recording(found.recording, tmp_path / "out", "vmstat")
+    bundle = Bundle(tmp_path / "out")
+    series = read_series(bundle, estimated_runs(bundle.evidence()))
+    about = about_bundle(bundle)
+    drawn = RECORDED.figure(present(judge(bundle.evidence()), series, about))
+    assert drawn is not None
+    (panel,) = [panel for panel in drawn.panels if "us-percent" in panel.name]
+    corners = [(row["t_s"], row["shown"]) for row in panel.spec["data"]["values"]]
+    # the row of second 1 counts from second 0 on
+    assert corners == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 4)]
+
+
+def test_a_recording_over_several_midnights_goes_on(tmp_path: Path) -> None:
+    place = tmp_path / "sar.txt"
+    rows = "".join(
+        f"{hour % 24:02}:00:01        all      {hour % 90:.2f}      0.00   1.00   0.00   0.00   50.00\n"
+        for hour in range(10, 100)
+    )
+    head = "09:00:01        CPU     %user     %nice   %system   %iowait    %steal     %idle\n"
+    place.write_text("Linux 6.1.0 (vm) \t2026-03-02 \t_x86_64_\t(2 CPU)\n\n" + head + rows)
+    (report,) = reports_in(Source(place))
+    assert report.seconds == 90 * 3600
+    assert [s.at_s for s in report.samples if s.metric == "user_percent"] == [
+        3600.0 * i for i in range(1, 91)
+    ]
+
+
+def test_the_second_section_of_a_whole_day_is_of_the_same_day(tmp_path: Path) -> None:
+    times = [f"{minutes // 60:02}:{minutes % 60:02}:01" for minutes in range(0, 1440, 10)]
+    cpu = ["        CPU     %user     %nice   %system   %iowait    %steal     %idle"]
+    cpu += ["        all     10.00      0.00      1.00      0.00      0.00     89.00"] * 143
+    queue = ["      runq-sz  plist-sz   ldavg-1   ldavg-5  ldavg-15   blocked"]
+    queue += [f"            {i}       100      0.10      0.10      0.10         0" for i in range(143)]
+    sections = ("\n".join(map("".join, zip(times, rows, strict=True))) for rows in (cpu, queue))
+    place = tmp_path / "sar.txt"
+    place.write_text("Linux 6.1.0 (vm) \t2026-03-02 \t_x86_64_\t(2 CPU)\n\n" + "\n\n".join(sections) + "\n")
+    (report,) = reports_in(Source(place))
+    assert report.seconds == 143 * 600
+    assert [s.at_s for s in report.samples if s.metric == "runq_sz"] == [600.0 * i for i in range(1, 144)]

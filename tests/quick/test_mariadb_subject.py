@@ -1,0 +1,71 @@
+"""MariaDB as a subject: settings as it shows them, and what is refused before a server starts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from small import small_study
+from steelyard.study.errors import InputError
+from steelyard.subjects.mariadb.settings_read_back import taken
+from steelyard.workflow.prepare import PreparedStudy
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [("20M", "20971520"), (True, "ON"), (False, "OFF"), (1, "ON"), (0, "OFF"), (2, "2"), (0.5, "0.500000"),
+     ("pool-of-threads", "pool-of-threads"), ("1G", "1073741824")],
+)  # fmt: skip
+def test_a_setting_is_known_again_as_the_server_shows_it(asked: str | float, shown: str) -> None:
+    assert taken(asked, shown)
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"), [("20M", "20971519"), (True, "OFF"), (2, "1"), ("pool-of-threads", "loaded")]
+)
+def test_another_value_is_not_taken_for_it(asked: str | float, shown: str) -> None:
+    assert not taken(asked, shown)
+
+
+def refused(text: str) -> str:
+    with pytest.raises(InputError) as error:
+        PreparedStudy.of(text, "small.toml")
+    return f"{error.value}; {error.value.hint}"
+
+
+def test_without_the_programs_the_study_is_refused_with_what_installs_them(tmp_path: Path) -> None:
+    study = small_study(tmp_path, "mariadb")
+    (tmp_path / "empty").mkdir()
+    found = refused(study.read_text().replace('"mariadb"', f'"mariadb"\nbindir = "{tmp_path / "empty"}"'))
+    assert "mariadbd" in found and "apt-get install mariadb-server" in found
+
+
+@pytest.mark.needs("MariaDB")
+@pytest.mark.parametrize(
+    ("setting", "value", "said"),
+    [
+        ("thread_handlin", "pool-of-threads", 'no setting "thread_handlin"; did you mean "thread_handling"?'),
+        ("thread_handling", "pool-of-thread", 'no value "pool-of-thread"; did you mean "pool-of-threads"?'),
+        ("thread_handling", "none", "Error while setting value 'none'"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_with_its_line(
+    tmp_path: Path, setting: str, value: str, said: str
+) -> None:
+    factor = (
+        f"\n[factors.mode]\nscope = 'server'\nsetting = '{setting}'\n"
+        f"levels = {{ one = 'one-thread-per-connection', pool = '{value}' }}\n"
+    )
+    found = refused(small_study(tmp_path, "mariadb").read_text() + factor)
+    assert said in found and "small.toml:" in found and "factors.mode.levels." in found
+
+
+@pytest.mark.needs("MariaDB")
+def test_more_clients_than_connections_are_refused(tmp_path: Path) -> None:
+    text = small_study(tmp_path, "mariadb").read_text()
+    text = re.sub(r"clients = \[.*\]", "clients = [256]", text)
+    assert "plan.clients: 256 clients are more than the 200 connections" in refused(text)
+    more = text.replace('"mariadb"', '"mariadb"\nsettings = { max_connections = 300 }', 1)
+    PreparedStudy.of(more, "small.toml")
