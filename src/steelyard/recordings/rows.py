@@ -42,7 +42,7 @@ class Row:
 def rows_of(file: Path) -> list[Row]:
     """Rows of a CSV file whose first line names the columns. Raises InputError."""
     try:
-        reader = csv.reader(text_of(file, CSV_BYTES_MAX).splitlines())
+        reader = csv.reader(text_of(file, CSV_BYTES_MAX).splitlines(), strict=True)
         columns = next(reader, list[str]())
         rows = [(reader.line_num, cells) for cells in reader if cells]
     except FileNotFoundError:
