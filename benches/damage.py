@@ -26,6 +26,7 @@ from typing import Any, cast
 import duckdb
 from rich.console import Console
 
+from declared import METRICS
 from report_scale import histogram
 from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.analysis.judge import judge
@@ -62,6 +63,7 @@ blocks = 4
 profile_hz = 99
 """
 ENVIRONMENT: dict[str, Any] = {
+    **METRICS,
     "steelyard": {"version": "0.1.0"},
     "cpu": {
         "model": "synthetic",

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from declared import DECLARED
 from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
 from steelyard.bundle.evidence.evidence import Columns, Evidence
@@ -176,7 +177,8 @@ def evidence_of(
                 )  # fmt: skip
     tables["notices"] = [dict(zip(_COLUMNS["notices"], n, strict=True)) for n in notices]
     columns = {name: _columns(rows, _COLUMNS[name]) for name, rows in tables.items()}
-    return Evidence(study=study, options=tuple(found), baseline=baseline(study, found), **cast(Any, columns))
+    own = {"study": study, "options": tuple(found), "baseline": baseline(study, found), "declared": DECLARED}
+    return Evidence(**own, **cast(Any, columns))
 
 
 def measures_of(

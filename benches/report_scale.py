@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from declared import METRICS
 from steelyard.bundle.writer import BundleWriter
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import Slot, baseline, blocks, options
@@ -73,6 +74,7 @@ def make_bundle(path: Path, runs: int, metrics: int) -> None:
     study = parse_study(text, "study.toml")
     found = options(study)
     environment: dict[str, Any] = {
+        **METRICS,
         "cpu": {"model": "synthetic"},
         "server": {"version": "synthetic", "settings": {}},
     }

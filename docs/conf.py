@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from steelyard import __version__
-from steelyard.declared_metrics import BUILT_IN, Declaration, DeclaredMetric, as_json
+from steelyard.declared_metrics import Declaration, DeclaredMetric
 from steelyard.monitors import MONITORS, declared
 from steelyard.monitors.sql.queries import shipped
 from steelyard.recordings import probes
@@ -81,9 +81,7 @@ _BELONGS = (
     "| `file-left-out` | a file or folder under `runs` is of no run |",
     "| `study-unfinished` | fewer blocks are whole than the study plans |",
     "",
-    "This is format 3. A bundle of format 1 or 2 is read; keys, phases and roles that had other names then",
-    "are shown under the names of this format. A bundle of format 1 has no identities and no checksums:",
-    "damage to a table is an error that names the file. Runs that `resume` adds to it have none either.",
+    "This is format 3; a bundle of another format is refused with its number.",
 )
 
 
@@ -241,15 +239,12 @@ PAGES = {
     "metrics.md": _metrics_page(),
     "monitor-sets.md": _sets_page(),
 }
-# for bundles written before they carried the declarations of their monitors
-DECLARED = json.dumps({name: as_json(declared(name).metrics) for name in MONITORS}, indent=1) + "\n"
 
 
 def setup(_app: object) -> None:
     """Called by Sphinx before it reads any page."""
     for name, text in PAGES.items():
         (HERE / "reference" / name).write_text(text)
-    BUILT_IN.write_text(DECLARED)
 
 
 if __name__ == "__main__":

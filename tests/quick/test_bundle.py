@@ -7,7 +7,6 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,46 +16,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_rows import SECOND, head, phases
 
+from declared import METRICS
 from steelyard.bundle.evidence.evidence import Topology
 from steelyard.bundle.export.tables import export
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series import load
 from steelyard.bundle.series.gauges import gauges
 from steelyard.bundle.storage.checksum import read_sealed, seal
-from steelyard.bundle.storage.head import study_sha256
 from steelyard.bundle.writer import BundleWriter
 from steelyard.report.about.provenance import about_bundle
 from steelyard.run_tables.derived import DERIVED
 from steelyard.run_tables.schema import BY_NAME, TABLES
 from steelyard.study.errors import InputError
-from steelyard.study.load_study import find_study, parse_study, plan_study
+from steelyard.study.load_study import find_study, parse_study
 from steelyard.study.plan import options
 
 STUDY = find_study("aa")[1]
-
-
-def as_format_1(bundle: Path) -> None:
-    """Without what the format had not yet: identities and checksums."""
-    for place in bundle.glob("runs/*/run.json"):
-        place.unlink()
-    for name in ("bundle.json", "environment.json"):
-        kept = json.loads((bundle / name).read_text())
-        for key in ("id", "study_sha256", "checksum"):
-            kept.pop(key, None)
-        if "format" in kept:
-            kept["format"] = 1
-        (bundle / name).write_text(json.dumps(kept, indent=2))
-
-
-def as_format_2(bundle: Path, replace: Mapping[str, str] = MappingProxyType({})) -> None:
-    """With the number of the format before names were changed, and in study.toml the names of then."""
-    study = bundle / "study.toml"
-    for now, then in replace.items():
-        assert now in study.read_text()
-        study.write_text(study.read_text().replace(now, then))
-    kept = read_sealed(bundle / "bundle.json", "")
-    kept = {**kept, "format": 2, "study_sha256": study_sha256(study.read_bytes())}
-    (bundle / "bundle.json").write_text(json.dumps(seal(kept)))
 
 
 def samples(metric: str, values: Mapping[float, float]) -> dict[str, Sequence[Any]]:
@@ -72,7 +47,7 @@ def samples(metric: str, values: Mapping[float, float]) -> dict[str, Sequence[An
 @pytest.fixture
 def writer(tmp_path: Path) -> BundleWriter:
     study = parse_study(STUDY, "aa")
-    return BundleWriter.create(tmp_path / "b", STUDY, options(study), "A", {"cpu": {"model": "x"}})
+    return BundleWriter.create(tmp_path / "b", STUDY, options(study), "A", {**METRICS, "cpu": {"model": "x"}})
 
 
 def test_a_run_comes_back_as_it_was_written(writer: BundleWriter) -> None:
@@ -116,24 +91,20 @@ NAMES = (
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "older"), [*((name, False) for name in NAMES), ("a[1].bundle", True)], ids=ascii
-)
-def test_a_bundle_is_written_and_read_whatever_its_name(tmp_path: Path, name: str, older: bool) -> None:
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_a_bundle_is_written_and_read_whatever_its_name(tmp_path: Path, name: str) -> None:
     study = parse_study(STUDY, "aa")
     # each of these is found by the others' names where names are taken for patterns
     places = [
         tmp_path / other / "b" for other in dict.fromkeys((name, "a1.bundle", "axb.bundle", "a2.bundle"))
     ]
     for count, place in enumerate(places):
-        writer = BundleWriter.create(place, STUDY, options(study), "A", {})
+        writer = BundleWriter.create(place, STUDY, options(study), "A", METRICS)
         steps = samples("cpu_ns_total", {0.5: 0, 1.5: 10, 6.0: 55})
         throughput = {"point": [0], "second": [0], "statement": ["x"], "count": [count], "errors": [0]}
         for run, option in ((1, "A"), (2, "B")):
             tables = {"runs": head(option, 1), "phases": phases(), "throughput": throughput, "samples": steps}
             writer.write_run(run, {"same": option}, tables)
-        if older:
-            as_format_1(place)
     bundle = Bundle(places[0])
     assert bundle.evidence().runs["run"].tolist() == [1, 2]
     for table in ("throughput", "samples"):
@@ -146,52 +117,11 @@ def test_a_bundle_is_written_and_read_whatever_its_name(tmp_path: Path, name: st
     assert BundleWriter.next_run(writer) == 3
 
 
-def test_a_copied_run_of_a_bundle_of_format_1_does_not_count_twice(writer: BundleWriter) -> None:
-    for run, option in ((1, "A"), (2, "B")):
-        writer.write_run(run, {"same": option}, {"runs": head(option, 1)})
-    as_format_1(writer.path)
-    shutil.copytree(writer.path / "runs" / "0002", writer.path / "runs" / "0003")
-    (writer.path / "runs" / "0004").mkdir()
-    evidence = Bundle(writer.path).evidence()
-    assert evidence.runs["run"].tolist() == [1, 2]
-    assert evidence.notices["text"].tolist() == [
-        "run 3 is left out (runs/0003/runs.parquet belongs to run 2)",
-        "run 4 is left out (runs/0004/runs.parquet: missing or damaged)",
-    ]
-
-
-def test_a_bundle_of_format_2_is_read_by_the_names_of_this_one(tmp_path: Path) -> None:
-    text = STUDY + "\n[probes]\nscheduling_trace_s = 2\n"
-    writer = BundleWriter.create(tmp_path / "b", text, options(parse_study(text, "aa")), "A", {})
-    watched = {**phases(), "phase": ["warm-up", "measure", "watch", "count"]}
-    steps = {**samples("cpu_ns_total", {1.5: 0, 4.0: 55}), "entity": ["front", "server"]}
-    writer.write_run(1, {"same": "A"}, {"runs": head("A", 1), "phases": watched, "samples": steps})
-    as_format_2(writer.path, {"scheduling_trace_s": "sched_s"})
-    bundle = Bundle(writer.path)
-    assert bundle.study.probes.scheduling_trace_s == 2
-    assert bundle.duckdb.execute("select phase from phases order by start_ns").fetchall() == [
-        ("warm-up",),
-        ("measure",),
-        ("scheduling-trace",),
-        ("latch-count",),
-    ]
-    assert bundle.duckdb.execute("select entity from samples").fetchall() == [("pooler",), ("server",)]
-
-
-def test_a_study_of_an_older_version_is_read_by_the_names_of_this_one() -> None:
-    text = find_study("pooler")[1]
-    then = text.replace("pooler = ", "front = ")
-    assert then != text
-    now = [option.server for option in plan_study(text, "now")[1]]
-    assert [option.server for option in plan_study(then, "then", older=True)[1]] == now
-
-
-def test_damage_to_a_bundle_of_format_1_is_an_error_that_names_the_file(writer: BundleWriter) -> None:
-    writer.write_run(1, {"same": "A"}, {"runs": head("A", 1), "phases": phases()})
-    as_format_1(writer.path)
-    os.truncate(writer.path / "runs" / "0001" / "phases.parquet", 100)
-    with pytest.raises(InputError, match=f"{writer.path}/runs/0001/phases.parquet"):
-        Bundle(writer.path).evidence()
+def test_a_bundle_of_a_format_before_the_first_release_is_refused(writer: BundleWriter) -> None:
+    place = writer.path / "bundle.json"
+    place.write_text(json.dumps(seal({**read_sealed(place, ""), "format": 2})))
+    with pytest.raises(InputError, match="written in format 2"):
+        Bundle(writer.path)
 
 
 def test_a_histogram_that_is_none_is_an_error_that_names_the_file(writer: BundleWriter) -> None:
@@ -199,15 +129,6 @@ def test_a_histogram_that_is_none_is_an_error_that_names_the_file(writer: Bundle
     writer.write_run(1, {"same": "A"}, {"runs": head("A", 1), "phases": phases(), "latency": latency})
     with pytest.raises(InputError, match=r"runs/0001/latency\.parquet: not a histogram"):
         Bundle(writer.path).evidence()
-
-
-def test_a_run_of_a_bundle_of_format_1_is_kept_as_the_others_are(writer: BundleWriter) -> None:
-    as_format_1(writer.path)
-    writer = again(writer)
-    writer.write_run(1, {"same": "A"}, {"runs": head("A", 1)})
-    writer.add_server("A", {"version": "1"})
-    assert Bundle(writer.path).evidence().runs["run"].tolist() == [1]
-    assert Bundle(writer.path).environment["servers"]["A"]["version"] == "1"
 
 
 def test_servers_keep_what_differs_from_the_first_and_are_shown_by_option(writer: BundleWriter) -> None:
@@ -250,7 +171,7 @@ def test_a_name_that_no_folder_can_have_is_bad_input(tmp_path: Path, name: str) 
     (tmp_path / "file").write_text("")
     study = parse_study(STUDY, "aa")
     with pytest.raises(InputError, match="cannot be written"):
-        BundleWriter.create(tmp_path / name, STUDY, options(study), "A", {})
+        BundleWriter.create(tmp_path / name, STUDY, options(study), "A", METRICS)
     with pytest.raises(InputError):
         Bundle(tmp_path / name)
 
@@ -303,7 +224,7 @@ def test_a_steady_counter_has_its_slope_as_rate_whenever_it_is_read(
 ) -> None:
     study = parse_study(STUDY, "aa")
     path = tmp_path_factory.mktemp("bundle") / "b"
-    writer = BundleWriter.create(path, STUDY, options(study), "A", {})
+    writer = BundleWriter.create(path, STUDY, options(study), "A", METRICS)
     times = [phase + n * step for n in range(24)]
     assert rate(writer, {t: slope * t for t in times}) == pytest.approx(slope, rel=1e-6)
 
@@ -451,17 +372,6 @@ def test_a_latch_counter_that_is_not_available_is_null_and_never_zero(writer: Bu
     found = bundle.evidence().latches
     assert (found["gets"][0], found["sleeps"][0]) == (7, 0)
     assert all(np.isnan(found[name][0]) for name in ("misses", "spin_gets", "wait_ns"))
-
-
-def test_a_bundle_of_before_a_column_was_there_is_read(writer: BundleWriter) -> None:
-    bundle = with_latches(writer, latches(gets=[7], wait_ns=[5]))
-    (file,) = bundle.path.glob("runs/*/latches.parquet")
-    older = file.with_name("older.parquet")
-    bundle.duckdb.execute(f"copy (select * exclude get_ns from '{file}') to '{older}' (format parquet)")
-    older.rename(file)
-    as_format_1(bundle.path)
-    found = Bundle(bundle.path).evidence().latches
-    assert (found["gets"][0], found["wait_ns"][0]) == (7, 5) and np.isnan(found["get_ns"][0])
 
 
 def test_hold_times_come_back_as_shares(writer: BundleWriter) -> None:

@@ -6,8 +6,6 @@ import re
 import runpy
 from pathlib import Path
 
-from steelyard.declared_metrics import BUILT_IN
-
 DOCS = Path(__file__).parents[2] / "docs"
 CONFIGURATION = runpy.run_path(str(DOCS / "conf.py"))
 PAGES = ("study.md", "bundle.md", "recording.md", "import.md", "metrics.md", "monitor-sets.md")
@@ -17,10 +15,6 @@ def test_the_reference_pages_are_those_that_the_code_makes() -> None:
     kept = {name: (DOCS / "reference" / name).read_text() for name in PAGES}
     # python docs/conf.py writes them
     assert CONFIGURATION["PAGES"] == kept
-
-
-def test_the_built_in_declarations_are_those_of_the_monitors() -> None:
-    assert BUILT_IN.read_text() == CONFIGURATION["DECLARED"]
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_rows import head, phases
 
+from declared import METRICS
 from steelyard.bundle.export.stacks import FORMATS, export_stacks
 from steelyard.bundle.export.tables import export
 from steelyard.bundle.reader import Bundle
@@ -64,7 +65,7 @@ def hostile_bundle(folder: Path) -> Bundle:
     labels = [label for label in HOSTILE if "\0" not in label]
     text = find_study("aa")[1]
     found = [Option(label, {"same": "A"}, StatementWorkload()) for label in labels]
-    writer = BundleWriter.create(folder / "b", text, found, labels[0], {})
+    writer = BundleWriter.create(folder / "b", text, found, labels[0], METRICS)
     for number, label in enumerate(labels, start=1):
         profile = {"point": [0], "role": ["server"], "stack": ["main"], "samples": [number]}
         writer.write_run(

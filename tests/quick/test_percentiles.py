@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from histograms import histogram
 
+from declared import METRICS
 from steelyard.bundle.export.tables import export
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
@@ -34,7 +35,7 @@ VALUES = {100: 50, 200: 40, 300: 5, 400: 4, 500: 1}
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     study = parse_study(STUDY, "latencies")
-    writer = BundleWriter.create(tmp_path_factory.mktemp("p") / "b", STUDY, options(study), "A", {})
+    writer = BundleWriter.create(tmp_path_factory.mktemp("p") / "b", STUDY, options(study), "A", METRICS)
     for number, option in enumerate("AB", start=1):
         writer.write_run(
             number,

@@ -58,7 +58,6 @@ def refusal(text: str) -> str:
     ("old", "new", "expected"),
     [
         ('["sh",', '["shh-none",', 'my.toml:9: workload.command: program "shh-none" not found'),
-        ("variables = ", "words = ", 'workload.words: the key "words" is now "variables"'),
         ("of {instances}", "of {instnces}", 'command: unknown {instnces}; did you mean "instances"?'),
         (
             "{ base = 1000 }",
@@ -71,7 +70,6 @@ def refusal(text: str) -> str:
         ("{ pattern = 'bops = (\\d+)' }", "{}", "give either pattern or json_path"),
         ("levels = { B1", "setting = 'bse'\nlevels = { B1", 'no setting "bse" of scope client; did you mean'),
         ('scope = "client"', 'scope = "session"', "scope 'session' cannot act on a program"),
-        ('kind = "program"', 'kind = "command"', 'the subject "command" is now "program"'),
         ('kind = "program"', 'kind = "null"', 'the subject "null" cannot run a workload of kind "program"'),
         ('kind = "program"', 'kind = "program"\nsettings = { placement = "sets" }', 'did you mean "set"?'),
         ('kind = "program"', 'kind = "program"\nsettings = { share = true }', "share: has no effect"),

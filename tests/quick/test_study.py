@@ -47,17 +47,6 @@ def refusal(text: str) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("keys", "expected"),
-    [
-        ("[probes]\nsched_s = 2", 'probes.sched_s: the key "sched_s" is now "scheduling_trace_s"'),
-        ("[probes]\ngets_s = 2", 'probes.gets_s: the key "gets_s" is now "latch_count_s"'),
-    ],
-)
-def test_a_key_of_an_old_name_gets_an_error_that_names_the_new_one(keys: str, expected: str) -> None:
-    assert expected in refusal(f"{MINIMAL}\n{keys}\n")
-
-
 def _with(**tables: str) -> str:
     return "\n".join([MINIMAL, *(f"[{name.replace('__', '.')}]\n{keys}" for name, keys in tables.items())])
 

@@ -51,7 +51,7 @@ ARROWS = {
 # within a package: a room (a folder or a module) may import only from rooms on the lines above its own
 ROOMS = {
     "study": """
-        errors kernel_files key_types locate renamed scripts
+        errors kernel_files key_types locate scripts
         setting_names
         monitors
         fleet host_settings passwords probes source
@@ -79,14 +79,13 @@ ROOMS = {
         statements_of_data
     """,
     "fleet": """
-        beats certificates clocks frames repeats
+        beats certificates clocks repeats
         connection
-        lab_process
         on_host
         merge up worker
         bus host_tables
         check engine
-        place remote
+        place
     """,
     "monitors": """
         session
@@ -131,7 +130,7 @@ ROOMS = {
         formats selection store classes
         write
         folder
-        anonymity mix
+        mix
     """,
     "recordings": """
         cells histograms mean model packed rows samples
@@ -156,8 +155,8 @@ ROOMS = {
         busy_machine complaint exit_codes measured_bursts prepare
         attempts bench expectation fleet needs program_name
         missing
-        site
-        elsewhere measure on_server_host resolution show
+        runs
+        measure resolution show
         session
     """,
 }

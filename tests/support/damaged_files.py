@@ -128,9 +128,8 @@ def damages(text: str, line: int, word: int, ruled: bool) -> Iterator[Damage]:
 
 
 def whole_file_damages(text: str) -> Iterator[Damage]:
-    """Decimal commas, and a mail copy."""
+    """Decimal commas, and line ends."""
     yield Damage("decimal commas", re.sub(r"(?<![\w.])(\d+)\.(\d+)(?![\w.])", r"\1,\2", text))
-    yield Damage("mail", "".join(f"> {line}\n" for line in text.splitlines()))
     yield Damage("windows", text.replace("\n", "\r\n"))
 
 

@@ -20,11 +20,7 @@ from namespaces import Network, network
 
 from steelyard.bundle.reader import Bundle
 
-LAB, DB, LOADS = "lab", "db", ("load1", "load2", "load3")
-# the server on the machine of the lab, or on a host of its own, which may load it too
-BESIDE = {LAB: ["server", "lab"]}
-APART = {LAB: ["lab"], DB: ["server"]}
-ALL_IN_ONE = {LAB: ["lab"], DB: ["server", "load"]}
+LAB, LOADS = "lab", ("load1", "load2", "load3")
 # runs a program in a time namespace whose CLOCK_MONOTONIC is ahead by so many ns
 _AHEAD = """
 import ctypes, os, sys
@@ -159,17 +155,16 @@ def write_hosts(
     net: Network | Loopback,
     folder: Path,
     before: Mapping[str, Sequence[str]],
-    roles: Mapping[str, Sequence[str]],
+    others: Sequence[str] = (),
 ) -> None:
     hosts = list[str]()
     for name in net.hosts:
-        own = json.dumps(roles.get(name, ["load"]))
         if name == LAB:
-            hosts.append(f'[fleet.hosts.{LAB}]\naddress = "{net.address(LAB)}"\nroles = {own}')
-        else:
+            hosts.append(f'[fleet.hosts.{LAB}]\naddress = "{net.address(LAB)}"\nroles = ["lab"]')
+        elif name not in others:
             reach = json.dumps([*net.reach(name), *before.get(name, ())])
             hosts.append(
-                f'[fleet.hosts.{name}]\naddress = "{net.address(name)}"\nroles = {own}\n'
+                f'[fleet.hosts.{name}]\naddress = "{net.address(name)}"\nroles = ["load"]\n'
                 f'reach = {reach}\npython = "{sys.executable}"'
             )
     (folder / "hosts.toml").write_text("\n".join(hosts) + "\n")
@@ -180,15 +175,14 @@ def fleet(
     folder: Path,
     before: Mapping[str, Sequence[str]] | None = None,
     delays_ms: Mapping[str, float] | None = None,
-    roles: Mapping[str, Sequence[str]] = BESIDE,
-    loads: Sequence[str] = LOADS,
+    others: Sequence[str] = (),
 ) -> Iterator[Fleet]:
     """A lab with its load hosts; before: what starts programs on a host, by its name.
 
-    roles: of hosts that are more than load hosts.
+    others: hosts of the network that are not in the fleet.
     """
-    hosts = [*dict.fromkeys([*roles, *loads])]
-    with network(hosts, delays_ms) as net, brought_up(net, folder, before or {}, roles) as made:
+    hosts = [LAB, *LOADS, *others]
+    with network(hosts, delays_ms) as net, brought_up(net, folder, before or {}, others) as made:
         yield made
 
 
@@ -197,10 +191,10 @@ def brought_up(
     net: Network | Loopback,
     folder: Path,
     before: Mapping[str, Sequence[str]],
-    roles: Mapping[str, Sequence[str]],
+    others: Sequence[str] = (),
 ) -> Iterator[Fleet]:
     """The fleet of these hosts, until the context's end."""
-    write_hosts(net, folder, before, roles)
+    write_hosts(net, folder, before, others)
     up = subprocess.Popen(
         [*net.reach(LAB), sys.executable, "-m", "steelyard.cli", "fleet", "up", "hosts.toml"],
         cwd=folder,

@@ -8,7 +8,6 @@ from steelyard.bundle.reader import Bundle
 from steelyard.host.processes.signals import Interrupts
 from steelyard.workflow.measure import start
 from steelyard.workflow.prepare import PreparedStudy
-from steelyard.workflow.site import Here
 
 
 class Quiet:
@@ -25,5 +24,5 @@ class Quiet:
 
 def measured(text: str, name: str, folder: Path) -> Bundle:
     """The bundle of the study in a text, in this folder."""
-    start(Here(PreparedStudy.of(text, name)), folder / "b", Quiet(), Interrupts())
+    start(PreparedStudy.of(text, name), folder / "b", Quiet(), Interrupts())
     return Bundle(folder / "b")

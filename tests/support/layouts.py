@@ -139,70 +139,28 @@ SpinlockName,Grabs,Spins,Waits,Contention
 default data cache,1000,20,30,3
 """
 
-DBXTUNE = """\
--- H2 2.2.224;
-CREATE USER IF NOT EXISTS "SA" SALT 'a1' HASH 'b2' ADMIN;
-CREATE CACHED TABLE "PUBLIC"."MonSessions"(
-    "SessionStartTime" TIMESTAMP NOT NULL,
-    "ServerName" CHARACTER VARYING(30) NOT NULL,
-    "NumOfSamples" INTEGER NOT NULL,
-    "LastSampleTime" TIMESTAMP
-);
-ALTER TABLE "PUBLIC"."MonSessions" ADD CONSTRAINT "PUBLIC"."CONSTRAINT_1" PRIMARY KEY("SessionStartTime");
--- 1 +/- SELECT COUNT(*) FROM "PUBLIC"."MonSessions";
-INSERT INTO "PUBLIC"."MonSessions" VALUES
-(TIMESTAMP '2026-03-02 10:00:00', 'LAB_DS', 2, TIMESTAMP '2026-03-02 10:01:00');
-CREATE CACHED TABLE "PUBLIC"."CmEngines_abs"(
-    "SessionStartTime" TIMESTAMP NOT NULL,
-    "SessionSampleTime" TIMESTAMP NOT NULL,
-    "CmSampleTime" TIMESTAMP NOT NULL,
-    "CmSampleMs" INTEGER NOT NULL,
-    "CmRowState" TINYINT NOT NULL,
-    "EngineNumber" SMALLINT,
-    "Status" CHARACTER VARYING(20),
-    "CPUTime" NUMERIC(10, 1),
-    "ContextSwitches" BIGINT
-);
-INSERT INTO "PUBLIC"."CmEngines_abs" VALUES
-(TIMESTAMP '2026-03-02 10:00:00', TIMESTAMP '2026-03-02 10:00:00.123', TIMESTAMP '2026-03-02 10:00:00.1', 0, 0, 0, 'it''s online', 12.5, 1000),
-(TIMESTAMP '2026-03-02 10:00:00', TIMESTAMP '2026-03-02 10:01:00.123', TIMESTAMP '2026-03-02 10:01:00.1', 60000, 0, 0, 'it''s online', NULL, 4000);
-CREATE CACHED TABLE "PUBLIC"."CmStatementCache_abs"(
-    "SessionStartTime" TIMESTAMP NOT NULL,
-    "SessionSampleTime" TIMESTAMP NOT NULL,
-    "CmSampleTime" TIMESTAMP NOT NULL,
-    "CmSampleMs" INTEGER NOT NULL,
-    "CmNewDiffRateRow" TINYINT NOT NULL,
-    "TotalSizeKB" INTEGER,
-    "UsedSizeKB" INTEGER
-);
-INSERT INTO "PUBLIC"."CmStatementCache_abs" VALUES
-(TIMESTAMP '2026-03-02 10:00:00', TIMESTAMP '2026-03-02 10:01:00.123', TIMESTAMP '2026-03-02 10:01:00.1', 60000, 0, 20480, 20100);
-CREATE CACHED TABLE "PUBLIC"."CmSpinlockActivity_diff"(
-    "SessionStartTime" TIMESTAMP NOT NULL,
-    "SessionSampleTime" TIMESTAMP NOT NULL,
-    "CmSampleTime" TIMESTAMP NOT NULL,
-    "CmSampleMs" INTEGER NOT NULL,
-    "CmRowState" TINYINT NOT NULL,
-    "SpinlockName" CHARACTER VARYING(255),
-    "Grabs" BIGINT,
-    "Spins" BIGINT,
-    "Waits" BIGINT
-);
-INSERT INTO "PUBLIC"."CmSpinlockActivity_diff" VALUES
-(TIMESTAMP '2026-03-02 10:00:00', TIMESTAMP '2026-03-02 10:01:00.123', TIMESTAMP '2026-03-02 10:01:00.1', 60000, 0, U&'default data cache', 1000000, 5000000, 4500),
-(TIMESTAMP '2026-03-02 10:00:00', TIMESTAMP '2026-03-02 10:02:00.123', TIMESTAMP '2026-03-02 10:02:00.1', 60000, 0, U&'default data cache', 500, 1, 10);
-CREATE CACHED TABLE "PUBLIC"."MonDdlStorage"(
-    "dbname" CHARACTER VARYING(30) NOT NULL,
-    "objectText" CHARACTER LARGE OBJECT
-);
-INSERT INTO "PUBLIC"."MonDdlStorage" VALUES
-('lab', STRINGDECODE('create procedure p as\\nselect 1, (2)'));
-"""
-
 DBXTUNE_CSV = """\
 "SessionStartTime","SessionSampleTime","CmSampleTime","CmSampleMs","CmRowState","Name","Num_free","Num_active","Pct_act","Max_Used"
 "2026-03-02 10:00:00","2026-03-02 10:00:00","2026-03-02 10:00:00","0","0","procedure cache size","7000","3000","30.0","3100"
 "2026-03-02 10:00:00","2026-03-02 10:05:00","2026-03-02 10:05:00","300000","0","procedure cache size","20","9980","99.8","9980"
+"""
+
+_DBXTUNE_HEAD = '"SessionStartTime","SessionSampleTime","CmSampleTime","CmSampleMs","CmRowState",'
+_DBXTUNE_FIRST = '"2026-03-02 10:00:00","2026-03-02 10:00:00.123","2026-03-02 10:00:00.1","0","0",'
+_DBXTUNE_NEXT = '"2026-03-02 10:00:00","2026-03-02 10:01:00.123","2026-03-02 10:01:00.1","60000","0",'
+DBXTUNE_ENGINES = f"""\
+{_DBXTUNE_HEAD}"EngineNumber","Status","CPUTime","ContextSwitches"
+{_DBXTUNE_FIRST}"0","online","12.5","1000"
+{_DBXTUNE_NEXT}"0","online","","4000"
+"""
+DBXTUNE_CACHE = f"""\
+{_DBXTUNE_HEAD}"TotalSizeKB","UsedSizeKB"
+{_DBXTUNE_NEXT}"20480","20100"
+"""
+DBXTUNE_SPINLOCKS = f"""\
+{_DBXTUNE_HEAD}"SpinlockName","Grabs","Spins","Waits"
+{_DBXTUNE_FIRST}"default data cache","1000000","5000000","4500"
+{_DBXTUNE_NEXT}"default data cache","500","1","10"
 """
 
 AWR = """\
@@ -304,15 +262,15 @@ RWLOCK WRITES     HOLD           WAIT (ALL)           WAIT (WW)
 Read Lock table overflowed.
 """
 
-LOCKMETER_MAIL = """\
-> SPINLOCKS HOLD WAIT
->   UTIL CON MEAN( MAX ) MEAN( MAX )(% CPU) TOTAL NAME
->
->        2.0% 5.3us(8532us) 9.5us( 414us)(0.07%) 65591728 *TOTAL*
->
-> 15.3% 0.74% 63us( 162us)
->  10us( 202us)(0.00%) 1326034 do_ipsintr
->                                              +0x24
+LOCKMETER_WRAPPED = """\
+SPINLOCKS HOLD WAIT
+  UTIL CON MEAN( MAX ) MEAN( MAX )(% CPU) TOTAL NAME
+
+       2.0% 5.3us(8532us) 9.5us( 414us)(0.07%) 65591728 *TOTAL*
+
+15.3% 0.74% 63us( 162us)
+ 10us( 202us)(0.00%) 1326034 do_ipsintr
+                                             +0x24
 """
 
 LOCK_STAT = """\
@@ -353,14 +311,6 @@ KERNPROF = """\
         USER [c0125ef0]: 2159334 (68.8%)
         default_idle [c0105310]: 759032 (24.2%)
         do_ipsintr [c0213810]: 76169 ( 2.4%)
-"""
-
-OPREPORT = """\
-CPU: AMD64 processors, speed 2396.91 MHz (estimated)
-Counted CPU_CLK_UNHALTED events (Cycles outside of halt state) with a unit mask of 0x00 (No unit mask) count 100000
-samples  %        image name               symbol name
-1955062  34.3586  /usr/sbin/mysqld         Query_cache::insert_into_free_memory_sorted_list(Query_cache_block*, Query_cache_block**)
- 300000   5.2700  vmlinux                  schedule
 """
 
 PERF_REPORT = """\
@@ -709,12 +659,12 @@ SERIES = "clients,per_s\n1,955.16\n2,1878.91\n"
 # format by text
 LAYOUTS = {
     SYSMON_THREADED: "ase/sysmon", SYSMON_PROCESS: "ase/sysmon", MONITORCONFIG: "ase/monitorconfig",
-    MONITOR_TABLES: "ase/monitor_tables", MONITOR_CSV: "ase/monitor_tables", DBXTUNE: "ase/dbxtune",
+    MONITOR_TABLES: "ase/monitor_tables", MONITOR_CSV: "ase/monitor_tables",
     DBXTUNE_CSV: "ase/dbxtune", AWR: "oracle/awr",
     AWR_HTML: "oracle/awr", V_LATCH: "oracle/views", RESULT_CACHE: "oracle/views",
-    LOCKMETER: "kernel/lockmeter", LOCKMETER_MAIL: "kernel/lockmeter", LOCK_STAT: "kernel/lock_stat",
+    LOCKMETER: "kernel/lockmeter", LOCKMETER_WRAPPED: "kernel/lockmeter", LOCK_STAT: "kernel/lock_stat",
     LOCK_STAT_OLD: "kernel/lock_stat", PERF_LOCK: "kernel/perf_lock", READPROFILE: "kernel/readprofile",
-    KERNPROF: "kernel/readprofile", OPREPORT: "kernel/opreport", PERF_REPORT: "kernel/perf_report",
+    KERNPROF: "kernel/readprofile", PERF_REPORT: "kernel/perf_report",
     PERF_SCRIPT: "kernel/perf_script", VMSTAT: "system/vmstat", VMSTAT_24: "system/vmstat",
     MPSTAT: "system/mpstat", PIDSTAT: "system/pidstat", IOSTAT: "system/iostat", SAR: "system/sar", IOSTAT_TIMES: "system/iostat", SAR_QUEUE: "system/sar",
     SADF: "system/sadf", SOLARIS_MPSTAT: "solaris/stat", SOLARIS_VMSTAT: "solaris/stat",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,18 +12,33 @@ import pytest
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
+from steelyard.study.errors import InputError
 
 FOLDER = Path(os.environ.get("STEELYARD_SAMPLES", "no samples"))
+_TITLE = re.compile(r"(?m)^(?:== .*|--- .*|---)\n")
 needs_reports = pytest.mark.skipif(
     not FOLDER.is_dir(), reason="set STEELYARD_SAMPLES to the folder of samples"
 )
 
 
+def parts(name: str) -> list[Source]:
+    """The outputs of the tools that a sample puts below titles of its own."""
+    text = (FOLDER / name).read_text()
+    found = [lines for lines in _TITLE.split(text) if lines.strip()]
+    if len(found) == 1:
+        return [Source(FOLDER / name)]
+    return [Source(FOLDER / name, inner=tuple(enumerate(lines.splitlines(), start=1))) for lines in found]
+
+
 def read(name: str, not_understood: int = 0) -> dict[str, Report]:
     """Reports by format; the last of each. not_understood: lines of comment."""
-    source = Source(FOLDER / name)
-    found = {report.format: report for report in reports_in(source)}
-    assert source.skipped.count == not_understood, source.skipped.lines
+    found: dict[str, Report] = {}
+    skipped: list[tuple[int, str]] = []
+    for source in parts(name):
+        with suppress(InputError):
+            found |= {report.format: report for report in reports_in(source)}
+        skipped += source.skipped.lines
+    assert len(skipped) == not_understood, skipped
     return found
 
 

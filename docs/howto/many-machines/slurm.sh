@@ -1,5 +1,5 @@
 #!/bin/bash
-# sbatch slurm.sh STUDY: the first node is the lab, the second the server, the others load it. The folder where
+# sbatch slurm.sh STUDY: the first node runs the lab and the server, the others load it. The folder where
 # it is submitted must be on a file system of all nodes, and steelyard[fleet] in PATH on each.
 #SBATCH --job-name=steelyard
 #SBATCH --nodes=5
@@ -18,11 +18,8 @@ tls=(--protocol tls --tls-ca-file "$fleet/certificate.pem" --tls-cert "$fleet/ce
 
 mapfile -t nodes < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 for number in "${!nodes[@]}"; do
-    case $number in
-        0) role=lab ;;
-        1) role=server ;;
-        *) role=load ;;
-    esac
+    role=load
+    [ "$number" -gt 0 ] || role=lab
     printf '[fleet.hosts.%s]\naddress = "%s"\nroles = ["%s"]\n' "${nodes[number]}" "${nodes[number]}" "$role"
 done > "$folder/hosts.toml"
 

@@ -29,7 +29,6 @@ from steelyard.analysis.comparison.unlike import (
 from steelyard.analysis.comparison.welch import Welch, welch
 from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS, Outcome
 from steelyard.analysis.judgement.results import Comparison, Estimate, Metric, Notice
-from steelyard.analysis.metrics.costs import names_of
 from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
@@ -116,16 +115,15 @@ def compare_bundles(here: Named, others: Sequence[Named]) -> list[BundleComparis
 def _counted(here: Evidence, there: Evidence) -> Iterator[tuple[Metric, Estimate, Estimate]]:
     """Pages found in the server's buffers and read into them: 0 has no ratio, so nothing is tested."""
     one, other = compute_run_metrics(here), compute_run_metrics(there)
-    names = names_of("buffers")
-    known = {metric.name: metric for metric in (*one.metrics, *other.metrics) if metric.name in names}
+    known = {metric.name: metric for metric in (*one.metrics, *other.metrics) if metric.kind == "buffers"}
     point_there = {clients: point for point, clients in points_of(other).items()}
-    for name in (name for name in names if name in known):
+    for metric in known.values():
         for point, clients in points_of(one).items():
             if clients in point_there:
-                mine = _finite(here, one, known[name], point)
-                theirs = _finite(there, other, known[name], point_there[clients])
+                mine = _finite(here, one, metric, point)
+                theirs = _finite(there, other, metric, point_there[clients])
                 for option in (label for label in mine if label in theirs):
-                    yield known[name], mine[option], theirs[option]
+                    yield metric, mine[option], theirs[option]
 
 
 def _finite(evidence: Evidence, run_metrics: RunMetrics, metric: Metric, point: int) -> dict[str, Estimate]:

@@ -17,14 +17,12 @@ from steelyard.bundle.evidence.histograms import file_of, quantiles, summary
 from steelyard.bundle.evidence.hold_times import holds
 from steelyard.bundle.evidence.host_load import host_load
 from steelyard.bundle.evidence.probes import probed
-from steelyard.bundle.storage.format_1 import identify_older
 from steelyard.bundle.storage.head import read_head
-from steelyard.bundle.storage.identity import identify
 from steelyard.bundle.storage.inventory import Inventory, take_inventory
 from steelyard.bundle.storage.open_folder import Place, readable
 from steelyard.bundle.storage.study_files import identity_of_data, kept_files
 from steelyard.bundle.storage.views import connect
-from steelyard.declared_metrics import Declared, built_in, parsed
+from steelyard.declared_metrics import Declared, parsed
 from steelyard.study.errors import InputError, typed
 from steelyard.study.files import StudyFiles
 from steelyard.study.load_study import plan_study
@@ -42,7 +40,7 @@ class Bundle:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.head, self._id, self.environment, self.study_text, self._older = read_head(path)
+        self.head, self.environment, self.study_text = read_head(path)
 
     @property
     def files(self) -> StudyFiles:
@@ -62,7 +60,7 @@ class Bundle:
     @cached_property
     def _planned(self) -> tuple[Study, tuple[Option, ...]]:
         origin = str(self.path / "study.toml")
-        study, resolved = plan_study(self.study_text, origin, self._older, self.files)
+        study, resolved = plan_study(self.study_text, origin, self.files)
         by_levels = {tuple(option.levels.items()): option for option in resolved}
         found: list[Option] = []
         for head in self.head["options"]:
@@ -77,19 +75,16 @@ class Bundle:
 
     @cached_property
     def declared(self) -> Declared:
-        """The metrics that the monitors declare; for older bundles, those of this version."""
-        return {**built_in(), **parsed(self.environment.get("metrics", {}))}
+        """The metrics that the monitors declared when the bundle was written."""
+        return parsed(self.environment.get("metrics", {}))
 
     def setting(self, option: str, name: str) -> str | None:
         """A setting of an option's server; None where its version has none of this name, or it is unknown."""
         first, server = self.environment.get("server", {}), self._servers[option]
         if name in server["set"]:
             return str(server["set"][name])
-        differs: dict[str, Any] = server.get("differs", {})
-        # an older bundle does not say in what a server of another version differs
-        unknown = not differs and server["version"] != first.get("version")
-        known: dict[str, Any] = {} if unknown else first.get("settings", {})
-        value = differs[name] if name in differs else known.get(name)
+        known: dict[str, Any] = {**first.get("settings", {}), **server.get("differs", {})}
+        value = known.get(name)
         return None if value is None else str(value)
 
     def _fixed(self, option: str) -> dict[str, str]:
@@ -104,21 +99,14 @@ class Bundle:
     def inventory(self) -> Inventory:
         """The readable runs, and what is left out. Raises InputError."""
         options = {option["label"] for option in self.head["options"]}
-        runs = self.path / "runs"
-        if not self._id:
-            return take_inventory(runs, options, lambda folders: identify_older(runs, folders, options))
-        return take_inventory(
-            runs,
-            options,
-            lambda folders: [identify(folders[n], n, self._id, options) for n in folders],
-        )
+        return take_inventory(self.path / "runs", self.head["id"], options)
 
     @cached_property
     def duckdb(self) -> duckdb.DuckDBPyConnection:
         """A connection in which every table of the bundle is a view. Raises InputError."""
         inventory = self.inventory
         with readable(self.path, self._runs):
-            return connect(self._runs, inventory, self._older)
+            return connect(self._runs, inventory)
 
     @cached_property
     def _runs(self) -> Place:

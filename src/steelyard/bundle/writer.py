@@ -120,8 +120,7 @@ class BundleWriter:
                 filled = {**rows, **{f: [code] for f, code in levels.items()}} if extra else rows
                 columns = (*BY_NAME[name].columns, *extra)
                 checksums[name] = self._write_table(f"{draft.name}/{name}.parquet", run, columns, filled)
-            if "id" in self._facts:
-                _write_json(draft / RUN_FILE, seal(self._identity(run, tables["runs"], checksums)))
+            _write_json(draft / RUN_FILE, seal(self._identity(run, tables["runs"], checksums)))
             _sync(draft)
             draft.rename(place)
             self._runs.sync()
@@ -139,7 +138,7 @@ class BundleWriter:
 
     def add_to_environment(self, name: str, facts: Mapping[str, Any]) -> None:
         """Adds to a list of facts in environment.json, flushed to disk."""
-        known = read_environment(self.path, self._facts)
+        known = read_environment(self.path)
         known.setdefault(name, []).append(facts)
         self._write_environment(known)
 
@@ -151,7 +150,7 @@ class BundleWriter:
         calibration, costs of operations on this machine, by name with unit; guest, facts of a virtual
         machine; schema, what the SQL of scope schema took, by name with unit.
         """
-        known = read_environment(self.path, self._facts)
+        known = read_environment(self.path)
         servers = known.setdefault("servers", {})
         if option in servers:
             return
@@ -174,7 +173,7 @@ class BundleWriter:
         self._write_environment(known)
 
     def _write_environment(self, known: Mapping[str, Any]) -> None:
-        _write_json(self.path / "environment.json", seal(known) if "id" in self._facts else known)
+        _write_json(self.path / "environment.json", seal(known))
 
     def _identity(self, run: int, head: Columns, checksums: Mapping[str, str]) -> dict[str, Any]:
         (option,), (block,), (attempt,), (status,) = (

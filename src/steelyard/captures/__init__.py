@@ -1,1 +1,1 @@
-"""Captured traffic: logs of a server read as sessions of statements, for a replay or to be anonymised."""
+"""Captured traffic: logs of a server read as sessions of statements, for a replay."""

@@ -22,9 +22,8 @@ def command(files: tuple[Path, ...], folder: Path, database: str, values: Path |
     """Read the logs of a server as a workload that can be replayed.
 
     FILE: logs of one server and one period, in the order of their time: PostgreSQL csvlog and jsonlog,
-    MariaDB general and slow log, pgreplay's replay files, pg-retest's workload files. Writes
-    FOLDER/load.capture, and FOLDER/study.toml, a study that replays it. The capture holds the texts and
-    values of the log: `steelyard anonymise` replaces them.
+    MariaDB general and slow log, pgreplay's replay files. Writes FOLDER/load.capture, which holds the texts
+    and values of the log, and FOLDER/study.toml, a study that replays it.
 
     A CSV of pg_stat_statements gives a study of its statements by frequency; their values come from logs
     that are given as well, or from --values.

@@ -23,7 +23,6 @@ _COMMANDS = {
     "report": ("report", "Print the verdict of a bundle and write its report again."),
     "compare": ("compare", "Compare the same study from two or more bundles."),
     "capture-load": ("capture_load", "Read a server's logs as a workload that can be replayed."),
-    "anonymise": ("anonymise", "Replace the values in captured traffic and in dumps of its data."),
     "import": ("import_", "Turn measurements made elsewhere into a bundle, to report or compare."),
     "capture": ("capture", "Print a script that records a run on another machine, for import."),
     "sql": ("sql", "Query a bundle with SQL."),

@@ -6,11 +6,9 @@ report the charts and units, and the reference page the text.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 # in the order of tables and sentences; each kind has its own smallest relevant difference
@@ -33,7 +31,6 @@ GaugeGroup = Literal["", "memory", "cpu", "connections", "recorded"]
 
 _TOTAL, _LIMIT = "_total", "_limit"
 _UNITS = ("ns", "us", "ms", "s", "bytes", "percent")
-BUILT_IN = Path(__file__).with_name("of_older_bundles.json")
 
 
 @dataclass(frozen=True)
@@ -52,6 +49,10 @@ class Cost:
     better: Literal["lower", "neither"] = "lower"
     zero_if_absent: bool = False
     also: str = ""
+
+
+# clients of a server behind a pooler need both, so its cost is that of both
+SERVER_CPU = Cost("server_cpu_us_per_txn", "server CPU", "server CPU", "server", also="pooler")
 
 
 @dataclass(frozen=True)
@@ -130,11 +131,6 @@ def as_json(metrics: Iterable[DeclaredMetric]) -> list[dict[str, Any]]:
 def parsed(found: Mapping[str, Iterable[Mapping[str, Any]]]) -> Declared:
     """The inverse of as_json, by monitor."""
     return {monitor: tuple(map(_parsed, metrics)) for monitor, metrics in found.items()}
-
-
-def built_in() -> Declared:
-    """Declarations of this version; `python docs/conf.py` generates the file."""
-    return parsed(json.loads(BUILT_IN.read_text()))
 
 
 def _given(noun: Cost | DeclaredMetric) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from distributed.security import Security
 
@@ -50,17 +49,4 @@ def security(own: Mapping[str, str]) -> Security:
         tls_ca_file=own[_CERTIFICATE],
         **{f"tls_{party}_cert": own[_CERTIFICATE] for party in parties},
         **{f"tls_{party}_key": own[_KEY] for party in parties},
-    )
-
-
-def as_client(worker: Security) -> Security:
-    """How a client on a worker's host connects: with what the worker has, which the user may have started."""
-    own: Any = worker
-    if own.tls_worker_cert is None:
-        return security({})
-    return Security(
-        require_encryption=True,
-        tls_ca_file=own.tls_ca_file,
-        tls_client_cert=own.tls_worker_cert,
-        tls_client_key=own.tls_worker_key,
     )

@@ -28,7 +28,7 @@ def checked(fleet: Fleet, folder: Path) -> dict[str, Any]:
     Of each host: version, cpus, files (most open at once), ports (local ones), offset_ms and bound_ms of its
     clock, round_trip_ms and megabytes_per_s between the lab and it.
     """
-    with Bus(Connection.of(fleet, folder), fleet.workers) as bus:
+    with Bus(Connection.of(fleet, folder), fleet.with_role("load")) as bus:
         offsets = bus.offsets()
         hosts: dict[str, dict[str, Any]] = {}
         for name in bus.hosts:

@@ -21,7 +21,6 @@ from distributed import get_worker, secede
 
 from steelyard import __version__
 from steelyard.fleet.beats import beat, end_without
-from steelyard.fleet.lab_process import LabProcesses
 from steelyard.lab.engines.jdbc import missing
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.result import EngineResult
@@ -89,9 +88,6 @@ def answer_the_lab(dask_worker: Any) -> dict[str, Any]:
     """Makes the worker answer the lab's calls; facts of the host. Runs in the worker's event loop."""
     handlers: dict[str, Any] = dask_worker.handlers
     handlers.update({f"steelyard_{operation.__name__}": operation for operation in _OPERATIONS})
-    if "steelyard_open" not in handlers:
-        for name, operation in LabProcesses(dask_worker).operations.items():
-            handlers[f"steelyard_{name}"] = operation
     return {
         "version": __version__,
         "cpus": len(os.sched_getaffinity(0)),

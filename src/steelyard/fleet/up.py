@@ -101,8 +101,8 @@ async def _all_there(
 ) -> None:
     """Starts a worker on each host, and waits for all. Raises InputError."""
     there, since_s = 0, time.monotonic()
-    while there < len(fleet.workers) and not stop.is_set():
-        for name in fleet.workers[len(workers) : there + AT_ONCE]:
+    while there < len(fleet.with_role("load")) and not stop.is_set():
+        for name in fleet.with_role("load")[len(workers) : there + AT_ONCE]:
             workers[name] = _worker(name, fleet.hosts[name], scheduler.address, certificate)
         if lost := _ended(workers):
             name, cause = lost
@@ -195,5 +195,5 @@ def own_address(fleet: Fleet) -> str:
         return fleet.hosts[labs[0]].address
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
         # sends nothing: a datagram socket only looks the route up
-        route.connect((fleet.hosts[fleet.workers[0]].address, 9))
+        route.connect((fleet.hosts[fleet.with_role("load")[0]].address, 9))
         return str(route.getsockname()[0])

@@ -14,7 +14,7 @@ import duckdb
 from steelyard.recordings.histograms import encoded
 from steelyard.recordings.packed import is_cut_off, is_packed
 from steelyard.recordings.report import Report, Work
-from steelyard.recordings.source import Source, is_mail, share_read
+from steelyard.recordings.source import Source, share_read
 from steelyard.study.errors import InputError, brief
 
 Relation = Callable[[Path], str]
@@ -53,8 +53,8 @@ def reduced(source: Source, report: Report, relation: Relation, query: str) -> N
 
 @contextmanager
 def readable(source: Source) -> Generator[Path]:
-    """The file itself; a copy of its lines where DuckDB cannot read it: a copy of a mail, a gzip cut off."""
-    if not is_mail(source.path) and not is_cut_off(source.path):
+    """The file itself; a copy of its lines where DuckDB cannot read it, as one that was cut off."""
+    if not is_cut_off(source.path):
         yield source.path
         return
     with NamedTemporaryFile("w", prefix="steelyard-import-", suffix=".txt", encoding="utf-8") as copy:

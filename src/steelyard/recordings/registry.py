@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import cast
 
 from steelyard.recordings import formats
 from steelyard.recordings.report import Format, Report
-from steelyard.recordings.source import Skipped, Source
+from steelyard.recordings.source import Source
 from steelyard.study.errors import InputError, brief, nearest
 
 
@@ -43,13 +42,20 @@ def formats_of(source: Source) -> list[str]:
 def reports_in(source: Source) -> list[Report]:
     """All reports of a file, in its order.
 
-    Raises InputError for a file that is empty, or of which nothing was understood.
+    Raises InputError for a file that is empty, of several tools, or of which nothing was understood.
     """
-    found: list[Report] = []
-    for part in source.sections():
-        found += [report for report in _reports(part) if report.understood]
-    if found:
-        return found
+    parts = source.sections()
+    names = [formats_of(part) for part in parts]
+    known = list(dict.fromkeys(name for found in names for name in found))
+    # sysstat begins each of its outputs with a banner
+    if max(map(len, names), default=0) > 1 or (len(known) > 1 and any(part.title for part in parts)):
+        raise InputError(
+            f"{source.path}: may be {' or '.join(known)}",
+            "one file per tool, or say which format it has in a schedule: steelyard import --example",
+        )
+    found = [report for part, own in zip(parts, names, strict=True) for report in _reports(part, own)]
+    if understood := [report for report in found if report.understood]:
+        return understood
     lines = source.skipped.lines
     if not lines:
         raise InputError(f"{source.path}: holds nothing to read")
@@ -60,12 +66,9 @@ def reports_in(source: Source) -> list[Report]:
     )
 
 
-def _reports(part: Source) -> list[Report]:
-    names = formats_of(part)
-    if len(names) == 1:
-        return _read(part, names[0])
-    if names:
-        return _of_several(part, names)
+def _reports(part: Source, names: Sequence[str]) -> list[Report]:
+    for name in names:
+        return _read(part, name)
     for number, text in part.lines():
         part.skip(number, text)
     return []
@@ -78,31 +81,3 @@ def _read(part: Source, name: str) -> list[Report]:
         raise InputError(
             f"{part.path}: damaged, as {name}: {brief(str(error), 80)}", "mend or remove that line"
         ) from None
-
-
-def _of_several(part: Source, names: Sequence[str]) -> list[Report]:
-    """Outputs of several tools in one file: each line belongs to the format that understands it.
-
-    Raises InputError where two formats understand the same lines.
-    """
-    ambiguous = InputError(
-        f"{part.path}: may be {' or '.join(names)}", "say which in a schedule: steelyard import --example"
-    )
-    if (numbered := part.short()) is None:
-        raise ambiguous
-    lines = dict(numbered)
-    found: list[Report] = []
-    understood: list[set[int]] = []
-    for name in names:
-        own = replace(part, skipped=Skipped(lines_max=len(lines)))
-        found += _read(own, name)
-        understood.append(lines.keys() - {number for number, _ in own.skipped.lines})
-    for i, mine in enumerate(understood):
-        others = set[int]().union(*understood[:i], *understood[i + 1 :])
-        # a banner may be that of both; blank lines are not counted
-        shared = {number for number in mine & others if lines[number].strip()}
-        if len(shared) >= len(mine - others):
-            raise ambiguous
-    for number in sorted(lines.keys() - set[int]().union(*understood)):
-        part.skip(number, lines[number])
-    return found

@@ -1,24 +1,20 @@
 """A file of a recording, line by line: plain, gzip or zstd; of any length, and in little memory.
 
-Windows line ends, byte order marks and bytes that are not UTF-8 do no harm. A mail copy is read without
-its `>`. A line `== title ==` or `--- title ---` begins another section, which may have another format;
-so does a banner of sysstat.
+Windows line ends, byte order marks and bytes that are not UTF-8 do no harm. A line `### title ###` or
+`--- title ---` begins another section; so does a banner of sysstat.
 """
 
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-import duckdb
-
 from steelyard.recordings.cells import has_decimal_commas
-from steelyard.recordings.packed import CUT_OFF, opened
+from steelyard.recordings.packed import CUT_OFF, DAMAGE, opened
 from steelyard.study.errors import InputError, brief
 
 HEAD_CHARACTERS = 1 << 16
@@ -28,14 +24,12 @@ _SECTIONS_BYTES = 64 << 20
 _LONGEST_LINE = 1 << 16
 _STEP = 50_000
 _IN_PART_MAX = 100_000
-_SECTION = re.compile(r"={2,3} (\S.*?)(?: ={2,3}(.*))?|### (\S.*?) ###(.*)|--- (\S.*?) ---(.*)")
+_SECTION = re.compile(r"### (\S.*?) ###(.*)|--- (\S.*?) ---(.*)")
 # of sysstat, at the beginning of each of its outputs
 BANNER = re.compile(r"(Linux|SunOS) \S+ \((\S+)\)\s+(\S+)\s+_(\S+)_\s+\((\d+) CPU\)")
 # a number that was too wide for its column
 _TOO_WIDE = re.compile(r"""(?<![^\s,|"'>])#{2,}(?![^\s,|"'<%)])""")
 _TITLE = re.compile(r"\s*#+\s+[A-Za-z=.]|#+$")
-# a reply to a reply has several
-_QUOTED = re.compile(r"(?:> ?)+")
 
 Line = tuple[int, str]
 
@@ -93,7 +87,7 @@ class Source:
         if self.inner is not None:
             yield from self.inner
             return
-        quoted, share = is_mail(self.path), share_read(self.path)
+        share = share_read(self.path)
         with closing(opened(self.path)) as file:
             for number, raw in enumerate(_raw_lines(file), start=1):
                 if self.progress is not None and number % _STEP == 0:
@@ -103,7 +97,7 @@ class Source:
                 text = raw.decode("utf-8", "replace").rstrip("\r\n").replace("\0", "\ufffd")
                 if number == 1:
                     text = text.removeprefix("\ufeff")
-                yield number, _QUOTED.sub("", text, count=1) if quoted and text[:1] == ">" else text
+                yield number, text
 
     def head(self) -> str:
         """The first lines, for `sniff`. Raises InputError."""
@@ -173,8 +167,7 @@ class Source:
         parts: list[tuple[str, list[Line]]] = [("", [])]
         for number, text in lines:
             if found := _SECTION.fullmatch(text):
-                title, rest = next((found[i], found[i + 1]) for i in (1, 3, 5) if found[i])
-                rest = (rest or "").strip()
+                title, rest = found[1] or found[3], (found[2] or found[4] or "").strip()
                 parts.append((title, [(number, rest)] if rest else []))
             elif banners > 1 and BANNER.match(text):
                 parts.append(("", [(number, text)]))
@@ -205,15 +198,8 @@ def _raw_lines(file: IO[bytes]) -> Iterator[bytes]:
     try:
         while line := file.readline(_LONGEST_LINE):
             yield line
-    except (OSError, EOFError, duckdb.Error) as error:
+    except (OSError, EOFError) as error:
         # cut off in the middle: what came before it counts
         yield CUT_OFF + f": {brief(str(error))}]".encode()
-    except zlib.error as error:
+    except DAMAGE as error:
         yield f"[damaged here: {error}]".encode()
-
-
-def is_mail(path: Path) -> bool:
-    """Whether most lines begin with `>`."""
-    with closing(opened(path)) as file:
-        first = [line for line, _ in zip(_raw_lines(file), range(200), strict=False) if line.strip()]
-    return bool(first) and sum(line.startswith(b">") for line in first) > 0.6 * len(first)

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from steelyard.study.key_types import GroupName, Strict
 
-Role = Literal["server", "load", "lab"]
+Role = Literal["lab", "load"]
 SCHEDULER_FILE = "scheduler.json"
 
 
@@ -18,8 +18,8 @@ class FleetHost(Strict):
     address: str = Field(min_length=1, description="address by which the other hosts reach it")
     roles: list[Role] = Field(
         min_length=1,
-        description="load: runs a load engine; server: the study's server is started, watched and stopped"
-        " there; lab: keeps the bundle, the machine where `steelyard run` runs",
+        description="lab: `steelyard run` runs there, starts and watches the server, and keeps the bundle;"
+        " load: runs a load engine",
     )
     reach: list[str] | None = Field(
         default=None,
@@ -45,27 +45,10 @@ class Fleet(Strict):
     def _one_of_each(self) -> Fleet:
         if not self.with_role("load"):
             raise ValueError("no host has the role load")
-        roles: tuple[Role, ...] = ("lab", "server")
-        for role in roles:
-            if len(names := self.with_role(role)) > 1:
-                raise ValueError(f"more than one host has the role {role}: {', '.join(names)}")
+        if len(names := self.with_role("lab")) > 1:
+            raise ValueError(f"more than one host has the role lab: {', '.join(names)}")
         return self
 
     def with_role(self, role: Role) -> list[str]:
         """Names of the hosts with a role, in the order of the file."""
         return [name for name, host in self.hosts.items() if role in host.roles]
-
-    @property
-    def server(self) -> str | None:
-        """The host of the server, where that is not the machine of the lab."""
-        return next((name for name in self.with_role("server") if "lab" not in self.hosts[name].roles), None)
-
-    @property
-    def workers(self) -> list[str]:
-        """Names of the hosts that run something for the lab."""
-        return [name for name in self.hosts if name == self.server or "load" in self.hosts[name].roles]
-
-    @property
-    def apart(self) -> bool:
-        """Whether load comes from other hosts than the server's own."""
-        return self.with_role("load") != self.with_role("server")

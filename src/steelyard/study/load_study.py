@@ -15,7 +15,6 @@ from steelyard.study.files import StudyFiles, with_files
 from steelyard.study.locate import line_of
 from steelyard.study.passwords import password_written
 from steelyard.study.plan import Option, options
-from steelyard.study.renamed import with_new_names
 from steelyard.study.script_study import instead_of_script, is_script
 from steelyard.study.source import text_of, toml_of
 from steelyard.study.study import Study
@@ -56,17 +55,12 @@ def parse_study(text: str, origin: str) -> Study:
     return plan_study(text, origin)[0]
 
 
-def plan_study(
-    text: str, origin: str, older: bool = False, files: StudyFiles | None = None
-) -> tuple[Study, list[Option]]:
+def plan_study(text: str, origin: str, files: StudyFiles | None = None) -> tuple[Study, list[Option]]:
     """The study in a TOML text and its options, resolved. Raises InputError.
 
-    older: the text is of an older version: renamed keys are read under their new names. files: those that
-    it names; default: those beside origin.
+    files: those that it names; default: those beside origin.
     """
     raw = toml_of(text, origin)
-    if older:
-        raw = with_new_names(raw)
     dsn = raw.get("subject", {}).get("dsn", "") if isinstance(raw.get("subject"), dict) else ""
     if isinstance(dsn, str) and password_written(dsn):
         line = line_of(text, ("subject", "dsn"))

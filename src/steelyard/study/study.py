@@ -265,11 +265,6 @@ class Study(Strict):
     )
 
     @property
-    def load_fleet(self) -> Fleet | None:
-        """The machines that take part, where load comes from other hosts than the server's own."""
-        return self.fleet if self.fleet is not None and self.fleet.apart else None
-
-    @property
     def rates_hz(self) -> Mapping[str, float] | None:
         """Readings per second of the lab's own monitors; None: those of the subject, at their own rates."""
         rates = {name: rate for name, rate in self.monitors.items() if not isinstance(rate, SqlMonitor)}

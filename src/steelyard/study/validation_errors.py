@@ -11,7 +11,6 @@ from pydantic import BaseModel, ValidationError
 
 from steelyard.study.errors import brief, nearest
 from steelyard.study.locate import line_of
-from steelyard.study.renamed import new_name
 from steelyard.study.study import Study
 from steelyard.study.workloads.statements import NO_PGBENCH_SCRIPTS
 
@@ -83,8 +82,6 @@ def _placed(item: Mapping[str, Any], raw: Mapping[str, Any], text: str, origin: 
     path = _path(item, raw)
     where = f"{origin}:{line_of(text, path) or 1}: {'.'.join(map(str, path)) or 'study'}"
     if item["type"] == "extra_forbidden":
-        if name := new_name(path):
-            return f'{where}: the key "{path[-1]}" is now "{name}"'
         if path == ["workload", "script"]:
             return f'{where}: unknown key "script": {NO_PGBENCH_SCRIPTS}'
         return f'{where}: unknown key "{path[-1]}"{nearest(str(path[-1]), _keys_at(path[:-1], raw))}'

@@ -14,7 +14,6 @@ from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
-from steelyard.study.renamed import new_value
 from steelyard.study.study import Scope, Study
 from steelyard.study.workloads.derived import DerivedWorkload
 from steelyard.study.workloads.queries import QueriesWorkload
@@ -234,8 +233,6 @@ def kind_of(study: Study) -> Kind:
     """The kind of subject that a study names. Raises InputError."""
     name = study.subject.kind
     if name not in SUBJECTS:
-        if now := new_value(("subject", "kind"), name):
-            raise InputError(f'the subject "{name}" is now "{now}"', at=("subject", "kind"))
         raise InputError(f'no subject "{name}"{nearest(name, SUBJECTS)}', at=("subject", "kind"))
     return _kind(name)
 

@@ -47,7 +47,7 @@ def check(study: Study, options: Sequence[Option]) -> None:
             raise InputError("the subject jdbc needs the URL of its server", hint, ("subject",))
         if not url.startswith("jdbc:"):
             raise InputError(f"{url}: a URL of JDBC begins with jdbc:", at=("subject",))
-        if study.load_fleet is not None and (IN_PROCESS in url or not _HOST.search(url)):
+        if study.fleet is not None and (IN_PROCESS in url or not _HOST.search(url)):
             raise InputError(
                 f"{url}: a database in the load engine's process is loaded by one host",
                 "start the database's own server and give its URL, or leave the fleet out",

@@ -8,11 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from steelyard.lab.engines.place import Place, ThisMachine
 from steelyard.study.errors import InputError
-from steelyard.study.fleet import Fleet
 from steelyard.study.fleet_file import fleet_of
 from steelyard.subjects.drivers.connection import driven
 from steelyard.subjects.drivers.jars import located
@@ -21,36 +19,30 @@ from steelyard.workflow.prepare import PreparedStudy
 
 def place_of_engines(prepared: PreparedStudy) -> AbstractContextManager[Place]:
     """Where the load engines of a study run, while the context lasts. Raises InputError."""
-    return engines_of(
-        prepared, lambda fleet: of_fleet("connection").Connection.of(fleet, prepared.folder / fleet.folder)
-    )
-
-
-def engines_of(prepared: PreparedStudy, connection: Callable[[Fleet], Any]) -> AbstractContextManager[Place]:
-    """The same; connection: how this machine reaches the scheduler. Raises InputError."""
-    fleet = prepared.study.load_fleet
+    fleet = prepared.study.fleet
     if fleet is None:
         return nullcontext(ThisMachine())
     workloads = filter(None, map(driven, prepared.options))
     drivers = {located(workload.driver, prepared.folder) for workload in workloads}
-    return of_fleet("place").place_of(fleet, connection(fleet), drivers)
+    connection = _of_fleet("connection").Connection.of(fleet, prepared.folder / fleet.folder)
+    return _of_fleet("place").place_of(fleet, connection, drivers)
 
 
 def fleet_up(file: Path, say: Callable[[str], None]) -> None:
     """Starts scheduler and workers, and ends them on SIGINT. Raises InputError."""
     fleet = fleet_of(file)
-    of_fleet("up").up(fleet, Path(fleet.folder), say)
+    _of_fleet("up").up(fleet, Path(fleet.folder), say)
 
 
 def fleet_check(file: Path, as_json: bool) -> None:
     """Prints what was found of the hosts. Raises InputError when they cannot run a study."""
     fleet = fleet_of(file)
-    check = of_fleet("check")
+    check = _of_fleet("check")
     found = check.checked(fleet, Path(fleet.folder))
     print(json.dumps(found, indent=2) if as_json else check.text(found))
 
 
-def of_fleet(module: str) -> ModuleType:
+def _of_fleet(module: str) -> ModuleType:
     """A module of the package that needs dask.distributed: the single machine never imports it."""
     try:
         return import_module(f"steelyard.fleet.{module}")

@@ -37,7 +37,7 @@ from steelyard.workflow.attempts import (
     refuse_other_server,
 )
 from steelyard.workflow.prepare import PreparedStudy
-from steelyard.workflow.site import Site
+from steelyard.workflow.runs import machine_facts, runs_of
 
 
 class Watcher(Progress, Protocol):
@@ -48,9 +48,8 @@ class Watcher(Progress, Protocol):
         ...
 
 
-def start(site: Site, path: Path, progress: Watcher, interrupts: Interrupts) -> None:
+def start(prepared: PreparedStudy, path: Path, progress: Watcher, interrupts: Interrupts) -> None:
     """Runs a study into a new bundle; without any run, it is removed. Raises InputError, StudyFailed."""
-    prepared = site.prepared
     made = not os.path.exists(path)  # noqa: PTH110  Path.exists raises for a name that is too long
     writer = BundleWriter.create(
         path,
@@ -58,7 +57,7 @@ def start(site: Site, path: Path, progress: Watcher, interrupts: Interrupts) -> 
         prepared.options,
         baseline(prepared.study, prepared.options),
         {
-            **site.environment(),
+            **machine_facts(prepared),
             "metrics": {name: as_json(metrics) for name, metrics in declared_of(prepared.study).items()},
             "study": {"folder": str(prepared.folder.absolute())},
         },
@@ -66,7 +65,7 @@ def start(site: Site, path: Path, progress: Watcher, interrupts: Interrupts) -> 
     )
     try:
         with reboots.unit_while_paused(prepared.study.reboots):
-            _run(site, writer, {}, progress, interrupts)
+            _run(prepared, writer, {}, progress, interrupts)
     except (InputError, StudyFailed):
         if writer.next_run() == 1:
             _remove(path, made)
@@ -84,20 +83,20 @@ def _remove(bundle: Path, made: bool) -> None:
         bundle.rmdir()
 
 
-def resume(path: Path, site: Site, progress: Watcher, interrupts: Interrupts) -> None:
+def resume(path: Path, prepared: PreparedStudy, progress: Watcher, interrupts: Interrupts) -> None:
     """Continues a bundle: complete blocks are kept, others run again.
 
     Raises InputError, without changing the bundle, when study, machine or server differ, or another
     process writes to it.
     """
-    bundle, prepared = Bundle(path), site.prepared
+    bundle = Bundle(path)
     # first: a study that still runs is refused here, and must keep its systemd unit
     writer = BundleWriter(path)
     with reboots.unit_while_paused(prepared.study.reboots):
         refuse_changed(bundle, prepared)
         found = attempts_of(bundle, prepared)
         if any(found.get(slots[0].block, ANEW).number for slots in prepared.blocks):
-            now = site.environment()
+            now = machine_facts(prepared)
             then = bundle.environment
             if prepared.boots:
                 # kernels may differ between boots, but not between runs of one boot: see boot_facts
@@ -105,7 +104,7 @@ def resume(path: Path, site: Site, progress: Watcher, interrupts: Interrupts) ->
             _refuse_other_order(bundle, prepared)
             # facts of the server are compared when it has started
             refuse_other(path, then, {**then, **now})
-        _run(site, writer, found, progress, interrupts)
+        _run(prepared, writer, found, progress, interrupts)
 
 
 def _refuse_other_order(bundle: Bundle, prepared: PreparedStudy) -> None:
@@ -133,14 +132,14 @@ def is_finished(path: Path, prepared: PreparedStudy) -> bool:
 
 
 def _run(
-    site: Site,
+    prepared: PreparedStudy,
     writer: BundleWriter,
     attempts: Mapping[int, Attempt],
     progress: Watcher,
     interrupts: Interrupts,
 ) -> None:
     """Runs until another boot is needed. Raises Paused then."""
-    bundle, prepared = Bundle(writer.path), site.prepared
+    bundle = Bundle(writer.path)
     how = prepared.study.reboots
     if prepared.boots:
         reboots.check_stop(writer.path)
@@ -148,7 +147,7 @@ def _run(
         if facts := boot_facts(prepared.options, known):
             writer.add_to_environment("boots", facts)
     try:
-        _run_blocks(site, writer, attempts, progress, interrupts)
+        _run_blocks(prepared, writer, attempts, progress, interrupts)
     except BootNeeded as need:
         earlier = Bundle(writer.path).environment.get("reboots", [])
         writer.add_to_environment("reboots", reboots.next_boot(how, writer.path, need, earlier))
@@ -156,16 +155,15 @@ def _run(
 
 
 def _run_blocks(
-    site: Site,
+    prepared: PreparedStudy,
     writer: BundleWriter,
     attempts: Mapping[int, Attempt],
     progress: Watcher,
     interrupts: Interrupts,
 ) -> None:
     """attempts: of each block that is not new."""
-    prepared = site.prepared
     admit = partial(refuse_other_server, writer.path)
-    with located(prepared.text, prepared.origin), site.runs(progress, admit) as runs:
+    with located(prepared.text, prepared.origin), runs_of(prepared, progress, admit) as runs:
         redo = _redos_left(prepared, writer.path)
         whole = sum(attempt.number == 0 for attempt in attempts.values())
         open_blocks = deque(

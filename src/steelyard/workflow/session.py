@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -21,13 +22,12 @@ from steelyard.study.load_study import find_study
 from steelyard.study.overrides import Adjusted
 from steelyard.subjects import kind_of
 from steelyard.workflow.complaint import complain, say
-from steelyard.workflow.elsewhere import site_of
 from steelyard.workflow.exit_codes import Exit
+from steelyard.workflow.expectation import expectation
 from steelyard.workflow.measure import is_finished, resume, start
-from steelyard.workflow.missing import check_bundle_folder, check_temporary_folder
+from steelyard.workflow.missing import check_bundle_folder, check_temporary_folder, missing
 from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workflow.program_name import program
-from steelyard.workflow.site import Site
 
 
 def run_study(chosen: Adjusted, bundle: Path | None, dry_run: bool = False, as_json: bool = False) -> None:
@@ -36,10 +36,10 @@ def run_study(chosen: Adjusted, bundle: Path | None, dry_run: bool = False, as_j
         _show_plan(chosen, bundle)
         return
     check_temporary_folder()
-    with site_of(chosen.text, chosen.origin) as site:
-        _print_plan(site, chosen.notes)
-        path = bundle or Path(f"{site.prepared.study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")
-        _finish(partial(start, site, path), site.prepared, path, as_json)
+    prepared = PreparedStudy.of(chosen.text, chosen.origin)
+    _print_plan(prepared, chosen.notes)
+    path = bundle or Path(f"{prepared.study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")
+    _finish(partial(start, prepared, path), prepared, path, as_json)
 
 
 def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
@@ -52,9 +52,9 @@ def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
         except InputError as error:
             problems.append(error)
     try:
-        with site_of(chosen.text, chosen.origin) as site:
-            _print_plan(site, chosen.notes)
-            problems += site.missing()
+        prepared = PreparedStudy.of(chosen.text, chosen.origin)
+        _print_plan(prepared, chosen.notes)
+        problems += missing(prepared)
     except InputError as error:
         problems.insert(0, error)
     for problem in problems:
@@ -63,8 +63,8 @@ def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
         sys.exit(Exit.BAD_INPUT)
 
 
-def _print_plan(site: Site, notes: Iterable[str]) -> None:
-    print_plan(site.prepared.study, site.prepared.options, site.expected(), Console(stderr=True))
+def _print_plan(prepared: PreparedStudy, notes: Iterable[str]) -> None:
+    print_plan(prepared.study, prepared.options, expectation(prepared), Console(stderr=True))
     for note in notes:
         say(note)
 
@@ -74,15 +74,15 @@ def resume_study(bundle: Path, study: str | None, as_json: bool = False) -> None
     check_temporary_folder()
     found = Bundle(bundle)
     if study:
-        again = site_of(find_study(study)[1], study)
+        prepared = PreparedStudy.of(find_study(study)[1], study)
     else:
+        prepared = PreparedStudy.of(found.study_text, str(bundle / "study.toml"), found.files)
         # programs run where they ran before
-        folder = found.environment.get("study", {}).get("folder")
-        again = site_of(found.study_text, str(bundle / "study.toml"), found.files, folder and Path(folder))
-    with again as site:
-        if is_finished(bundle, site.prepared):
-            say(f"{bundle}: this study is finished: nothing is left to run")
-        _finish(partial(resume, bundle, site), site.prepared, bundle, as_json)
+        if folder := found.environment.get("study", {}).get("folder"):
+            prepared = replace(prepared, folder=Path(folder))
+    if is_finished(bundle, prepared):
+        say(f"{bundle}: this study is finished: nothing is left to run")
+    _finish(partial(resume, bundle, prepared), prepared, bundle, as_json)
 
 
 def _finish(

@@ -81,7 +81,7 @@ def check_load(study: Study, option: Option, work: Work, target: Mapping[str, An
 
 def check_division(study: Study, option: Option, work: Work, target: Mapping[str, Any]) -> None:
     """Checks whether the load hosts of the study can divide the load of an option. Raises InputError."""
-    fleet = study.load_fleet
+    fleet = study.fleet
     if fleet is None or option.workload.load_keys() is None:
         return
     share = {"host": 0, "hosts": len(fleet.with_role("load"))}

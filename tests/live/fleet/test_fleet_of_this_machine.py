@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from fleet_hosts import BESIDE, LAB, Fleet, Loopback, brought_up, until
+from fleet_hosts import LAB, Fleet, Loopback, brought_up, until
 
 from steelyard import __version__, _core
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.needs("openssl")
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     folder = tmp_path_factory.mktemp("fleet")
-    with brought_up(Loopback(folder, [LAB, *LOADS]), folder, {}, BESIDE) as up:
+    with brought_up(Loopback(folder, [LAB, *LOADS]), folder, {}) as up:
         yield up
 
 

@@ -36,7 +36,6 @@ from steelyard.study.study import Plan
 from steelyard.subjects import Server
 from steelyard.workflow.measure import resume, start
 from steelyard.workflow.prepare import PreparedStudy
-from steelyard.workflow.site import Here
 
 MS = 1_000_000
 
@@ -259,7 +258,7 @@ def test_a_study_in_turns_has_runs_as_long_as_their_turns(lab: Lab) -> None:
     shutil.rmtree(lab.bundle / "runs" / "0004")
     prepared = replace(PreparedStudy.of(path.read_text(), str(path)), one_after_another="there is no room")
     with pytest.raises(InputError, match="finished runs took turns and cannot now: there is no room"):
-        resume(lab.bundle, Here(prepared), Progress(Console()), Interrupts(lambda: None))
+        resume(lab.bundle, prepared, Progress(Console()), Interrupts(lambda: None))
 
 
 def test_counts_that_sessions_keep_to_themselves_are_complete_at_the_end_of_each_turn(lab: Lab) -> None:
@@ -339,7 +338,7 @@ def test_a_block_whose_turns_were_made_longer_is_done_at_the_whole_of_it(tmp_pat
         'kind = "null"', 'kind = "null"\nsettings = { delay_us = 150_000 }'
     )
     shares = Shares()
-    start(Here(PreparedStudy.of(text, "slow")), tmp_path / "b", shares, Interrupts())
+    start(PreparedStudy.of(text, "slow"), tmp_path / "b", shares, Interrupts())
     longest = Bundle(tmp_path / "b").columns("select max(end_ns - start_ns) as ns from turns")["ns"][0]
     assert longest > 300 * MS
     *blocks, rest = shares.blocks

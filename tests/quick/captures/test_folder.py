@@ -1,4 +1,4 @@
-"""The commands capture-load and anonymise: what they write, what they say, and the study that follows."""
+"""The command capture-load: what it writes, what it says, and the study that follows."""
 
 from __future__ import annotations
 
@@ -78,16 +78,6 @@ def test_a_log_without_statements_is_refused(tmp_path: Path) -> None:
         cli, ["capture-load", str(log(tmp_path, "select 1")), "-o", str(tmp_path), "--values", "v"]
     )
     assert "needs a CSV of pg_stat_statements" in str(values.exception)
-
-
-def test_anonymise_says_where_the_secret_is(tmp_path: Path) -> None:
-    file, key = log(tmp_path, "select 'Alice Liddell'"), tmp_path / "key"
-    run = CliRunner().invoke(
-        cli, ["anonymise", str(file), "-o", str(tmp_path / "out"), "--key", str(key), "--names"]
-    )
-    assert run.exit_code == 0, run.output
-    assert f"the secret stays with you: {key}" in run.output
-    assert "Alice" not in (tmp_path / "out" / "load.capture").read_text(encoding="utf-8")
 
 
 def test_classes_beyond_sixty_four_texts_are_measured_together(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Logs of MariaDB, replay files of pgreplay, workload files of pg-retest: by hand, and damaged."""
+"""Logs of MariaDB, replay files of pgreplay: by hand, and damaged."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.captures.entry import INCOMPLETE, Entry, Format
-from steelyard.captures.formats import general_log, pg_retest, pgreplay, slow_log
-from steelyard.captures.formats.message_pack import unpacked
+from steelyard.captures.formats import general_log, pgreplay, slow_log
 from steelyard.captures.formats.registry import format_of
-from steelyard.captures.write import capture
 from steelyard.study.errors import InputError
 
 START = (
@@ -73,29 +71,6 @@ PGREPLAY = b"".join(
 )
 
 
-def packed(value: Any) -> bytes:
-    """MessagePack, as rmp-serde writes it."""
-    if value is None:
-        return b"\xc0"
-    if isinstance(value, int):
-        return bytes([value]) if value < 128 else b"\xcf" + struct.pack(">Q", value)
-    if isinstance(value, str):
-        data = value.encode()
-        short = len(data) < 32
-        return (bytes([0xA0 | len(data)]) if short else b"\xda" + struct.pack(">H", len(data))) + data
-    return bytes([0x90 | len(value)]) + b"".join(map(packed, value))
-
-
-PG_RETEST = packed(
-    [
-        2, "2026-11-22T10:00:00Z", "h", "16", "csv_log",
-        [[1, "u", "shop", [["begin", 0, 5, "Begin", 1, None], ["commit", 3000, 900, "Commit", 1, None]]],
-         [2, "u", "shop", [["select 'a long text of more than 31 bytes'", 0, 200, "Select", None, None]]]],
-        [3, 2, 3900, None, None],
-    ]
-)  # fmt: skip
-
-
 def read(one: Format, data: bytes, folder: Path) -> tuple[list[Entry], Counter[str]]:
     file = folder / "log"
     file.write_bytes(data)
@@ -144,37 +119,10 @@ def test_a_replay_file_of_pgreplay_gives_texts_and_bound_values(tmp_path: Path) 
     assert left_out[INCOMPLETE] == 1
 
 
-def test_a_workload_file_of_pg_retest_gives_sessions_that_begin_together(tmp_path: Path) -> None:
-    found, _ = read(pg_retest, PG_RETEST, tmp_path)
-    assert facts(found) == [
-        ("1", 0, 5, "begin", ()),
-        ("1", 3000, 900, "commit", ()),
-        ("2", 0, 200, "select 'a long text of more than 31 bytes'", ()),
-    ]
-    header = capture([tmp_path / "log"], tmp_path / "c")
-    assert header.notes == {pg_retest.NOTE: 3}
-
-
-@pytest.mark.parametrize(
-    ("data", "value"),
-    [
-        (b"\x81\xa1a\xff", {"a": -1}),
-        (b"\xcb\x3f\xf8" + bytes(6), 1.5),
-        (b"\xdc\x00\x01\xc3", [True]),
-        (b"\xc4\x01\x00", b"\0"),
-        (b"\xd1\xff\x00", -256),
-        (b"\xde\x00\x00", {}),
-    ],
-)
-def test_message_pack_is_read_as_its_specification_says(data: bytes, value: Any) -> None:
-    assert unpacked(data) == value
-
-
 FORMATS: list[tuple[Any, bytes]] = [
     (general_log, GENERAL.encode()),
     (slow_log, SLOW.encode()),
     (pgreplay, PGREPLAY),
-    (pg_retest, PG_RETEST),
 ]
 
 

@@ -28,10 +28,10 @@ def test_the_hosts_of_kubernetes_are_the_pods_of_its_job(tmp_path: Path) -> None
     fleet = fleet_of(tmp_path / "hosts.toml")
     job = found["Job steelyard-host"]["spec"]
     assert job["completionMode"] == "Indexed" and job["completions"] == job["parallelism"]
-    assert fleet.workers == [f"host-{number}" for number in range(job["completions"])]
-    assert fleet.server == "host-0" and fleet.with_role("lab") == ["lab"]
+    loads = [f"host-{number}" for number in range(job["completions"])]
+    assert fleet.with_role("load") == loads and fleet.with_role("lab") == ["lab"]
     service = found["Service steelyard"]["metadata"]["name"]
-    for name in fleet.workers:
+    for name in loads:
         pod = f"steelyard-{name}.{service}"
         assert fleet.hosts[name].address == pod
     for job in (found["Job steelyard-host"], found["Job steelyard-lab"]):
@@ -92,8 +92,8 @@ def test_slurm_writes_the_hosts_and_names_each_worker_as_its_node(tmp_path: Path
     subprocess.run(["bash", SHIPPED / "slurm.sh", "statements"], check=True, env=environment, timeout=60)
     hosts = tmp_path / "steelyard-7" / "hosts.toml"
     fleet = fleet_of(hosts)
-    assert (fleet.with_role("lab"), fleet.server) == (["n1"], "n2")
-    assert fleet.with_role("load") == ["n3", "n4", "n5"]
+    assert fleet.with_role("lab") == ["n1"]
+    assert fleet.with_role("load") == ["n2", "n3", "n4", "n5"]
     assert Path(fleet.folder) == tmp_path / "steelyard-7" / "fleet"
     call = (tmp_path / "srun").read_text().splitlines()
     assert "--nodes=4" in call and "--relative=1" in call

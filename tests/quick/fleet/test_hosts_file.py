@@ -17,7 +17,7 @@ from steelyard.workflow.prepare import PreparedStudy
 HOSTS = """
 [fleet.hosts.db]
 address = "127.0.0.1"
-roles = ["server", "lab"]
+roles = ["lab"]
 [fleet.hosts.load1]
 address = "127.0.0.2"
 roles = ["load"]
@@ -50,17 +50,14 @@ def test_the_study_keeps_the_hosts_of_the_file_and_its_folder(hosts: Path) -> No
     ("old", "new", "error"),
     [
         ('roles = ["load"]', 'roles = ["lab"]', "no host has the role load"),
-        (
-            'roles = ["load"]',
-            'roles = ["load", "server"]',
-            "more than one host has the role server: db, load1",
-        ),
+        ('roles = ["load"]', 'roles = ["load", "lab"]', "more than one host has the role lab: db, load1"),
+        ('roles = ["load"]', 'roles = ["server"]', "lab.*load"),
         ('address = "127.0.0.2"', "", 'missing key "address"'),
         ("[fleet.", "[flett.", r"has no \[fleet\]"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_name(hosts: Path, old: str, new: str, error: str) -> None:
-    hosts.write_text(HOSTS.replace(old, new, 1 if "server" in new else -1))
+    hosts.write_text(HOSTS.replace(old, new, 1 if '"load", "lab"' in new else -1))
     with pytest.raises(InputError, match=error) as refused:
         fleet_of(hosts)
     assert str(hosts) in str(refused.value)
@@ -79,39 +76,10 @@ def test_what_other_hosts_cannot_load_is_refused(hosts: Path, study: str, error:
         prepared(study, hosts)
 
 
-def test_a_server_needs_a_host_of_its_role(hosts: Path) -> None:
-    hosts.write_text(HOSTS.replace('roles = ["server", "lab"]', 'roles = ["lab"]'))
-    with pytest.raises(InputError, match="no host has the role server"):
+def test_a_server_needs_the_host_of_the_lab(hosts: Path) -> None:
+    hosts.write_text("[fleet.hosts.load1]" + HOSTS.partition("[fleet.hosts.load1]")[2])
+    with pytest.raises(InputError, match="no host has the role lab"):
         prepared("demo", hosts)
-
-
-def test_the_server_is_elsewhere_where_its_host_is_not_that_of_the_lab(hosts: Path) -> None:
-    assert fleet_of(hosts).server is None
-    hosts.write_text(HOSTS.replace('roles = ["server", "lab"]', 'roles = ["server"]'))
-    fleet = fleet_of(hosts)
-    assert (fleet.server, fleet.workers, fleet.apart) == ("db", ["db", "load1", "load2"], True)
-
-
-def test_one_host_with_server_and_load_takes_every_subject(hosts: Path) -> None:
-    alone = HOSTS.partition("[fleet.hosts.load1]")[0]
-    hosts.write_text(alone.replace('roles = ["server", "lab"]', 'roles = ["server", "load"]'))
-    for study in ("pooler", "complex-queries", "io-threads"):
-        fleet = adjusted(study, fleet=hosts)
-        assert "fleet" in fleet.text
-    found = prepared("complex-queries", hosts).study
-    assert found.fleet is not None and found.load_fleet is None
-    assert listening(found, 5432).address == ""
-
-
-def test_a_server_at_an_address_is_started_by_no_host(hosts: Path, tmp_path: Path) -> None:
-    hosts.write_text(HOSTS.replace('roles = ["server", "lab"]', 'roles = ["server"]'))
-    study = tmp_path / "study.toml"
-    study.write_text(
-        'name = "a"\nquestion = "b?"\n[subject]\nkind = "postgres"\ndsn = "postgresql://u@192.0.2.1/d"\n'
-        '[workload]\nkind = "sql"\nstatements.one.sql = "select 1"\n'
-    )
-    with pytest.raises(InputError, match="the server of PostgreSQL runs already: no host starts it"):
-        prepared(str(study), hosts)
 
 
 def test_a_server_admits_the_hosts_alone_each_time_with_another_password(hosts: Path) -> None:

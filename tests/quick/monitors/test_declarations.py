@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from declared import DECLARED
 
 from small import SMALL
 from steelyard.analysis.metrics.costs import sources
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
-from steelyard.declared_metrics import Cost, DeclaredMetric, as_json, built_in, parsed
+from steelyard.declared_metrics import Cost, DeclaredMetric, as_json, parsed
 from steelyard.monitors import MONITORS, declared
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study
@@ -33,7 +34,7 @@ def test_every_declaration_is_whole(name: str) -> None:
 
 
 def test_a_cost_has_one_name_and_the_unit_that_its_name_says() -> None:
-    found = [source.metric for source in sources(built_in())]
+    found = [source.metric for source in sources(DECLARED)]
     assert len({metric.name for metric in found}) == len(found)
     words = {"us/txn": "_us_per_txn", "B/txn": "_bytes_per_txn", "1/txn": "_per_txn"}
     assert [m.name for m in found if not m.name.endswith(words[m.unit])] == []
@@ -67,14 +68,10 @@ def with_environment(folder: Path, environment: dict) -> Bundle:
     return Bundle(BundleWriter.create(folder / "b", STUDY, found, found[0].label, environment).path)
 
 
-def test_a_bundle_written_before_has_the_built_in_declarations(tmp_path: Path) -> None:
-    assert with_environment(tmp_path, {}).declared == built_in()
-
-
 def test_what_a_bundle_says_of_its_monitors_counts(tmp_path: Path) -> None:
     mine = DeclaredMetric("threads", "server", "Threads as they were counted then")
     bundle = with_environment(tmp_path, {"metrics": {"processes": as_json([mine])}})
-    assert bundle.declared == {**built_in(), "processes": (mine,)}
+    assert bundle.declared == {"processes": (mine,)}
 
 
 @pytest.mark.parametrize(

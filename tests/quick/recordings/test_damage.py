@@ -19,7 +19,7 @@ def test_a_damaged_line_gives_no_other_number(tmp_path: Path, text: str, data: s
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=NAMES)
-def test_decimal_commas_mail_and_windows_give_no_other_number(tmp_path: Path, text: str) -> None:
+def test_decimal_commas_and_windows_give_no_other_number(tmp_path: Path, text: str) -> None:
     for damage in whole_file_damages(text):
         assert found_wrong(tmp_path / "report.txt", text, damage) == [], damage.name
 

@@ -12,6 +12,7 @@ import pytest
 from histograms import histogram
 from rich.console import Console
 
+from declared import METRICS
 from steelyard import quantities as fmt
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.columns import Series
@@ -64,7 +65,7 @@ def run(option: str, block: int, per_s: int) -> dict[str, Mapping[str, Sequence[
 @pytest.fixture(scope="module")
 def uneven(tmp_path_factory: pytest.TempPathFactory) -> builders.Case:
     study = parse_study(STUDY, "uneven")
-    writer = BundleWriter.create(tmp_path_factory.mktemp("one") / "b", STUDY, options(study), "A", {})
+    writer = BundleWriter.create(tmp_path_factory.mktemp("one") / "b", STUDY, options(study), "A", METRICS)
     for number, (option, block, per_s) in enumerate(
         ((option, i + 1, per_s) for option, rates in PER_S.items() for i, per_s in enumerate(rates)), start=1
     ):

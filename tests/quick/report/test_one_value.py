@@ -12,6 +12,7 @@ import builders
 import pytest
 from histograms import histogram
 
+from declared import METRICS
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
 from steelyard.report.charts import figures
@@ -83,7 +84,7 @@ def run(option: str, block: int, number: int) -> dict[str, Mapping[str, Sequence
 @pytest.fixture(scope="module")
 def presented(tmp_path_factory: pytest.TempPathFactory) -> Presented:
     study = parse_study(STUDY, "pages")
-    writer = BundleWriter.create(tmp_path_factory.mktemp("one") / "b", STUDY, options(study), "A", {})
+    writer = BundleWriter.create(tmp_path_factory.mktemp("one") / "b", STUDY, options(study), "A", METRICS)
     runs = [(option, block) for block in FACTOR for option in SPEED if block < 7 or option == "A"]
     for number, (option, block) in enumerate(runs, start=1):
         writer.write_run(number, {"f": option}, run(option, block, number))

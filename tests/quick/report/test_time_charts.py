@@ -6,8 +6,8 @@ from typing import Any
 
 import builders
 import pytest
+from declared import DECLARED
 
-from steelyard.declared_metrics import built_in
 from steelyard.report.charts import figures
 from steelyard.report.charts.dispatcher import trace
 from steelyard.report.charts.figure import Panel
@@ -162,7 +162,7 @@ def test_gauges_stand_in_the_figure_of_their_declared_group() -> None:
 
 
 def test_the_run_queue_is_declared_a_matter_of_the_cpu() -> None:
-    charted = {m.name: m.group for metrics in built_in().values() for m in metrics if m.chart}
+    charted = {m.name: m.group for metrics in DECLARED.values() for m in metrics if m.chart}
     assert charted["runqueue_tasks"] == "cpu"
     assert charted["memory_private_bytes"] == "memory"
     assert all(charted.values())

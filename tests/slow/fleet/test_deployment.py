@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from fleet_hosts import APART, DB, LAB, LOADS, STUDY, Fleet, write_hosts
+from fleet_hosts import LAB, LOADS, STUDY, Fleet, write_hosts
 from namespaces import network, permitted
 
 from steelyard.fleet.certificates import make_certificate
@@ -26,8 +26,8 @@ def test_workers_that_the_user_started_serve_a_study(tmp_path: Path) -> None:
     certificate, key = str(folder / "certificate.pem"), str(folder / "key.pem")
     tls = ["--protocol", "tls", "--tls-ca-file", certificate, "--tls-cert", certificate, "--tls-key", key]
     file = ["--scheduler-file", str(folder / "scheduler.json"), "--no-dashboard"]
-    with network([LAB, DB, *LOADS]) as net:
-        write_hosts(net, tmp_path, {}, APART)
+    with network([LAB, *LOADS]) as net:
+        write_hosts(net, tmp_path, {})
         # they are killed at the end, and leave their files
         scratch = {**os.environ, "DASK_TEMPORARY_DIRECTORY": str(tmp_path)}
         started = [
@@ -36,7 +36,7 @@ def test_workers_that_the_user_started_serve_a_study(tmp_path: Path) -> None:
                 stderr=subprocess.DEVNULL, env=scratch,
             )
         ]  # fmt: skip
-        for name in (DB, *LOADS):
+        for name in LOADS:
             own = ["--name", name, "--nthreads", "1", "--no-nanny", "--host", net.address(name)]
             started.append(
                 subprocess.Popen(
@@ -49,7 +49,6 @@ def test_workers_that_the_user_started_serve_a_study(tmp_path: Path) -> None:
                 assert started[0].poll() is None
             bundle = made.run("own", study=STUDY)
             assert bundle.columns("select count(*) as n from host_load")["n"] == [3]
-            assert bundle.environment["server host"] == {"name": DB}
         finally:
             for process in (*made.started, *started):
                 process.kill()

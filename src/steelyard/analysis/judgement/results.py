@@ -14,6 +14,7 @@ from steelyard.analysis.judgement.latches import LatchCosts, LatchRow, WhatIf
 from steelyard.analysis.judgement.outcome import Outcome, Standing, standing
 from steelyard.analysis.judgement.precision import Precision
 from steelyard.analysis.judgement.scaling import Scaling
+from steelyard.declared_metrics import CostKind
 
 Better = Literal["higher", "lower", "neither"]
 
@@ -22,8 +23,7 @@ Better = Literal["higher", "lower", "neither"]
 class Metric:
     """A quantity of equal rank for comparisons. name carries the unit: server_cpu_us_per_txn.
 
-    smallest_effect: the smallest difference, in unit, that is a reason; only costs have one.
-    summary: of runs; the longest of a run's waits is summarised as the longest of all runs.
+    smallest_effect: the smallest difference, in unit, that is a reason. summary: of runs. kind: of a cost.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Metric:
     better: Better
     smallest_effect: float = 0.0
     summary: Literal["mean", "maximum"] = "mean"
+    kind: CostKind | Literal[""] = ""
 
     @property
     def per_txn(self) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard import declared_metrics
 from steelyard.analysis.judgement.results import Better, Metric
-from steelyard.declared_metrics import COST_KINDS, Cost, CostKind, Declared, DeclaredMetric, built_in
+from steelyard.declared_metrics import COST_KINDS, Cost, CostKind, Declared, DeclaredMetric
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,6 @@ class Source:
     """
 
     metric: Metric
-    kind: CostKind
     monitor: str
     entity: str
     counter: str
@@ -50,6 +49,13 @@ _US_PER = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 _UNITS = {**{unit: ("us/txn", us) for unit, us in _US_PER.items()}, "bytes": ("B/txn", 1.0)}
 
 
+def _metric(cost: Cost, unit: str) -> Metric:
+    return Metric(cost.name, cost.title, unit, cost.better, _FLOORS[cost.kind], kind=cost.kind)
+
+
+SERVER_CPU = _metric(declared_metrics.SERVER_CPU, "us/txn")
+
+
 def time_cost(name: str, title: str, better: Better = "lower") -> Metric:
     """Time a transaction, of which less than a tenth of a microsecond is no reason."""
     return Metric(name, title, "us/txn", better, _TIME_US)
@@ -69,8 +75,7 @@ def sources(declared: Declared) -> tuple[Source, ...]:
 def _source(monitor: str, metric: DeclaredMetric, cost: Cost) -> Source:
     unit, scale = _UNITS.get(metric.unit, ("1/txn", 1.0))
     return Source(
-        Metric(cost.name, cost.title, unit, cost.better, _FLOORS[cost.kind]),
-        cost.kind,
+        _metric(cost, unit),
         monitor,
         cost.entity or metric.entity,
         metric.name,
@@ -78,15 +83,3 @@ def _source(monitor: str, metric: DeclaredMetric, cost: Cost) -> Source:
         absent=0.0 if cost.zero_if_absent else np.nan,
         also=cost.also,
     )
-
-
-def names_of(kind: CostKind) -> tuple[str, ...]:
-    """Names of the costs of one kind that this version declares."""
-    return tuple(source.metric.name for source in sources(built_in()) if source.kind == kind)
-
-
-def _of_built_in(name: str) -> Iterator[Metric]:
-    return (source.metric for source in sources(built_in()) if source.metric.name == name)
-
-
-SERVER_CPU = next(_of_built_in("server_cpu_us_per_txn"))

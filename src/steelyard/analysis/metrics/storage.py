@@ -107,7 +107,7 @@ def _contradicted(evidence: Evidence) -> Iterator[Contradicted]:
 
 
 def _of_kind(evidence: Evidence, kind: str) -> list[Source]:
-    return [source for source in sources(evidence.declared) if source.kind == kind]
+    return [source for source in sources(evidence.declared) if source.metric.kind == kind]
 
 
 def _per_txn(evidence: Evidence, option: str, monitor: str, entity: str, counter: str) -> float:

@@ -38,7 +38,7 @@ def unlike_pace(evidence: Evidence, comparisons: Iterable[Comparison]) -> list[C
 
 def logs_of(evidence: Evidence) -> set[str]:
     """Names of the costs that are bytes of a log, which a server writes per time and per page as well."""
-    return {source.metric.name for source in sources(evidence.declared) if source.kind == "log"}
+    return {source.metric.name for source in sources(evidence.declared) if source.metric.kind == "log"}
 
 
 def pace_notices(

@@ -23,11 +23,6 @@ def read_sealed(place: Path, hint: str) -> dict[str, Any]:
     return proven(read_object(place, hint), place, hint)
 
 
-def is_sealed(content: Mapping[str, Any]) -> bool:
-    """Whether it has a checksum."""
-    return _KEY in content
-
-
 def proven(content: Mapping[str, Any], place: Path, hint: str) -> dict[str, Any]:
     """The content without its checksum. Raises InputError where that is missing or differs."""
     if content.get(_KEY) != _checksum(content):

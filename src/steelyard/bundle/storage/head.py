@@ -9,44 +9,31 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from steelyard.bundle.storage.checksum import is_sealed, proven, read_bytes, read_object
+from steelyard.bundle.storage.checksum import proven, read_bytes, read_object
 from steelyard.bundle.storage.json_models import EnvironmentShape, HeadShape
 from steelyard.run_tables.schema import FORMAT_VERSION
 from steelyard.study.errors import InputError
 
 _WHICH = "give the folder that `steelyard run` printed"
 _LOST = "take this file from a copy of the bundle: the results cannot be read without it"
-_SEALED_SINCE = 2
-_NAMED_SINCE = 3
 
 
 class Head(NamedTuple):
-    """facts: bundle.json. id: of the bundle, '' in format 1, which has none. study_text: study.toml.
-
-    older: written before format 3, which renamed keys, phases and roles.
-    """
+    """facts: bundle.json. study_text: study.toml."""
 
     facts: dict[str, Any]
-    id: str
     environment: dict[str, Any]
     study_text: str
-    older: bool
 
 
 def read_head(path: Path) -> Head:
     """All files beside the runs. Raises InputError that names a damaged one."""
     facts = read_facts(path)
-    return Head(
-        facts,
-        facts.get("id", ""),
-        read_environment(path, facts),
-        _study_text(path, facts),
-        facts["format"] < _NAMED_SINCE,
-    )
+    return Head(facts, read_environment(path), _study_text(path, facts))
 
 
 def read_facts(path: Path) -> dict[str, Any]:
-    """bundle.json. Raises InputError when it is missing, damaged, or of a newer format."""
+    """bundle.json. Raises InputError when it is missing, damaged, or of another format."""
     place = path / "bundle.json"
     with suppress(OSError, ValueError):
         if not place.exists():
@@ -60,25 +47,26 @@ def read_facts(path: Path) -> dict[str, Any]:
             f"{path}: written by steelyard {facts.get('steelyard')}, in a newer format",
             "use that version or a newer one",
         )
-    if number >= _SEALED_SINCE or is_sealed(facts):
-        facts = proven(facts, place, _LOST)
+    if number < FORMAT_VERSION:
+        raise InputError(
+            f"{path}: written in format {number}, before the first release; this version reads format"
+            f" {FORMAT_VERSION}",
+            "run the study again, or read the tables: they are Parquet files",
+        )
+    facts = proven(facts, place, _LOST)
     _check(HeadShape, facts, place)
     labels = [option["label"] for option in facts["options"]]
     if len(set(labels)) < len(labels) or facts["baseline"] not in labels:
         raise InputError(
             f"{place}: options: labels are not distinct, or the baseline is not one of them", _LOST
         )
-    if number >= _SEALED_SINCE and not facts.get("id"):
-        raise InputError(f"{place}: id: missing", _LOST)
     return facts
 
 
-def read_environment(path: Path, facts: dict[str, Any]) -> dict[str, Any]:
-    """environment.json. facts: bundle.json. Raises InputError when it is missing or damaged."""
+def read_environment(path: Path) -> dict[str, Any]:
+    """environment.json. Raises InputError when it is missing or damaged."""
     place = path / "environment.json"
-    environment = read_object(place, _LOST)
-    if facts["format"] >= _SEALED_SINCE or is_sealed(environment):
-        environment = proven(environment, place, _LOST)
+    environment = proven(read_object(place, _LOST), place, _LOST)
     _check(EnvironmentShape, environment, place)
     return environment
 
@@ -91,7 +79,7 @@ def study_sha256(content: bytes) -> str:
 def _study_text(path: Path, facts: dict[str, Any]) -> str:
     place = path / "study.toml"
     content = read_bytes(place, _LOST)
-    if facts["format"] >= _SEALED_SINCE and study_sha256(content) != facts.get("study_sha256"):
+    if study_sha256(content) != facts["study_sha256"]:
         raise InputError(f"{place}: edited since the start of the study, or damaged", _LOST)
     try:
         return content.decode("utf-8")

@@ -7,11 +7,11 @@ without gaps: a missing number was a run of the previous or the next block.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.bundle.storage.identity import Found, Identity
+from steelyard.bundle.storage.identity import Identity, identify
 from steelyard.study.errors import InputError
 
 LEFT_OUT = "run-left-out"
@@ -55,12 +55,10 @@ def _is_run(name: str) -> bool:
     return bool(_FOLDER.fullmatch(name)) and name == f"{int(name):04d}"
 
 
-def take_inventory(
-    runs: Path, options: Collection[str], identify: Callable[[Mapping[int, Path]], Sequence[Found]]
-) -> Inventory:
-    """Content of the folder `runs` of a bundle whose options have these labels. Raises InputError."""
+def take_inventory(runs: Path, bundle: str, options: Collection[str]) -> Inventory:
+    """Content of the folder `runs`. bundle: its id; options: their labels. Raises InputError."""
     folders, strange = run_folders(runs)
-    found = identify(folders)
+    found = [identify(folder, number, bundle, options) for number, folder in folders.items()]
     known = {one.number: one.identity for one in found if one.identity is not None}
     whole = [one.identity for one in found if one.identity is not None and not one.why]
     around = _Blocks(known, whole, options)

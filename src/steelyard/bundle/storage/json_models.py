@@ -32,8 +32,8 @@ class HeadShape(_Loose):
     steelyard: str
     baseline: str
     options: list[_Option] = Field(min_length=1)
-    id: str = ""
-    study_sha256: str = ""
+    id: str = Field(min_length=1)
+    study_sha256: str
     files: dict[str, _File] = {}
 
 

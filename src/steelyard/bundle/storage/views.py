@@ -16,13 +16,6 @@ from steelyard.run_tables.table import Table
 from steelyard.study.errors import InputError
 
 DAMAGED = "damaged"
-# values of columns in formats 1 and 2, and their new names
-_ROLES = {"front": "pooler"}
-_RENAMED = {
-    "phase": {"watch": "scheduling-trace", "count": "latch-count"},
-    "role": _ROLES,
-    "entity": _ROLES,
-}
 _TAKE = "take the file from a copy of the bundle"
 
 # of a repeated block the last attempt counts; when it is complete, a complete one that was disturbed less
@@ -52,10 +45,8 @@ _MEASURES = """
 """
 
 
-def connect(place: Place, inventory: Inventory, older: bool) -> duckdb.DuckDBPyConnection:
+def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
     """Every table of the bundle as a view, `used_runs`, `measures`, `percentiles`. place: its folder `runs`.
-
-    older: the bundle has names of formats 1 and 2 for phases and roles; the views show the new names.
 
     The place closes with the connection. Raises duckdb.Error, and InputError for a table with holes.
     """
@@ -65,7 +56,7 @@ def connect(place: Place, inventory: Inventory, older: bool) -> duckdb.DuckDBPyC
     for table in TABLES:
         # loaded once, since a view opens the file of every run at each query; samples are too large for this
         kind = "view" if table.name == "samples" else "table"
-        connection.execute(f"create {kind} {table.name} as {_source(table, place.path, inventory, older)}")
+        connection.execute(f"create {kind} {table.name} as {_source(table, place.path, inventory)}")
     _refuse_holes(connection)
     _refuse_others(connection, inventory)
     for identity, why in inventory.damaged:
@@ -114,17 +105,7 @@ def _refuse_others(connection: duckdb.DuckDBPyConnection, inventory: Inventory) 
             raise InputError(f"{file_of(number, 'runs')}: belongs to another run, or to none", _TAKE)
 
 
-def _quoted(name: str) -> str:
-    return f'"{name}"'
-
-
-def _renamed(column: str) -> str:
-    """The column in SQL, its values under the names of this format."""
-    cases = " ".join(f"when '{old}' then '{new}'" for old, new in _RENAMED.get(column, {}).items())
-    return f'case "{column}" {cases} else "{column}" end' if cases else _quoted(column)
-
-
-def _source(table: Table, place: str, inventory: Inventory, older: bool) -> str:
+def _source(table: Table, place: str, inventory: Inventory) -> str:
     empty = ", ".join(f'null::{c.type} as "{c.name}"' for c in table.columns)
     files = ", ".join(
         f"'{place}/{identity.run:04d}/{table.name}.parquet'"
@@ -133,10 +114,8 @@ def _source(table: Table, place: str, inventory: Inventory, older: bool) -> str:
     )
     if not files:
         return f"select {empty} where false"
-    types = ", ".join(
-        f'{_renamed(c.name) if older else _quoted(c.name)}::{c.type} as "{c.name}"' for c in table.columns
-    )
-    # an older bundle may lack a column: null, as for any value that is not available
+    types = ", ".join(f'"{c.name}"::{c.type} as "{c.name}"' for c in table.columns)
+    # a bundle may lack a column of a later version: null, as for any value that is not available
     return (
         f"select * replace ({types}) from (select {empty} where false union all by name"
         f" select * from read_parquet([{files}], union_by_name = {table.name == 'runs'},"

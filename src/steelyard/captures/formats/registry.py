@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from steelyard.captures.entry import Format
-from steelyard.captures.formats import csvlog, general_log, jsonlog, pg_retest, pgreplay, slow_log
+from steelyard.captures.formats import csvlog, general_log, jsonlog, pgreplay, slow_log
 from steelyard.captures.formats.own import OwnFormat
 from steelyard.study.errors import InputError
 
@@ -19,7 +19,6 @@ FORMATS = cast(
         general_log,
         OwnFormat("postgresql"),
         OwnFormat("mysql"),
-        pg_retest,
         # last: its records have the fewest marks
         pgreplay,
     ),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
+from steelyard.declared_metrics import SERVER_CPU, Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
 from steelyard.monitors.system.procfs import Budget, ProcFile, reason
 from steelyard.monitors.system.role_totals import Role
@@ -20,13 +20,12 @@ def _metric(name: str, meaning: str, *costs: Cost) -> DeclaredMetric:
     return DeclaredMetric(name, "*", meaning, costs)
 
 
-# clients of a server behind a pooler need both, so its costs are those of both
-_server = partial(Cost, entity="server", also="pooler")
+_server = partial(Cost, entity=SERVER_CPU.entity, also=SERVER_CPU.also)
 _METRICS = (
     _metric(
         "cpu_ns_total",
         "CPU time, exact, from schedstat",
-        _server("server_cpu_us_per_txn", "server CPU", "server CPU"),
+        SERVER_CPU,
         Cost("engine_cpu_us_per_txn", "load engine CPU", "CPU", "engine", better="neither"),
         # an option without pooler costs nothing
         Cost(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from steelyard import quantities as fmt
-from steelyard.analysis.metrics.costs import names_of
 from steelyard.report.presented.presented import Presented
 from steelyard.report.text_table import Table
 
@@ -19,7 +18,7 @@ def table(presented: Presented) -> Table | None:
     None where no option reads into its buffers, or there are many options: then the page has the costs.
     """
     judgement, about = presented.judgement, presented.about
-    titles = {m.name: m.title for m in judgement.metrics if m.name in names_of("buffers")}
+    titles = {m.name: m.title for m in judgement.metrics if m.kind == "buffers"}
     found = [e for e in judgement.estimates if e.metric in titles]
     most = max((e.clients for e in found if e.clients is not None), default=0)
     levels = {(e.metric, e.option): e for e in found if e.clients in (most, None) and e.metric in titles}

@@ -52,7 +52,7 @@ def check_reach(
     name: of the subject; listens: its servers can listen for other hosts; has_address: subject.dsn may name
     one that runs already.
     """
-    fleet, at = study.load_fleet, ("fleet", "hosts")
+    fleet, at = study.fleet, ("fleet", "hosts")
     if fleet is None:
         return
     whole = [workload for workload in workloads if workload.in_rounds or not workload.steady]
@@ -60,17 +60,14 @@ def check_reach(
         raise InputError("one host plays the rounds or sessions of this workload", "remove the others", at)
     # every URL of a driver is an address, also one of a single option
     runs_already = study.subject.dsn is not None or study.subject.kind == "jdbc"
-    if runs_already and fleet.server is not None:
-        hint = "leave the role server out: CPU and waits of a server at an address are not measured"
-        raise InputError(f"the server of {name} runs already: no host starts it", hint, at)
     if runs_already:
         return
     if not listens:
         hint = "give the address of a server as subject.dsn" if has_address else "remove [fleet]"
         raise InputError(f"other hosts cannot load {name} that the lab starts", hint, at)
-    if not fleet.with_role("server"):
-        hint = 'roles = ["server"] for the host that is to run it'
-        raise InputError("no host has the role server", hint, at)
+    if not fleet.with_role("lab"):
+        hint = 'add this machine with the address by which the others reach it, and roles = ["lab"]'
+        raise InputError("no host has the role lab, which starts the server", hint, at)
 
 
 def listening(study: Study, port: int) -> Listening:
@@ -78,10 +75,10 @@ def listening(study: Study, port: int) -> Listening:
 
     For a fleet a free port and a new password are drawn. Raises InputError for an address of another machine.
     """
-    fleet = study.load_fleet
+    fleet = study.fleet
     if fleet is None or study.subject.dsn is not None:
         return Listening("", port)
-    (name,) = fleet.with_role("server")
+    (name,) = fleet.with_role("lab")
     address = fleet.hosts[name].address
     clients = dict.fromkeys([address, *(fleet.hosts[host].address for host in fleet.with_role("load"))])
     return Listening(address, _free_port(address), list(clients), secrets.token_urlsafe())
@@ -96,7 +93,7 @@ def _free_port(address: str) -> int:
     except OSError as error:
         raise InputError(
             f"{address} is no address of this machine: {error.strerror}",
-            "give the address of the host with the role server; with the role lab too, steelyard runs there",
+            "run steelyard on the host with the role lab: the server starts there",
             ("fleet", "hosts"),
         ) from None
 

@@ -1,9 +1,8 @@
-"""DbxTune's recordings of ASE, which it keeps in a database of H2: exported as SQL, or table by table as CSV.
+"""DbxTune's recordings of ASE, which it keeps in a database of H2: tables of it, exported as CSV.
 
 A table per counter model and kind: `_abs` as counted; `_diff` and `_rate` follow from it, and are read of
 spinlocks alone. Columns: SessionStartTime, SessionSampleTime, CmSampleTime, CmSampleMs, CmRowState, and then
-those of the monitor table. The database itself needs Java. Its `Script` tool exports all; for one table
-`call csvwrite('CmEngines_abs.csv', 'select * from "CmEngines_abs"')`. https://github.com/goranschwarz/DbxTune
+those of the monitor table. https://github.com/goranschwarz/DbxTune
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from datetime import datetime
 
 from steelyard.recordings.cells import LARGEST, moment, number
 from steelyard.recordings.csv_tables import csv_rows
-from steelyard.recordings.formats.ase._h2_script import Cell, is_script, rows_of_script
 from steelyard.recordings.formats.ase.monitor_tables import COUNTERS, NAMES
 from steelyard.recordings.report import Report
 from steelyard.recordings.rulers import slug
@@ -22,8 +20,10 @@ from steelyard.recordings.source import Source
 from steelyard.recordings.text_columns import TextColumns
 from steelyard.study.errors import InputError
 
-_EXPORT = "java -cp h2.jar org.h2.tools.Script -url jdbc:h2:./FILE -user sa -script recording.sql"
-TITLE = f"DbxTune's recording of ASE, exported from its H2 database FILE.mv.db: {_EXPORT} (or as CSV)"
+_EXPORT = """call csvwrite('CmEngines_abs.csv', 'select * from "CmEngines_abs"')"""
+TITLE = f"DbxTune's recording of ASE, a table of its H2 database as CSV: {_EXPORT}"
+
+Cell = str | float | None
 
 # how a file of H2 begins
 _DATABASE = "H:2,"
@@ -39,11 +39,11 @@ _OWN = {
 
 
 def sniff(head: str) -> bool:
-    """Whether tables with the times of DbxTune are created, or are columns of CSV; or a database of H2."""
+    """Whether columns of CSV are the times of DbxTune; or a database of H2."""
     first = {cell.strip('" ') for cell in head.partition("\n")[0].split(",")}
     if head.startswith(_DATABASE) and "block:" in head[:200]:
         return True
-    return {_TIME, "CmSampleTime"} <= first or (f'"{_TIME}"' in head and is_script(head))
+    return {_TIME, "CmSampleTime"} <= first
 
 
 def read(source: Source) -> list[Report]:
@@ -52,7 +52,9 @@ def read(source: Source) -> list[Report]:
     Raises InputError for the database itself.
     """
     if source.head().startswith(_DATABASE):
-        raise InputError(f"{source.path}: a database of H2, which only Java reads", f"export it: {_EXPORT}")
+        raise InputError(
+            f"{source.path}: a database of H2, which only Java reads", f"export its tables: {_EXPORT}"
+        )
     report = Report("ase/dbxtune", source.place(source.first))
     spinlocks: dict[str, list[int]] = {}
     unread: dict[str, None] = {}
@@ -60,9 +62,7 @@ def read(source: Source) -> list[Report]:
     last: datetime | None = None
     for line, table, cells in _rows(source):
         name, _, kind = table.rpartition("_")
-        if table == "MonSessions":
-            report.server = str(cells.get("ServerName") or "")
-        elif _TIME not in cells or kind not in ("abs", "diff"):
+        if _TIME not in cells or kind not in ("abs", "diff"):
             unread[table] = None
         elif (at := _moment(cells[_TIME])) is None:
             source.skip(line, f"{table}: no time: {cells[_TIME]}")
@@ -86,9 +86,6 @@ def read(source: Source) -> list[Report]:
 
 
 def _rows(source: Source) -> Iterator[tuple[int, str, dict[str, Cell]]]:
-    if is_script(source.head()):
-        yield from rows_of_script(source)
-        return
     stem = source.path.name.partition(".")[0]
     stem += "" if stem.endswith(("_abs", "_diff")) else "_abs"
     columns = [cell.strip('" ') for cell in source.head().partition("\n")[0].split(",")]

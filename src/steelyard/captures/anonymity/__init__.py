@@ -1,1 +1,0 @@
-"""Values replaced consistently, under a secret that stays with their owner."""

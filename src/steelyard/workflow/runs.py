@@ -1,0 +1,104 @@
+"""Makes the runs of a study on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from steelyard.host.processes.guard import GuardLost
+from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.environment.environment import environment
+from steelyard.lab.environment.redaction import redact_text, without_secrets
+from steelyard.lab.finished_run import Run
+from steelyard.lab.laboratory import Laboratory, Progress
+from steelyard.lab.machine.boots import Boot
+from steelyard.lab.machine.host_settings import Host
+from steelyard.lab.monitor_check import check_monitors
+from steelyard.lab.runner import StudyFailed, block
+from steelyard.lab.statement_check import check_statements
+from steelyard.study.errors import brief
+from steelyard.study.plan import Slot
+from steelyard.subjects import Bench, SubjectFailed, kind_of
+from steelyard.subjects.in_turns import servers_of
+from steelyard.workflow.attempts import Attempt
+from steelyard.workflow.bench import bench_of, placement_of
+from steelyard.workflow.fleet import place_of_engines
+from steelyard.workflow.prepare import PreparedStudy
+
+# length of a cause of failure: logs of programs and servers are long
+_FAILURE_CHARACTERS_MAX = 2000
+
+Admit = Callable[[str, Mapping[str, Any]], None]
+# the runs of a block: from an attempt on, with so many blocks that may be run again (lab/runner.py)
+Runs = Callable[[Sequence[Slot], Attempt, int], Iterator[Run]]
+
+
+def machine_facts(prepared: PreparedStudy) -> dict[str, Any]:
+    """Facts of this machine, with the CPUs of server and engine."""
+    return {**environment(), "placement": _placement(prepared)}
+
+
+@contextmanager
+def runs_of(prepared: PreparedStudy, progress: Progress, admit: Admit) -> Generator[Runs]:
+    """Makes runs while the context lasts; then all that was started or changed for them is undone.
+
+    admit: see `Laboratory`. Raises InputError, StudyFailed, BootNeeded.
+    """
+    study = prepared.study
+    with without_secrets(study), place_of_engines(prepared) as place, bench_of(prepared) as bench:
+        kind, taking_turns = kind_of(study), not prepared.one_after_another
+        subjects = [kind.make(own) for own in _benches(bench, taking_turns)]
+        host = Host(bench.guard, bench.placement, Boot.now() if prepared.boots else None)
+        laboratory = Laboratory(
+            study,
+            bench.works,
+            kind,
+            subjects,
+            taking_turns,
+            bench.placement,
+            host,
+            progress,
+            admit,
+            place,
+        )
+
+        def runs(slots: Sequence[Slot], attempt: Attempt, redo: int) -> Iterator[Run]:
+            for run in block(laboratory, slots, attempt.number, attempt.done, attempt.void, redo):
+                yield run
+                bench.guard.check()
+                place.check()
+
+        try:
+            try:
+                check_statements(bench, kind, subjects[0])
+                check_monitors(bench, kind, subjects[0])
+                yield runs
+            finally:
+                for subject in subjects:
+                    subject.stop()
+                host.restore()
+        except (SubjectFailed, GuardLost, LoadFailed, OSError) as error:
+            raise StudyFailed(brief(redact_text(str(error), study), _FAILURE_CHARACTERS_MAX)) from error
+
+
+def _benches(bench: Bench, in_turns: bool) -> Iterator[Bench]:
+    """One per server that is up at the same time, each with a folder of its own."""
+    yield bench
+    for number in range(1, max(servers_of(bench.options).values()) + 1 if in_turns else 1):
+        # below the first one, which lets the servers' user through
+        folder = bench.folder / f"server{number + 1}"
+        folder.mkdir(mode=0o700)
+        yield replace(bench, folder=folder)
+
+
+def _placement(prepared: PreparedStudy) -> dict[str, Any]:
+    """CPUs of the server and of the engine; those of a server at an address are not known."""
+    placement = placement_of(prepared)
+    known = prepared.study.subject.dsn is None
+    return {
+        "server_cpus": sorted(placement.server) if known else [],
+        "engine_cpus": sorted(placement.engine),
+        "apart": known and placement.apart,
+    }
