@@ -33,6 +33,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 _FOLDER = pytest.StashKey[SessionFolder]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--accept", action="store_true", help="keep what the reports of tests/golden say now")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if VARIABLE not in os.environ:
         config.stash[_FOLDER] = SessionFolder()

@@ -77,6 +77,7 @@ latches = true
 every_s = 0.2
 [monitors.sums]
 sql_file = "sums.sql"
+every_s = 0.2
 counters = ["gets"]
 gauges = ["rows_of_latch", "rows_of_latch_limit"]
 [monitors.flaky]
@@ -99,11 +100,12 @@ def test_columns_are_counters_gauges_and_latches_per_transaction(counted: Bundle
     name = "Result Cache: RC Latch"
     expected = {"gets_total": 4, "misses_total": 2, "sleeps_total": 1, "wait_ns_total": 3000}
     for metric, each in expected.items():
-        assert busy[name, metric] == pytest.approx(each, rel=0.1)
+        # readings begin and end beside the transactions
+        assert busy[name, metric] == pytest.approx(each, rel=0.2)
         assert busy["idle", metric] == 0
     # NULL is not 0: the column that has no value has no samples
     assert not any(metric == "get_ns_total" for _, metric in busy)
-    assert rates_per_transaction(bundle, "sums")["sums", "gets_total"] == pytest.approx(4, rel=0.1)
+    assert rates_per_transaction(bundle, "sums")["sums", "gets_total"] == pytest.approx(4, rel=0.2)
     ((gauge, limit),) = bundle.duckdb.execute(
         "select distinct value, (select max(value) from samples where metric = 'rows_of_latch_limit')"
         " from samples where metric = 'rows_of_latch'"

@@ -35,6 +35,8 @@ def ended(lab: Lab) -> tuple[list[str], str]:
     """Status of each run, and the cause of the first."""
     _, err = lab.processes[0].communicate(timeout=150)
     assert lab.processes[0].returncode == 0, err
+    # libraries say nothing of a lost connection
+    assert "psycopg" not in err, err
     rows = Bundle(lab.bundle).columns(ROW)
     lab.wait_for(lambda: nothing_left(lab), "the end of everything")
     return list(map(str, rows["status"])), str(rows["cause"][0])

@@ -34,7 +34,7 @@ def sniff(head: bytes) -> bool:
 
 def read(path: Path, left_out: Counter[str]) -> Iterator[Entry]:
     """The statements. Raises InputError."""
-    csv.field_size_limit(_FIELD_CHARACTERS_MAX)
+    limit = csv.field_size_limit(_FIELD_CHARACTERS_MAX)
     statements = Statements(left_out)
     with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
         rows = csv.reader(file, strict=True)
@@ -67,4 +67,6 @@ def read(path: Path, left_out: Counter[str]) -> Iterator[Entry]:
                 raise InputError(f"{path}:{begin}: no record of {NAME}: {error}") from None
             # the server was still writing, or the file was cut
             left_out[INCOMPLETE] += 1
+        finally:
+            csv.field_size_limit(limit)
     yield from statements.end()
