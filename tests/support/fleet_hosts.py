@@ -129,10 +129,16 @@ class Fleet:
         return [pid for pid in self.net.processes(host) if "steelyard.lab.engines.process" in command_of(pid)]
 
     def kill_worker(self, host: str) -> None:
+        self._kill(self.worker(host), "worker")
+
+    def kill_scheduler(self) -> None:
+        """The process of `fleet up`."""
+        self._kill(self.up.pid, "fleet")
+
+    def _kill(self, pid: int, name: str) -> None:
         """It has no time to remove its temporary files."""
-        pid = self.worker(host)
         os.kill(pid, signal.SIGKILL)
-        for left in Path(tempfile.gettempdir()).glob(f"steelyard-worker-{pid}-*"):
+        for left in Path(tempfile.gettempdir()).glob(f"steelyard-{name}-{pid}-*"):
             shutil.rmtree(left)
 
     def worker(self, host: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
 import signal
 import socket
@@ -52,7 +53,7 @@ def up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyncio.Eve
         make_certificate(folder)
     # distributed would leave a folder of its own where its temporary files lie
     with (
-        TemporaryDirectory(prefix="steelyard-fleet-") as scratch,
+        TemporaryDirectory(prefix=f"steelyard-fleet-{os.getpid()}-") as scratch,
         dask.config.set({**SETTINGS, "temporary-directory": scratch}),
     ):
         asyncio.run(_up(fleet, folder, say, stop or asyncio.Event()))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from declared import DECLARED
 
+from declared import DECLARED
 from small import SMALL
 from steelyard.analysis.metrics.costs import sources
 from steelyard.bundle.reader import Bundle

@@ -6,8 +6,8 @@ from typing import Any
 
 import builders
 import pytest
-from declared import DECLARED
 
+from declared import DECLARED
 from steelyard.report.charts import figures
 from steelyard.report.charts.dispatcher import trace
 from steelyard.report.charts.figure import Panel

@@ -156,7 +156,7 @@ def test_a_killed_worker_voids_the_run_and_is_named(doomed: Fleet) -> None:
 def test_a_killed_scheduler_voids_the_run_and_ends_the_hosts(doomed: Fleet) -> None:
     study = doomed.begin("headless", measure_s=60)
     under_load(doomed, "headless")
-    doomed.up.kill()
+    doomed.kill_scheduler()
     out, error = study.communicate(timeout=90)
     assert study.returncode == 1, out + error
     assert "lost" in error, error
