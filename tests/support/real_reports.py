@@ -15,7 +15,10 @@ from steelyard.recordings.source import Source
 from steelyard.study.errors import InputError
 
 FOLDER = Path(os.environ.get("STEELYARD_SAMPLES", "no samples"))
-_TITLE = re.compile(r"(?m)^(?:== .*|--- .*|---)\n")
+_TITLE = re.compile(r"(?m)^(?:== .*\n|---\n|(?=--- ))")
+_OF_SEVERAL_TOOLS = {
+    *("ase_mda_live_busy.txt", "linux_locks.txt", "perf_report_script.txt", "pgbench_logs.txt", "solaris.txt")
+}
 needs_reports = pytest.mark.skipif(
     not FOLDER.is_dir(), reason="set STEELYARD_SAMPLES to the folder of samples"
 )
@@ -23,10 +26,9 @@ needs_reports = pytest.mark.skipif(
 
 def parts(name: str) -> list[Source]:
     """The outputs of the tools that a sample puts below titles of its own."""
-    text = (FOLDER / name).read_text()
-    found = [lines for lines in _TITLE.split(text) if lines.strip()]
-    if len(found) == 1:
+    if name not in _OF_SEVERAL_TOOLS:
         return [Source(FOLDER / name)]
+    found = [lines for lines in _TITLE.split((FOLDER / name).read_text()) if lines.strip()]
     return [Source(FOLDER / name, inner=tuple(enumerate(lines.splitlines(), start=1))) for lines in found]
 
 

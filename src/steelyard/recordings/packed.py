@@ -16,6 +16,7 @@ from steelyard.study.errors import InputError
 # how the line begins that stands in place of what is missing
 CUT_OFF = b"[cut off here"
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_UNPACKED_BY = {b"\xfd7zXZ\0": "xz -dk", b"BZh": "bunzip2 -k", b"PK\x03\x04": "unzip"}
 # what reading raises where a packed file ends too early, or is damaged
 DAMAGE = (OSError, EOFError, zlib.error, zstd.ZstdError)
 
@@ -23,10 +24,15 @@ DAMAGE = (OSError, EOFError, zlib.error, zstd.ZstdError)
 def is_packed(path: Path) -> str:
     """`gzip`, `zstd`, or `none`, by the first bytes of the file. Raises InputError."""
     with plain(path) as file:
-        magic = file.read(4)
+        magic = file.read(6)
+    for begin, program in _UNPACKED_BY.items():
+        if magic.startswith(begin):
+            raise InputError(
+                f"{path}: packed in a way that is not read", f"unpack it first: {program} {path}"
+            )
     if magic[:2] == b"\x1f\x8b":
         return "gzip"
-    return "zstd" if magic == _ZSTD else "none"
+    return "zstd" if magic.startswith(_ZSTD) else "none"
 
 
 def is_cut_off(path: Path) -> bool:

@@ -47,12 +47,12 @@ def reports_in(source: Source) -> list[Report]:
     parts = source.sections()
     names = [formats_of(part) for part in parts]
     known = list(dict.fromkeys(name for found in names for name in found))
+    hint = "one file per tool, or say which format it has in a schedule: steelyard import --example"
+    if max(map(len, names)) > 1:
+        raise InputError(f"{source.path}: may be {' or '.join(known)}", hint)
     # sysstat begins each of its outputs with a banner
-    if max(map(len, names), default=0) > 1 or (len(known) > 1 and any(part.title for part in parts)):
-        raise InputError(
-            f"{source.path}: may be {' or '.join(known)}",
-            "one file per tool, or say which format it has in a schedule: steelyard import --example",
-        )
+    if len(known) > 1 and any(part.title for part in parts):
+        raise InputError(f"{source.path}: holds the outputs of several tools: {', '.join(known)}", hint)
     found = [report for part, own in zip(parts, names, strict=True) for report in _reports(part, own)]
     if understood := [report for report in found if report.understood]:
         return understood

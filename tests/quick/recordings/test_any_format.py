@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import random
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -91,6 +94,15 @@ def test_of_a_packed_file_that_was_cut_off_the_beginning_counts(tmp_path: Path, 
     assert 0.3 * len(counts) < read_ < (17 if name == "system/vmstat" else 1) * 0.7 * len(counts), cut
     text = cut_off("report.txt.gz", source.skipped)
     assert text.startswith("report.txt.gz is cut off at line ") and text.endswith("was imported")
+
+
+@pytest.mark.parametrize(("pack", "program"), [(lzma.compress, "xz"), (bz2.compress, "bunzip2")])
+def test_a_packed_file_that_is_not_read_is_refused_with_what_unpacks_it(
+    tmp_path: Path, pack: Callable[[bytes], bytes], program: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        read(tmp_path, pack(layouts.VMSTAT.encode()))
+    assert program in refused.value.hint
 
 
 @pytest.mark.parametrize("kind", ["gzip", "zstd"])

@@ -503,6 +503,7 @@ def test_outputs_of_sysstat_in_one_file(tmp_path: Path) -> None:
     [
         (layouts.PERF_REPORT + "---\n" + layouts.PERF_SCRIPT, ["kernel/perf_report", "kernel/perf_script"]),
         (layouts.MPSTAT + layouts.VMSTAT, ["system/mpstat", "system/vmstat"]),
+        (f"### a ###\n{layouts.VMSTAT}### b ###\n{layouts.LOCK_STAT}", ["system/vmstat", "kernel/lock_stat"]),
     ],
 )
 def test_outputs_of_two_tools_in_one_file_are_refused_by_name(
