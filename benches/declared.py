@@ -1,4 +1,4 @@
-"""What the monitors of this version declare."""
+"""Metrics declared by the monitors of this version."""
 
 from __future__ import annotations
 

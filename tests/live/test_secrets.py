@@ -68,7 +68,8 @@ def test_values_of_a_driver_under_harmless_names_are_in_no_file_of_a_bundle(lab:
     """In a part of the URL that is no password, a property, a factor's levels, and a fact in upper case."""
     rest = (
         'schema_sql = "create table item (id int primary key); insert into item values (1)"\n'
-        'driver_properties = { keyVaultProviderClientKey = "${KV}", user = "${OWNER}", label = "-" }'
+        'driver_properties = { keyVaultProviderClientKey = "${KV}", user = "${OWNER}", label = "-",'
+        ' territory = "en_US" }'
     )
     text = DRIVEN.format(
         driver=DERBY,
@@ -84,6 +85,7 @@ def test_values_of_a_driver_under_harmless_names_are_in_no_file_of_a_bundle(lab:
     bundle = Bundle(lab.bundle)
     for name in ("driver.keyVaultProviderClientKey", "driver.label", "fact.owner"):
         assert [bundle.setting(option, name) for option in "AB"] == ["[redacted]"] * 2, name
+    assert bundle.setting("A", "driver.territory") == "en_US"
     assert not leaks(kept(lab, done))
     assert lab.run("report", lab.bundle, "--json").returncode == 0
 

@@ -100,7 +100,7 @@ def test_columns_are_counters_gauges_and_latches_per_transaction(counted: Bundle
     name = "Result Cache: RC Latch"
     expected = {"gets_total": 4, "misses_total": 2, "sleeps_total": 1, "wait_ns_total": 3000}
     for metric, each in expected.items():
-        # readings begin and end beside the transactions
+        # the first and the last reading are not at the edges of the load
         assert busy[name, metric] == pytest.approx(each, rel=0.2)
         assert busy["idle", metric] == 0
     # NULL is not 0: the column that has no value has no samples

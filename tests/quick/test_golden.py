@@ -1,7 +1,7 @@
 """Ten kept bundles: terminal, JSON and the text of the page are as they were accepted.
 
 `pytest tests/quick/test_golden.py --accept` writes them anew. Commit them alone, with a message that says
-which sentence changed and why.
+which sentence changed and why. Figures of the texts are rounded: they are those of the locked libraries.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ NAMES = [place.name.removesuffix(".tar.xz") for place in sorted(GOLDEN.glob("*.t
 _BLOCKS = {"p", "div", "section", "h1", "h2", "h3", "h4", "tr", "li", "table", "details", "summary", "figure"}
 _CELLS = {"td", "th"}
 _UNREAD = {"script", "style", "svg"}
+_SPOKEN = {"title", "alt", "aria-label"}
+# the same text on every terminal, in every place; whether a shell finds `steelyard` decides the next command
+_ANYWHERE = {"COLUMNS": "120", "PATH": "", "NO_COLOR": "1", "FORCE_COLOR": "", "TERM": "dumb", "TZ": "UTC"}
 
 
 class _Text(HTMLParser):
@@ -31,9 +34,12 @@ class _Text(HTMLParser):
         self.parts: list[str] = []
         self._unread = 0
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._unread += tag in _UNREAD
         self._divide(tag)
+        for name, text in attrs:
+            if name in _SPOKEN and text and not self._unread:
+                self.parts.append(f"[{text}] ")
 
     def handle_endtag(self, tag: str) -> None:
         self._unread -= tag in _UNREAD
@@ -56,17 +62,16 @@ def text_of_page(page: str) -> str:
 
 
 def outputs(lab: Lab, name: str) -> dict[str, str]:
-    """File by file what the report of a kept bundle says."""
+    """Outputs of the report of a kept bundle, by file name."""
     with tarfile.open(GOLDEN / f"{name}.tar.xz") as kept:
         kept.extractall(lab.folder, filter="data")
     bundle = f"{name}.bundle"
-    # the next command depends on whether a shell finds `steelyard`
-    terminal = lab.run("report", bundle, COLUMNS="120", PATH="")
-    judgement = lab.run("report", bundle, "--json", PATH="")
-    assert terminal.returncode == judgement.returncode
+    terminal = lab.run("report", bundle, **_ANYWHERE)
+    judgement = lab.run("report", bundle, "--json", **_ANYWHERE)
     page = (lab.folder / bundle / "report.html").read_text(encoding="utf-8")
     return {
         "terminal.txt": terminal.stdout,
+        "messages.txt": f"exit codes {terminal.returncode} and {judgement.returncode}\n{terminal.stderr}",
         "judgement.json": json.dumps(json.loads(judgement.stdout), indent=1, ensure_ascii=False) + "\n",
         "page.txt": text_of_page(page),
     }
@@ -79,12 +84,12 @@ def near(found: Any, expected: Any) -> bool:
     if isinstance(expected, list) and isinstance(found, list):
         return len(found) == len(expected) and all(map(near, found, expected))
     if isinstance(expected, float):
-        return found == pytest.approx(expected, rel=1e-9)
+        return found == pytest.approx(expected, rel=1e-9, abs=0)
     return found == expected
 
 
 def test_there_are_ten() -> None:
-    assert len(NAMES) == 10
+    assert sorted(place.name for place in GOLDEN.iterdir() if place.is_dir()) == NAMES and len(NAMES) == 10
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -95,6 +100,7 @@ def test_a_kept_bundle_says_what_was_accepted(lab: Lab, name: str, request: pyte
         accepted.mkdir(exist_ok=True)
         for file, text in found.items():
             (accepted / file).write_text(text, encoding="utf-8")
+        pytest.skip("accepted")
     kept = {file: (accepted / file).read_text(encoding="utf-8") for file in found}
     judgements = [json.loads(texts.pop("judgement.json")) for texts in (found, kept)]
     assert found == kept

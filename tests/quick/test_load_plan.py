@@ -15,6 +15,12 @@ NOWHERE = {
     "tls": "disable", "ca_file": None,
 }  # fmt: skip
 
+# one client executes nothing but the second
+BESIDE = [
+    {"name": "t", "weight": 1, "statements": ["lookup"]},
+    {"name": "u", "weight": 0, "statements": ["lookup"], "clients": 1},
+]
+
 
 def run(asked: dict[str, Any]) -> None:
     _core.load_run(json.dumps(asked), lambda _line: None)
@@ -41,6 +47,11 @@ def run(asked: dict[str, Any]) -> None:
         ({"text": "distinct", "distinct_texts": 0}, "distinct_texts"),
         ({"arrival": {"kind": "open", "rate_per_s": 0, "spacing": "even"}}, "rate_per_s"),
         ({"arrival": {"kind": "closed", "think_ms": -1, "think": "fixed"}}, "think_ms"),
+        ({"transactions": BESIDE, "pipeline": 2}, "closed loop"),
+        (
+            {"transactions": BESIDE, "arrival": {"kind": "open", "rate_per_s": 1, "spacing": "even"}},
+            "closed loop",
+        ),
     ],
 )
 def test_a_bad_plan_is_refused_by_its_field(change: dict[str, Any], field: str) -> None:

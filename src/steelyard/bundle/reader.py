@@ -76,7 +76,7 @@ class Bundle:
     @cached_property
     def declared(self) -> Declared:
         """The metrics that the monitors declared when the bundle was written."""
-        return parsed(self.environment.get("metrics", {}))
+        return parsed(self.environment["metrics"])
 
     def setting(self, option: str, name: str) -> str | None:
         """A setting of an option's server; None where its version has none of this name, or it is unknown."""

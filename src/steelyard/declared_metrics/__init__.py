@@ -51,8 +51,8 @@ class Cost:
     also: str = ""
 
 
-# clients of a server behind a pooler need both, so its cost is that of both
-SERVER_CPU = Cost("server_cpu_us_per_txn", "server CPU", "server CPU", "server", also="pooler")
+# the pooler's CPU time is added: clients need both processes
+SERVER_CPU_COST = Cost("server_cpu_us_per_txn", "server CPU", "server CPU", "server", also="pooler")
 
 
 @dataclass(frozen=True)

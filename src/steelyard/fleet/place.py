@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from steelyard.fleet.bus import Bus
@@ -16,12 +17,12 @@ from steelyard.study.fleet import Fleet
 
 
 @contextmanager
-def place_of(fleet: Fleet, connection: Connection, drivers: Collection[str]) -> Generator[Place]:
-    """The place, while the context lasts. drivers: of JDBC, that each host needs: coordinates or paths.
+def load_hosts(fleet: Fleet, folder: Path, drivers: Collection[str]) -> Generator[Place]:
+    """The place, while the context lasts. folder: of the scheduler file; drivers: of JDBC, for each host.
 
     Raises InputError when the fleet is not up, or a host lacks a driver.
     """
-    with Bus(connection, fleet.with_role("load")) as bus:
+    with Bus(Connection.of(fleet, folder), fleet.with_role("load")) as bus:
         refuse_unlike(bus.facts)
         refuse_without_drivers(bus, drivers)
         yield FleetPlace(bus)

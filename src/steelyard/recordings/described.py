@@ -86,6 +86,7 @@ def _environment(recording: TableRecording, found: Sequence[Option]) -> dict[str
     server: dict[str, Any] = {"version": recording.server.version, "origin": "recording", "set": {}}
     return {
         **recording.environment,
+        "metrics": {},
         "recording": {"source": recording.source, "work": recording.work},
         "servers": {option.label: server for option in found},
     }

@@ -53,7 +53,7 @@ def reduced(source: Source, report: Report, relation: Relation, query: str) -> N
 
 @contextmanager
 def readable(source: Source) -> Generator[Path]:
-    """The file itself; a copy of its lines where DuckDB cannot read it, as one that was cut off."""
+    """The file itself; a copy of its lines if it was cut off, which DuckDB refuses."""
     if not is_cut_off(source.path):
         yield source.path
         return

@@ -1,23 +1,27 @@
-"""Files that are packed with gzip or zstd, and those that were cut off in the middle."""
+"""Files packed with gzip or zstd, whole or cut off in the middle."""
 
 from __future__ import annotations
 
 import gzip
 import os
 import stat
+import sys
 import zlib
 from pathlib import Path
 from typing import IO
 
-from backports import zstd
-
 from steelyard.study.errors import InputError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 # how the line begins that stands in place of what is missing
 CUT_OFF = b"[cut off here"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _UNPACKED_BY = {b"\xfd7zXZ\0": "xz -dk", b"BZh": "bunzip2 -k", b"PK\x03\x04": "unzip"}
-# what reading raises where a packed file ends too early, or is damaged
+# raised on a packed file that ends too early or is damaged
 DAMAGE = (OSError, EOFError, zlib.error, zstd.ZstdError)
 
 

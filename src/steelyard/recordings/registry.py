@@ -48,8 +48,9 @@ def reports_in(source: Source) -> list[Report]:
     names = [formats_of(part) for part in parts]
     known = list(dict.fromkeys(name for found in names for name in found))
     hint = "one file per tool, or say which format it has in a schedule: steelyard import --example"
-    if max(map(len, names)) > 1:
-        raise InputError(f"{source.path}: may be {' or '.join(known)}", hint)
+    for own in names:
+        if len(own) > 1:
+            raise InputError(f"{source.path}: may be {' or '.join(own)}", hint)
     # sysstat begins each of its outputs with a banner
     if len(known) > 1 and any(part.title for part in parts):
         raise InputError(f"{source.path}: holds the outputs of several tools: {', '.join(known)}", hint)
@@ -67,8 +68,8 @@ def reports_in(source: Source) -> list[Report]:
 
 
 def _reports(part: Source, names: Sequence[str]) -> list[Report]:
-    for name in names:
-        return _read(part, name)
+    if names:
+        return _read(part, names[0])
     for number, text in part.lines():
         part.skip(number, text)
     return []

@@ -42,11 +42,15 @@ class Fleet(Strict):
     hosts: dict[GroupName, FleetHost] = Field(min_length=1, max_length=10_000)
 
     @model_validator(mode="after")
-    def _one_of_each(self) -> Fleet:
+    def _one_lab_and_its_loads(self) -> Fleet:
         if not self.with_role("load"):
             raise ValueError("no host has the role load")
         if len(names := self.with_role("lab")) > 1:
             raise ValueError(f"more than one host has the role lab: {', '.join(names)}")
+        if both := [name for name in names if "load" in self.hosts[name].roles]:
+            raise ValueError(
+                f"{both[0]}: the lab's host has the server, and loads nothing: leave the role load out"
+            )
         return self
 
     def with_role(self, role: Role) -> list[str]:

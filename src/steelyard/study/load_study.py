@@ -58,7 +58,7 @@ def parse_study(text: str, origin: str) -> Study:
 def plan_study(text: str, origin: str, files: StudyFiles | None = None) -> tuple[Study, list[Option]]:
     """The study in a TOML text and its options, resolved. Raises InputError.
 
-    files: those that it names; default: those beside origin.
+    files: the files that it names; default: in the folder of origin.
     """
     raw = toml_of(text, origin)
     dsn = raw.get("subject", {}).get("dsn", "") if isinstance(raw.get("subject"), dict) else ""

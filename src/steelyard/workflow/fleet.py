@@ -24,8 +24,7 @@ def place_of_engines(prepared: PreparedStudy) -> AbstractContextManager[Place]:
         return nullcontext(ThisMachine())
     workloads = filter(None, map(driven, prepared.options))
     drivers = {located(workload.driver, prepared.folder) for workload in workloads}
-    connection = _of_fleet("connection").Connection.of(fleet, prepared.folder / fleet.folder)
-    return _of_fleet("place").place_of(fleet, connection, drivers)
+    return _of_fleet("place").load_hosts(fleet, prepared.folder / fleet.folder, drivers)
 
 
 def fleet_up(file: Path, say: Callable[[str], None]) -> None:

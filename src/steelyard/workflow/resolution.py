@@ -21,7 +21,7 @@ _OF_STUDY = (
     *(("placement", "server_cpus"), ("placement", "engine_cpus")),
     *(SERVER_VERSION, ("steelyard", "version")),
 )
-# older bundles say little of the machine as it is
+# a bundle of long ago says little of the machine as it is now
 _BUNDLES_MAX = 10
 
 

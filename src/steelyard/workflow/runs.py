@@ -31,7 +31,7 @@ from steelyard.workflow.prepare import PreparedStudy
 _FAILURE_CHARACTERS_MAX = 2000
 
 Admit = Callable[[str, Mapping[str, Any]], None]
-# the runs of a block: from an attempt on, with so many blocks that may be run again (lab/runner.py)
+# the runs of a block, from an attempt on; third: number of blocks that may still be repeated (lab/runner.py)
 Runs = Callable[[Sequence[Slot], Attempt, int], Iterator[Run]]
 
 
@@ -94,7 +94,7 @@ def _benches(bench: Bench, in_turns: bool) -> Iterator[Bench]:
 
 
 def _placement(prepared: PreparedStudy) -> dict[str, Any]:
-    """CPUs of the server and of the engine; those of a server at an address are not known."""
+    """CPUs of the server and of the engine. The CPUs of a server at an address are unknown."""
     placement = placement_of(prepared)
     known = prepared.study.subject.dsn is None
     return {

@@ -1,4 +1,4 @@
-"""The command capture-load: what it writes, what it says, and the study that follows."""
+"""The command capture-load: its files, its messages, and the study that follows."""
 
 from __future__ import annotations
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import layouts
 import pytest
-from backports import zstd
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from layouts import LAYOUTS
 
 from steelyard.recordings.notices import cut_off
+from steelyard.recordings.packed import zstd
 from steelyard.recordings.registry import formats_of, known_formats, reports_in
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source

@@ -15,7 +15,6 @@ from pathlib import Path
 import duckdb
 import layouts
 import pytest
-from backports import zstd
 from click.testing import CliRunner, Result
 
 from steelyard.analysis.judge import judge
@@ -25,6 +24,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.cli.commands import cli
 from steelyard.recordings.histograms import encoded
 from steelyard.recordings.importing import import_files
+from steelyard.recordings.packed import zstd
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.source import Source
 from steelyard.study.errors import InputError

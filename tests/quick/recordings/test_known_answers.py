@@ -121,6 +121,12 @@ def test_a_table_of_dbxtune_as_csv(tmp_path: Path) -> None:
     assert found[300.0, "CmSpMonitorConfig procedure cache size", "numactive_limit"] == 10_000
 
 
+def test_rates_of_dbxtune_are_refused_with_the_table_that_counts(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        of_dbxtune(tmp_path, "CmEngines_rate", layouts.DBXTUNE_ENGINES)
+    assert "CmEngines_abs" in refused.value.hint
+
+
 def test_a_database_of_h2_is_refused_with_the_command_that_exports_it(tmp_path: Path) -> None:
     place = tmp_path / "LAB_DS.mv.db"
     place.write_bytes(b"H:2,block:5,blockSize:1000,chunk:1,clean:1,created:19" + bytes(4096))

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard import declared_metrics
 from steelyard.analysis.judgement.results import Better, Metric
-from steelyard.declared_metrics import COST_KINDS, Cost, CostKind, Declared, DeclaredMetric
+from steelyard.declared_metrics import COST_KINDS, SERVER_CPU_COST, Cost, CostKind, Declared, DeclaredMetric
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def _metric(cost: Cost, unit: str) -> Metric:
     return Metric(cost.name, cost.title, unit, cost.better, _FLOORS[cost.kind], kind=cost.kind)
 
 
-SERVER_CPU = _metric(declared_metrics.SERVER_CPU, "us/txn")
+SERVER_CPU = _metric(SERVER_CPU_COST, _UNITS["ns"][0])
 
 
 def time_cost(name: str, title: str, better: Better = "lower") -> Metric:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.declared_metrics import Declared, DeclaredMetric
+from steelyard.declared_metrics import Declared
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
 
@@ -117,6 +117,7 @@ class Evidence:
     gauges: Columns
     silence: Columns
     notices: Columns
+    declared: Declared
     latches: Columns = field(
         default_factory=lambda: _none(
             "run",
@@ -152,7 +153,6 @@ class Evidence:
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
     fixed: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     schemas: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
-    declared: Declared = field(default_factory=dict[str, tuple[DeclaredMetric, ...]])
     placement: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     kinds: Columns = field(default_factory=lambda: _none("run", "point", "transaction", "count", "retries"))
     turns: Columns = field(

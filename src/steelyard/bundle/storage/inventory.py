@@ -55,10 +55,10 @@ def _is_run(name: str) -> bool:
     return bool(_FOLDER.fullmatch(name)) and name == f"{int(name):04d}"
 
 
-def take_inventory(runs: Path, bundle: str, options: Collection[str]) -> Inventory:
-    """Content of the folder `runs`. bundle: its id; options: their labels. Raises InputError."""
+def take_inventory(runs: Path, bundle_id: str, options: Collection[str]) -> Inventory:
+    """Content of the folder `runs` of a bundle whose options have these labels. Raises InputError."""
     folders, strange = run_folders(runs)
-    found = [identify(folder, number, bundle, options) for number, folder in folders.items()]
+    found = [identify(folder, number, bundle_id, options) for number, folder in folders.items()]
     known = {one.number: one.identity for one in found if one.identity is not None}
     whole = [one.identity for one in found if one.identity is not None and not one.why]
     around = _Blocks(known, whole, options)

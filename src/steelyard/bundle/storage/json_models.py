@@ -131,6 +131,7 @@ class _Metrics(RootModel[dict[str, list[DeclaredMetric]]]):
 class EnvironmentShape(_Loose):
     """environment.json."""
 
+    metrics: _Metrics
     cpu: _Cpu = _Cpu()
     placement: _Placement = _Placement(server_cpus=[], engine_cpus=[])
     server: _WholeServer = _WholeServer()
@@ -141,7 +142,6 @@ class EnvironmentShape(_Loose):
     memory: _Memory = _Memory()
     virtualization: _Virtualization = _Virtualization()
     storage: _Storage = _Storage()
-    metrics: _Metrics = _Metrics({})
     study: dict[str, str] = {}
     kernel: dict[str, Any] = {}
     mitigations: dict[str, Any] = {}

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from steelyard.declared_metrics import SERVER_CPU, Cost, Declaration, DeclaredMetric
+from steelyard.declared_metrics import SERVER_CPU_COST, Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
 from steelyard.monitors.system.procfs import Budget, ProcFile, reason
 from steelyard.monitors.system.role_totals import Role
@@ -20,12 +20,12 @@ def _metric(name: str, meaning: str, *costs: Cost) -> DeclaredMetric:
     return DeclaredMetric(name, "*", meaning, costs)
 
 
-_server = partial(Cost, entity=SERVER_CPU.entity, also=SERVER_CPU.also)
+_server = partial(Cost, entity=SERVER_CPU_COST.entity, also=SERVER_CPU_COST.also)
 _METRICS = (
     _metric(
         "cpu_ns_total",
         "CPU time, exact, from schedstat",
-        SERVER_CPU,
+        SERVER_CPU_COST,
         Cost("engine_cpu_us_per_txn", "load engine CPU", "CPU", "engine", better="neither"),
         # an option without pooler costs nothing
         Cost(

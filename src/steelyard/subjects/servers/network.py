@@ -59,8 +59,7 @@ def check_reach(
     if whole and len(fleet.with_role("load")) > 1:
         raise InputError("one host plays the rounds or sessions of this workload", "remove the others", at)
     # every URL of a driver is an address, also one of a single option
-    runs_already = study.subject.dsn is not None or study.subject.kind == "jdbc"
-    if runs_already:
+    if study.subject.dsn is not None or study.subject.kind == "jdbc":
         return
     if not listens:
         hint = "give the address of a server as subject.dsn" if has_address else "remove [fleet]"

@@ -1,8 +1,8 @@
 """DbxTune's recordings of ASE, which it keeps in a database of H2: tables of it, exported as CSV.
 
-A table per counter model and kind: `_abs` as counted; `_diff` and `_rate` follow from it, and are read of
-spinlocks alone. Columns: SessionStartTime, SessionSampleTime, CmSampleTime, CmSampleMs, CmRowState, and then
-those of the monitor table. https://github.com/goranschwarz/DbxTune
+A table per counter model and kind: `_abs` as counted; `_diff` follows from it, and is read of spinlocks
+alone; `_rate` is refused. Columns: SessionStartTime, SessionSampleTime, CmSampleTime, CmSampleMs, CmRowState,
+and then the columns of the monitor table. https://github.com/goranschwarz/DbxTune
 """
 
 from __future__ import annotations
@@ -47,54 +47,49 @@ def sniff(head: str) -> bool:
 
 
 def read(source: Source) -> list[Report]:
-    """One report: each reading of each counter model at its time; spinlocks as rows of `latches`.
+    """One report: the readings of a counter model at their times, or spinlocks as rows of `latches`.
 
-    Raises InputError for the database itself.
+    Raises InputError for the database itself, and for a table of rates.
     """
     if source.head().startswith(_DATABASE):
         raise InputError(
             f"{source.path}: a database of H2, which only Java reads", f"export its tables: {_EXPORT}"
         )
+    name, _, kind = source.path.name.partition(".")[0].rpartition("_")
+    if kind == "rate":
+        raise InputError(f"{source.path}: rates, which follow from the counters", f"export {name}_abs")
+    if kind not in ("abs", "diff"):
+        name = source.path.name.partition(".")[0]
     report = Report("ase/dbxtune", source.place(source.first))
     spinlocks: dict[str, list[int]] = {}
-    unread: dict[str, None] = {}
     texts = TextColumns()
     last: datetime | None = None
-    for line, table, cells in _rows(source):
-        name, _, kind = table.rpartition("_")
-        if _TIME not in cells or kind not in ("abs", "diff"):
-            unread[table] = None
-        elif (at := _moment(cells[_TIME])) is None:
-            source.skip(line, f"{table}: no time: {cells[_TIME]}")
+    for line, cells in _rows(source):
+        if (at := _moment(cells.get(_TIME))) is None:
+            source.skip(line, f"{name}: no time: {cells.get(_TIME)}")
         elif kind == "diff":
             if not _spinlock(spinlocks, cells):
-                unread[table] = None
+                source.skip(line, f"{name}_diff: no spinlock")
         else:
             report.began, last = report.began or at, max(last or at, at)
-            texts.add(line, table, {f"{name} {c}": cell for c, cell in cells.items() if _is_value(c)})
+            texts.add(line, name, {f"{name} {c}": cell for c, cell in cells.items() if _is_value(c)})
             _take(report, (at - report.began).total_seconds(), name, cells)
     for latch, (gets, misses) in spinlocks.items():
         report.row("latches", latch=latch, gets=gets, misses=misses)
     if report.began and last and last > report.began:
         report.seconds = (last - report.began).total_seconds()
     texts.close(source, report)
-    if unread:
-        report.notices.append(
-            ("tables-not-read", f"tables of DbxTune that are not read: {', '.join(unread)}")
-        )
     return [report]
 
 
-def _rows(source: Source) -> Iterator[tuple[int, str, dict[str, Cell]]]:
-    stem = source.path.name.partition(".")[0]
-    stem += "" if stem.endswith(("_abs", "_diff")) else "_abs"
+def _rows(source: Source) -> Iterator[tuple[int, dict[str, Cell]]]:
     columns = [cell.strip('" ') for cell in source.head().partition("\n")[0].split(",")]
     by_slug = {column.lower(): column for column in columns}
     for line, text, texts in csv_rows(source):
         if not texts:
             source.skip(line, text)
             continue
-        yield line, stem, {by_slug.get(name, name): _cell(cell) for name, cell in texts.items()}
+        yield line, {by_slug.get(name, name): _cell(cell) for name, cell in texts.items()}
 
 
 def _cell(text: str) -> Cell:

@@ -1,7 +1,7 @@
 """lockmeter's `lockstat` of Linux 2.4 and 2.6: spinlocks and reader-writer locks, with their callers.
 
-The number of waits is the printed share of all acquisitions: a ratio of rounded figures. Mail copies wrap
-lines: a row that ends early is read together with the next line.
+The number of waits is the printed share of all acquisitions: a ratio of rounded figures. Lines may
+be wrapped: a row that ends early is read together with the next line.
 """
 
 from __future__ import annotations
