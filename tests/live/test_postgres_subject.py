@@ -68,8 +68,8 @@ def test_readers_of_loaded_rows_write_nothing(weighed: Bundle) -> None:
         " where entity = 'wal' and metric = 'bytes_total' group by run)"
     )["bytes"]
     (done_count,) = weighed.columns("select sum(transactions) as n from clients")["n"]
-    # the server itself logs a little, whatever its readers do
-    assert done_count > 100 and written / done_count < 20
+    # the server itself logs a little, whatever its readers do: a busy machine has few of them
+    assert done_count > 100 and written < 20 * max(done_count, 5000)
 
 
 def test_a_session_setting_that_the_server_completes_fails_the_study_by_name(lab: Lab) -> None:

@@ -124,10 +124,10 @@ def test_a_monitor_is_one_file_and_its_line(tmp_path: Path, monkeypatch: pytest.
     assert [m.unit for m in evidence.declared["tiny"]] == ["", "ns", "bytes", ""]
     run_metrics = compute_run_metrics(evidence)
     assert run_metrics.metric("retries_per_txn") == Metric(
-        "retries_per_txn", "retries", "1/txn", "lower", 0.1
+        "retries_per_txn", "retries", "1/txn", "lower", 0.1, kind="events"
     )
     assert run_metrics.metric("lost_us_per_txn") == Metric(
-        "lost_us_per_txn", "time lost", "us/txn", "lower", 0.1
+        "lost_us_per_txn", "time lost", "us/txn", "lower", 0.1, kind="CPU"
     )
     assert {"retries_per_txn", "lost_us_per_txn"} <= {cost.metric for cost in judge(evidence).costs}
     gauges = gauge_series(bundle)
