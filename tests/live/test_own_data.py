@@ -19,6 +19,7 @@ from laboratory import Lab
 from mariadb_server import mariadb
 from own_studies import COPY, ONE, ROWS, SCHEMA, own_study, programs, refuses_the_script, runs
 
+from declared import METRICS
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.storage.checksum import seal
 from steelyard.bundle.writer import BundleWriter
@@ -67,7 +68,7 @@ def test_bundles_are_of_the_same_work_where_their_files_have_the_same_content(la
         """With a bundle of these files and of the same runs."""
         prepared = PreparedStudy.of((study := study_of(name, **changes)).read_text(), str(study))
         there, options = lab.folder / f"{name}.bundle", prepared.options
-        BundleWriter.create(there, prepared.text, options, options[0].label, {}, prepared.files)
+        BundleWriter.create(there, prepared.text, options, options[0].label, METRICS, prepared.files)
         shutil.copytree(bundle / "runs", there / "runs", dirs_exist_ok=True)
         heads = [json.loads((place / "bundle.json").read_text()) for place in (there, bundle)]
         (there / "bundle.json").write_text(json.dumps(seal({**heads[0], "id": heads[1]["id"]})))
